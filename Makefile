@@ -1,0 +1,56 @@
+# For people: make help.
+.DEFAULT_GOAL := help
+.PHONY: help setup build demo test test-asan test-tsan bench soak format lint install clean
+
+PREFIX ?= /usr/local
+BENCH ?= all
+JOBS ?= $(shell nproc)
+SOURCES = $(shell git ls-files 'src/*.cc' 'src/*.h' 'bench/*.cc' 'bench/*.h' 'tests/*.cc' 'tests/*.h')
+
+help:  ## Show what there is to make
+	@grep -hE '^[a-z-]+:.*  ## ' $(MAKEFILE_LIST) | awk -F ':.*  ## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+setup:  ## Install the Debian packages that are missing
+	@./tools/setup
+
+build: setup  ## Build build/bin/drover
+	@cmake --preset release >/dev/null
+	@cmake --build --preset release -j $(JOBS)
+
+demo: build  ## Build, and run a thousand small items
+	@./tools/demo build/bin/drover
+
+test: build  ## Build, and run every test but the long ones
+	@ctest --preset release -j 1
+
+test-asan: setup  ## Unit tests under the address and undefined-behaviour sanitizers
+	@cmake --preset asan >/dev/null
+	@cmake --build --preset asan -j $(JOBS)
+	@ctest --preset asan -L unit
+
+test-tsan: setup  ## Unit tests under the thread sanitizer
+	@cmake --preset tsan >/dev/null
+	@cmake --build --preset tsan -j $(JOBS)
+	@ctest --preset tsan -L unit
+
+bench: build  ## Measure against peers and limits (BENCH=local_run, manifest or store for one)
+	@./tools/setup bench
+	@./bench/run $(BENCH)
+
+soak: build  ## The long tests
+	@DROVER_SOAK=1 ctest --preset release -j 1
+
+format: setup  ## Format the sources
+	@./tools/setup lint
+	@clang-format-19 -i $(SOURCES)
+
+lint: build  ## Check format and run clang-tidy
+	@./tools/setup lint
+	@clang-format-19 --dry-run -Werror $(SOURCES)
+	@./tools/tidy build $(JOBS)
+
+install: build  ## Install drover under PREFIX (default /usr/local)
+	@cmake --install build --prefix $(PREFIX)
+
+clean:  ## Remove everything that was built
+	@rm -rf build build-asan build-tsan

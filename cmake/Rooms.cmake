@@ -1,0 +1,37 @@
+# A room is one folder of src/: a library of its sources, a test program of its *_test.cc files, and an include root
+# that shows this room alone. What a room does not name in ROOMS is not on its include path, so a wrong include does
+# not compile.
+#
+#   drover_room(NAME ROOMS the rooms it may include  LIBS libraries from outside  TEST_ROOMS more rooms for its tests)
+function(drover_room name)
+  cmake_parse_arguments(arg "" "" "ROOMS;LIBS;TEST_ROOMS" ${ARGN})
+  set(root ${CMAKE_BINARY_DIR}/rooms/${name})
+  file(MAKE_DIRECTORY ${root})
+  file(CREATE_LINK ${CMAKE_SOURCE_DIR}/src/${name} ${root}/${name} SYMBOLIC)
+
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cc)
+  set(tests ${sources})
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "(_test|/main)\\.cc$")
+
+  list(TRANSFORM arg_ROOMS PREPEND drover_)
+  list(TRANSFORM arg_TEST_ROOMS PREPEND drover_)
+  if(sources)
+    add_library(drover_${name} STATIC ${sources})
+    target_include_directories(drover_${name} PUBLIC ${root})
+    target_link_libraries(drover_${name} PUBLIC ${arg_ROOMS} ${arg_LIBS})
+    drover_compile(drover_${name})
+  else()
+    add_library(drover_${name} INTERFACE)
+    target_include_directories(drover_${name} INTERFACE ${root})
+    target_link_libraries(drover_${name} INTERFACE ${arg_ROOMS} ${arg_LIBS})
+  endif()
+
+  if(tests)
+    add_executable(${name}_test ${tests})
+    target_link_libraries(${name}_test PRIVATE drover_${name} ${arg_TEST_ROOMS} GTest::gtest_main)
+    drover_compile(${name}_test)
+    add_test(NAME ${name} COMMAND ${name}_test)
+    set_tests_properties(${name} PROPERTIES LABELS unit)
+  endif()
+endfunction()

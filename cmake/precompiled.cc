@@ -1,0 +1,1 @@
+// The one translation unit that the precompiled header is made for.

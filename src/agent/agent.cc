@@ -1,0 +1,325 @@
+#include "agent/agent.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "base/units.h"
+
+namespace drover {
+namespace {
+
+// Reports wait a moment for company: one durable batch for many ended items costs a fraction of one each.
+constexpr std::int64_t kReportDelayMs = 10;
+constexpr std::size_t kReportItems = 512;
+// An item that runs this long is worth a row that says so. Shorter ones never cost one.
+constexpr std::int64_t kNameAfterMs = 1000;
+// Items are handed ahead while they are short. One that turns out long gives back what waits behind it.
+constexpr std::size_t kAhead = 4;
+constexpr double kShortUs = 20'000;
+constexpr std::int64_t kPatienceMs = 100;
+// The backlog holds this much work at the rate lately seen.
+constexpr double kBacklogUs = 500'000;
+constexpr std::size_t kMostBacklog = 4096;
+
+}  // namespace
+
+Agent::Agent(std::size_t slots) : slots_(slots) {
+  DROVER_CHECK(slots > 0, "an agent has slots");
+}
+
+void Agent::on_answer(PollNumber number, const std::vector<Lease>& leases, const std::vector<StopOrder>& stops,
+                      std::int64_t now_ms) {
+  if (number == last_poll_) asked_ = false;
+  for (const StopOrder& order : stops) {
+    stopped_[order.job] = {newest_grant_, order.mode};
+    std::erase_if(backlog_, [&](const AgentItem& item) {
+      if (item.job != order.job) return false;
+      returned_.push_back(item.token);
+      return true;
+    });
+    for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
+      recall(slot);
+      const auto& handed = slots_[slot].handed;
+      if (order.mode == StopMode::kill_running && !handed.empty() && handed.front().item.job == order.job) {
+        begin_stop(slot, StopReason::cancelled, now_ms);
+      }
+    }
+  }
+  for (const Lease& lease : leases) {
+    newest_grant_ = std::max(newest_grant_, lease.grant);
+    for (std::uint64_t offset = 0; offset < lease.count; ++offset) {
+      backlog_.push_back({{lease.grant, ItemIndex{lease.first.value + offset}},
+                          lease.job,
+                          lease.attempt_of(offset),
+                          lease.timeout_ms,
+                          lease.grace_ms});
+    }
+  }
+  if (draining_) drain(now_ms);  // what was asked for before the drain goes straight back
+  fill(now_ms);
+}
+
+void Agent::on_ended(std::size_t slot, EndedAttempt ended, bool was_stopped, std::int64_t now_ms) {
+  auto& handed = slots_[slot].handed;
+  DROVER_CHECK(!handed.empty() && handed.front().item.token == ended.token, "a slot ends what it was running");
+  const Handed done = handed.front();
+  handed.pop_front();
+  learn(ended.usage.wall_us);
+  if (was_stopped && ended.outcome.ending != Ending::not_started) {
+    switch (done.stopping) {
+      case StopReason::none: break;
+      case StopReason::timeout:
+        ended.outcome.ending = Ending::timed_out;
+        ended.outcome.reason = concat("timed out after ", format_duration_us(done.item.timeout_ms * 1000));
+        break;
+      case StopReason::cancelled:
+        ended.outcome.ending = Ending::stopped;
+        ended.outcome.reason = "stopped: its job was cancelled";
+        break;
+      case StopReason::interrupted:
+        ended.outcome.ending = Ending::lost;
+        ended.outcome.reason = "lost: the run was interrupted";
+        break;
+    }
+  }
+  tell(std::move(ended), now_ms);
+  next_in_slot(slot, now_ms);
+  fill(now_ms);
+}
+
+void Agent::on_refused(std::size_t slot, Token token, std::string reason, std::int64_t now_ms) {
+  const bool was_first = slots_[slot].handed.front().item.token == token;
+  take_from(slot, token);
+  tell({token, Outcome{.ending = Ending::not_started, .reason = std::move(reason)}, Usage{.started_ms = now_ms}}, now_ms);
+  if (was_first) next_in_slot(slot, now_ms);
+  fill(now_ms);
+}
+
+void Agent::on_returned(std::size_t slot, Token token, std::int64_t now_ms) {
+  take_back(take_from(slot, token));
+  fill(now_ms);
+}
+
+AgentItem Agent::take_from(std::size_t slot, Token token) {
+  auto& handed = slots_[slot].handed;
+  const auto it = std::ranges::find_if(handed, [&](const Handed& one) { return one.item.token == token; });
+  DROVER_CHECK(it != handed.end(), "a slot returns what it was handed");
+  AgentItem item = it->item;
+  handed.erase(it);
+  if (handed.size() < 2) slots_[slot].recalled = false;
+  return item;
+}
+
+void Agent::tell(EndedAttempt ended, std::int64_t now_ms) {
+  if (ended_.empty()) oldest_ended_ms_ = now_ms;
+  ended_.push_back(std::move(ended));
+}
+
+void Agent::on_slot_died(std::size_t slot, const std::string& reason, std::int64_t now_ms) {
+  SlotState& state = slots_[slot];
+  state.up = false;
+  state.recalled = false;
+  if (!state.handed.empty()) {
+    const Handed lost = state.handed.front();
+    state.handed.pop_front();
+    tell({lost.item.token, Outcome{.ending = Ending::lost, .reason = concat("lost: ", reason)},
+          Usage{.started_ms = lost.since_ms, .wall_us = (now_ms - lost.since_ms) * 1000}},
+         now_ms);
+  }
+  while (!state.handed.empty()) {
+    take_back(state.handed.back().item);
+    state.handed.pop_back();
+  }
+  fill(now_ms);
+}
+
+void Agent::on_slot_up(std::size_t slot, std::int64_t now_ms) {
+  slots_[slot].up = true;
+  fill(now_ms);
+}
+
+void Agent::on_tick(std::int64_t now_ms) {
+  for (std::size_t slot = 0; slot < slots_.size(); ++slot) watch(slot, now_ms);
+  fill(now_ms);
+}
+
+// What is due for the item that runs in this slot.
+void Agent::watch(std::size_t slot, std::int64_t now_ms) {
+  SlotState& state = slots_[slot];
+  if (state.handed.empty()) return;
+  Handed& running = state.handed.front();
+  if (running.stopping == StopReason::none && running.item.timeout_ms > 0 &&
+      now_ms >= running.since_ms + running.item.timeout_ms) {
+    begin_stop(slot, StopReason::timeout, now_ms);
+  }
+  if (running.kill_at_ms != 0 && now_ms >= running.kill_at_ms) {
+    running.kill_at_ms = 0;
+    actions_.emplace_back(StopItem{slot, running.item.token, StopHow::kill});
+  }
+  if (now_ms >= running.since_ms + kPatienceMs) recall(slot);
+}
+
+void Agent::drain(std::int64_t now_ms) {
+  draining_ = true;
+  for (const AgentItem& item : backlog_) returned_.push_back(item.token);
+  backlog_.clear();
+  for (std::size_t slot = 0; slot < slots_.size(); ++slot) recall(slot);
+  fill(now_ms);
+}
+
+void Agent::kill_all(std::int64_t now_ms) {
+  killing_ = true;
+  drain(now_ms);
+  for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
+    if (!slots_[slot].handed.empty()) begin_stop(slot, StopReason::interrupted, now_ms);
+  }
+}
+
+std::vector<AgentAction> Agent::take_actions() {
+  return std::exchange(actions_, {});
+}
+
+bool Agent::should_poll(std::int64_t now_ms) const {
+  if (!ended_.empty() && (ended_.size() >= kReportItems || now_ms >= oldest_ended_ms_ + kReportDelayMs)) return true;
+  if (!returned_.empty()) return true;
+  if (!asked_ && want() > 0) return true;
+  return std::ranges::any_of(slots_, [&](const SlotState& slot) {
+    return !slot.handed.empty() && !slot.handed.front().named && now_ms >= slot.handed.front().since_ms + kNameAfterMs;
+  });
+}
+
+AgentPoll Agent::make_poll(std::int64_t now_ms) {
+  last_poll_ = PollNumber{last_poll_.value + 1};
+  AgentPoll poll{last_poll_, std::exchange(ended_, {}), {}, std::exchange(returned_, {}), want()};
+  for (SlotState& slot : slots_) {
+    if (slot.handed.empty()) continue;
+    Handed& running = slot.handed.front();
+    if (running.named || now_ms < running.since_ms + kNameAfterMs) continue;
+    running.named = true;
+    poll.running.push_back({running.item.token, running.since_ms});
+  }
+  asked_ = poll.want > 0;
+  return poll;
+}
+
+template <class Visit>
+void Agent::each_deadline(const SlotState& slot, Visit&& visit) const {
+  if (slot.handed.empty()) return;
+  const Handed& running = slot.handed.front();
+  if (running.stopping == StopReason::none && running.item.timeout_ms > 0) {
+    visit(running.since_ms + running.item.timeout_ms);
+  }
+  if (running.kill_at_ms != 0) visit(running.kill_at_ms);
+  if (!running.named) visit(running.since_ms + kNameAfterMs);
+  if (slot.handed.size() > 1 && !slot.recalled) visit(running.since_ms + kPatienceMs);
+}
+
+std::optional<std::int64_t> Agent::next_deadline() const {
+  std::optional<std::int64_t> soonest;
+  const auto consider = [&](std::int64_t at_ms) { soonest = soonest ? std::min(*soonest, at_ms) : at_ms; };
+  for (const SlotState& slot : slots_) each_deadline(slot, consider);
+  if (!ended_.empty()) consider(oldest_ended_ms_ + kReportDelayMs);
+  return soonest;
+}
+
+bool Agent::idle() const {
+  return backlog_.empty() && ended_.empty() && returned_.empty() &&
+         std::ranges::all_of(slots_, [](const SlotState& slot) { return slot.handed.empty(); });
+}
+
+std::vector<RunningNow> Agent::running() const {
+  std::vector<RunningNow> out;
+  for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
+    if (slots_[slot].handed.empty()) continue;
+    const Handed& running = slots_[slot].handed.front();
+    out.push_back({slot, running.item, running.since_ms});
+  }
+  return out;
+}
+
+const Agent::Stopped* Agent::stop_order_for(const AgentItem& item) const {
+  const auto it = stopped_.find(item.job);
+  return it != stopped_.end() && item.token.grant <= it->second.up_to ? &it->second : nullptr;
+}
+
+std::size_t Agent::ahead() const {
+  return typical_us_ > 0 && typical_us_ < kShortUs ? kAhead : 0;
+}
+
+std::size_t Agent::target_backlog() const {
+  if (typical_us_ <= 0) return slots_.size() * 2;
+  const double fitting = static_cast<double>(slots_.size()) * kBacklogUs / typical_us_;
+  return std::clamp(static_cast<std::size_t>(fitting), slots_.size(), std::max(kMostBacklog, slots_.size()));
+}
+
+std::uint64_t Agent::want() const {
+  if (draining_) return 0;
+  const std::size_t target = target_backlog();
+  return backlog_.size() * 2 <= target ? target - backlog_.size() : 0;
+}
+
+// An unstarted item is in the agent's hands again.
+void Agent::take_back(const AgentItem& item) {
+  if (draining_ || stop_order_for(item) != nullptr) {
+    returned_.push_back(item.token);
+  } else {
+    backlog_.push_front(item);
+  }
+}
+
+// Hands items out evenly: every slot its first before any slot its second.
+void Agent::fill(std::int64_t now_ms) {
+  for (std::size_t depth = 0; depth <= ahead(); ++depth) {
+    for (std::size_t slot = 0; slot < slots_.size() && !backlog_.empty(); ++slot) {
+      const SlotState& state = slots_[slot];
+      if (!state.up || state.recalled || state.handed.size() != depth) continue;
+      // Behind one that has turned out long, nothing waits.
+      if (depth > 0 && now_ms >= state.handed.front().since_ms + kPatienceMs) continue;
+      const AgentItem item = backlog_.front();
+      backlog_.pop_front();
+      hand(slot, item, now_ms);
+    }
+  }
+}
+
+void Agent::hand(std::size_t slot, const AgentItem& item, std::int64_t now_ms) {
+  slots_[slot].handed.push_back({.item = item, .since_ms = now_ms});
+  actions_.emplace_back(StartItem{slot, item});
+}
+
+void Agent::recall(std::size_t slot) {
+  SlotState& state = slots_[slot];
+  if (state.handed.size() < 2 || state.recalled) return;
+  state.recalled = true;
+  actions_.emplace_back(RecallSlot{slot});
+}
+
+void Agent::begin_stop(std::size_t slot, StopReason reason, std::int64_t now_ms) {
+  Handed& running = slots_[slot].handed.front();
+  const bool at_once = reason == StopReason::interrupted || running.item.grace_ms <= 0;
+  if (running.stopping != StopReason::none && !at_once) return;
+  if (running.stopping == StopReason::none) running.stopping = reason;
+  running.kill_at_ms = at_once ? 0 : now_ms + running.item.grace_ms;
+  actions_.emplace_back(StopItem{slot, running.item.token, at_once ? StopHow::kill : StopHow::terminate});
+}
+
+// The one behind the ended one has begun. If an order to kill came meanwhile, it holds for this one too.
+void Agent::next_in_slot(std::size_t slot, std::int64_t now_ms) {
+  SlotState& state = slots_[slot];
+  if (state.handed.size() < 2) state.recalled = false;
+  if (state.handed.empty()) return;
+  state.handed.front().since_ms = now_ms;
+  const Stopped* order = stop_order_for(state.handed.front().item);
+  if (order != nullptr && order->mode == StopMode::kill_running) begin_stop(slot, StopReason::cancelled, now_ms);
+  if (killing_) begin_stop(slot, StopReason::interrupted, now_ms);
+}
+
+void Agent::learn(std::int64_t wall_us) {
+  const auto us = static_cast<double>(std::max<std::int64_t>(wall_us, 1));
+  // Quick to believe that items are long, slow to believe that they are short.
+  const double weight = us > typical_us_ ? 0.5 : 0.1;
+  typical_us_ = typical_us_ == 0 ? us : typical_us_ + weight * (us - typical_us_);
+}
+
+}  // namespace drover

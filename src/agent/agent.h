@@ -1,0 +1,144 @@
+// The worker's own machine, as pure as core: it is told what happened and what time it is, and says what to do. It
+// spreads leased items over slots, hands a few ahead when they are short, watches deadlines, stops what must stop, and
+// gathers what the server is to be told.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/lease.h"
+#include "base/words.h"
+
+namespace drover {
+
+/// An item in the agent's hands.
+struct AgentItem {
+  Token token;
+  JobId job;
+  AttemptNumber attempt;
+  std::int64_t timeout_ms = 0;
+  std::int64_t grace_ms = 0;
+};
+
+struct StartItem {
+  std::size_t slot = 0;
+  AgentItem item;
+};
+struct StopItem {
+  std::size_t slot = 0;
+  Token token;
+  StopHow how = StopHow::terminate;
+};
+/// Ask the slot for everything it has not started.
+struct RecallSlot {
+  std::size_t slot = 0;
+};
+using AgentAction = std::variant<StartItem, StopItem, RecallSlot>;
+
+/// What the next poll says.
+struct AgentPoll {
+  PollNumber number;
+  std::vector<EndedAttempt> ended;
+  std::vector<RunningAttempt> running;
+  std::vector<Token> returned;
+  std::uint64_t want = 0;
+};
+
+/// What runs in a slot right now.
+struct RunningNow {
+  std::size_t slot = 0;
+  AgentItem item;
+  std::int64_t since_ms = 0;
+};
+
+class Agent {
+ public:
+  /// Times given to an agent are epoch milliseconds that never go back.
+  explicit Agent(std::size_t slots);
+
+  void on_answer(PollNumber number, const std::vector<Lease>& leases, const std::vector<StopOrder>& stops,
+                 std::int64_t now_ms);
+  /// `ended.outcome` is what the process did; why it was stopped, if it was, the agent knows.
+  void on_ended(std::size_t slot, EndedAttempt ended, bool was_stopped, std::int64_t now_ms);
+  /// The item could not even be handed to its slot.
+  void on_refused(std::size_t slot, Token token, std::string reason, std::int64_t now_ms);
+  void on_returned(std::size_t slot, Token token, std::int64_t now_ms);
+  void on_slot_died(std::size_t slot, const std::string& reason, std::int64_t now_ms);
+  void on_slot_up(std::size_t slot, std::int64_t now_ms);
+  void on_tick(std::int64_t now_ms);
+
+  /// Start nothing more; what is not started goes back.
+  void drain(std::int64_t now_ms);
+  /// Drain, and kill what runs: it counts as lost, not as tried.
+  void kill_all(std::int64_t now_ms);
+
+  std::vector<AgentAction> take_actions();
+  bool should_poll(std::int64_t now_ms) const;
+  AgentPoll make_poll(std::int64_t now_ms);
+  std::optional<std::int64_t> next_deadline() const;
+
+  bool draining() const { return draining_; }
+  /// Nothing runs, nothing is held, nothing is left to tell.
+  bool idle() const;
+  std::vector<RunningNow> running() const;
+  std::size_t slots() const { return slots_.size(); }
+
+ private:
+  enum class StopReason : std::uint8_t { none, timeout, cancelled, interrupted };
+  struct Handed {
+    AgentItem item;
+    std::int64_t since_ms = 0;      // when it became the first in its slot
+    StopReason stopping = StopReason::none;
+    std::int64_t kill_at_ms = 0;    // when terminating turns into killing; 0: killed or not stopping
+    bool named = false;             // reported as running
+  };
+  struct Stopped {
+    GrantId up_to;  // later grants of the job are none of this order's business
+    StopMode mode = StopMode::finish_running;
+  };
+  struct SlotState {
+    std::deque<Handed> handed;  // the first one runs
+    bool up = true;
+    bool recalled = false;
+  };
+
+  const Stopped* stop_order_for(const AgentItem& item) const;
+  std::size_t ahead() const;
+  std::size_t target_backlog() const;
+  std::uint64_t want() const;
+  void fill(std::int64_t now_ms);
+  void hand(std::size_t slot, const AgentItem& item, std::int64_t now_ms);
+  AgentItem take_from(std::size_t slot, Token token);
+  void take_back(const AgentItem& item);
+  void tell(EndedAttempt ended, std::int64_t now_ms);
+  void recall(std::size_t slot);
+  void begin_stop(std::size_t slot, StopReason reason, std::int64_t now_ms);
+  void next_in_slot(std::size_t slot, std::int64_t now_ms);
+  void learn(std::int64_t wall_us);
+  void watch(std::size_t slot, std::int64_t now_ms);
+  template <class Visit>
+  void each_deadline(const SlotState& slot, Visit&& visit) const;
+
+  std::vector<SlotState> slots_;
+  std::deque<AgentItem> backlog_;
+  std::map<JobId, Stopped> stopped_;
+  GrantId newest_grant_;
+  bool draining_ = false;
+  bool killing_ = false;
+  double typical_us_ = 0;  // how long items take lately; 0: not known
+  std::vector<AgentAction> actions_;
+
+  std::vector<EndedAttempt> ended_;
+  std::int64_t oldest_ended_ms_ = 0;
+  std::vector<Token> returned_;
+  PollNumber last_poll_;
+  bool asked_ = false;  // a poll that wants items is on its way or parked
+};
+
+}  // namespace drover

@@ -1,0 +1,81 @@
+// drover cancel: nothing more of a run is started, and what runs is stopped.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <boost/json.hpp>
+
+#include "cli/run_job.h"
+#include "engine/engine.h"
+#include "engine/system_clock.h"
+#include "store/sqlite_store.h"
+#include "worker/control.h"
+
+namespace drover {
+namespace {
+
+struct CancelFlags {
+  CommonFlags common;
+  std::string reference;
+};
+
+// Nobody runs it: the record alone is changed.
+Result<bool> cancel_record(const RunFolder& folder) {
+  auto store = open_store(folder);
+  if (!store) return pass(store);
+  auto reader = open_sqlite_reader(folder.database());
+  if (!reader) return pass(reader);
+  auto jobs = (*reader)->jobs();
+  if (!jobs) return pass(jobs);
+  if (jobs->empty()) return fail(ErrorCode::not_found, fmt::format("run '{}' has no job to cancel", folder.name()));
+  SystemWallClock wall;
+  SystemSteadyClock steady;
+  auto engine = Engine::start(**store, wall, steady, [](const Effect&) {});
+  if (!engine) return pass(engine);
+  // What the killed process held goes back first, or its leases would keep the job open.
+  if (auto registered = (*engine)->ask(RegisterWorker{"local", 0, 0}); !registered) return pass(registered);
+  auto cancelled = (*engine)->ask(CancelJob{jobs->back().id, "cancelled by the user"});
+  if (!cancelled) return pass(cancelled);
+  return !std::get<JobCancelled>(*cancelled).was_over;
+}
+
+Result<int> cancel(const CancelFlags& flags) {
+  const std::string root = data_root(flags.common.data);
+  auto reference = resolve(root, flags.reference);
+  if (!reference) return pass(reference);
+  auto folder = RunFolder::look(root, reference->run);
+  if (!folder) return pass(folder);
+  bool changed = true;
+  if (folder->holder()) {
+    auto answer = ask_holder(folder->path(), {{"verb", "cancel"}});
+    if (!answer) return pass(answer);
+  } else {
+    auto held = RunFolder::hold(root, reference->run, print_notice);
+    if (!held) return pass(held);
+    auto done = cancel_record(*held);
+    if (!done) return pass(done);
+    changed = *done;
+  }
+  if (flags.common.json) {
+    fmt::print("{}\n", boost::json::serialize(boost::json::object{{"name", reference->run}, {"cancelled", changed}}));
+  } else if (!flags.common.quiet) {
+    const std::string outcome = changed ? "is cancelled; drover resume would go on with it" : "had ended already";
+    fmt::print("run '{}' {}\n", reference->run, outcome);
+  }
+  return kAllSucceeded;
+}
+
+}  // namespace
+
+void add_cancel(CLI::App& app, Invocation& invocation) {
+  auto flags = std::make_shared<CancelFlags>();
+  CLI::App* verb = app.add_subcommand("cancel", "Stop a run: kill what runs, start nothing more");
+  add_common_flags(*verb, flags->common);
+  verb->add_option("run", flags->reference, "The run, by name or id (default: the newest)");
+  verb->footer("Example:\n  drover cancel nightly");
+  verb->callback([flags, &invocation] {
+    auto done = cancel(*flags);
+    invocation.exit_status = done ? *done : failure(done.error());
+  });
+}
+
+}  // namespace drover

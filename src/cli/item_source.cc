@@ -1,0 +1,161 @@
+#include "cli/item_source.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fnmatch.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+
+namespace drover {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kReadBytes = std::size_t{1} << 20;
+// More than the longest item that will be taken: a line that does not end must not fill the memory.
+constexpr std::size_t kMostBuffered = std::size_t{8} << 20;
+
+class LineReader {
+ public:
+  LineReader(const LinesSource& source, const TakeItem& take)
+      : name_(source.path == "-" ? "standard input" : source.path), end_(source.end), take_(take) {}
+
+  Result<void> read_all(int descriptor) {
+    buffer_.resize(kReadBytes);
+    while (true) {
+      if (filled_ == buffer_.size()) {
+        if (buffer_.size() >= kMostBuffered) {
+          return fail(ErrorCode::bad_input, fmt::format("{}: item {} has no end within 8 MiB", name_, taken_),
+                      "a list has one item per line, or one per NUL byte with -0");
+        }
+        buffer_.resize(buffer_.size() * 2);
+      }
+      const ssize_t got = read(descriptor, buffer_.data() + filled_, buffer_.size() - filled_);
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) return std::unexpected(errno_error(errno, name_, "give a list that can be read"));
+      if (got == 0) return take_last();
+      filled_ += static_cast<std::size_t>(got);
+      if (auto taken = take_whole_lines(); !taken) return taken;
+    }
+  }
+
+ private:
+  Result<void> take_whole_lines() {
+    std::size_t begin = 0;
+    while (begin < filled_) {
+      const void* end = std::memchr(buffer_.data() + begin, end_, filled_ - begin);
+      if (end == nullptr) break;
+      const auto length = static_cast<std::size_t>(static_cast<const char*>(end) - buffer_.data()) - begin;
+      if (auto taken = take_one({buffer_.data() + begin, length}); !taken) return taken;
+      begin += length + 1;
+    }
+    std::memmove(buffer_.data(), buffer_.data() + begin, filled_ - begin);
+    filled_ -= begin;
+    return {};
+  }
+
+  Result<void> take_last() {
+    if (filled_ == 0) return {};
+    return take_one({buffer_.data(), filled_});
+  }
+
+  Result<void> take_one(std::string_view item) {
+    if (end_ == '\n') {
+      if (item.empty()) return {};
+      if (std::memchr(item.data(), '\0', item.size()) != nullptr) {
+        return fail(ErrorCode::bad_input,
+                    fmt::format("{}: item {} contains a NUL byte, which no command line can carry", name_, taken_),
+                    "if the list is separated by NUL bytes, add -0");
+      }
+    }
+    ++taken_;
+    return take_(item);
+  }
+
+  std::string name_;
+  char end_;
+  const TakeItem& take_;
+  std::string buffer_;
+  std::size_t filled_ = 0;
+  std::uint64_t taken_ = 0;
+};
+
+Result<void> read_from(const LinesSource& source, const TakeItem& take) {
+  const bool standard_input = source.path == "-";
+  const int descriptor = standard_input ? STDIN_FILENO : open(source.path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) {
+    return std::unexpected(errno_error(errno, fmt::format("cannot read the list {}", source.path),
+                                       "check the path, or give - for standard input"));
+  }
+  auto done = LineReader(source, take).read_all(descriptor);
+  if (!standard_input) close(descriptor);
+  return done;
+}
+
+Result<void> read_from(const WordsSource& source, const TakeItem& take) {
+  for (const std::string& word : source.words) {
+    if (auto taken = take(word); !taken) return taken;
+  }
+  return {};
+}
+
+// In the order of names within each folder, so that the same tree is the same list.
+Result<void> walk(const fs::path& folder, const fs::path& below, const std::string& match, const TakeItem& take) {
+  std::error_code error;
+  std::vector<fs::directory_entry> entries;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) entries.push_back(*it);
+  if (error) {
+    return std::unexpected(errno_error(error.value(), fmt::format("cannot read the folder {}", folder.string()),
+                                       "check the path and its permissions"));
+  }
+  std::ranges::sort(entries, {}, [](const fs::directory_entry& entry) { return entry.path().filename().string(); });
+  for (const fs::directory_entry& entry : entries) {
+    const fs::path name = entry.path().filename();
+    if (entry.is_directory(error) && !entry.is_symlink(error)) {
+      if (auto walked = walk(entry.path(), below / name, match, take); !walked) return walked;
+      continue;
+    }
+    if (!entry.is_regular_file(error)) continue;
+    if (!match.empty()) {
+      const bool whole_path = match.find('/') != std::string::npos;
+      const std::string subject = whole_path ? (below / name).string() : name.string();
+      if (fnmatch(match.c_str(), subject.c_str(), whole_path ? FNM_PATHNAME : 0) != 0) continue;
+    }
+    if (auto taken = take(entry.path().string()); !taken) return taken;
+  }
+  return {};
+}
+
+Result<void> read_from(const FolderSource& source, const TakeItem& take) {
+  return walk(source.path, {}, source.match, take);
+}
+
+Result<void> read_from(const RangeSource& source, const TakeItem& take) {
+  for (std::int64_t number = source.first; number <= source.last; ++number) {
+    if (auto taken = take(std::to_string(number)); !taken) return taken;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> read_items(const ItemSource& source, const TakeItem& take) {
+  return std::visit([&](const auto& it) { return read_from(it, take); }, source);
+}
+
+Result<RangeSource> parse_range(const std::string& text) {
+  RangeSource range;
+  const char* end = text.data() + text.size();
+  const auto [dash, first_error] = std::from_chars(text.data(), end, range.first);
+  if (first_error == std::errc{} && dash != end && *dash == '-') {
+    const auto [rest, last_error] = std::from_chars(dash + 1, end, range.last);
+    if (last_error == std::errc{} && rest == end && range.first >= 0 && range.first <= range.last) return range;
+  }
+  return fail(ErrorCode::bad_input, fmt::format("'{}' is not a range", text), "write --range FIRST-LAST, such as 1-1000");
+}
+
+}  // namespace drover

@@ -1,0 +1,42 @@
+// Where the items of a run come from.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+
+namespace drover {
+
+/// Lines of a file, or of standard input for "-". Empty lines are passed over.
+struct LinesSource {
+  std::string path;
+  char end = '\n';  // or NUL, and then empty items count
+};
+struct WordsSource {
+  std::vector<std::string> words;
+};
+/// Files below a folder, in the order of their names.
+struct FolderSource {
+  std::string path;
+  std::string match;  // a glob for the file's name; with a slash in it, for its path below the folder
+};
+struct RangeSource {
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+};
+using ItemSource = std::variant<LinesSource, WordsSource, FolderSource, RangeSource>;
+
+using TakeItem = std::function<Result<void>(std::string_view)>;
+
+/// Reads every item, in order, holding only a few in memory.
+Result<void> read_items(const ItemSource& source, const TakeItem& take);
+
+/// "1-1000000"
+Result<RangeSource> parse_range(const std::string& text);
+
+}  // namespace drover

@@ -1,0 +1,51 @@
+// drover: the verbs, and what is said when none of them fits.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "cli/verb.h"
+
+namespace {
+
+// The user's command comes behind `--`. It is kept away from the parser of our own flags, which would understand some of it.
+std::vector<std::string> take_words(int argc, char** argv, drover::Invocation& invocation) {
+  std::vector<std::string> ours;
+  for (int i = 1; i < argc; ++i) {
+    if (invocation.had_dashes) {
+      invocation.after_dashes.emplace_back(argv[i]);
+    } else if (std::string_view(argv[i]) == "--") {
+      invocation.had_dashes = true;
+    } else {
+      ours.emplace_back(argv[i]);
+    }
+  }
+  std::ranges::reverse(ours);  // as CLI11 wants them
+  return ours;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Drover runs every item of a list, keeps what became of each, and goes on where it stopped.", "drover");
+  app.require_subcommand(1);
+  app.footer("First steps:\n  drover run --items urls.txt -- ./process {}\n  drover status\n  drover VERB --help");
+
+  drover::Invocation invocation;
+  drover::add_run(app, invocation);
+  drover::add_resume(app, invocation);
+  drover::add_retry(app, invocation);
+  drover::add_status(app, invocation);
+  drover::add_items(app, invocation);
+  drover::add_cancel(app, invocation);
+  drover::add_sql(app, invocation);
+  drover::add_version(app, invocation);
+
+  try {
+    app.parse(take_words(argc, argv, invocation));
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);
+    std::fprintf(stderr, "drover: %s\n  next: drover %s--help\n", error.what(),
+                 app.get_subcommands().empty() ? "" : (app.get_subcommands().front()->get_name() + " ").c_str());
+    return drover::kBadUsage;
+  }
+  return invocation.exit_status;
+}

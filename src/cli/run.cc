@@ -1,0 +1,283 @@
+// drover run: items in, every one of them run.
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <ctime>
+#include <filesystem>
+
+#include "base/units.h"
+#include "cli/item_source.h"
+#include "cli/policy_flags.h"
+#include "cli/run_job.h"
+#include "store/manifest.h"
+#include "store/sqlite_store.h"
+#include "worker/command_template.h"
+#include "worker/program.h"
+
+namespace drover {
+namespace {
+
+struct RunFlags {
+  CommonFlags common;
+  PolicyFlags policy;
+  std::vector<std::string> command;
+  std::string items;
+  bool null_separated = false;
+  std::string range;
+  std::string dir;
+  std::string match;
+  std::string jsonl;
+  std::string name;
+  std::size_t jobs = 0;
+  std::vector<std::string> environment;
+  std::string workdir;
+  std::string out;
+  bool shell = false;
+  bool fresh = false;
+};
+
+Result<ItemSource> choose_source(const RunFlags& flags, std::vector<std::string>& command) {
+  std::vector<std::pair<std::string, ItemSource>> given;
+  if (!flags.items.empty()) {
+    given.emplace_back("--items", LinesSource{flags.items, flags.null_separated ? '\0' : '\n'});
+  }
+  if (!flags.jsonl.empty()) given.emplace_back("--jsonl", LinesSource{flags.jsonl, '\n'});
+  if (!flags.dir.empty()) given.emplace_back("--dir", FolderSource{flags.dir, flags.match});
+  if (!flags.range.empty()) {
+    auto range = parse_range(flags.range);
+    if (!range) return pass(range);
+    given.emplace_back("--range", *range);
+  }
+  const auto colons = std::ranges::find(command, ":::");
+  if (colons != command.end()) {
+    const std::vector<std::string> words(colons + 1, command.end());
+    command.erase(colons, command.end());
+    if (std::ranges::find(words, ":::") != words.end()) {
+      return fail(ErrorCode::bad_input, "there is more than one ::: on the line", "give one list of items");
+    }
+    given.emplace_back(":::", WordsSource{words});
+  }
+  if (given.empty()) {
+    return fail(ErrorCode::bad_input, "no items were given",
+                "add --items FILE, --items -, --range 1-100, --dir PATH, --jsonl FILE, or ::: a b c at the end");
+  }
+  if (given.size() > 1) {
+    return fail(ErrorCode::bad_input, fmt::format("items come from both {} and {}", given[0].first, given[1].first),
+                "give one of them");
+  }
+  if (flags.null_separated && flags.items.empty()) {
+    return fail(ErrorCode::bad_input, "-0 goes with --items", "take it away, or give --items FILE");
+  }
+  if (!flags.match.empty() && flags.dir.empty()) {
+    return fail(ErrorCode::bad_input, "--match goes with --dir", "take it away, or give --dir PATH");
+  }
+  return given.front().second;
+}
+
+Result<Definition> make_definition(const RunFlags& flags, std::vector<std::string> command) {
+  Definition definition;
+  definition.command = std::move(command);
+  definition.shell = flags.shell;
+  definition.items = flags.jsonl.empty() ? ItemKind::text : ItemKind::json;
+  std::error_code error;
+  definition.workdir = std::filesystem::absolute(flags.workdir.empty() ? "." : flags.workdir, error).lexically_normal();
+  if (definition.workdir.size() > 1 && definition.workdir.ends_with('/')) definition.workdir.pop_back();
+  if (!std::filesystem::is_directory(definition.workdir, error)) {
+    return fail(ErrorCode::bad_input, fmt::format("--workdir {} is not a folder", definition.workdir));
+  }
+  for (const std::string& setting : flags.environment) {
+    const std::size_t equals = setting.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      return fail(ErrorCode::bad_input, fmt::format("--env '{}' sets nothing", setting), "write --env NAME=value");
+    }
+    definition.environment.emplace_back(setting.substr(0, equals), setting.substr(equals + 1));
+  }
+  auto program = find_program(definition);
+  if (!program) return pass(program);
+  return definition;
+}
+
+// From the command and the time: "convert-20260114-101502".
+std::string make_name(const std::string& root, const Definition& definition) {
+  std::string base = std::filesystem::path(definition.command.front()).filename();
+  base = base.substr(0, base.find(' '));
+  std::erase_if(base, [](char c) { return !is_valid_name(std::string_view(&c, 1)) && c != '.'; });
+  if (base.empty() || base.starts_with('.')) base = "run";
+  base = fmt::format("{}-{:%Y%m%d-%H%M%S}", base.substr(0, 64), fmt::localtime(std::time(nullptr)));
+  std::string name = base;
+  for (int i = 2; std::filesystem::exists(fmt::format("{}/runs/{}", root, name)); ++i) name = fmt::format("{}-{}", base, i);
+  return name;
+}
+
+Uuid new_uuid() {
+  std::array<std::uint8_t, 16> bytes{};
+  std::size_t got = 0;
+  while (got < bytes.size()) {
+    const ssize_t more = getrandom(bytes.data() + got, bytes.size() - got, 0);
+    if (more > 0) got += static_cast<std::size_t>(more);
+  }
+  return Uuid::from_random(bytes);
+}
+
+Result<WrittenManifest> accept_items(Store& store, const ItemSource& source, const CommandTemplate& command) {
+  if (const auto* range = std::get_if<RangeSource>(&source)) {
+    return write_range_manifest(store, range->first, static_cast<std::uint64_t>(range->last - range->first) + 1);
+  }
+  auto writer = ManifestWriter::begin(store);
+  if (!writer) return pass(writer);
+  std::uint64_t index = 0;
+  auto read = read_items(source, [&](std::string_view item) -> Result<void> {
+    if (auto fits = command.check(item, ItemIndex{index++}); !fits) return fits;
+    return (*writer)->add(item);
+  });
+  if (!read) return pass(read);
+  return (*writer)->finish();
+}
+
+Error changed(const std::string& name, const std::string& what) {
+  return {ErrorCode::conflict, fmt::format("run '{}' exists, and {}", name, what),
+          fmt::format("go on with what it has: drover resume {0}; start over: add --fresh; or choose another --name", name)};
+}
+
+std::string shown(const std::vector<std::string>& command) {
+  std::string out;
+  for (const std::string& word : command) {
+    const bool plain = !word.empty() && word.find_first_of(" '\"\\$`\n\t*?[]()<>|&;") == std::string::npos;
+    out += (out.empty() ? "" : " ") + (plain ? word : shell_quote(word));
+  }
+  return out;
+}
+
+// The same line again goes on. A line that says something else is refused, and what differs is named.
+Result<void> compare(StoreReader& reader, const Job& job, const Definition& now, const ItemSource& source) {
+  auto text = reader.definition(job.definition);
+  if (!text) return pass(text);
+  auto before = definition_from_json(*text);
+  if (!before) return pass(before);
+  const auto differs = [&](const std::string& what) { return std::unexpected(changed(job.name, what)); };
+  if (before->command != now.command || before->shell != now.shell) {
+    return differs(fmt::format("its command was: {}{}", before->shell ? "--shell " : "", shown(before->command)));
+  }
+  if (before->workdir != now.workdir) return differs(fmt::format("it ran in {}", before->workdir));
+  if (before->environment != now.environment) return differs("its --env settings were others");
+  if (before->items != now.items) return differs("its items were of another kind");
+
+  auto manifest = ManifestReader::open(reader, job.manifest);
+  if (!manifest) return pass(manifest);
+  std::uint64_t index = 0;
+  auto read = read_items(source, [&](std::string_view item) -> Result<void> {
+    const ItemIndex at{index++};
+    if (at.value >= manifest->items()) return {};
+    auto known = manifest->item(at);
+    if (!known) return pass(known);
+    if (*known == item) return {};
+    return differs(fmt::format("its items were others: item {} was '{}' and is '{}'", at.value, known->substr(0, 80),
+                               item.substr(0, 80)));
+  });
+  if (!read) return pass(read);
+  if (index == manifest->items()) return {};
+  return differs(fmt::format("its list had {} and now has {}", plural(manifest->items(), "item"), format_count(index)));
+}
+
+Result<int> run(const RunFlags& flags, const Invocation& invocation) {
+  std::vector<std::string> command = flags.command;
+  command.insert(command.end(), invocation.after_dashes.begin(), invocation.after_dashes.end());
+  auto source = choose_source(flags, command);
+  if (!source) return pass(source);
+  auto definition = make_definition(flags, std::move(command));
+  if (!definition) return pass(definition);
+  auto command_template = CommandTemplate::parse(*definition);
+  if (!command_template) return pass(command_template);
+  if (auto valid = check_policy(flags.policy); !valid) return pass(valid);
+  if (!flags.name.empty() && !is_valid_name(flags.name)) {
+    return fail(ErrorCode::bad_input, fmt::format("'{}' cannot be a name", flags.name),
+                "use letters, digits, '_', '.' and '-', at most 128");
+  }
+
+  const std::string root = data_root(flags.common.data);
+  const std::string name = flags.name.empty() ? make_name(root, *definition) : flags.name;
+  block_signals();
+  auto folder = RunFolder::hold(root, name, print_notice);
+  if (!folder) return pass(folder);
+  if (flags.fresh && folder->has_database()) {
+    if (auto emptied = folder->empty(); !emptied) return pass(emptied);
+  }
+  auto store = open_store(*folder);
+  if (!store) return pass(store);
+  auto reader = open_sqlite_reader(folder->database());
+  if (!reader) return pass(reader);
+  auto jobs = (*reader)->jobs();
+  if (!jobs) return pass(jobs);
+
+  DriveOptions options{flags.common, flags.jobs == 0 ? default_slots() : flags.jobs, flags.out, {}, false, false};
+  if (!options.out_dir.empty()) options.out_dir = std::filesystem::absolute(options.out_dir).string();
+  if (!jobs->empty()) {
+    const Job& job = jobs->back();
+    if (auto same = compare(**reader, job, *definition, *source); !same) return pass(same);
+    auto policy = make_policy(flags.policy, job.total);
+    if (!policy) return pass(policy);
+    options.policy = *policy;
+    options.resumed = true;
+    reader->reset();
+    return drive(*folder, **store, std::nullopt, options);
+  }
+
+  auto manifest = accept_items(**store, *source, *command_template);
+  if (!manifest) return pass(manifest);
+  auto policy = make_policy(flags.policy, manifest->items);
+  if (!policy) return pass(policy);
+  auto stored = (*store)->add_definition(definition_to_json(*definition));
+  if (!stored) return pass(stored);
+  reader->reset();
+  return drive(*folder, **store, SubmitJob{new_uuid(), name, *stored, manifest->id, manifest->items, *policy}, options);
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Invocation& invocation) {
+  auto flags = std::make_shared<RunFlags>();
+  CLI::App* verb = app.add_subcommand("run", "Run a command for every item of a list, on this machine");
+  add_common_flags(*verb, flags->common);
+  verb->add_option("--items", flags->items, "Items: the lines of FILE, or of standard input for -")->type_name("FILE");
+  verb->add_flag("-0,--null", flags->null_separated, "Items of --items end with a NUL byte, not a newline");
+  verb->add_option("--range", flags->range, "Items: the numbers FIRST to LAST")->type_name("FIRST-LAST");
+  verb->add_option("--dir", flags->dir, "Items: the files below PATH")->type_name("PATH");
+  verb->add_option("--match", flags->match, "Only files of --dir whose name matches")->type_name("GLOB");
+  verb->add_option("--jsonl", flags->jsonl, "Items: the JSON objects in FILE, one per line; {field} is a field")
+      ->type_name("FILE");
+  verb->add_option("--name", flags->name, "Name of the run; the same name goes on where it stopped")->type_name("NAME");
+  verb->add_flag("--fresh", flags->fresh, "Throw away what the run of this name has done, and start over");
+  verb->add_option("--jobs,-j", flags->jobs, "Items at a time (default: the cores of this machine)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 4096));
+  add_policy_flags(*verb, flags->policy);
+  verb->add_option("--env", flags->environment, "Set a variable for the command; may be repeated")
+      ->type_name("NAME=VALUE")
+      ->expected(1)
+      ->take_all();
+  verb->add_option("--workdir", flags->workdir, "Where the command runs (default: here)")->type_name("DIR");
+  verb->add_option("--out", flags->out, "Also write each item's output to DIR/INDEX.out and DIR/INDEX.err")
+      ->type_name("DIR");
+  verb->add_flag("--shell", flags->shell, "The command is a line for /bin/sh; items are quoted into it");
+  verb->prefix_command();
+  verb->footer(
+      "In the command {} is the item, {.} the item without its extension, {/} its last path component, {//} its\n"
+      "folder, {/.} its last component without extension, {#} its number from 1. Without any, the item is the last\n"
+      "argument. The command sees DROVER_JOB_ID, DROVER_ITEM, DROVER_ITEM_INDEX and DROVER_ATTEMPT.\n\n"
+      "Examples:\n"
+      "  drover run --items photos.txt -- convert {} -resize 50% small/{/}\n"
+      "  drover run --name nightly --range 1-1000 --retries 2 --timeout 10m -- ./simulate --seed {}\n"
+      "  drover run --dir in --match '*.gz' --shell -- 'zcat {} | wc -l > counts/{/.}'\n"
+      "  drover run -- echo hello {} ::: anna bert carl\n"
+      "Exit status: 0 all succeeded, 1 some did not, 2 bad usage or input, 130 interrupted.");
+  verb->callback([flags, verb, &invocation] {
+    flags->command = verb->remaining();
+    auto status = run(*flags, invocation);
+    invocation.exit_status = status ? *status : failure(status.error());
+  });
+}
+
+}  // namespace drover

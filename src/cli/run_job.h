@@ -1,0 +1,37 @@
+// What run, resume and retry have in common: a job that is in the folder's store is driven to its end, watched and summed up.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cli/verb.h"
+#include "core/policy.h"
+#include "ports/store.h"
+#include "store/run_folder.h"
+
+namespace drover {
+
+struct DriveOptions {
+  CommonFlags flags;
+  std::size_t slots = 1;
+  std::string out_dir;
+  std::optional<Policy> policy;  // replaces the job's
+  bool take_failed = false;      // failed items run again
+  bool resumed = false;
+};
+
+/// How many items run at a time unless told: the cores this process may use.
+std::size_t default_slots();
+
+/// SIGINT, SIGTERM and SIGHUP, kept for the loop to read. Before any thread starts.
+void block_signals();
+
+/// Opens the folder's store, saying so while another program's lock makes it wait.
+Result<std::unique_ptr<Store>> open_store(const RunFolder& folder);
+
+/// Submits `fresh`, or reopens the folder's job, runs it to the end and prints the summary. Gives the exit status.
+Result<int> drive(RunFolder& folder, Store& store, const std::optional<SubmitJob>& fresh, const DriveOptions& options);
+
+}  // namespace drover

@@ -1,0 +1,78 @@
+// drover status: how far a run is.
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <boost/json.hpp>
+
+#include "base/units.h"
+#include "cli/opened_run.h"
+#include "cli/report.h"
+
+namespace drover {
+namespace {
+
+struct StatusFlags {
+  CommonFlags common;
+  std::string reference;
+};
+
+std::string local_time(std::int64_t epoch_ms) {
+  return fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::localtime(static_cast<std::time_t>(epoch_ms / 1000)));
+}
+
+Result<int> status(const StatusFlags& flags) {
+  auto run = open_run(flags.common, flags.reference);
+  if (!run) return pass(run);
+  const Job& job = run->job;
+  const auto running = run->running();
+  auto counts = count_items(*run->reader, job, running.size());
+  if (!counts) return pass(counts);
+  const bool held = run->holder.has_value();
+  if (flags.common.json) {
+    boost::json::object out = job_to_json(job, *counts);
+    out["held"] = held;
+    if (held) out["pid"] = run->holder->at("pid");
+    boost::json::array now;
+    for (const auto& [item, it] : running) {
+      now.push_back(boost::json::object{{"item", item}, {"attempt", it.attempt}, {"seconds", it.seconds}});
+    }
+    out["running"] = std::move(now);
+    fmt::print("{}\n", boost::json::serialize(out));
+    return kAllSucceeded;
+  }
+
+  const std::string state = job.ended() ? std::string(to_string(job.state)) : held ? "running" : "stopped";
+  fmt::print("run '{}' {}\n", run->folder.name(), state);
+  if (!job.reason.empty()) fmt::print("  {}\n", job.reason);
+  fmt::print("  {:<10} {}\n", "id", job.uuid.text());
+  fmt::print("  {:<10} {}{}\n", "begun", local_time(job.created_ms),
+             job.ended() ? fmt::format(", ended {}", local_time(job.ended_ms)) : "");
+  fmt::print("  {:<10} {}: {} succeeded, {} failed, {} running, {} waiting, {} pending, {} cancelled\n", "items",
+             format_count(job.total), format_count(counts->succeeded), format_count(counts->failed),
+             format_count(counts->running), format_count(counts->waiting), format_count(counts->pending),
+             format_count(counts->cancelled));
+  for (const auto& [item, it] : running) {
+    fmt::print("  {:<10} item {}, attempt {}, for {}\n", "running", item, it.attempt,
+               format_duration_us(static_cast<std::int64_t>(it.seconds * 1e6)));
+  }
+  if (!job.ended() && !held) fmt::print("  stopped: drover resume {}\n", run->folder.name());
+  if (counts->failed > 0) fmt::print("  failed items: drover items {} --state failed\n", run->folder.name());
+  return kAllSucceeded;
+}
+
+}  // namespace
+
+void add_status(CLI::App& app, Invocation& invocation) {
+  auto flags = std::make_shared<StatusFlags>();
+  CLI::App* verb = app.add_subcommand("status", "Show how far a run is");
+  add_common_flags(*verb, flags->common);
+  verb->add_option("run", flags->reference, "The run, by name or id (default: the newest)");
+  verb->footer("Example:\n  drover status nightly");
+  verb->callback([flags, &invocation] {
+    auto done = status(*flags);
+    invocation.exit_status = done ? *done : failure(done.error());
+  });
+}
+
+}  // namespace drover

@@ -1,0 +1,99 @@
+#include "cli/verb.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "base/units.h"
+#include "store/run_folder.h"
+#include "store/sqlite_store.h"
+
+namespace drover {
+
+void add_common_flags(CLI::App& verb, CommonFlags& flags) {
+  verb.add_option("--data", flags.data, "Where runs are kept (default: $DROVER_DATA, else ~/.local/share/drover)")
+      ->type_name("DIR");
+  verb.add_flag("--json", flags.json, "Print JSON, for programs");
+  verb.add_flag("--quiet,-q", flags.quiet, "Print nothing but errors");
+}
+
+void print_error(const Error& error) {
+  fmt::print(stderr, "drover: {}\n", error.message);
+  if (!error.next.empty()) fmt::print(stderr, "  next: {}\n", error.next);
+}
+
+int failure(const Error& error) {
+  print_error(error);
+  switch (error.code) {
+    case ErrorCode::no_space:
+    case ErrorCode::io:
+    case ErrorCode::stopped: return kSomeDidNot;
+    default: return kBadUsage;
+  }
+}
+
+void print_notice(const std::string& text) {
+  fmt::print(stderr, "drover: {}\n", text);
+}
+
+namespace {
+
+// Runs whose job's UUID begins with this text.
+std::vector<std::string> runs_by_uuid(const std::string& root, const std::string& prefix) {
+  std::vector<std::string> found;
+  for (const std::string& name : RunFolder::all(root)) {
+    auto folder = RunFolder::look(root, name);
+    if (!folder) continue;
+    auto reader = open_sqlite_reader(folder->database());
+    if (!reader) continue;
+    auto jobs = (*reader)->jobs();
+    if (!jobs) continue;
+    for (const Job& job : *jobs) {
+      if (job.uuid.text().starts_with(prefix)) found.push_back(name);
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+Result<Reference> resolve(const std::string& root, const std::string& text) {
+  Reference reference;
+  std::string name = text;
+  if (const std::size_t colon = text.rfind(':'); colon != std::string::npos) {
+    auto item = parse_number(std::string_view(text).substr(colon + 1));
+    if (!item) {
+      return fail(ErrorCode::bad_input, fmt::format("'{}' names no item", text), "write RUN:ITEM, such as render:17");
+    }
+    reference.has_item = true;
+    reference.item = *item;
+    name = text.substr(0, colon);
+  }
+  if (name.empty()) {
+    auto newest = RunFolder::newest(root);
+    if (!newest) {
+      return fail(ErrorCode::not_found, fmt::format("there are no runs in {}", root),
+                  "start one: drover run --items list.txt -- command {}");
+    }
+    reference.run = *newest;
+    return reference;
+  }
+  if (is_valid_name(name) && RunFolder::look(root, name)) {
+    reference.run = name;
+    return reference;
+  }
+  const auto by_uuid = name.size() >= 4 ? runs_by_uuid(root, name) : std::vector<std::string>{};
+  if (by_uuid.size() == 1) {
+    reference.run = by_uuid.front();
+    return reference;
+  }
+  if (by_uuid.size() > 1) {
+    return fail(ErrorCode::bad_input, fmt::format("'{}' begins the id of {} runs", name, by_uuid.size()),
+                "write more of it");
+  }
+  return fail(ErrorCode::not_found, fmt::format("there is no run '{}' in {}", name, root),
+              fmt::format("see what there is: ls {}/runs", root));
+}
+
+}  // namespace drover

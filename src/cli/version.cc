@@ -1,0 +1,31 @@
+// drover version: version, commit, schema and build.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <boost/json.hpp>
+
+#include "build_info.h"
+#include "cli/verb.h"
+#include "store/schema.h"
+
+namespace drover {
+
+void add_version(CLI::App& app, Invocation& /*invocation*/) {
+  auto flags = std::make_shared<CommonFlags>();
+  CLI::App* verb = app.add_subcommand("version", "Print version, commit, schema and build");
+  add_common_flags(*verb, *flags);
+  verb->footer("Example:\n  drover version --json");
+  verb->callback([flags] {
+    if (flags->json) {
+      fmt::print("{}\n", boost::json::serialize(boost::json::object{{"version", DROVER_VERSION},
+                                                                    {"commit", DROVER_COMMIT},
+                                                                    {"schema", kSchemaVersion},
+                                                                    {"build", DROVER_BUILD}}));
+    } else {
+      fmt::print("drover {}\ncommit {}\nschema {}\nbuild  {}\n", DROVER_VERSION, DROVER_COMMIT, kSchemaVersion,
+                 DROVER_BUILD);
+    }
+  });
+}
+
+}  // namespace drover

@@ -1,0 +1,33 @@
+#include "core/changes.h"
+
+namespace drover {
+
+std::vector<Mutation> Changes::take(const Durable& now) {
+  std::vector<Mutation> out;
+  out.reserve(jobs_.size() + blocks_.size() + open_items_.size() + grants_.size() + workers_.size() + ledger_.size() + 1);
+  if (counters_) out.emplace_back(PutCounters{now.counters});
+  for (const JobId id : jobs_) out.emplace_back(PutJob{now.jobs.at(id)});
+  for (const auto& [job, block] : blocks_) {
+    out.emplace_back(PutBlock{{job, block, Bytes{now.blocks.at(job).encode(block)}}});
+  }
+  for (const auto& [job, item] : open_items_) {
+    if (const OpenItem* open = now.find_open(job, item)) {
+      out.emplace_back(PutOpenItem{*open});
+    } else {
+      out.emplace_back(DeleteOpenItem{job, item});
+    }
+  }
+  for (const GrantId id : grants_) {
+    if (const auto grant = now.grants.find(id); grant != now.grants.end()) {
+      out.emplace_back(PutGrant{grant->second});
+    } else {
+      out.emplace_back(DeleteGrant{id});
+    }
+  }
+  for (const WorkerId id : workers_) out.emplace_back(PutWorker{now.workers.at(id)});
+  std::move(ledger_.begin(), ledger_.end(), std::back_inserter(out));
+  *this = Changes{};
+  return out;
+}
+
+}  // namespace drover

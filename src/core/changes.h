@@ -1,0 +1,39 @@
+// What a batch has changed so far. A record that changes ten times in a batch is written once, as it is at the end.
+#pragma once
+
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "core/mutation.h"
+#include "core/state.h"
+
+namespace drover {
+
+class Changes {
+ public:
+  void counters() { counters_ = true; }
+  void job(JobId id) { jobs_.insert(id); }
+  void block(JobId job, ItemIndex item) { blocks_.insert({job, ItemBlocks::block_of(item)}); }
+  void open_item(JobId job, ItemIndex item) { open_items_.insert({job, item}); }
+  void grant(GrantId id) { grants_.insert(id); }
+  void worker(WorkerId id) { workers_.insert(id); }
+  void add(Attempt attempt) { ledger_.emplace_back(AddAttempt{std::move(attempt)}); }
+  void unsettle(JobId job, ItemIndex item, AttemptNumber attempt) {
+    ledger_.emplace_back(UnsettleAttempt{job, item, attempt});
+  }
+
+  /// The mutations that take a store from the last batch to `now`, and nothing is left to say.
+  std::vector<Mutation> take(const Durable& now);
+
+ private:
+  bool counters_ = false;
+  std::set<JobId> jobs_;
+  std::set<std::pair<JobId, std::uint64_t>> blocks_;
+  std::set<std::pair<JobId, ItemIndex>> open_items_;
+  std::set<GrantId> grants_;
+  std::set<WorkerId> workers_;
+  std::vector<Mutation> ledger_;
+};
+
+}  // namespace drover

@@ -1,0 +1,114 @@
+// Everything that can be asked of the core, and everything it answers.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/lease.h"
+#include "base/result.h"
+#include "base/uuid.h"
+#include "core/records.h"
+
+namespace drover {
+
+/// A new job. Its manifest and definition are in the store already.
+struct SubmitJob {
+  Uuid uuid;
+  std::string name;
+  DefinitionId definition;
+  ManifestId manifest;
+  std::uint64_t total = 0;
+  Policy policy;
+};
+
+/// A settled item that is to be run again, as the ledger shows it.
+struct SettledItem {
+  ItemIndex item;
+  AttemptNumber attempt;  // the one that settled it
+  AttemptState state = AttemptState::failed;
+};
+
+/// Lets a job that was stopped go on, and takes up settled items again. What was read of settled items must have been
+/// read at this epoch, else the answer is a conflict.
+struct ReopenJob {
+  JobId job;
+  std::uint64_t epoch = 0;
+  std::optional<Policy> policy;
+  std::vector<SettledItem> again;
+};
+
+struct CancelJob {
+  JobId job;
+  std::string reason;
+};
+
+/// A worker says who it is. Another incarnation of the same name loses what the former held.
+struct RegisterWorker {
+  std::string name;
+  std::uint64_t incarnation = 0;
+  std::int64_t term_ms = 0;
+};
+
+/// What a worker tells: what ended, what runs, what it hands back unstarted. Answered as soon as it is durable.
+struct Report {
+  WorkerId worker;
+  std::uint64_t incarnation = 0;
+  std::vector<EndedAttempt> ended;
+  std::vector<RunningAttempt> running;
+  std::vector<Token> returned;
+};
+
+/// A report, and a request for at most `want` items. Answered when there is something to say, at the latest after
+/// `wait_ms`; a later poll of the same worker answers the one before it.
+struct Poll {
+  Report report;
+  PollNumber number;
+  std::vector<PollNumber> given_up;  // whose answers never came: what they granted goes back
+  std::uint64_t want = 0;
+  std::int64_t wait_ms = 0;
+};
+
+/// Time has passed: next_deadline() was reached.
+struct Tick {};
+
+using Command = std::variant<SubmitJob, ReopenJob, CancelJob, RegisterWorker, Report, Poll, Tick>;
+
+struct JobAccepted {
+  JobId job;
+};
+struct JobReopened {
+  std::uint64_t items = 0;  // how many will run
+};
+struct JobCancelled {
+  bool was_over = false;  // it had ended before
+};
+struct WorkerRegistered {
+  WorkerId worker;
+};
+struct ReportTaken {};
+struct PollAnswer {
+  PollNumber number;
+  std::vector<Lease> leases;
+  std::vector<StopOrder> stops;
+};
+struct Refused {
+  Error error;
+};
+/// To nobody in particular: a job's record has changed; perhaps it has ended.
+struct JobChanged {
+  Job job;
+};
+
+using Effect = std::variant<JobAccepted, JobReopened, JobCancelled, WorkerRegistered, ReportTaken, PollAnswer, Refused,
+                            JobChanged>;
+
+/// An effect and who waits for it; ticket 0 is everybody.
+struct Answer {
+  Ticket to;
+  Effect effect;
+};
+
+}  // namespace drover

@@ -1,0 +1,78 @@
+#include "core/core.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace drover {
+
+Core::Core(Durable durable, std::int64_t now_ms) : durable_(std::move(durable)) {
+  if (now_ms > durable_.counters.now_ms) {
+    durable_.counters.now_ms = now_ms;
+    changes_.counters();
+  }
+  for (const auto& [id, job] : durable_.jobs) index_job(job);
+  for (const auto& [id, worker] : durable_.workers) {
+    volatile_.worker_by_name[worker.name] = id;
+    volatile_.worker_grants[id];
+    volatile_.sessions[id];
+    renew(id);
+  }
+  for (const auto& [key, item] : durable_.open_items) {
+    if (item.waiting()) volatile_.delayed.insert({item.not_before_ms, item.job, item.item});
+  }
+  for (const auto& [id, grant] : durable_.grants) {
+    volatile_.jobs.at(grant.job).grants.insert(id);
+    volatile_.worker_grants[grant.worker].insert(id);
+    std::uint64_t left = 0;
+    for (std::uint64_t offset = 0; offset < grant.count; ++offset) {
+      left += owns(grant, ItemIndex{grant.first.value + offset}) ? 1 : 0;
+    }
+    volatile_.grant_left[id] = left;
+  }
+  wake_delayed();
+}
+
+void Core::apply(Ticket ticket, const Command& command, std::int64_t now_ms) {
+  DROVER_CHECK(now_ms >= durable_.counters.now_ms, "time went back");
+  if (now_ms > durable_.counters.now_ms) {
+    durable_.counters.now_ms = now_ms;
+    changes_.counters();
+  }
+  wake_delayed();
+  std::visit([&](const auto& it) { on(ticket, it); }, command);
+  serve_parked();
+}
+
+std::vector<Answer> Core::take_answers() {
+  return std::exchange(answers_, {});
+}
+
+std::vector<Mutation> Core::take_mutations() {
+  return changes_.take(durable_);
+}
+
+std::optional<std::int64_t> Core::next_deadline() const {
+  std::optional<std::int64_t> soonest;
+  const auto consider = [&](std::int64_t at_ms) { soonest = soonest ? std::min(*soonest, at_ms) : at_ms; };
+  if (!volatile_.expiries.empty()) consider(volatile_.expiries.begin()->first);
+  if (!volatile_.poll_deadlines.empty()) consider(volatile_.poll_deadlines.begin()->first);
+  if (!volatile_.delayed.empty()) consider(std::get<0>(*volatile_.delayed.begin()));
+  return soonest;
+}
+
+void Core::refuse(Ticket to, ErrorCode code, std::string message, std::string next) {
+  say(to, Refused{Error{code, std::move(message), std::move(next)}});
+}
+
+void Core::put(const OpenItem& item) {
+  durable_.open_items.insert_or_assign({item.job, item.item}, item);
+  changes_.open_item(item.job, item.item);
+}
+
+void Core::set_mark(JobId job, ItemIndex item, ItemMark mark) {
+  durable_.blocks.at(job).set(item, mark);
+  changes_.block(job, item);
+}
+
+}  // namespace drover

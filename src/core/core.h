@@ -1,0 +1,93 @@
+// The machine. Commands go in; effects and mutations come out; nothing else is touched: no clock, no file, no socket, no
+// thread. The same commands at the same times give the same state, byte for byte.
+//
+// What it does is told by concept: submit.cc (jobs begin, are reopened, cancelled and end), poll.cc (workers and what
+// they say), grant.cc (items handed out and taken back), settle.cc (what becomes of an item when an attempt ended).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/changes.h"
+#include "core/command.h"
+#include "core/state.h"
+
+namespace drover {
+
+class Core {
+ public:
+  Core() : Core(Durable{}, 0) {}
+  /// Goes on from what a store has loaded. Every worker that holds something gets a full term from `now_ms`.
+  Core(Durable durable, std::int64_t now_ms);
+
+  /// Does one thing. `now_ms` never goes back.
+  void apply(Ticket ticket, const Command& command, std::int64_t now_ms);
+
+  /// What was said since the last call; to be let out only when the mutations are durable.
+  std::vector<Answer> take_answers();
+  /// What must become durable since the last call, as one batch.
+  std::vector<Mutation> take_mutations();
+
+  /// When a Tick is due, if nothing happens before.
+  std::optional<std::int64_t> next_deadline() const;
+
+  const Durable& durable() const { return durable_; }
+  const Volatile& volatile_part() const { return volatile_; }
+
+ private:
+  // submit.cc
+  void on(Ticket ticket, const SubmitJob& command);
+  void on(Ticket ticket, const ReopenJob& command);
+  void on(Ticket ticket, const CancelJob& command);
+  void take_up_again(Job& job, const SettledItem& settled);
+  void stop(Job& job, StopCause cause, std::string reason);
+  void end_if_done(Job& job);
+  void index_job(const Job& job);
+
+  // poll.cc
+  void on(Ticket ticket, const RegisterWorker& command);
+  void on(Ticket ticket, const Report& command);
+  void on(Ticket ticket, const Poll& command);
+  void on(Ticket ticket, const Tick& command);
+  bool accept_report(Ticket ticket, const Report& report);
+  void renew(WorkerId worker);
+  void set_expiry(WorkerId worker, Session& session, std::int64_t expires_ms);
+  bool answer_poll(const ParkedPoll& poll);
+  void park(const ParkedPoll& poll);
+  ParkedPoll unpark(std::uint64_t sequence);
+  void serve_parked();
+
+  // grant.cc
+  std::vector<Lease> grant_items(WorkerId worker, PollNumber poll, std::uint64_t want);
+  std::optional<Lease> grant_from(const Job& job, WorkerId worker, PollNumber poll, std::uint64_t want);
+  std::vector<StopOrder> stop_orders(WorkerId worker);
+  bool owns(const Grant& grant, ItemIndex item) const;
+  void release_grant(GrantId id, bool worker_is_gone);
+  void give_back(WorkerId worker, const std::vector<Token>& returned);
+  void one_less(GrantId id);
+  void make_waiting(OpenItem item, std::int64_t not_before_ms);
+  void make_pending(JobId job, ItemIndex item);
+  void wake_delayed();
+
+  // settle.cc
+  void note_running(WorkerId worker, const RunningAttempt& running);
+  void settle(WorkerId worker, const EndedAttempt& ended);
+  void lose(const Grant& grant, OpenItem item, const Outcome& outcome, const Usage& usage);
+  void finish(const Grant& grant, const OpenItem& item, Attempt attempt, ItemMark mark);
+  OpenItem open_item_or_new(JobId job, ItemIndex item) const;
+
+  // core.cc
+  void say(Ticket to, Effect effect) { answers_.push_back({to, std::move(effect)}); }
+  void refuse(Ticket to, ErrorCode code, std::string message, std::string next = {});
+  void put(const OpenItem& item);
+  void set_mark(JobId job, ItemIndex item, ItemMark mark);
+  Job& job_at(JobId id) { return durable_.jobs.at(id); }
+
+  Durable durable_;
+  Volatile volatile_;
+  Changes changes_;
+  std::vector<Answer> answers_;
+};
+
+}  // namespace drover

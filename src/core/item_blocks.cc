@@ -1,0 +1,166 @@
+#include "core/item_blocks.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/check.h"
+
+namespace drover {
+namespace {
+
+constexpr std::uint64_t kLowBits = 0x5555555555555555;
+
+// One bit, at each item's low position, for the items of a word that carry `mark`.
+std::uint64_t matches(std::uint64_t word, ItemMark mark) {
+  const std::uint64_t pattern = kLowBits * static_cast<std::uint64_t>(mark);
+  const std::uint64_t different = word ^ pattern;
+  return ~(different | (different >> 1)) & kLowBits;
+}
+
+// Four items to a byte, and never one byte: that is how a block of one value is told from a packed one.
+std::size_t packed_bytes(std::uint64_t items) {
+  return std::max<std::size_t>(2, (items + 3) / 4);
+}
+
+}  // namespace
+
+ItemBlocks::ItemBlocks(std::uint64_t total) : total_(total), blocks_((total + kBlockItems - 1) / kBlockItems) {
+  counts_[0] = total;
+  for (std::uint64_t block = 0; block < blocks_.size(); ++block) {
+    blocks_[block].counts[0] = static_cast<std::uint16_t>(block_size(block));
+  }
+}
+
+std::uint64_t ItemBlocks::block_size(std::uint64_t block) const {
+  return std::min(kBlockItems, total_ - block * kBlockItems);
+}
+
+ItemMark ItemBlocks::uniform_mark(const Block& block) const {
+  for (std::size_t mark = 0; mark < 4; ++mark) {
+    if (block.counts[mark] != 0) return static_cast<ItemMark>(mark);
+  }
+  return ItemMark::pending;
+}
+
+ItemMark ItemBlocks::mark_at(const Block& block, std::uint64_t offset) const {
+  if (!block.words) return uniform_mark(block);
+  return static_cast<ItemMark>(((*block.words)[offset / 32] >> (offset % 32 * 2)) & 3);
+}
+
+ItemMark ItemBlocks::get(ItemIndex item) const {
+  DROVER_CHECK(item.value < total_, "item index is outside its job");
+  return mark_at(blocks_[block_of(item)], item.value % kBlockItems);
+}
+
+void ItemBlocks::set(ItemIndex item, ItemMark mark) {
+  const ItemMark before = get(item);
+  if (before == mark) return;
+  Block& block = blocks_[block_of(item)];
+  if (!block.words) {
+    block.words = std::make_unique<Words>();
+    block.words->fill(kLowBits * static_cast<std::uint64_t>(before));
+  }
+  const std::uint64_t offset = item.value % kBlockItems;
+  std::uint64_t& word = (*block.words)[offset / 32];
+  const std::uint64_t shift = offset % 32 * 2;
+  word = (word & ~(std::uint64_t{3} << shift)) | (static_cast<std::uint64_t>(mark) << shift);
+
+  const auto from = static_cast<std::size_t>(before);
+  const auto to = static_cast<std::size_t>(mark);
+  --counts_[from];
+  ++counts_[to];
+  --block.counts[from];
+  ++block.counts[to];
+  if (block.counts[to] == block_size(block_of(item))) block.words.reset();
+}
+
+std::optional<ItemIndex> ItemBlocks::find(ItemMark mark, ItemIndex from) const {
+  if (from.value >= total_ || count(mark) == 0) return std::nullopt;
+  std::uint64_t offset = from.value % kBlockItems;
+  for (std::uint64_t b = block_of(from); b < blocks_.size(); ++b, offset = 0) {
+    const Block& block = blocks_[b];
+    if (block.counts[static_cast<std::size_t>(mark)] == 0) continue;
+    if (!block.words) return ItemIndex{b * kBlockItems + offset};
+    for (std::size_t w = offset / 32; w < kWords; ++w) {
+      std::uint64_t hits = matches((*block.words)[w], mark);
+      if (w == offset / 32) hits &= ~std::uint64_t{0} << (offset % 32 * 2);
+      if (hits == 0) continue;
+      const std::uint64_t found = b * kBlockItems + w * 32 + static_cast<std::uint64_t>(std::countr_zero(hits)) / 2;
+      if (found < total_) return ItemIndex{found};
+      return std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
+ItemIndex ItemBlocks::find_other(ItemMark mark, ItemIndex from) const {
+  std::uint64_t at = from.value;
+  while (at < total_) {
+    const Block& block = blocks_[at / kBlockItems];
+    const std::uint64_t end = std::min(total_, (at / kBlockItems + 1) * kBlockItems);
+    if (!block.words) {
+      if (uniform_mark(block) != mark) return ItemIndex{at};
+      at = end;
+      continue;
+    }
+    for (; at < end; ++at) {
+      if (mark_at(block, at % kBlockItems) != mark) return ItemIndex{at};
+    }
+  }
+  return ItemIndex{total_};
+}
+
+std::string ItemBlocks::encode(std::uint64_t block) const {
+  const Block& it = blocks_[block];
+  if (!it.words) return std::string(1, static_cast<char>(uniform_mark(it)));
+  std::string bytes(packed_bytes(block_size(block)), '\0');
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    bytes[i] = static_cast<char>((*it.words)[i / 8] >> (i % 8 * 8));
+  }
+  // Past the end of the job the bits are whatever the block was filled with: they must not reach the store.
+  const std::uint64_t size = block_size(block);
+  for (std::uint64_t offset = size; offset < bytes.size() * 4; ++offset) {
+    auto& byte = bytes[offset / 4];
+    byte = static_cast<char>(static_cast<unsigned char>(byte) & ~(3U << (offset % 4 * 2)));
+  }
+  return bytes;
+}
+
+bool ItemBlocks::decode(std::uint64_t block, std::string_view bytes) {
+  if (block >= blocks_.size()) return false;
+  Block fresh;
+  const std::uint64_t size = block_size(block);
+  if (bytes.size() == 1) {
+    if (static_cast<unsigned char>(bytes[0]) > 3) return false;
+    fresh.counts[static_cast<unsigned char>(bytes[0])] = static_cast<std::uint16_t>(size);
+  } else {
+    if (bytes.size() != packed_bytes(size)) return false;
+    fresh.words = std::make_unique<Words>();
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+      (*fresh.words)[i / 8] |= static_cast<std::uint64_t>(static_cast<unsigned char>(bytes[i])) << (i % 8 * 8);
+    }
+    for (std::size_t mark = 1; mark < 4; ++mark) {
+      for (const std::uint64_t word : *fresh.words) {
+        fresh.counts[mark] += static_cast<std::uint16_t>(std::popcount(matches(word, static_cast<ItemMark>(mark))));
+      }
+    }
+    const auto touched = std::uint64_t{fresh.counts[1]} + fresh.counts[2] + fresh.counts[3];
+    if (touched > size) return false;
+    fresh.counts[0] = static_cast<std::uint16_t>(size - touched);
+  }
+  Block& old = blocks_[block];
+  for (std::size_t mark = 0; mark < 4; ++mark) counts_[mark] += fresh.counts[mark] - std::uint64_t{old.counts[mark]};
+  old = std::move(fresh);
+  return true;
+}
+
+void ItemBlocks::hash(Hasher& hasher) const {
+  hasher.add(total_);
+  for (std::uint64_t block = 0; block < blocks_.size(); ++block) {
+    if (!blocks_[block].words && uniform_mark(blocks_[block]) == ItemMark::pending) continue;
+    hasher.add(block);
+    hasher.add(encode(block));
+  }
+}
+
+}  // namespace drover

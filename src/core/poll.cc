@@ -1,0 +1,146 @@
+// Workers, and what they say.
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "core/core.h"
+
+namespace drover {
+
+void Core::on(Ticket ticket, const RegisterWorker& command) {
+  const auto known = volatile_.worker_by_name.find(command.name);
+  if (known == volatile_.worker_by_name.end()) {
+    Worker worker;
+    worker.id = WorkerId{durable_.counters.next_worker++};
+    worker.name = command.name;
+    changes_.counters();
+    volatile_.worker_by_name[command.name] = worker.id;
+    volatile_.worker_grants[worker.id];
+    durable_.workers.emplace(worker.id, std::move(worker));
+  }
+  Worker& worker = durable_.workers.at(volatile_.worker_by_name.at(command.name));
+  if (worker.incarnation != command.incarnation || worker.registered_ms == 0) {
+    const std::set<GrantId> held = volatile_.worker_grants.at(worker.id);
+    for (const GrantId grant : held) release_grant(grant, true);
+    if (const std::uint64_t parked = volatile_.sessions[worker.id].parked) {
+      const ParkedPoll poll = unpark(parked);
+      say(poll.ticket, PollAnswer{poll.number, {}, {}});
+    }
+    volatile_.sessions[worker.id].last_poll = PollNumber{};
+    volatile_.sessions[worker.id].told_to_stop.clear();
+    worker.incarnation = command.incarnation;
+    worker.registered_ms = durable_.counters.now_ms;
+  }
+  worker.term_ms = command.term_ms;
+  changes_.worker(worker.id);
+  renew(worker.id);
+  say(ticket, WorkerRegistered{worker.id});
+}
+
+bool Core::accept_report(Ticket ticket, const Report& report) {
+  const auto worker = durable_.workers.find(report.worker);
+  if (worker == durable_.workers.end() || worker->second.incarnation != report.incarnation) {
+    refuse(ticket, ErrorCode::not_found, concat("worker ", report.worker.value, " is not registered"),
+           "register first");
+    return false;
+  }
+  for (const EndedAttempt& ended : report.ended) settle(report.worker, ended);
+  for (const RunningAttempt& running : report.running) note_running(report.worker, running);
+  give_back(report.worker, report.returned);
+  renew(report.worker);
+  return true;
+}
+
+void Core::on(Ticket ticket, const Report& command) {
+  if (accept_report(ticket, command)) say(ticket, ReportTaken{});
+}
+
+void Core::on(Ticket ticket, const Poll& command) {
+  const WorkerId worker = command.report.worker;
+  if (!accept_report(ticket, command.report)) return;
+  Session& session = volatile_.sessions.at(worker);
+  if (command.number <= session.last_poll) {
+    // Overtaken on its way: the worker no longer waits for this one, so nothing may be granted by it.
+    return say(ticket, PollAnswer{command.number, {}, {}});
+  }
+  session.last_poll = command.number;
+  if (!command.given_up.empty()) {
+    session.told_to_stop.clear();
+    const std::set<GrantId> held = volatile_.worker_grants.at(worker);
+    for (const GrantId id : held) {
+      const PollNumber poll = durable_.grants.at(id).poll;
+      if (std::ranges::find(command.given_up, poll) != command.given_up.end()) release_grant(id, false);
+    }
+  }
+  if (session.parked != 0) {
+    const ParkedPoll before = unpark(session.parked);
+    say(before.ticket, PollAnswer{before.number, {}, {}});
+  }
+  const ParkedPoll poll{ticket, worker, command.number, command.want,
+                        durable_.counters.now_ms + std::max<std::int64_t>(command.wait_ms, 0)};
+  if (answer_poll(poll)) return;
+  if (command.wait_ms <= 0) return say(ticket, PollAnswer{command.number, {}, {}});
+  park(poll);
+}
+
+void Core::on(Ticket /*ticket*/, const Tick& /*command*/) {
+  const std::int64_t now_ms = durable_.counters.now_ms;
+  while (!volatile_.expiries.empty() && volatile_.expiries.begin()->first <= now_ms) {
+    const WorkerId worker = volatile_.expiries.begin()->second;
+    set_expiry(worker, volatile_.sessions.at(worker), 0);
+    const std::set<GrantId> held = volatile_.worker_grants.at(worker);
+    for (const GrantId grant : held) release_grant(grant, true);
+  }
+  while (!volatile_.poll_deadlines.empty() && volatile_.poll_deadlines.begin()->first <= now_ms) {
+    const ParkedPoll poll = unpark(volatile_.poll_deadlines.begin()->second);
+    say(poll.ticket, PollAnswer{poll.number, {}, {}});
+  }
+}
+
+void Core::renew(WorkerId worker) {
+  const std::int64_t term_ms = durable_.workers.at(worker).term_ms;
+  set_expiry(worker, volatile_.sessions[worker], term_ms == 0 ? 0 : durable_.counters.now_ms + term_ms);
+}
+
+void Core::set_expiry(WorkerId worker, Session& session, std::int64_t expires_ms) {
+  if (session.expires_ms != 0) volatile_.expiries.erase({session.expires_ms, worker});
+  session.expires_ms = expires_ms;
+  if (expires_ms != 0) volatile_.expiries.insert({expires_ms, worker});
+}
+
+bool Core::answer_poll(const ParkedPoll& poll) {
+  PollAnswer answer{poll.number, grant_items(poll.worker, poll.number, poll.want), stop_orders(poll.worker)};
+  if (answer.leases.empty() && answer.stops.empty()) return false;
+  say(poll.ticket, std::move(answer));
+  return true;
+}
+
+void Core::park(const ParkedPoll& poll) {
+  const std::uint64_t sequence = volatile_.next_parked++;
+  volatile_.parked.emplace(sequence, poll);
+  volatile_.poll_deadlines.insert({poll.until_ms, sequence});
+  volatile_.sessions.at(poll.worker).parked = sequence;
+}
+
+ParkedPoll Core::unpark(std::uint64_t sequence) {
+  const auto it = volatile_.parked.find(sequence);
+  DROVER_CHECK(it != volatile_.parked.end(), "a poll is answered once");
+  const ParkedPoll poll = it->second;
+  volatile_.parked.erase(it);
+  volatile_.poll_deadlines.erase({poll.until_ms, sequence});
+  volatile_.sessions.at(poll.worker).parked = 0;
+  return poll;
+}
+
+// Work or an order may have turned up for somebody who waits.
+void Core::serve_parked() {
+  if (!std::exchange(volatile_.work_turned_up, false)) return;
+  std::vector<std::uint64_t> waiting;
+  waiting.reserve(volatile_.parked.size());
+  for (const auto& [sequence, poll] : volatile_.parked) waiting.push_back(sequence);
+  for (const std::uint64_t sequence : waiting) {
+    if (answer_poll(volatile_.parked.at(sequence))) unpark(sequence);
+  }
+}
+
+}  // namespace drover

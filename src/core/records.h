@@ -1,0 +1,213 @@
+// The records that last: what the store keeps and the core loads back. Each lists its fields once, by the names people
+// see in the ledger; the state hash and the stores' codecs walk that list, so a new field cannot be forgotten by one of them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/ids.h"
+#include "base/uuid.h"
+#include "base/words.h"
+#include "core/policy.h"
+
+namespace drover {
+
+enum class JobState : std::uint8_t { pending, running, succeeded, failed, cancelled };
+std::string_view to_string(JobState state);
+
+/// Why a job takes no new items although some are left.
+enum class StopCause : std::uint8_t { none, cancelled, too_many_failures };
+std::string_view to_string(StopCause cause);
+
+struct Job {
+  JobId id;
+  Uuid uuid;
+  std::string name;
+  JobState state = JobState::running;
+  StopCause stop = StopCause::none;
+  std::string reason;  // why it stopped, for people
+  DefinitionId definition;
+  ManifestId manifest;
+  std::uint64_t total = 0;
+  std::uint64_t succeeded = 0;
+  std::uint64_t failed = 0;
+  std::uint64_t cancelled = 0;      // killed by a cancel; untouched items of an ended job are not counted here
+  std::uint64_t failed_before = 0;  // failures that an earlier stop has already been about
+  std::uint64_t epoch = 0;          // rises with every reopening: what was read of settled items before is stale
+  std::int64_t created_ms = 0;
+  std::int64_t ended_ms = 0;  // 0: has not ended
+  Policy policy;
+
+  bool ended() const { return state != JobState::running && state != JobState::pending; }
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit("job", self.id);
+    visit("id", self.uuid);
+    visit("name", self.name);
+    visit("state", self.state);
+    visit("stop", self.stop);
+    visit("reason", self.reason);
+    visit("definition", self.definition);
+    visit("manifest", self.manifest);
+    visit("total", self.total);
+    visit("succeeded", self.succeeded);
+    visit("failed", self.failed);
+    visit("cancelled", self.cancelled);
+    visit("failed_before", self.failed_before);
+    visit("epoch", self.epoch);
+    visit("created_ms", self.created_ms);
+    visit("ended_ms", self.ended_ms);
+    visit("max_tries", self.policy.max_tries);
+    visit("rules", self.policy.rules);
+    visit("lost_limit", self.policy.lost_limit);
+    visit("retry_delay_ms", self.policy.retry_delay_ms);
+    visit("timeout_ms", self.policy.timeout_ms);
+    visit("grace_ms", self.policy.grace_ms);
+    visit("max_failures", self.policy.max_failures);
+  }
+};
+
+/// An open item with a history. One without has no such row: its block says open and one grant covers it.
+struct OpenItem {
+  JobId job;
+  ItemIndex item;
+  GrantId grant;               // who holds it; nobody: it waits
+  std::uint32_t attempts = 0;  // counted starts, the running one included
+  std::uint32_t tries = 0;     // ended by themselves
+  std::uint32_t losses = 0;
+  bool counted = false;             // the holder has named it as running: this attempt is in `attempts`
+  std::int64_t started_ms = 0;      // of the counted attempt
+  std::int64_t not_before_ms = 0;   // of a waiting one
+
+  bool waiting() const { return !grant; }
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit("job", self.job);
+    visit("item", self.item);
+    visit("grant_id", self.grant);
+    visit("attempts", self.attempts);
+    visit("tries", self.tries);
+    visit("losses", self.losses);
+    visit("counted", self.counted);
+    visit("started_ms", self.started_ms);
+    visit("not_before_ms", self.not_before_ms);
+  }
+};
+
+/// A range of items in one worker's hands. Items of the range that ended, or whose row names another grant, are no
+/// longer its own.
+struct Grant {
+  GrantId id;
+  JobId job;
+  WorkerId worker;
+  PollNumber poll;  // whose answer carried it
+  ItemIndex first;
+  std::uint64_t count = 0;
+
+  bool covers(ItemIndex item) const { return item >= first && item.value - first.value < count; }
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit("grant_id", self.id);
+    visit("job", self.job);
+    visit("worker", self.worker);
+    visit("poll", self.poll);
+    visit("first", self.first);
+    visit("count", self.count);
+  }
+};
+
+/// A block of items, as ItemBlocks encodes it. Blocks nobody has touched are not kept.
+struct BlockRecord {
+  JobId job;
+  std::uint64_t block = 0;
+  Bytes marks;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit("job", self.job);
+    visit("block", self.block);
+    visit("marks", self.marks);
+  }
+};
+
+struct Worker {
+  WorkerId id;
+  std::string name;
+  std::uint64_t incarnation = 0;
+  std::int64_t term_ms = 0;  // how long it may be silent before its grants are lost; 0: for ever
+  std::int64_t registered_ms = 0;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit("worker", self.id);
+    visit("name", self.name);
+    visit("incarnation", self.incarnation);
+    visit("term_ms", self.term_ms);
+    visit("registered_ms", self.registered_ms);
+  }
+};
+
+/// What belongs to no job: the clock and the next numbers.
+struct Counters {
+  std::int64_t now_ms = 0;  // the largest the core was ever told
+  std::uint64_t next_job = 1;
+  std::uint64_t next_grant = 1;
+  std::uint64_t next_worker = 1;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit("now_ms", self.now_ms);
+    visit("next_job", self.next_job);
+    visit("next_grant", self.next_grant);
+    visit("next_worker", self.next_worker);
+  }
+};
+
+enum class AttemptState : std::uint8_t { succeeded = 1, failed = 2, cancelled = 3, lost = 4 };
+std::string_view to_string(AttemptState state);
+
+/// What happened: one row per attempt, written when it ends. The core writes these and never reads them.
+struct Attempt {
+  JobId job;
+  ItemIndex item;
+  AttemptNumber attempt;
+  AttemptState state = AttemptState::succeeded;
+  Ending ending = Ending::exited;
+  std::optional<std::int32_t> exit_code;
+  std::optional<std::int32_t> signal;
+  std::string reason;
+  WorkerId worker;
+  std::int64_t started_ms = 0;
+  std::int64_t ended_ms = 0;
+  std::int64_t wall_us = 0;
+  std::int64_t user_us = 0;
+  std::int64_t system_us = 0;
+  std::int64_t peak_memory_kib = 0;
+  bool settled = false;  // this attempt decided the item
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit("job", self.job);
+    visit("item", self.item);
+    visit("attempt", self.attempt);
+    visit("state", self.state);
+    visit("ending", self.ending);
+    visit("exit_code", self.exit_code);
+    visit("signal", self.signal);
+    visit("reason", self.reason);
+    visit("worker", self.worker);
+    visit("started_ms", self.started_ms);
+    visit("ended_ms", self.ended_ms);
+    visit("wall_us", self.wall_us);
+    visit("user_us", self.user_us);
+    visit("system_us", self.system_us);
+    visit("peak_memory_kib", self.peak_memory_kib);
+    visit("settled", self.settled);
+  }
+};
+
+}  // namespace drover

@@ -1,0 +1,148 @@
+#include "core/sanity.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace drover {
+namespace {
+
+/// Recounts everything from the durable part and holds the rest against it.
+class Inspector {
+ public:
+  explicit Inspector(const Core& core) : durable_(core.durable()), volatile_(core.volatile_part()) {}
+
+  std::optional<std::string> inspect() {
+    for (const auto& [id, job] : durable_.jobs) inspect_job(job);
+    for (const auto& [key, item] : durable_.open_items) inspect_open(item);
+    for (const auto& [id, grant] : durable_.grants) inspect_grant(grant);
+    inspect_waiting();
+    inspect_sessions();
+    return fault_;
+  }
+
+ private:
+  template <class... Parts>
+  void expect(bool holds, const Parts&... what) {
+    if (!holds && !fault_) fault_ = concat(what...);
+  }
+
+  void inspect_job(const Job& job) {
+    const ItemBlocks& blocks = durable_.blocks.at(job.id);
+    expect(blocks.total() == job.total, "job ", job.id.value, ": blocks of another size");
+    expect(blocks.count(ItemMark::succeeded) == job.succeeded, "job ", job.id.value, ": succeeded ", job.succeeded,
+           " but its blocks say ", blocks.count(ItemMark::succeeded));
+    expect(blocks.count(ItemMark::ended) == job.failed + job.cancelled, "job ", job.id.value, ": failed and cancelled ",
+           job.failed + job.cancelled, " but its blocks say ", blocks.count(ItemMark::ended));
+    expect(job.failed_before <= job.failed, "job ", job.id.value, ": more old failures than failures");
+    expect(job.id.value < durable_.counters.next_job, "job ", job.id.value, ": numbered ahead of the counter");
+
+    const bool all_settled = job.succeeded + job.failed + job.cancelled == job.total;
+    const JobIndex& index = volatile_.jobs.at(job.id);
+    if (job.ended()) {
+      expect(index.grants.empty(), "job ", job.id.value, ": ended with grants");
+      expect(all_settled || job.stop != StopCause::none, "job ", job.id.value, ": ended with items left");
+      expect(job.ended_ms != 0 || durable_.counters.now_ms == 0, "job ", job.id.value, ": ended at no time");
+    } else {
+      expect(!all_settled, "job ", job.id.value, ": all is settled but it goes on");
+      expect(job.stop == StopCause::none || !index.grants.empty(), "job ", job.id.value, ": stopped but not ended");
+    }
+    expect(volatile_.runnable.contains(job.id) != job.ended(), "job ", job.id.value, ": wrongly in the runnable set");
+
+    std::set<GrantId> grants;
+    for (const auto& [id, grant] : durable_.grants) {
+      if (grant.job == job.id) grants.insert(id);
+    }
+    expect(grants == index.grants, "job ", job.id.value, ": its index of grants is off");
+    const auto first_pending = blocks.find(ItemMark::pending, ItemIndex{0});
+    expect(!first_pending || *first_pending >= index.pending_from, "job ", job.id.value,
+           ": an untouched item would be passed over");
+    inspect_open_marks(job, blocks);
+  }
+
+  // Each open item is held by exactly one grant, or waits.
+  void inspect_open_marks(const Job& job, const ItemBlocks& blocks) {
+    auto at = blocks.find(ItemMark::open, ItemIndex{0});
+    for (; at; at = blocks.find(ItemMark::open, ItemIndex{at->value + 1})) {
+      if (durable_.find_open(job.id, *at) != nullptr) continue;
+      const auto covering = std::ranges::count_if(volatile_.jobs.at(job.id).grants,
+                                                  [&](GrantId id) { return durable_.grants.at(id).covers(*at); });
+      expect(covering == 1, "item ", job.id.value, ":", at->value, ": open without a row, covered by ", covering,
+             " grants");
+    }
+  }
+
+  void inspect_open(const OpenItem& item) {
+    const std::string name = concat("item ", item.job.value, ":", item.item.value);
+    expect(durable_.blocks.at(item.job).get(item.item) == ItemMark::open, name, ": has a row but is not open");
+    expect(item.tries + item.losses <= item.attempts, name, ": more tries and losses than attempts");
+    expect(!item.counted || item.attempts > 0, name, ": runs as attempt 0");
+    if (item.waiting()) {
+      expect(!item.counted, name, ": waits and runs");
+      const bool ready = volatile_.jobs.at(item.job).ready.contains(item.item);
+      const bool delayed = volatile_.delayed.contains({item.not_before_ms, item.job, item.item});
+      expect(ready != delayed, name, ": waits but is not exactly once in a waiting list");
+    } else {
+      const auto grant = durable_.grants.find(item.grant);
+      expect(grant != durable_.grants.end() && grant->second.job == item.job && grant->second.covers(item.item), name,
+             ": held by grant ", item.grant.value, ", which does not cover it");
+    }
+  }
+
+  void inspect_grant(const Grant& grant) {
+    const std::string name = concat("grant ", grant.id.value);
+    expect(grant.id.value < durable_.counters.next_grant, name, ": numbered ahead of the counter");
+    expect(durable_.workers.contains(grant.worker), name, ": held by no worker");
+    expect(volatile_.worker_grants.at(grant.worker).contains(grant.id), name, ": not in its worker's index");
+    std::uint64_t held = 0;
+    for (std::uint64_t offset = 0; offset < grant.count; ++offset) {
+      const ItemIndex item{grant.first.value + offset};
+      if (durable_.blocks.at(grant.job).get(item) != ItemMark::open) continue;
+      const OpenItem* open = durable_.find_open(grant.job, item);
+      held += (open == nullptr || open->grant == grant.id) ? 1 : 0;
+    }
+    expect(held > 0, name, ": holds nothing");
+    expect(volatile_.grant_left.at(grant.id) == held, name, ": counts ", volatile_.grant_left.at(grant.id),
+           " items but holds ", held);
+  }
+
+  void inspect_waiting() {
+    std::size_t waiting = 0;
+    for (const auto& [key, item] : durable_.open_items) waiting += item.waiting() ? 1 : 0;
+    std::size_t listed = volatile_.delayed.size();
+    for (const auto& [id, index] : volatile_.jobs) listed += index.ready.size();
+    expect(waiting == listed, "waiting items: ", waiting, " rows but ", listed, " in the lists");
+    expect(volatile_.grant_left.size() == durable_.grants.size(), "grants: index of another size");
+  }
+
+  void inspect_sessions() {
+    std::size_t parked = 0;
+    std::size_t expiring = 0;
+    for (const auto& [worker, session] : volatile_.sessions) {
+      expect(durable_.workers.contains(worker), "session of no worker ", worker.value);
+      if (session.expires_ms != 0) {
+        ++expiring;
+        expect(volatile_.expiries.contains({session.expires_ms, worker}), "worker ", worker.value, ": expiry not listed");
+      }
+      if (session.parked == 0) continue;
+      ++parked;
+      const auto poll = volatile_.parked.find(session.parked);
+      expect(poll != volatile_.parked.end() && poll->second.worker == worker, "worker ", worker.value,
+             ": its parked poll is not there");
+    }
+    expect(parked == volatile_.parked.size() && parked == volatile_.poll_deadlines.size(), "parked polls miscounted");
+    expect(expiring == volatile_.expiries.size(), "expiries miscounted");
+  }
+
+  const Durable& durable_;
+  const Volatile& volatile_;
+  std::optional<std::string> fault_;
+};
+
+}  // namespace
+
+std::optional<std::string> find_fault(const Core& core) {
+  return Inspector(core).inspect();
+}
+
+}  // namespace drover

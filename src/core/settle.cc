@@ -1,0 +1,119 @@
+// What becomes of an item when an attempt at it has ended.
+#include <algorithm>
+
+#include "base/text.h"
+#include "core/core.h"
+
+namespace drover {
+namespace {
+
+Attempt attempt_row(const Grant& grant, const OpenItem& item, const Outcome& outcome, const Usage& usage) {
+  Attempt row;
+  row.job = item.job;
+  row.item = item.item;
+  row.attempt = AttemptNumber{item.attempts};
+  row.ending = outcome.ending;
+  if (outcome.ending == Ending::exited) row.exit_code = outcome.exit_code;
+  if (outcome.signal != 0) row.signal = outcome.signal;
+  if (!outcome.success()) row.reason = describe(outcome);
+  row.worker = grant.worker;
+  row.started_ms = usage.started_ms;
+  row.ended_ms = usage.started_ms + (usage.wall_us + 500) / 1000;
+  row.wall_us = usage.wall_us;
+  row.user_us = usage.user_us;
+  row.system_us = usage.system_us;
+  row.peak_memory_kib = usage.peak_memory_kib;
+  return row;
+}
+
+}  // namespace
+
+OpenItem Core::open_item_or_new(JobId job, ItemIndex item) const {
+  const OpenItem* open = durable_.find_open(job, item);
+  return open != nullptr ? *open : OpenItem{.job = job, .item = item};
+}
+
+void Core::note_running(WorkerId worker, const RunningAttempt& running) {
+  const auto grant = durable_.grants.find(running.token.grant);
+  if (grant == durable_.grants.end() || grant->second.worker != worker) return;
+  if (!owns(grant->second, running.token.item)) return;
+  OpenItem item = open_item_or_new(grant->second.job, running.token.item);
+  if (item.counted) return;
+  item.grant = grant->first;
+  item.counted = true;
+  item.started_ms = running.started_ms;
+  ++item.attempts;
+  put(item);
+}
+
+void Core::settle(WorkerId worker, const EndedAttempt& ended) {
+  const auto found = durable_.grants.find(ended.token.grant);
+  // A late report changes nothing: somebody else holds the item by now, or it is settled.
+  if (found == durable_.grants.end() || found->second.worker != worker) return;
+  const Grant grant = found->second;
+  if (!owns(grant, ended.token.item)) return;
+
+  OpenItem item = open_item_or_new(grant.job, ended.token.item);
+  if (!item.counted) ++item.attempts;
+  const Outcome& outcome = ended.outcome;
+  if (outcome.ending == Ending::lost) return lose(grant, item, outcome, ended.usage);
+
+  Job& job = job_at(grant.job);
+  Attempt row = attempt_row(grant, item, outcome, ended.usage);
+  if (outcome.success()) {
+    row.state = AttemptState::succeeded;
+    ++job.succeeded;
+    return finish(grant, item, std::move(row), ItemMark::succeeded);
+  }
+  if (outcome.ending == Ending::stopped) {
+    row.state = AttemptState::cancelled;
+    ++job.cancelled;
+    return finish(grant, item, std::move(row), ItemMark::ended);
+  }
+  ++item.tries;
+  row.state = AttemptState::failed;
+  if (after_failure(job.policy, outcome, item.tries) == Verdict::give_up) {
+    ++job.failed;
+    return finish(grant, item, std::move(row), ItemMark::ended);
+  }
+  changes_.add(std::move(row));
+  make_waiting(item, durable_.counters.now_ms + job.policy.retry_delay_ms);
+  one_less(grant.id);
+}
+
+// A lost attempt is not the item's fault: no try is spent.
+void Core::lose(const Grant& grant, OpenItem item, const Outcome& outcome, const Usage& usage) {
+  Job& job = job_at(grant.job);
+  Attempt row = attempt_row(grant, item, outcome, usage);
+  row.state = AttemptState::lost;
+  ++item.losses;
+  if (after_loss(job.policy, item.losses) == Verdict::give_up) {
+    row.state = AttemptState::failed;
+    row.reason = concat(row.reason, "; given up after ", item.losses, item.losses == 1 ? " loss" : " losses");
+    ++job.failed;
+    return finish(grant, item, std::move(row), ItemMark::ended);
+  }
+  changes_.add(std::move(row));
+  make_waiting(item, durable_.counters.now_ms);
+  one_less(grant.id);
+}
+
+// The item is settled by this attempt.
+void Core::finish(const Grant& grant, const OpenItem& item, Attempt attempt, ItemMark mark) {
+  attempt.settled = true;
+  changes_.add(std::move(attempt));
+  if (durable_.open_items.erase({item.job, item.item}) > 0) changes_.open_item(item.job, item.item);
+  set_mark(item.job, item.item, mark);
+  Job& job = job_at(item.job);
+  changes_.job(job.id);
+  if (job.stop == StopCause::none && job.failed > job.failed_before &&
+      job.failed - job.failed_before > job.policy.max_failures) {
+    stop(job, StopCause::too_many_failures,
+         concat("stopped early: ", job.failed - job.failed_before, " items failed, more than the ",
+                job.policy.max_failures, " allowed"));
+  }
+  one_less(grant.id);
+  end_if_done(job);
+}
+
+}  // namespace drover

@@ -1,0 +1,121 @@
+#include "core/state.h"
+
+#include "base/text.h"
+
+namespace drover {
+namespace {
+
+// How each kind of field enters the hash.
+struct FieldHasher {
+  Hasher& hasher;
+
+  void one(const std::string& value) { hasher.add(value); }
+  void one(const Uuid& value) { hasher.add(value.text()); }
+  void one(const ItemIndex& value) { hasher.add(value.value); }
+  template <class Tag, class Rep>
+  void one(const Id<Tag, Rep>& value) {
+    hasher.add(std::uint64_t{value.value});
+  }
+  template <class T>
+    requires std::is_arithmetic_v<T> || std::is_enum_v<T>
+  void one(T value) {
+    hasher.add(static_cast<std::uint64_t>(value));
+  }
+  void one(const std::vector<ExitRule>& rules) {
+    hasher.add(rules.size());
+    for (const ExitRule& rule : rules) {
+      hasher.add(rule.on_status_reason);
+      hasher.add(rule.on_reason);
+      hasher.add(rule.on_exit_code);
+      one(rule.action);
+    }
+  }
+  template <class T>
+  void operator()(const char* /*name*/, const T& value) {
+    one(value);
+  }
+};
+
+template <class Record>
+void add_record(Hasher& hasher, const Record& record) {
+  Record::fields(record, FieldHasher{hasher});
+}
+
+struct Restorer {
+  Durable& durable;
+
+  Result<void> operator()(const PutCounters& put) {
+    durable.counters = put.counters;
+    return {};
+  }
+  Result<void> operator()(const PutJob& put) {
+    if (put.job.total > Policy::kNoLimit) return broken(concat("job ", put.job.name, " has an impossible size"));
+    durable.blocks.insert_or_assign(put.job.id, ItemBlocks(put.job.total));
+    durable.jobs.insert_or_assign(put.job.id, put.job);
+    return {};
+  }
+  Result<void> operator()(const PutBlock& put) {
+    const auto blocks = durable.blocks.find(put.block.job);
+    if (blocks == durable.blocks.end() || !blocks->second.decode(put.block.block, put.block.marks.value)) {
+      return broken(concat("block ", put.block.block, " of job ", put.block.job.value, " does not fit its job"));
+    }
+    return {};
+  }
+  Result<void> operator()(const PutOpenItem& put) {
+    const Job* job = durable.find_job(put.item.job);
+    if (job == nullptr || put.item.item.value >= job->total) {
+      return broken(concat("open item ", put.item.item.value, " belongs to no job"));
+    }
+    durable.open_items.insert_or_assign({put.item.job, put.item.item}, put.item);
+    return {};
+  }
+  Result<void> operator()(const PutGrant& put) {
+    const Job* job = durable.find_job(put.grant.job);
+    if (job == nullptr || put.grant.first.value + put.grant.count > job->total) {
+      return broken(concat("grant ", put.grant.id.value, " is outside its job"));
+    }
+    durable.grants.insert_or_assign(put.grant.id, put.grant);
+    return {};
+  }
+  Result<void> operator()(const PutWorker& put) {
+    durable.workers.insert_or_assign(put.worker.id, put.worker);
+    return {};
+  }
+  template <class Other>
+  Result<void> operator()(const Other& /*not a put*/) {
+    return broken("a store may only load what was put");
+  }
+
+  static Result<void> broken(std::string what) {
+    return fail(ErrorCode::damaged, concat("the stored state contradicts itself: ", what));
+  }
+};
+
+}  // namespace
+
+Result<void> Durable::restore(const Mutation& mutation) {
+  return std::visit(Restorer{*this}, mutation);
+}
+
+const Job* Durable::find_job(JobId id) const {
+  const auto it = jobs.find(id);
+  return it == jobs.end() ? nullptr : &it->second;
+}
+
+const OpenItem* Durable::find_open(JobId job, ItemIndex item) const {
+  const auto it = open_items.find({job, item});
+  return it == open_items.end() ? nullptr : &it->second;
+}
+
+std::uint64_t hash(const Durable& durable) {
+  Hasher hasher;
+  add_record(hasher, durable.counters);
+  for (const auto& [id, job] : durable.jobs) add_record(hasher, job);
+  for (const auto& [id, blocks] : durable.blocks) blocks.hash(hasher);
+  for (const auto& [key, item] : durable.open_items) add_record(hasher, item);
+  for (const auto& [id, grant] : durable.grants) add_record(hasher, grant);
+  for (const auto& [id, worker] : durable.workers) add_record(hasher, worker);
+  return hasher.value();
+}
+
+}  // namespace drover

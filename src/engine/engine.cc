@@ -1,0 +1,142 @@
+#include "engine/engine.h"
+
+#include <chrono>
+#include <future>
+
+namespace drover {
+
+Result<std::unique_ptr<Engine>> Engine::start(Store& store, WallClock& wall, SteadyClock& steady, Listener listener) {
+  Durable durable;
+  if (auto loaded = store.load([&](const Mutation& put) { return durable.restore(put); }); !loaded) {
+    return pass(loaded);
+  }
+  Timeline timeline(wall, steady, durable.counters.now_ms);
+  Core core(std::move(durable), timeline.now_ms());
+  return std::unique_ptr<Engine>(new Engine(store, timeline, std::move(core), std::move(listener)));
+}
+
+Engine::Engine(Store& store, Timeline timeline, Core core, Listener listener)
+    : store_(store), timeline_(timeline), listener_(std::move(listener)), stepper_(std::move(core)) {
+  core_thread_ = std::thread([this] { run_core(); });
+  store_thread_ = std::thread([this] { run_store(); });
+}
+
+// What was posted before is committed and answered first.
+Engine::~Engine() {
+  {
+    const std::scoped_lock lock(mutex_);
+    closing_ = true;
+  }
+  core_wakes_.notify_all();
+  core_thread_.join();
+  store_thread_.join();
+}
+
+void Engine::post(Command command, std::vector<AttemptOutput> outputs, Reply reply) {
+  std::optional<Error> failed;
+  {
+    const std::scoped_lock lock(mutex_);
+    failed = failed_;
+    if (!failed) {
+      const Ticket ticket{next_ticket_++};
+      waiting_.emplace(ticket, std::move(reply));
+      inbox_.push_back({ticket, std::move(command), std::move(outputs)});
+    }
+  }
+  if (failed) return reply(std::unexpected(*failed));
+  core_wakes_.notify_one();
+}
+
+Result<Effect> Engine::ask(Command command) {
+  std::promise<Result<Effect>> promise;
+  auto answer = promise.get_future();
+  post(std::move(command), {}, [&](Result<Effect> effect) { promise.set_value(std::move(effect)); });
+  return answer.get();
+}
+
+void Engine::run_core() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    const auto may_step = [&] { return under_way_ < kMostUnderWay; };
+    const auto wakes = [&] { return failed_ || (may_step() && (closing_ || !inbox_.empty())); };
+    const auto deadline = stepper_.next_deadline();
+    if (deadline && may_step()) {
+      core_wakes_.wait_for(lock, std::chrono::milliseconds(*deadline - timeline_.now_ms()), wakes);
+    } else {
+      core_wakes_.wait(lock, [&] { return wakes() || (deadline && may_step()); });
+    }
+    if (failed_) break;
+    if (!may_step()) continue;
+
+    std::vector<Request> requests = std::exchange(inbox_, {});
+    const bool last = closing_;
+    lock.unlock();
+    for (Request& request : requests) stepper_.post(std::move(request));
+    auto step = stepper_.step(timeline_.now_ms());
+    lock.lock();
+    if (step) {
+      ++under_way_;
+      to_commit_.push_back(std::move(*step));
+      store_wakes_.notify_one();
+    } else if (last) {
+      break;
+    }
+  }
+  core_done_ = true;
+  store_wakes_.notify_one();
+}
+
+void Engine::run_store() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    store_wakes_.wait(lock, [&] { return !to_commit_.empty() || core_done_; });
+    if (to_commit_.empty()) return;
+    Step step = std::move(to_commit_.front());
+    to_commit_.pop_front();
+    lock.unlock();
+    auto done = step.batch.empty() ? Result<void>{} : store_.commit(step.batch);
+    if (done) let_out(std::move(step.answers));
+    lock.lock();
+    if (!done) {
+      failed_ = done.error();
+      to_commit_.clear();
+      lock.unlock();
+      core_wakes_.notify_all();
+      return stop_with(done.error());
+    }
+    --under_way_;
+    core_wakes_.notify_one();
+  }
+}
+
+void Engine::let_out(std::vector<Answer> answers) {
+  for (Answer& answer : answers) {
+    if (!answer.to) {
+      listener_(answer.effect);
+      continue;
+    }
+    Reply reply;
+    {
+      const std::scoped_lock lock(mutex_);
+      auto node = waiting_.extract(answer.to);
+      if (node.empty()) continue;
+      reply = std::move(node.mapped());
+    }
+    if (auto* refused = std::get_if<Refused>(&answer.effect)) {
+      reply(std::unexpected(std::move(refused->error)));
+    } else {
+      reply(std::move(answer.effect));
+    }
+  }
+}
+
+void Engine::stop_with(const Error& error) {
+  std::map<Ticket, Reply> waiting;
+  {
+    const std::scoped_lock lock(mutex_);
+    waiting.swap(waiting_);
+  }
+  for (auto& [ticket, reply] : waiting) reply(std::unexpected(error));
+}
+
+}  // namespace drover

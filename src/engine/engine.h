@@ -1,0 +1,69 @@
+// The two threads that turn the stepper: the core thread applies, the store thread commits and lets the answers out. At
+// most two batches are under way: one being committed while the next is filled.
+// A failed commit stops the engine for good: what is in memory is then ahead of what is durable, and only a new start
+// from the store makes them one again.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "engine/stepper.h"
+#include "engine/timeline.h"
+#include "ports/store.h"
+
+namespace drover {
+
+class Engine {
+ public:
+  /// Gets a command's answer, on the store's thread; or an error, once, when the engine has stopped.
+  using Reply = std::function<void(Result<Effect>)>;
+  /// Gets what is said to nobody in particular, on the store's thread.
+  using Listener = std::function<void(const Effect&)>;
+
+  /// Loads the core from the store and starts the threads.
+  static Result<std::unique_ptr<Engine>> start(Store& store, WallClock& wall, SteadyClock& steady, Listener listener);
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  void post(Command command, std::vector<AttemptOutput> outputs, Reply reply);
+  /// Posts and waits for the answer.
+  Result<Effect> ask(Command command);
+
+  std::int64_t now_ms() const { return timeline_.now_ms(); }
+
+ private:
+  Engine(Store& store, Timeline timeline, Core core, Listener listener);
+  void run_core();
+  void run_store();
+  void let_out(std::vector<Answer> answers);
+  void stop_with(const Error& error);
+
+  static constexpr std::size_t kMostUnderWay = 2;
+
+  Store& store_;
+  const Timeline timeline_;
+  const Listener listener_;
+  Stepper stepper_;  // the core thread's alone
+
+  std::mutex mutex_;  // guards everything below
+  std::condition_variable core_wakes_;
+  std::condition_variable store_wakes_;
+  std::vector<Request> inbox_;
+  std::deque<Step> to_commit_;
+  std::size_t under_way_ = 0;  // stepped and not yet durable
+  std::map<Ticket, Reply> waiting_;
+  std::uint64_t next_ticket_ = 1;
+  bool closing_ = false;
+  bool core_done_ = false;
+  std::optional<Error> failed_;
+
+  std::thread core_thread_;
+  std::thread store_thread_;
+};
+
+}  // namespace drover

@@ -1,0 +1,28 @@
+#include "engine/stepper.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace drover {
+
+std::optional<Step> Stepper::step(std::int64_t now_ms) {
+  const auto deadline = core_.next_deadline();
+  const bool tick_due = deadline && *deadline <= now_ms;
+  if (inbox_.empty() && !tick_due) return std::nullopt;
+
+  Step step;
+  if (tick_due) core_.apply(Ticket{}, Tick{}, now_ms);
+  for (Request& request : inbox_) {
+    core_.apply(request.ticket, request.command, now_ms);
+    std::ranges::move(request.outputs, std::back_inserter(step.batch.outputs));
+  }
+  inbox_.clear();
+  step.batch.mutations = core_.take_mutations();
+  step.answers = core_.take_answers();
+  for (const Mutation& mutation : step.batch.mutations) {
+    if (const auto* put = std::get_if<PutJob>(&mutation)) step.answers.push_back({Ticket{}, JobChanged{put->job}});
+  }
+  return step;
+}
+
+}  // namespace drover

@@ -1,0 +1,85 @@
+// How attempts are run. A slot runs one attempt at a time and takes a few ahead, so that it is never idle between two.
+// run/ has the adapters; a test has a fake.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "base/words.h"
+
+namespace drover {
+
+/// One attempt, with everything about the item filled in.
+struct Task {
+  Token token;
+  std::string program;                   // a path, or a bare name to look up in the environment's PATH
+  std::vector<std::string> arguments;    // argv, the program's own name first
+  std::vector<std::string> environment;  // "NAME=value", over the slot's
+  std::string stdout_path;               // where a full copy of the stream goes; empty: nowhere
+  std::string stderr_path;
+};
+
+/// What all attempts in a slot share.
+struct SlotSetup {
+  std::vector<std::string> environment;  // "NAME=value"
+  std::string workdir;                   // absolute
+  int hold_descriptor = -1;              // kept open by the slot until all its processes are gone; -1: none
+};
+
+/// The attempt ended: by itself or killed. `outcome.ending` is `exited`, `signalled` or `not_started`; why it was
+/// killed is known to whoever asked for it.
+struct AttemptEnded {
+  Token token;
+  Outcome outcome;
+  Usage usage;
+  bool was_stopped = false;  // a stop() reached it before it ended
+  std::string stdout_tail;   // at most the last kTailBytes
+  std::string stderr_tail;
+  std::uint64_t stdout_bytes = 0;  // all that was written
+  std::uint64_t stderr_bytes = 0;
+};
+
+/// A task that was taken ahead and not started comes back, after recall().
+struct TaskReturned {
+  Token token;
+};
+
+/// The slot itself is gone. What it ran was killed and is lost; what it had taken ahead was not started.
+struct SlotDied {
+  std::string reason;
+};
+
+using SlotEvent = std::variant<AttemptEnded, TaskReturned, SlotDied>;
+
+inline constexpr std::size_t kTailBytes = std::size_t{64} << 10;
+
+class Slot {
+ public:
+  virtual ~Slot() = default;
+
+  /// To wait on: readable when events() has something, writable matters while has_unsent().
+  virtual int descriptor() const = 0;
+  virtual bool has_unsent() const = 0;
+  virtual void send_more() = 0;
+
+  /// Takes a task, to start when those before it have ended. At most kAhead wait behind the running one.
+  virtual void start(const Task& task) = 0;
+  /// Stops the attempt if it is the one running; otherwise nothing happens.
+  virtual void stop(Token token, StopHow how) = 0;
+  /// Asks for everything not yet started; each comes back as TaskReturned.
+  virtual void recall() = 0;
+  /// What happened since the last call; does not wait.
+  virtual std::vector<SlotEvent> events() = 0;
+};
+
+class Runner {
+ public:
+  virtual ~Runner() = default;
+  virtual Result<std::unique_ptr<Slot>> open_slot(const SlotSetup& setup) = 0;
+};
+
+}  // namespace drover

@@ -1,0 +1,87 @@
+// Where state lasts. Store takes what the core changed and gives it back at start; StoreReader is the read side, which
+// never stands in the way of a commit. store/ has the adapters.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "core/command.h"
+#include "core/mutation.h"
+
+namespace drover {
+
+/// The ends of what an attempt printed.
+struct AttemptOutput {
+  JobId job;
+  ItemIndex item;
+  AttemptNumber attempt;
+  std::string stdout_tail;
+  std::string stderr_tail;
+};
+
+/// Made durable at once or not at all.
+struct Batch {
+  std::vector<Mutation> mutations;
+  std::vector<AttemptOutput> outputs;
+
+  bool empty() const { return mutations.empty() && outputs.empty(); }
+};
+
+/// Neighbouring items of a manifest, packed and compressed.
+struct ManifestChunk {
+  ItemIndex first;
+  std::uint64_t count = 0;
+  Bytes data;
+};
+
+enum class ManifestKind : std::uint8_t {
+  list,   // chunks hold the items
+  range,  // the items are the numbers from `first_number` on
+};
+
+struct ManifestInfo {
+  ManifestKind kind = ManifestKind::list;
+  std::uint64_t items = 0;
+  std::int64_t first_number = 0;
+};
+
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  /// Everything durable, as the puts that would make it, in an order that Durable::restore takes.
+  virtual Result<void> load(const std::function<Result<void>(const Mutation&)>& take) = 0;
+  /// Returns when the batch would survive a power cut.
+  virtual Result<void> commit(const Batch& batch) = 0;
+
+  // Large things are written before the command that refers to them. What no job came to refer to is swept at open.
+  virtual Result<DefinitionId> add_definition(std::string_view text) = 0;
+  virtual Result<ManifestId> begin_manifest() = 0;
+  virtual Result<void> add_chunks(ManifestId manifest, const std::vector<ManifestChunk>& chunks) = 0;
+  virtual Result<void> end_manifest(ManifestId manifest, const ManifestInfo& info) = 0;
+};
+
+class StoreReader {
+ public:
+  virtual ~StoreReader() = default;
+
+  virtual Result<std::vector<Job>> jobs() = 0;
+  virtual Result<std::string> definition(DefinitionId id) = 0;
+  virtual Result<ManifestInfo> manifest(ManifestId id) = 0;
+  /// The chunk that holds the item.
+  virtual Result<ManifestChunk> chunk(ManifestId manifest, ItemIndex item) = 0;
+  /// The job's blocks that were ever touched.
+  virtual Result<void> each_block(JobId job, const std::function<void(const BlockRecord&)>& take) = 0;
+  virtual Result<void> each_open_item(JobId job, const std::function<void(const OpenItem&)>& take) = 0;
+  /// Attempts in order of item and number, from `from` on, until `take` says to stop.
+  virtual Result<void> each_attempt(JobId job, ItemIndex from, const std::function<bool(const Attempt&)>& take) = 0;
+  virtual Result<std::optional<AttemptOutput>> output(JobId job, ItemIndex item, AttemptNumber attempt) = 0;
+};
+
+}  // namespace drover

@@ -1,0 +1,132 @@
+// What the tests of this room share: slots, tasks, and waiting with a bound.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "run/process_runner.h"
+
+namespace drover {
+
+inline constexpr std::chrono::seconds kTestPatience{20};
+
+/// Whether `condition` comes true within the bound.
+template <class Condition>
+bool eventually(Condition condition) {
+  const auto deadline = std::chrono::steady_clock::now() + kTestPatience;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    ::poll(nullptr, 0, 1);
+  }
+  return true;
+}
+
+inline std::string read_file(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// Whether the process runs: a dead one that nobody has waited for does not.
+inline bool is_alive(pid_t pid) {
+  const std::string stat = read_file("/proc/" + std::to_string(pid) + "/stat");
+  const std::size_t name_end = stat.rfind(')');
+  return name_end != std::string::npos && stat[name_end + 2] != 'Z' && stat[name_end + 2] != 'X';
+}
+
+inline std::vector<pid_t> numbers_of(const std::string& text) {
+  std::istringstream in(text);
+  return {std::istream_iterator<pid_t>(in), {}};
+}
+
+/// A folder to work in, a runner, and one slot.
+class ProcessTest : public ::testing::Test {
+ protected:
+  ProcessTest() {
+    std::string name = ::testing::TempDir() + "drover-run.XXXXXX";
+    folder_ = ::mkdtemp(name.data());
+    setup_.workdir = folder_;
+    setup_.environment = {"PATH=/usr/local/bin:/usr/bin:/bin", "BASE=base"};
+  }
+  ~ProcessTest() override {
+    slot_.reset();
+    std::filesystem::remove_all(folder_);
+  }
+
+  Slot& slot() {
+    if (!slot_) {
+      Result<std::unique_ptr<Slot>> opened = runner_.open_slot(setup_);
+      EXPECT_TRUE(opened.has_value()) << (opened ? "" : opened.error().message);
+      slot_ = std::move(opened).value();
+    }
+    return *slot_;
+  }
+
+  Task task(std::vector<std::string> arguments) {
+    Task task;
+    task.token = {GrantId(1), ItemIndex(next_item_++)};
+    task.program = arguments.front();
+    task.arguments = std::move(arguments);
+    return task;
+  }
+  Task shell(const std::string& script) { return task({"/bin/sh", "-c", script}); }
+
+  void start(const Task& task) {
+    slot().start(task);
+    slot().send_more();
+  }
+  void stop(const Task& task, StopHow how) {
+    slot().stop(task.token, how);
+    slot().send_more();
+  }
+
+  /// The next event, of whatever kind.
+  SlotEvent next_event() {
+    const auto deadline = std::chrono::steady_clock::now() + kTestPatience;
+    while (seen_.empty()) {
+      if (std::chrono::steady_clock::now() > deadline) throw std::runtime_error("no event within the bound");
+      pollfd wait{slot().descriptor(), static_cast<short>(slot().has_unsent() ? POLLIN | POLLOUT : POLLIN), 0};
+      ::poll(&wait, 1, 100);
+      if ((wait.revents & POLLOUT) != 0) slot().send_more();
+      seen_ = slot().events();
+    }
+    SlotEvent event = std::move(seen_.front());
+    seen_.erase(seen_.begin());
+    return event;
+  }
+  AttemptEnded next_end() { return std::get<AttemptEnded>(next_event()); }
+
+  AttemptEnded run(const Task& task) {
+    start(task);
+    AttemptEnded ended = next_end();
+    EXPECT_EQ(ended.token, task.token);
+    return ended;
+  }
+
+  /// Waits for a file of the working folder that a script puts in place when it is complete.
+  std::string wait_for_file(const std::string& name) {
+    EXPECT_TRUE(eventually([&] { return std::filesystem::exists(folder_ / name); })) << name;
+    return read_file(folder_ / name);
+  }
+
+  std::filesystem::path folder_;
+  SlotSetup setup_;
+  ProcessRunner runner_;
+  std::unique_ptr<Slot> slot_;
+  std::vector<SlotEvent> seen_;
+  std::uint64_t next_item_ = 0;
+};
+
+}  // namespace drover

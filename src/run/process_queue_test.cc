@@ -1,0 +1,90 @@
+#include <set>
+
+#include "run/process_fixture.h"
+
+namespace drover {
+namespace {
+
+class ProcessQueue : public ProcessTest {};
+
+TEST_F(ProcessQueue, TasksRunOneAfterAnotherInOrder) {
+  std::vector<Task> tasks;
+  for (int i = 0; i < 300; ++i) tasks.push_back(shell("echo " + std::to_string(i)));
+  for (const Task& each : tasks) slot().start(each);
+  slot().send_more();
+  for (int i = 0; i < 300; ++i) {
+    const AttemptEnded ended = next_end();
+    EXPECT_EQ(ended.token, tasks[static_cast<std::size_t>(i)].token);
+    EXPECT_EQ(ended.stdout_tail, std::to_string(i) + "\n");
+  }
+}
+
+TEST_F(ProcessQueue, AnEndIsNotHeldBackBehindALongItem) {
+  const Task first = task({"/bin/true"});
+  const Task endless = shell("sleep 1000");
+  slot().start(first);
+  slot().start(endless);
+  for (int i = 0; i < 4; ++i) slot().start(task({"/bin/true"}));
+  slot().send_more();
+  EXPECT_EQ(next_end().token, first.token);
+}
+
+TEST_F(ProcessQueue, RecallBringsBackWhatHasNotStarted) {
+  const Task running = shell("touch running; while [ ! -e go ]; do sleep 0.01; done");
+  std::set<Token> queued;
+  slot().start(running);
+  for (int i = 0; i < 4; ++i) {
+    const Task each = shell("touch started");
+    queued.insert(each.token);
+    slot().start(each);
+  }
+  slot().send_more();
+  wait_for_file("running");
+  slot().recall();
+  slot().send_more();
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(queued.erase(std::get<TaskReturned>(next_event()).token), 1U);
+
+  std::ofstream(folder_ / "go") << "";
+  const AttemptEnded ended = next_end();
+  EXPECT_EQ(ended.token, running.token);
+  EXPECT_FALSE(ended.was_stopped);
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "started"));
+  EXPECT_TRUE(run(task({"/bin/true"})).outcome.success());
+}
+
+TEST_F(ProcessQueue, ManyLargeTasksAndLargeOutputsPassEachOther) {
+  // More than the socket holds in either direction, with nobody reading meanwhile.
+  const std::string large(100'000, 'x');
+  for (int i = 0; i < 20; ++i) {
+    Task print = shell("echo $1; echo $2 >&2");
+    print.arguments.insert(print.arguments.end(), {"sh", large, large});
+    slot().start(print);
+    slot().send_more();
+  }
+  for (int i = 0; i < 20; ++i) {
+    const AttemptEnded ended = next_end();
+    EXPECT_EQ(ended.stdout_bytes, 100'001U);
+    EXPECT_EQ(ended.stdout_tail.size(), kTailBytes);
+    EXPECT_EQ(ended.stderr_tail, ended.stdout_tail);
+  }
+}
+
+TEST_F(ProcessQueue, SlotsRunSideBySide) {
+  std::vector<std::unique_ptr<Slot>> slots;
+  for (int i = 0; i < 8; ++i) slots.push_back(runner_.open_slot(setup_).value());
+  // Each item waits for all others to have started.
+  const std::string script = "touch here.$1; while [ $(ls here.* | wc -l) -lt 8 ]; do sleep 0.01; done";
+  for (int i = 0; i < 8; ++i) {
+    Task meet = shell(script);
+    meet.arguments.insert(meet.arguments.end(), {"sh", std::to_string(i)});
+    slots[static_cast<std::size_t>(i)]->start(meet);
+    slots[static_cast<std::size_t>(i)]->send_more();
+  }
+  for (std::unique_ptr<Slot>& each : slots) {
+    slot_ = std::move(each);
+    EXPECT_TRUE(next_end().outcome.success());
+  }
+}
+
+}  // namespace
+}  // namespace drover

@@ -1,0 +1,28 @@
+// Attempts as processes on this machine.
+#pragma once
+
+#include "ports/runner.h"
+#include "run/descriptor.h"
+
+namespace drover {
+
+/// Opens slots that are helper processes (slot/). A helper runs one attempt at a time and leaves none of its
+/// processes behind, whichever of helper and drover dies first and however.
+class ProcessRunner final : public Runner {
+ public:
+  /// Makes this process the one that orphans below it come to: it has to clean up after a helper that was killed.
+  ProcessRunner();
+
+  /// From one thread at a time. /proc has to be mounted.
+  Result<std::unique_ptr<Slot>> open_slot(const SlotSetup& setup) override;
+
+ private:
+  enum class ImagePlace { none, memory, disk };
+
+  Result<void> next_image();
+
+  Descriptor image_;  // of the helper program, made when the first slot is opened
+  ImagePlace image_place_ = ImagePlace::none;
+};
+
+}  // namespace drover

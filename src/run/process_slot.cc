@@ -1,0 +1,148 @@
+#include "run/process_slot.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <chrono>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "run/live_helpers.h"
+#include "run/slot_protocol.h"
+
+namespace drover {
+namespace {
+
+// How long a helper may take to kill what it runs before it is killed itself.
+constexpr std::chrono::milliseconds kPatience{5'000};
+
+constexpr std::size_t kKeptOutboxBytes = std::size_t{64} << 10;
+
+std::optional<SlotEvent> read_event(std::span<const char> bytes) {
+  FrameReader frame(bytes);
+  std::optional<SlotEvent> event;
+  if (frame.kind() == FrameKind::returned) {
+    event = TaskReturned{frame.get<Token>()};
+  } else if (frame.kind() == FrameKind::ended) {
+    AttemptEnded ended;
+    ended.token = frame.get<Token>();
+    ended.outcome.ending = frame.get<Ending>();
+    ended.outcome.exit_code = frame.get<std::int32_t>();
+    ended.outcome.signal = frame.get<std::int32_t>();
+    ended.was_stopped = frame.get<bool>();
+    ended.usage = frame.get<Usage>();
+    ended.outcome.reason = frame.text();
+    ended.stdout_bytes = frame.get<std::uint64_t>();
+    ended.stdout_tail = frame.text();
+    ended.stderr_bytes = frame.get<std::uint64_t>();
+    ended.stderr_tail = frame.text();
+    event = std::move(ended);
+  }
+  return frame.intact() ? std::move(event) : std::nullopt;
+}
+
+Outcome outcome_of(int status) {
+  if (WIFSIGNALED(status)) return {.ending = Ending::signalled, .signal = WTERMSIG(status)};
+  return {.exit_code = WEXITSTATUS(status)};
+}
+
+}  // namespace
+
+ProcessSlot::ProcessSlot(pid_t helper, Descriptor socket, const SlotSetup& setup)
+    : helper_(helper), socket_(std::move(socket)) {
+  {
+    FrameWriter frame(outbox_, FrameKind::setup);
+    frame.text(setup.workdir);
+    frame.texts(setup.environment);
+  }
+  send_more();
+}
+
+ProcessSlot::~ProcessSlot() {
+  if (!helper_) return;
+  // Half closed, so that the end of the helper can be seen on the other half.
+  ::shutdown(socket_.get(), SHUT_WR);
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  std::vector<SlotEvent> unwanted;
+  while (receive(unwanted) == Stream::open) {
+    unwanted.clear();
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    if (left.count() <= 0) break;
+    pollfd wait{socket_.get(), POLLIN, 0};
+    ::poll(&wait, 1, static_cast<int>(left.count()));
+  }
+  bury();
+}
+
+void ProcessSlot::start(const Task& task) {
+  DROVER_CHECK(!task.arguments.empty(), "a task's arguments begin with its own name");
+  if (!helper_) return;
+  FrameWriter frame(outbox_, FrameKind::task);
+  frame.put(task.token);
+  frame.text(task.program);
+  frame.text(task.stdout_path);
+  frame.text(task.stderr_path);
+  frame.texts(task.arguments);
+  frame.texts(task.environment);
+}
+
+void ProcessSlot::stop(Token token, StopHow how) {
+  if (!helper_) return;
+  FrameWriter frame(outbox_, FrameKind::stop);
+  frame.put(token);
+  frame.put(how);
+}
+
+void ProcessSlot::recall() {
+  if (helper_) FrameWriter(outbox_, FrameKind::recall);
+}
+
+void ProcessSlot::send_more() {
+  if (!has_unsent()) return;
+  ssize_t sent = 0;
+  do sent = ::send(socket_.get(), outbox_.data() + sent_, outbox_.size() - sent_, MSG_NOSIGNAL | MSG_DONTWAIT);
+  while (sent < 0 && errno == EINTR);
+  if (sent < 0 && errno == EAGAIN) return;
+  // An error means that the helper is gone: events() will find that out, and nobody wants the rest.
+  sent_ = sent < 0 ? outbox_.size() : sent_ + static_cast<std::size_t>(sent);
+  if (has_unsent()) return;
+  outbox_.clear();
+  if (outbox_.capacity() > kKeptOutboxBytes) outbox_.shrink_to_fit();
+  sent_ = 0;
+}
+
+std::vector<SlotEvent> ProcessSlot::events() {
+  std::vector<SlotEvent> events;
+  if (helper_ && receive(events) == Stream::ended) events.emplace_back(bury());
+  return events;
+}
+
+ProcessSlot::Stream ProcessSlot::receive(std::vector<SlotEvent>& events) {
+  for (;;) {
+    const std::span<char> space = inbox_.space();
+    const ssize_t got = ::recv(socket_.get(), space.data(), space.size(), MSG_DONTWAIT);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno == EAGAIN) return Stream::open;
+    if (got <= 0) return Stream::ended;
+    inbox_.filled(static_cast<std::size_t>(got));
+    for (std::span<const char> frame = inbox_.next(); !frame.empty(); frame = inbox_.next()) {
+      std::optional<SlotEvent> event = read_event(frame);
+      if (!event) return Stream::ended;
+      events.push_back(std::move(*event));
+    }
+    // Less than there was room for: that was all.
+    if (static_cast<std::size_t>(got) < space.size()) return Stream::open;
+  }
+}
+
+SlotDied ProcessSlot::bury() {
+  const int status = LiveHelpers::of_this_process().bury(*helper_);
+  helper_.reset();
+  outbox_.clear();
+  sent_ = 0;
+  return {concat("the slot's helper process is gone: ", describe(outcome_of(status)))};
+}
+
+}  // namespace drover

@@ -1,0 +1,48 @@
+// drover's end of one slot.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ports/runner.h"
+#include "run/descriptor.h"
+#include "run/frame_buffer.h"
+
+namespace drover {
+
+/// A slot whose other end is a helper process. start(), stop() and recall() only put into a buffer: call send_more()
+/// once after a turn of them, and again when the descriptor is writable while has_unsent().
+///
+/// When it goes, so does the helper with all it runs; this takes about a millisecond, or seconds if the kernel does
+/// not let go of something.
+class ProcessSlot final : public Slot {
+ public:
+  ProcessSlot(pid_t helper, Descriptor socket, const SlotSetup& setup);
+  ~ProcessSlot() override;
+
+  int descriptor() const override { return socket_.get(); }
+  bool has_unsent() const override { return sent_ < outbox_.size(); }
+  void send_more() override;
+
+  void start(const Task& task) override;
+  void stop(Token token, StopHow how) override;
+  void recall() override;
+  std::vector<SlotEvent> events() override;
+
+ private:
+  enum class Stream { open, ended };
+
+  Stream receive(std::vector<SlotEvent>& events);
+  SlotDied bury();
+
+  std::optional<pid_t> helper_;  // nobody once it is dead and waited for
+  Descriptor socket_;
+  FrameBuffer inbox_;
+  std::string outbox_;
+  std::size_t sent_ = 0;  // of outbox_
+};
+
+}  // namespace drover

@@ -1,0 +1,174 @@
+#include "run/slot/attempt.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "run/descendants.h"
+
+namespace drover::slot {
+namespace {
+
+constexpr int kFirstSweepWaitMs = 1;
+constexpr int kLastSweepWaitMs = 128;
+
+std::int64_t clock_us(clockid_t clock) {
+  timespec now{};
+  ::clock_gettime(clock, &now);
+  return std::int64_t{now.tv_sec} * 1'000'000 + now.tv_nsec / 1'000;
+}
+
+std::int64_t in_us(const timeval& time) {
+  return std::int64_t{time.tv_sec} * 1'000'000 + time.tv_usec;
+}
+
+}  // namespace
+
+void Attempt::start(const TaskFrame& task, const std::vector<const char*>& base_environment) {
+  begin(task.token());
+  problem_ = plan_.read(task, base_environment);
+  if (problem_.empty()) problem_ = stdout_.open(plan_.stdout_path);
+  if (problem_.empty()) problem_ = stderr_.open(plan_.stderr_path);
+  if (problem_.empty()) {
+    Launched launched = launch(plan_, stdout_.write_end(), stderr_.write_end());
+    pid_ = launched.pid;
+    problem_ = std::move(launched.problem);
+  }
+  if (problem_.empty()) {
+    state_ = State::running;
+  } else {
+    stdout_.close();
+    stderr_.close();
+  }
+}
+
+void Attempt::refuse(Token token, std::string why) {
+  begin(token);
+  problem_ = std::move(why);
+}
+
+void Attempt::begin(Token token) {
+  state_ = State::over;
+  token_ = token;
+  stdout_.forget();
+  stderr_.forget();
+  pid_ = -1;
+  was_stopped_ = had_others_ = is_killing_ = false;
+  sweep_wait_ms_ = kFirstSweepWaitMs;
+  usage_ = {.started_ms = clock_us(CLOCK_REALTIME) / 1'000};
+  started_us_ = clock_us(CLOCK_MONOTONIC);
+  notes_.clear();
+}
+
+void Attempt::stop(StopHow how) {
+  was_stopped_ = was_stopped_ || state_ == State::running;
+  if (how == StopHow::kill) {
+    sweep();
+  } else if (state_ == State::running) {
+    // The first process may have left its group.
+    for (const int signal : {SIGTERM, SIGCONT}) {
+      if (::kill(-pid_, signal) != 0) ::kill(pid_, signal);
+    }
+  }
+}
+
+void Attempt::reap(bool streams_are_drained) {
+  pid_t pid = 0;
+  int status = 0;
+  rusage used;
+  while ((pid = ::wait4(-1, &status, WNOHANG, &used)) > 0) {
+    if (std::erase(left_running_, pid) > 0 || !is_live()) continue;
+    add_usage(used);
+    if (pid != pid_) {
+      had_others_ = true;
+      continue;
+    }
+    status_ = status;
+    usage_.wall_us = clock_us(CLOCK_MONOTONIC) - started_us_;
+    state_ = State::clearing;
+  }
+  const bool nobody_is_left = pid < 0;
+  if (state_ == State::clearing && nobody_is_left) {
+    finish(streams_are_drained && !had_others_);
+  } else if (state_ == State::clearing || (state_ == State::running && is_killing_)) {
+    sweep();
+  }
+}
+
+void Attempt::sweep_again() {
+  sweep_wait_ms_ = std::min(sweep_wait_ms_ * 2, kLastSweepWaitMs);
+  sweep();
+}
+
+void Attempt::sweep() {
+  is_killing_ = had_others_ = true;
+  bool all_refused = true;
+  std::vector<pid_t> left;
+  for (const pid_t child : children_of(::getpid())) {
+    if (std::find(left_running_.begin(), left_running_.end(), child) != left_running_.end()) continue;
+    left.push_back(child);
+    if (kill_tree(child) == KillResult::sent) all_refused = false;
+  }
+  if (state_ != State::clearing || !all_refused) return;
+  if (!left.empty() && sweep_wait_ms_ < kLastSweepWaitMs) return;
+  for (const pid_t pid : left)
+    notes_.push_back("left process " + std::to_string(pid) + " running: not allowed to kill it");
+  left_running_.insert(left_running_.end(), left.begin(), left.end());
+  finish(false);
+}
+
+void Attempt::finish(bool streams_are_drained) {
+  if (!streams_are_drained) {
+    stdout_.drain();
+    stderr_.drain();
+  }
+  stdout_.close();
+  stderr_.close();
+  for (const StreamCapture* stream : {&stdout_, &stderr_}) {
+    if (std::string problem = stream->copy_problem(); !problem.empty()) notes_.push_back(std::move(problem));
+  }
+  state_ = State::over;
+}
+
+void Attempt::add_usage(const rusage& used) {
+  usage_.user_us += in_us(used.ru_utime);
+  usage_.system_us += in_us(used.ru_stime);
+  usage_.peak_memory_kib = std::max<std::int64_t>(usage_.peak_memory_kib, used.ru_maxrss);
+}
+
+Outcome Attempt::outcome() const {
+  if (!problem_.empty()) return {.ending = Ending::not_started, .reason = problem_};
+  Outcome outcome;
+  std::string how;
+  if (WIFSIGNALED(status_)) {
+    outcome.ending = Ending::signalled;
+    outcome.signal = WTERMSIG(status_);
+    how = "killed by signal " + std::to_string(outcome.signal);
+  } else {
+    outcome.exit_code = WEXITSTATUS(status_);
+    how = "exited with code " + std::to_string(outcome.exit_code);
+  }
+  if (!notes_.empty()) outcome.reason = how;
+  for (const std::string& note : notes_) outcome.reason += "; " + note;
+  return outcome;
+}
+
+void Attempt::report(std::string& out) {
+  const Outcome ended = outcome();
+  FrameWriter frame(out, FrameKind::ended);
+  frame.put(token_);
+  frame.put(ended.ending);
+  frame.put(ended.exit_code);
+  frame.put(ended.signal);
+  frame.put(was_stopped_);
+  frame.put(usage_);
+  frame.text(ended.reason);
+  stdout_.write_to(frame);
+  stderr_.write_to(frame);
+  state_ = State::idle;
+}
+
+}  // namespace drover::slot

@@ -1,0 +1,221 @@
+#include "run/slot/helper.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "run/descendants.h"
+
+namespace drover::slot {
+namespace {
+
+// How long, and while how many tasks wait here, an end is held back.
+constexpr int kHoldMs = 2;
+constexpr std::size_t kHoldWhileQueued = 2;
+constexpr std::size_t kHoldBytes = std::size_t{32} << 10;
+
+constexpr std::size_t kLargeTask = std::size_t{256} << 10;
+
+std::int64_t steady_ms() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return std::int64_t{now.tv_sec} * 1'000 + now.tv_nsec / 1'000'000;
+}
+
+Descriptor open_child_signals() {
+  sigset_t ended;
+  sigemptyset(&ended);
+  sigaddset(&ended, SIGCHLD);
+  ::sigprocmask(SIG_BLOCK, &ended, nullptr);
+  // A child that is stopped or continued is not our business.
+  struct sigaction defaults{};
+  defaults.sa_flags = SA_NOCLDSTOP;
+  ::sigaction(SIGCHLD, &defaults, nullptr);
+  return Descriptor(::signalfd(-1, &ended, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+/// Which child's end the pending signal is about; there may be others. -1: nobody's.
+pid_t take_child_signal(int child_signals) {
+  signalfd_siginfo info;
+  if (::read(child_signals, &info, sizeof(info)) != sizeof(info)) return -1;
+  const bool is_end = info.ssi_code == CLD_EXITED || info.ssi_code == CLD_KILLED || info.ssi_code == CLD_DUMPED;
+  return is_end ? static_cast<pid_t>(info.ssi_pid) : -1;
+}
+
+bool is_large(std::span<const char> frame) {
+  return frame.size() > kLargeTask;
+}
+
+}  // namespace
+
+Helper::Helper() : child_signals_(open_child_signals()) {}
+
+void Helper::run() {
+  while (!is_told_to_end_) {
+    wait_for_something();
+    if (attempt_.is_over()) report_attempt();
+    if (!is_told_to_end_) run_next();
+    send();
+    if (had_large_task_) forget_large_tasks();
+  }
+  kill_everything();
+}
+
+void Helper::wait_for_something() {
+  // In this order: a pipe that the kernel finds empty after it found the signal stays empty, unless others than the
+  // first process write to it.
+  const auto unsent = static_cast<short>(may_send_ && sent_ < outbox_.size() ? POLLOUT : 0);
+  pollfd waits[] = {{child_signals_.get(), POLLIN, 0},
+                    {attempt_.standard_output().read_end(), POLLIN, 0},
+                    {attempt_.standard_error().read_end(), POLLIN, 0},
+                    {kSlotSocket, static_cast<short>(POLLIN | POLLRDHUP | unsent), 0}};
+  const auto& [children, standard_output, standard_error, socket] = waits;
+  const int ready = ::poll(waits, std::size(waits), wait_ms());
+  if (ready < 0) return;
+  if (ready == 0 && attempt_.sweep_in_ms() >= 0) attempt_.sweep_again();
+
+  if (standard_output.revents != 0) attempt_.standard_output().take();
+  if (standard_error.revents != 0) attempt_.standard_error().take();
+  if (children.revents != 0) {
+    const bool is_first_process = take_child_signal(child_signals_.get()) == attempt_.first_process();
+    attempt_.reap(is_first_process && standard_output.revents == 0 && standard_error.revents == 0);
+  }
+  if ((socket.revents & (POLLHUP | POLLRDHUP | POLLERR)) != 0) {
+    is_told_to_end_ = true;
+  } else if ((socket.revents & POLLIN) != 0) {
+    receive();
+  }
+}
+
+int Helper::wait_ms() const {
+  int wait = attempt_.sweep_in_ms();
+  if (!outbox_.empty() && !may_send_) {
+    const auto held = static_cast<int>(std::max<std::int64_t>(held_since_ms_ + kHoldMs - steady_ms(), 0));
+    wait = wait < 0 ? held : std::min(wait, held);
+  }
+  return wait;
+}
+
+void Helper::receive() {
+  const std::span<char> space = inbox_.space();
+  const ssize_t got = ::recv(kSlotSocket, space.data(), space.size(), MSG_DONTWAIT);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (got <= 0) {
+    is_told_to_end_ = true;
+    return;
+  }
+  inbox_.filled(static_cast<std::size_t>(got));
+  for (std::span<const char> frame = inbox_.next(); !frame.empty(); frame = inbox_.next()) take_in(frame);
+}
+
+void Helper::take_in(std::span<const char> frame) {
+  FrameReader reader(frame);
+  switch (reader.kind()) {
+    case FrameKind::setup:
+      set_up(frame);
+      break;
+    case FrameKind::task:
+      had_large_task_ = had_large_task_ || is_large(frame);
+      queue_.emplace_back(frame);
+      break;
+    case FrameKind::stop: {
+      const auto token = reader.get<Token>();
+      const auto how = reader.get<StopHow>();
+      if (attempt_.is_running(token)) attempt_.stop(how);
+      break;
+    }
+    case FrameKind::recall:
+      return_queued();
+      break;
+    case FrameKind::ended:
+    case FrameKind::returned:
+      break;
+  }
+}
+
+void Helper::set_up(std::span<const char> frame) {
+  setup_.clear();
+  FrameReader reader(setup_.emplace_back(frame).bytes());
+  workdir_ = reader.text().data();
+  for (auto count = reader.get<std::uint64_t>(); count > 0 && reader.intact(); --count) {
+    environment_.push_back(reader.text().data());
+  }
+}
+
+void Helper::return_queued() {
+  for (const TaskFrame& task : queue_) FrameWriter(outbox_, FrameKind::returned).put(task.token());
+  queue_.clear();
+  may_send_ = true;
+}
+
+void Helper::run_next() {
+  while (attempt_.is_idle() && !queue_.empty()) {
+    const TaskFrame task = std::move(queue_.front());
+    queue_.pop_front();
+    if (is_in_workdir()) {
+      attempt_.start(task, environment_);
+    } else {
+      attempt_.refuse(task.token(), workdir_problem_);
+    }
+    if (attempt_.is_over()) report_attempt();
+  }
+}
+
+bool Helper::is_in_workdir() {
+  if (*workdir_ == '\0') return true;
+  if (::chdir(workdir_) != 0) {
+    workdir_problem_ = std::string("could not enter the working directory ") + workdir_ + ": " + strerrordesc_np(errno);
+    return false;
+  }
+  workdir_ = "";
+  return true;
+}
+
+void Helper::report_attempt() {
+  if (outbox_.empty()) held_since_ms_ = steady_ms();
+  attempt_.report(outbox_);
+}
+
+void Helper::send() {
+  if (outbox_.empty()) return;
+  may_send_ = may_send_ || queue_.size() < kHoldWhileQueued || outbox_.size() > kHoldBytes ||
+              steady_ms() - held_since_ms_ >= kHoldMs;
+  if (!may_send_) return;
+  const ssize_t sent = ::send(kSlotSocket, outbox_.data() + sent_, outbox_.size() - sent_, MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (sent > 0) sent_ += static_cast<std::size_t>(sent);
+  if (sent_ < outbox_.size()) return;
+  outbox_.clear();
+  if (outbox_.capacity() > kLargeTask) outbox_.shrink_to_fit();
+  sent_ = 0;
+  may_send_ = false;
+}
+
+void Helper::forget_large_tasks() {
+  if (std::any_of(queue_.begin(), queue_.end(), [](const TaskFrame& task) { return is_large(task.bytes()); })) return;
+  had_large_task_ = false;
+  // Our own peak is the least that the peak of any later item can read. Where it cannot be set back, it stays.
+  const Descriptor file(::open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC));
+  if (file) static_cast<void>(::write(file.get(), "5", 1) == 1);
+}
+
+void Helper::kill_everything() {
+  queue_.clear();
+  for (int wait = 1;; wait = std::min(wait * 2, 128)) {
+    while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+    }
+    const std::vector<pid_t> children = children_of(::getpid());
+    if (children.empty() && ::waitpid(-1, nullptr, WNOHANG) < 0) return;
+    for (const pid_t child : children) kill_tree(child);
+    pollfd ended{child_signals_.get(), POLLIN, 0};
+    if (::poll(&ended, 1, wait) > 0) take_child_signal(child_signals_.get());
+  }
+}
+
+}  // namespace drover::slot

@@ -1,0 +1,22 @@
+// From a plan to a running program.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+
+#include "run/slot/task_plan.h"
+
+namespace drover::slot {
+
+/// The attempt's first process, or why there is none.
+struct Launched {
+  pid_t pid = -1;
+  std::string problem;
+};
+
+/// Starts the program in a process group of its own, with the two descriptors as its output. Returns when the program
+/// has taken over, or could not. The process shares our memory until then, so its cost does not grow with anything.
+Launched launch(TaskPlan& plan, int stdout_end, int stderr_end);
+
+}  // namespace drover::slot

@@ -1,0 +1,90 @@
+#include "run/slot/stream_capture.h"
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace drover::slot {
+
+std::string StreamCapture::open(const char* copy_path) {
+  never_waits_ = false;
+  if (*copy_path != '\0') {
+    copy_path_ = copy_path;
+    // Appending lets both streams share one file. Not waiting is for a FIFO that nobody reads.
+    copy_ = Descriptor(
+        ::open(copy_path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666));
+    if (!copy_) return "could not create " + copy_path_ + ": " + strerrordesc_np(errno);
+  }
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return std::string("could not make a pipe: ") + strerrordesc_np(errno);
+  read_end_ = Descriptor(ends[0]);
+  write_end_ = Descriptor(ends[1]);
+  return {};
+}
+
+void StreamCapture::forget() {
+  bytes_ = 0;
+  copy_error_ = 0;
+}
+
+void StreamCapture::close() {
+  read_end_.reset();
+  write_end_.reset();
+  copy_.reset();
+}
+
+std::size_t StreamCapture::take_at_most(std::size_t most) {
+  // The attempt could be reading its own pipe and be faster than we are. Set this late: most items write nothing.
+  if (!never_waits_) {
+    ::fcntl(read_end_.get(), F_SETFL, O_NONBLOCK);
+    never_waits_ = true;
+  }
+  const std::size_t at = bytes_ % kTailBytes;
+  const ssize_t got = ::read(read_end_.get(), ring_.data() + at, std::min(most, kTailBytes - at));
+  if (got <= 0) return 0;
+  const auto size = static_cast<std::size_t>(got);
+  copy(ring_.data() + at, size);
+  bytes_ += size;
+  return size;
+}
+
+void StreamCapture::drain() {
+  int left = 0;
+  if (::ioctl(read_end_.get(), FIONREAD, &left) != 0) return;
+  while (left > 0) {
+    const std::size_t got = take_at_most(static_cast<std::size_t>(left));
+    if (got == 0) return;
+    left -= static_cast<int>(got);
+  }
+}
+
+void StreamCapture::copy(const char* bytes, std::size_t size) {
+  if (!copy_ || copy_error_ != 0) return;
+  while (size > 0) {
+    const ssize_t wrote = ::write(copy_.get(), bytes, size);
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote < 0) {
+      copy_error_ = errno;
+      return;
+    }
+    bytes += wrote;
+    size -= static_cast<std::size_t>(wrote);
+  }
+}
+
+void StreamCapture::write_to(FrameWriter& frame) const {
+  frame.put(bytes_);
+  const std::size_t at = bytes_ % kTailBytes;
+  const std::string_view newest(ring_.data(), at);
+  frame.text_of_two(bytes_ > at ? std::string_view(ring_.data() + at, kTailBytes - at) : std::string_view(), newest);
+}
+
+std::string StreamCapture::copy_problem() const {
+  if (copy_error_ == 0) return {};
+  return "could not write all of " + copy_path_ + ": " + strerrordesc_np(copy_error_);
+}
+
+}  // namespace drover::slot

@@ -1,0 +1,91 @@
+// A job's items: written in compressed chunks as the list is read, read back one by one. However long the list, only a few
+// chunks are in memory.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "ports/store.h"
+
+namespace drover {
+
+/// An item longer than this is refused: no command line could carry it.
+inline constexpr std::size_t kLongestItem = std::size_t{1} << 20;
+
+struct WrittenManifest {
+  ManifestId id;
+  std::uint64_t items = 0;
+};
+
+/// Takes items one by one. Packing stands on the caller's thread; compressing and storing on one of its own. Until
+/// finish() the store is this writer's alone.
+class ManifestWriter {
+ public:
+  static Result<std::unique_ptr<ManifestWriter>> begin(Store& store);
+  ~ManifestWriter();
+  ManifestWriter(const ManifestWriter&) = delete;
+  ManifestWriter& operator=(const ManifestWriter&) = delete;
+
+  Result<void> add(std::string_view item);
+  /// All items are durable when it returns.
+  Result<WrittenManifest> finish();
+
+ private:
+  struct Pack {
+    ItemIndex first;
+    std::uint64_t count = 0;
+    std::string bytes;
+  };
+
+  ManifestWriter(Store& store, ManifestId id);
+  Result<void> hand_over();
+  void run();
+
+  Store& store_;
+  const ManifestId id_;
+  Pack pack_;
+
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  std::deque<Pack> packs_;
+  bool finished_ = false;
+  std::optional<Error> failed_;
+  std::thread thread_;
+};
+
+/// A manifest of consecutive numbers: nothing but its bounds is stored.
+Result<WrittenManifest> write_range_manifest(Store& store, std::int64_t first, std::uint64_t count);
+
+/// Gives items by index; neighbours are cheap.
+class ManifestReader {
+ public:
+  static Result<ManifestReader> open(StoreReader& store, ManifestId id);
+
+  std::uint64_t items() const { return info_.items; }
+  Result<std::string> item(ItemIndex index);
+
+ private:
+  struct Unpacked {
+    ItemIndex first;
+    std::string bytes;
+    std::vector<std::uint32_t> ends;  // where each item's bytes end; they begin after the length before them
+    std::vector<std::uint32_t> begins;
+  };
+
+  ManifestReader(StoreReader& store, ManifestId id, ManifestInfo info) : store_(&store), id_(id), info_(info) {}
+  Result<const Unpacked*> unpacked_with(ItemIndex index);
+
+  StoreReader* store_;
+  ManifestId id_;
+  ManifestInfo info_;
+  std::list<Unpacked> recent_;  // the latest used first
+};
+
+}  // namespace drover

@@ -1,0 +1,246 @@
+#include "store/memory_store.h"
+
+#include "base/text.h"
+#include "wire/cells.h"
+
+namespace drover {
+namespace {
+
+void append_number(std::string& out, std::uint64_t number) {
+  for (int shift = 56; shift >= 0; shift -= 8) out += static_cast<char>(number >> shift);
+}
+
+std::uint64_t take_number(std::string_view& in) {
+  std::uint64_t number = 0;
+  for (int i = 0; i < 8; ++i) number = number << 8 | static_cast<unsigned char>(in[static_cast<std::size_t>(i)]);
+  in.remove_prefix(8);
+  return number;
+}
+
+// A cell is a tag, then a number or a length with bytes.
+std::string encode(const std::vector<Cell>& cells) {
+  std::string out;
+  for (const Cell& cell : cells) {
+    out += static_cast<char>(cell.index());
+    if (const auto* number = std::get_if<std::int64_t>(&cell)) append_number(out, static_cast<std::uint64_t>(*number));
+    if (const auto* text = std::get_if<std::string>(&cell)) {
+      append_number(out, text->size());
+      out += *text;
+    }
+    if (const auto* bytes = std::get_if<Bytes>(&cell)) {
+      append_number(out, bytes->value.size());
+      out += bytes->value;
+    }
+  }
+  return out;
+}
+
+std::vector<Cell> decode(std::string_view in) {
+  std::vector<Cell> cells;
+  while (!in.empty()) {
+    const char tag = in.front();
+    in.remove_prefix(1);
+    if (tag == 0) {
+      cells.emplace_back();
+      continue;
+    }
+    const std::uint64_t number = take_number(in);
+    if (tag == 1) {
+      cells.emplace_back(static_cast<std::int64_t>(number));
+      continue;
+    }
+    std::string content(in.substr(0, number));
+    in.remove_prefix(number);
+    if (tag == 2) {
+      cells.emplace_back(std::move(content));
+    } else {
+      cells.emplace_back(Bytes{std::move(content)});
+    }
+  }
+  return cells;
+}
+
+template <class... Numbers>
+std::string key(Numbers... numbers) {
+  std::string out;
+  (append_number(out, numbers), ...);
+  return out;
+}
+
+std::string key_of(const Counters& /*one row*/) {
+  return {};
+}
+std::string key_of(const Job& it) {
+  return key(it.id.value);
+}
+std::string key_of(const BlockRecord& it) {
+  return key(it.job.value, it.block);
+}
+std::string key_of(const OpenItem& it) {
+  return key(it.job.value, it.item.value);
+}
+std::string key_of(const Grant& it) {
+  return key(it.id.value);
+}
+std::string key_of(const Worker& it) {
+  return key(it.id.value);
+}
+std::string key_of(const Attempt& it) {
+  return key(it.job.value, it.item.value, std::uint64_t{it.attempt.value});
+}
+
+}  // namespace
+
+template <class Record>
+MemoryStore::Rows& MemoryStore::rows() {
+  std::string name;
+  for (const std::string& column : column_names<Record>()) name += column + ",";
+  return tables_[name];
+}
+
+template <class Record>
+void MemoryStore::put(const Record& record) {
+  rows<Record>()[key_of(record)] = encode(to_cells(record));
+}
+
+template <class Record, class Take>
+Result<void> MemoryStore::each(const std::string& prefix, const std::string& from, Take&& take) {
+  Rows& all = rows<Record>();
+  for (auto it = all.lower_bound(from); it != all.end() && it->first.starts_with(prefix); ++it) {
+    const std::vector<Cell> cells = decode(it->second);
+    auto record = from_cells<Record>([&](int column) { return cells.at(static_cast<std::size_t>(column)); });
+    if (!record) return pass(record);
+    auto went_on = take(std::move(*record));
+    if (!went_on) return pass(went_on);
+    if (!*went_on) break;
+  }
+  return {};
+}
+
+struct MemoryStore::Writer {
+  MemoryStore& store;
+
+  void operator()(const PutCounters& it) { store.put(it.counters); }
+  void operator()(const PutJob& it) { store.put(it.job); }
+  void operator()(const PutBlock& it) { store.put(it.block); }
+  void operator()(const PutOpenItem& it) { store.put(it.item); }
+  void operator()(const DeleteOpenItem& it) { store.rows<OpenItem>().erase(key(it.job.value, it.item.value)); }
+  void operator()(const PutGrant& it) { store.put(it.grant); }
+  void operator()(const DeleteGrant& it) { store.rows<Grant>().erase(key(it.grant.value)); }
+  void operator()(const PutWorker& it) { store.put(it.worker); }
+  void operator()(const AddAttempt& it) { store.put(it.attempt); }
+  void operator()(const UnsettleAttempt& it) {
+    const auto row = store.rows<Attempt>().find(key(it.job.value, it.item.value, std::uint64_t{it.attempt.value}));
+    if (row == store.rows<Attempt>().end()) return;
+    const std::vector<Cell> cells = decode(row->second);
+    auto attempt = from_cells<Attempt>([&](int column) { return cells.at(static_cast<std::size_t>(column)); });
+    attempt->settled = false;
+    store.put(*attempt);
+  }
+};
+
+Result<void> MemoryStore::load(const std::function<Result<void>(const Mutation&)>& take) {
+  const auto load_all = [&]<class Put, class Record>() {
+    return each<Record>({}, {}, [&](Record record) -> Result<bool> {
+      auto done = take(Put{std::move(record)});
+      if (!done) return pass(done);
+      return true;
+    });
+  };
+  if (auto done = load_all.operator()<PutCounters, Counters>(); !done) return done;
+  if (auto done = load_all.operator()<PutJob, Job>(); !done) return done;
+  if (auto done = load_all.operator()<PutBlock, BlockRecord>(); !done) return done;
+  if (auto done = load_all.operator()<PutOpenItem, OpenItem>(); !done) return done;
+  if (auto done = load_all.operator()<PutGrant, Grant>(); !done) return done;
+  return load_all.operator()<PutWorker, Worker>();
+}
+
+Result<void> MemoryStore::commit(const Batch& batch) {
+  for (const Mutation& mutation : batch.mutations) std::visit(Writer{*this}, mutation);
+  for (const AttemptOutput& it : batch.outputs) {
+    outputs_[key(it.job.value, it.item.value, std::uint64_t{it.attempt.value})] = {it.stdout_tail, it.stderr_tail};
+  }
+  return {};
+}
+
+Result<DefinitionId> MemoryStore::add_definition(std::string_view text) {
+  const DefinitionId id{definitions_.size() + 1};
+  definitions_[id] = text;
+  return id;
+}
+
+Result<ManifestId> MemoryStore::begin_manifest() {
+  const ManifestId id{manifests_.size() + 1};
+  manifests_[id] = std::nullopt;
+  return id;
+}
+
+Result<void> MemoryStore::add_chunks(ManifestId manifest, const std::vector<ManifestChunk>& chunks) {
+  for (const ManifestChunk& chunk : chunks) chunks_[{manifest, chunk.first}] = chunk;
+  return {};
+}
+
+Result<void> MemoryStore::end_manifest(ManifestId manifest, const ManifestInfo& info) {
+  manifests_[manifest] = info;
+  return {};
+}
+
+Result<std::vector<Job>> MemoryStore::jobs() {
+  std::vector<Job> jobs;
+  auto done = each<Job>({}, {}, [&](Job job) -> Result<bool> {
+    jobs.push_back(std::move(job));
+    return true;
+  });
+  if (!done) return pass(done);
+  return jobs;
+}
+
+Result<std::string> MemoryStore::definition(DefinitionId id) {
+  const auto it = definitions_.find(id);
+  if (it == definitions_.end()) return fail(ErrorCode::damaged, concat("definition ", id.value, " is missing"));
+  return it->second;
+}
+
+Result<ManifestInfo> MemoryStore::manifest(ManifestId id) {
+  const auto it = manifests_.find(id);
+  if (it == manifests_.end() || !it->second) {
+    return fail(ErrorCode::damaged, concat("manifest ", id.value, " is missing"));
+  }
+  return *it->second;
+}
+
+Result<ManifestChunk> MemoryStore::chunk(ManifestId manifest, ItemIndex item) {
+  auto it = chunks_.upper_bound({manifest, item});
+  if (it != chunks_.begin()) {
+    --it;
+    if (it->first.first == manifest && item.value < it->second.first.value + it->second.count) return it->second;
+  }
+  return fail(ErrorCode::damaged, concat("item ", item.value, " is not in the manifest"));
+}
+
+Result<void> MemoryStore::each_block(JobId job, const std::function<void(const BlockRecord&)>& take) {
+  return each<BlockRecord>(key(job.value), key(job.value), [&](const BlockRecord& block) -> Result<bool> {
+    take(block);
+    return true;
+  });
+}
+
+Result<void> MemoryStore::each_open_item(JobId job, const std::function<void(const OpenItem&)>& take) {
+  return each<OpenItem>(key(job.value), key(job.value), [&](const OpenItem& item) -> Result<bool> {
+    take(item);
+    return true;
+  });
+}
+
+Result<void> MemoryStore::each_attempt(JobId job, ItemIndex from, const std::function<bool(const Attempt&)>& take) {
+  return each<Attempt>(key(job.value), key(job.value, from.value),
+                       [&](const Attempt& attempt) -> Result<bool> { return take(attempt); });
+}
+
+Result<std::optional<AttemptOutput>> MemoryStore::output(JobId job, ItemIndex item, AttemptNumber attempt) {
+  const auto it = outputs_.find(key(job.value, item.value, std::uint64_t{attempt.value}));
+  if (it == outputs_.end()) return std::nullopt;
+  return AttemptOutput{job, item, attempt, it->second.first, it->second.second};
+}
+
+}  // namespace drover

@@ -1,0 +1,49 @@
+// The store's twin in memory, for tests and the simulator. It keeps nothing but encoded rows, as a real one would, so
+// what does not survive encoding does not survive here either.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "ports/store.h"
+
+namespace drover {
+
+class MemoryStore : public Store, public StoreReader {
+ public:
+  Result<void> load(const std::function<Result<void>(const Mutation&)>& take) override;
+  Result<void> commit(const Batch& batch) override;
+  Result<DefinitionId> add_definition(std::string_view text) override;
+  Result<ManifestId> begin_manifest() override;
+  Result<void> add_chunks(ManifestId manifest, const std::vector<ManifestChunk>& chunks) override;
+  Result<void> end_manifest(ManifestId manifest, const ManifestInfo& info) override;
+
+  Result<std::vector<Job>> jobs() override;
+  Result<std::string> definition(DefinitionId id) override;
+  Result<ManifestInfo> manifest(ManifestId id) override;
+  Result<ManifestChunk> chunk(ManifestId manifest, ItemIndex item) override;
+  Result<void> each_block(JobId job, const std::function<void(const BlockRecord&)>& take) override;
+  Result<void> each_open_item(JobId job, const std::function<void(const OpenItem&)>& take) override;
+  Result<void> each_attempt(JobId job, ItemIndex from, const std::function<bool(const Attempt&)>& take) override;
+  Result<std::optional<AttemptOutput>> output(JobId job, ItemIndex item, AttemptNumber attempt) override;
+
+ private:
+  using Rows = std::map<std::string, std::string>;  // encoded key → encoded record
+
+  template <class Record>
+  Rows& rows();
+  template <class Record>
+  void put(const Record& record);
+  template <class Record, class Take>
+  Result<void> each(const std::string& prefix, const std::string& from, Take&& take);
+  struct Writer;
+
+  std::map<std::string, Rows> tables_;
+  std::map<DefinitionId, std::string> definitions_;
+  std::map<ManifestId, std::optional<ManifestInfo>> manifests_;
+  std::map<std::pair<ManifestId, ItemIndex>, ManifestChunk> chunks_;
+  std::map<std::string, std::pair<std::string, std::string>> outputs_;
+};
+
+}  // namespace drover

@@ -1,0 +1,189 @@
+#include "store/run_folder.h"
+
+#include <fcntl.h>
+#include <pwd.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "base/text.h"
+
+namespace drover {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::chrono::seconds kGhostPatience{60};
+
+// When a process started, in clock ticks since boot: with the pid it names the process for good.
+std::optional<std::string> start_time(int pid) {
+  std::ifstream file(concat("/proc/", pid, "/stat"));
+  std::string text((std::istreambuf_iterator<char>(file)), {});
+  const auto name_end = text.rfind(')');
+  if (name_end == std::string::npos) return std::nullopt;
+  std::istringstream rest(text.substr(name_end + 1));
+  std::string field;
+  for (int i = 0; i < 20; ++i) rest >> field;
+  return field;
+}
+
+// The lock file says "pid start-time".
+std::optional<int> living_holder(const std::string& lock_path) {
+  std::ifstream file(lock_path);
+  int pid = 0;
+  std::string started;
+  if (!(file >> pid >> started) || pid <= 0) return std::nullopt;
+  return start_time(pid) == started ? std::optional(pid) : std::nullopt;
+}
+
+Error folder_error(int error_number, const std::string& path) {
+  return errno_error(error_number, path, "choose a folder that can be written with --data or $DROVER_DATA");
+}
+
+}  // namespace
+
+std::string data_root(const std::string& flag) {
+  if (!flag.empty()) return fs::absolute(flag).lexically_normal().string();
+  if (const char* set = std::getenv("DROVER_DATA"); set != nullptr && *set != '\0') {
+    return fs::absolute(set).lexically_normal().string();
+  }
+  const char* home = std::getenv("HOME");
+  if (home == nullptr || *home == '\0') {
+    const passwd* user = getpwuid(getuid());
+    home = user != nullptr ? user->pw_dir : "/";
+  }
+  return concat(home, "/.local/share/drover");
+}
+
+bool is_valid_name(std::string_view name) {
+  if (name.empty() || name.size() > 128 || name == "." || name == "..") return false;
+  return std::ranges::all_of(name, [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '_' || c == '.' || c == '-';
+  });
+}
+
+RunFolder::RunFolder(std::string root, std::string name)
+    : root_(std::move(root)), name_(std::move(name)), path_(concat(root_, "/runs/", name_)) {}
+
+RunFolder::RunFolder(RunFolder&& other) noexcept
+    : root_(std::move(other.root_)),
+      name_(std::move(other.name_)),
+      path_(std::move(other.path_)),
+      lock_(std::exchange(other.lock_, -1)) {}
+
+RunFolder::~RunFolder() {
+  if (lock_ >= 0) close(lock_);
+}
+
+Result<RunFolder> RunFolder::hold(const std::string& root, const std::string& name,
+                                  const std::function<void(const std::string&)>& notice) {
+  RunFolder folder(root, name);
+  if (auto taken = folder.take_lock(notice); !taken) return pass(taken);
+  return folder;
+}
+
+Result<void> RunFolder::take_lock(const std::function<void(const std::string&)>& notice) {
+  std::error_code error;
+  fs::create_directories(path_, error);
+  if (error) return std::unexpected(folder_error(error.value(), path_));
+  const std::string lock_path = path_ + "/lock";
+  lock_ = open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (lock_ < 0) return std::unexpected(folder_error(errno, lock_path));
+
+  const auto give_up = std::chrono::steady_clock::now() + kGhostPatience;
+  bool said = false;
+  while (flock(lock_, LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK && errno != EINTR) return std::unexpected(folder_error(errno, lock_path));
+    if (const auto pid = living_holder(lock_path)) {
+      return fail(ErrorCode::in_use, concat("run '", name_, "' is held by process ", *pid),
+                  concat("watch it with 'drover status ", name_, "', stop it with 'drover cancel ", name_, "'"));
+    }
+    if (std::chrono::steady_clock::now() > give_up) {
+      return fail(ErrorCode::in_use, concat("run '", name_, "' was killed and some of its processes will not die"),
+                  "look for drover-slot with ps, and for what hangs below it");
+    }
+    if (!said) notice(concat("waiting for the processes of the killed run '", name_, "' to end"));
+    said = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  const std::string content = concat(getpid(), " ", start_time(getpid()).value_or("0"), "\n");
+  if (ftruncate(lock_, 0) != 0 || pwrite(lock_, content.data(), content.size(), 0) != std::ssize(content)) {
+    return std::unexpected(folder_error(errno, lock_path));
+  }
+  return {};
+}
+
+Result<RunFolder> RunFolder::look(const std::string& root, const std::string& name) {
+  RunFolder folder(root, name);
+  if (!folder.has_database()) {
+    return fail(ErrorCode::not_found, concat("there is no run '", name, "' in ", root),
+                "see what there is with 'ls " + root + "/runs'");
+  }
+  return folder;
+}
+
+bool RunFolder::has_database() const {
+  std::error_code error;
+  return fs::exists(database(), error);
+}
+
+std::optional<int> RunFolder::holder() const {
+  const std::string lock_path = path_ + "/lock";
+  const int lock = open(lock_path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (lock < 0) return std::nullopt;
+  const bool free = flock(lock, LOCK_SH | LOCK_NB) == 0;
+  close(lock);
+  return free ? std::nullopt : living_holder(lock_path);
+}
+
+std::vector<std::string> RunFolder::all(const std::string& root) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(root + "/runs", error)) {
+    const std::string name = entry.path().filename().string();
+    if (is_valid_name(name) && !name.starts_with(".")) names.push_back(name);
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+std::optional<std::string> RunFolder::newest(const std::string& root) {
+  std::optional<std::string> best;
+  std::pair<std::int64_t, std::int64_t> best_time;
+  for (const std::string& name : all(root)) {
+    struct stat info {};
+    if (stat(concat(root, "/runs/", name, "/lock").c_str(), &info) != 0) continue;
+    if (!RunFolder(root, name).has_database()) continue;
+    const std::pair<std::int64_t, std::int64_t> time{info.st_mtim.tv_sec, info.st_mtim.tv_nsec};
+    if (best && time <= best_time) continue;
+    best = name;
+    best_time = time;
+  }
+  return best;
+}
+
+// The old folder goes by one rename, so that a crash leaves either all of it or none; its lock goes with it.
+Result<void> RunFolder::empty() {
+  const std::string trash = concat(root_, "/runs/.deleted-", name_, "-", getpid());
+  std::error_code error;
+  fs::rename(path_, trash, error);
+  if (error) return std::unexpected(folder_error(error.value(), path_));
+  const int old_lock = std::exchange(lock_, -1);
+  auto taken = take_lock([](const std::string&) {});
+  close(old_lock);
+  fs::remove_all(trash, error);
+  if (error) return std::unexpected(folder_error(error.value(), trash));
+  return taken;
+}
+
+}  // namespace drover

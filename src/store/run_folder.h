@@ -1,0 +1,59 @@
+// A run's folder: its database, its lock, its control socket. One process holds a folder at a time.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace drover {
+
+/// `flag` if given, else $DROVER_DATA, else ~/.local/share/drover.
+std::string data_root(const std::string& flag);
+
+/// Letters, digits, '_', '.', '-'; at most 128 of them; not "." or "..".
+bool is_valid_name(std::string_view name);
+
+class RunFolder {
+ public:
+  /// Takes the folder, making it if need be. If its holder is gone but processes of its last run are still dying, waits
+  /// for them, and says so through `notice`.
+  static Result<RunFolder> hold(const std::string& root, const std::string& name,
+                                const std::function<void(const std::string&)>& notice);
+  /// A folder that is only read.
+  static Result<RunFolder> look(const std::string& root, const std::string& name);
+  /// The run most recently held, if any.
+  static std::optional<std::string> newest(const std::string& root);
+  static std::vector<std::string> all(const std::string& root);
+
+  RunFolder(RunFolder&& other) noexcept;
+  RunFolder& operator=(RunFolder&&) = delete;
+  ~RunFolder();
+
+  /// Moves everything in it out of the way, deletes that, and holds an empty folder of the same name.
+  Result<void> empty();
+
+  const std::string& name() const { return name_; }
+  const std::string& path() const { return path_; }
+  std::string database() const { return path_ + "/drover.db"; }
+  bool has_database() const;
+  /// Keeps the lock while it is open anywhere: slots inherit it, so that a folder is free only when all of a run's
+  /// processes are gone.
+  int lock_descriptor() const { return lock_; }
+  /// The process that holds it now, if one does.
+  std::optional<int> holder() const;
+
+ private:
+  RunFolder(std::string root, std::string name);
+  Result<void> take_lock(const std::function<void(const std::string&)>& notice);
+
+  std::string root_;
+  std::string name_;
+  std::string path_;
+  int lock_ = -1;
+};
+
+}  // namespace drover

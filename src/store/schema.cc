@@ -1,0 +1,104 @@
+#include "store/schema.h"
+
+#include "base/text.h"
+
+namespace drover {
+namespace {
+
+constexpr const char* kTables = R"sql(
+CREATE TABLE schema_version(version INTEGER NOT NULL);
+
+CREATE TABLE counters(now_ms INTEGER, next_job INTEGER, next_grant INTEGER, next_worker INTEGER);
+
+CREATE TABLE jobs(
+  job INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, name TEXT, state TEXT, stop TEXT, reason TEXT,
+  definition INTEGER, manifest INTEGER, total INTEGER, succeeded INTEGER, failed INTEGER, cancelled INTEGER,
+  failed_before INTEGER, epoch INTEGER, created_ms INTEGER, ended_ms INTEGER,
+  max_tries INTEGER, rules TEXT, lost_limit INTEGER, retry_delay_ms INTEGER, timeout_ms INTEGER, grace_ms INTEGER,
+  max_failures INTEGER);
+
+-- 4,096 items each, two bits an item: 0 pending, 1 open, 2 succeeded, 3 ended otherwise. One byte: all alike.
+CREATE TABLE blocks(job INTEGER, block INTEGER, marks BLOB, PRIMARY KEY(job, block)) WITHOUT ROWID;
+
+-- Open items with a history; grant_id 0 waits.
+CREATE TABLE open_items(
+  job INTEGER, item INTEGER, grant_id INTEGER, attempts INTEGER, tries INTEGER, losses INTEGER, counted INTEGER,
+  started_ms INTEGER, not_before_ms INTEGER, PRIMARY KEY(job, item)) WITHOUT ROWID;
+
+CREATE TABLE grants(
+  grant_id INTEGER PRIMARY KEY, job INTEGER, worker INTEGER, poll INTEGER, first INTEGER, count INTEGER);
+
+CREATE TABLE workers(worker INTEGER PRIMARY KEY, name TEXT, incarnation INTEGER, term_ms INTEGER, registered_ms INTEGER);
+
+-- One row per ended attempt. state: 1 succeeded, 2 failed, 3 cancelled, 4 lost.
+-- ending: 0 exited, 1 signalled, 2 timed out, 3 not started, 4 stopped, 5 lost.
+CREATE TABLE attempt_rows(
+  job INTEGER, item INTEGER, attempt INTEGER, state INTEGER, ending INTEGER, exit_code INTEGER, signal INTEGER,
+  reason TEXT, worker INTEGER, started_ms INTEGER, ended_ms INTEGER, wall_us INTEGER, user_us INTEGER, system_us INTEGER,
+  peak_memory_kib INTEGER, settled INTEGER, PRIMARY KEY(job, item, attempt)) WITHOUT ROWID;
+
+-- The last 64 KiB of each stream, of attempts that printed something.
+CREATE TABLE outputs(
+  job INTEGER, item INTEGER, attempt INTEGER, stdout BLOB, stderr BLOB, PRIMARY KEY(job, item, attempt)) WITHOUT ROWID;
+
+CREATE TABLE definitions(definition INTEGER PRIMARY KEY AUTOINCREMENT, text TEXT NOT NULL);
+
+-- kind: 0 a list in chunks, 1 the numbers from first_number on. items is NULL while it is being written.
+CREATE TABLE manifests(manifest INTEGER PRIMARY KEY AUTOINCREMENT, kind INTEGER, items INTEGER, first_number INTEGER);
+CREATE TABLE manifest_chunks(
+  manifest INTEGER, first INTEGER, count INTEGER, data BLOB, PRIMARY KEY(manifest, first)) WITHOUT ROWID;
+
+CREATE VIEW attempts AS
+  SELECT j.id AS job, j.name AS job_name, a.item AS item, a.attempt AS attempt,
+    CASE a.state WHEN 1 THEN 'succeeded' WHEN 2 THEN 'failed' WHEN 3 THEN 'cancelled' ELSE 'lost' END AS state,
+    CASE a.ending WHEN 0 THEN 'exited' WHEN 1 THEN 'signalled' WHEN 2 THEN 'timed_out' WHEN 3 THEN 'not_started'
+      WHEN 4 THEN 'stopped' ELSE 'lost' END AS ending,
+    a.exit_code AS exit_code, a.signal AS signal, a.reason AS reason, w.name AS worker,
+    a.started_ms AS started_ms, a.ended_ms AS ended_ms, (a.user_us + a.system_us + 500) / 1000 AS cpu_ms,
+    a.peak_memory_kib AS peak_memory_kib, a.wall_us AS wall_us, a.user_us AS user_us, a.system_us AS system_us,
+    a.settled AS settled
+  FROM attempt_rows a JOIN jobs j ON j.job = a.job LEFT JOIN workers w ON w.worker = a.worker;
+
+-- What settled each item.
+CREATE VIEW items AS
+  SELECT job, job_name, item, attempt, state, ending, exit_code, signal, reason, worker, started_ms, ended_ms, cpu_ms,
+    peak_memory_kib, wall_us, user_us, system_us
+  FROM attempts WHERE settled;
+)sql";
+
+}  // namespace
+
+Result<void> check_schema(Database& db) {
+  auto known = db.number("SELECT count(*) FROM sqlite_master WHERE name = 'schema_version'");
+  if (!known) return pass(known);
+  if (*known == 0) {
+    return fail(ErrorCode::damaged, concat(db.path(), ": is a database, but not one of Drover's; it was left as it is"),
+                "choose another --data or --name");
+  }
+  auto version = db.number("SELECT version FROM schema_version");
+  if (!version) return pass(version);
+  if (*version > kSchemaVersion) {
+    return fail(ErrorCode::newer_schema,
+                concat(db.path(), ": was written by a newer Drover (schema ", *version, "; this one knows ",
+                       kSchemaVersion, ")"),
+                "use that version of drover");
+  }
+  if (*version < 1) return fail(ErrorCode::damaged, concat(db.path(), ": has no valid schema version"));
+  return {};
+}
+
+Result<void> prepare_schema(Database& db) {
+  auto tables = db.number("SELECT count(*) FROM sqlite_master");
+  if (!tables) return pass(tables);
+  if (*tables > 0) return check_schema(db);
+  // Takes effect only before the first table, and outside a transaction.
+  if (auto done = db.run("PRAGMA auto_vacuum = INCREMENTAL"); !done) return done;
+  if (auto done = db.run("PRAGMA journal_mode = WAL"); !done) return done;
+  if (auto done = db.run("BEGIN IMMEDIATE"); !done) return done;
+  auto done = db.run(concat(kTables, "INSERT INTO schema_version VALUES(", kSchemaVersion, ");"));
+  if (done) return db.run("COMMIT");
+  if (auto undone = db.run("ROLLBACK"); !undone) return undone;
+  return done;
+}
+
+}  // namespace drover

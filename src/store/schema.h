@@ -1,0 +1,16 @@
+// The ledger's tables. They are an interface: people query them with `drover sql` or the sqlite3 shell.
+#pragma once
+
+#include "store/sqlite_db.h"
+
+namespace drover {
+
+inline constexpr std::int64_t kSchemaVersion = 1;
+
+/// Makes the tables in an empty database; in another, checks that this version can read it.
+Result<void> prepare_schema(Database& db);
+
+/// The check alone, for readers.
+Result<void> check_schema(Database& db);
+
+}  // namespace drover

@@ -1,0 +1,145 @@
+#include <unistd.h>
+
+#include "base/text.h"
+#include "store/record_sql.h"
+#include "store/schema.h"
+#include "store/sqlite_db.h"
+#include "store/sqlite_store.h"
+
+namespace drover {
+namespace {
+
+class SqliteReader : public StoreReader {
+ public:
+  Result<void> open(const std::string& path, OpenMode mode) {
+    constexpr std::int64_t kPatienceMs = 10'000;
+    auto opened = Database::open(path, mode, [](std::int64_t waited_ms) { return waited_ms < kPatienceMs; });
+    if (!opened) return pass(opened);
+    db_ = std::move(*opened);
+    return check_schema(db_);
+  }
+
+  Result<std::vector<Job>> jobs() override {
+    auto rows = db_.prepare(select_sql<Job>("jobs") + " ORDER BY job");
+    if (!rows) return pass(rows);
+    std::vector<Job> jobs;
+    auto done = each<Job>(*rows, [&](Job job) {
+      jobs.push_back(std::move(job));
+      return true;
+    });
+    if (!done) return pass(done);
+    return jobs;
+  }
+
+  Result<std::string> definition(DefinitionId id) override {
+    auto rows = db_.prepare("SELECT text FROM definitions WHERE definition = ?");
+    if (!rows) return pass(rows);
+    auto row = rows->bind(1, to_cell(id)).step();
+    if (!row) return pass(row);
+    if (!*row) return fail(ErrorCode::damaged, concat(db_.path(), ": definition ", id.value, " is missing"));
+    return rows->text(0);
+  }
+
+  Result<ManifestInfo> manifest(ManifestId id) override {
+    auto rows = db_.prepare("SELECT kind, items, first_number FROM manifests WHERE manifest = ? AND items IS NOT NULL");
+    if (!rows) return pass(rows);
+    auto row = rows->bind(1, to_cell(id)).step();
+    if (!row) return pass(row);
+    if (!*row) return fail(ErrorCode::damaged, concat(db_.path(), ": manifest ", id.value, " is missing"));
+    return ManifestInfo{rows->number(0) == 1 ? ManifestKind::range : ManifestKind::list,
+                        static_cast<std::uint64_t>(rows->number(1)), rows->number(2)};
+  }
+
+  Result<ManifestChunk> chunk(ManifestId manifest, ItemIndex item) override {
+    if (!chunk_) {
+      auto prepared = db_.prepare(
+          "SELECT first, count, data FROM manifest_chunks WHERE manifest = ? AND first <= ? ORDER BY first DESC LIMIT 1");
+      if (!prepared) return pass(prepared);
+      chunk_ = std::move(*prepared);
+    }
+    auto row = chunk_.bind(1, to_cell(manifest)).bind(2, to_cell(item)).step();
+    if (!row) return pass(row);
+    ManifestChunk chunk;
+    const bool found = *row && from_cell(chunk_.cell(0), chunk.first) && from_cell(chunk_.cell(1), chunk.count) &&
+                       from_cell(chunk_.cell(2), chunk.data) && item.value < chunk.first.value + chunk.count;
+    chunk_.reset();
+    if (!found) return fail(ErrorCode::damaged, concat(db_.path(), ": item ", item.value, " is not in the manifest"));
+    return chunk;
+  }
+
+  Result<void> each_block(JobId job, const std::function<void(const BlockRecord&)>& take) override {
+    return each_of_job<BlockRecord>("blocks", job, ItemIndex{0}, "block", [&](const BlockRecord& block) {
+      take(block);
+      return true;
+    });
+  }
+
+  Result<void> each_open_item(JobId job, const std::function<void(const OpenItem&)>& take) override {
+    return each_of_job<OpenItem>("open_items", job, ItemIndex{0}, "item", [&](const OpenItem& item) {
+      take(item);
+      return true;
+    });
+  }
+
+  Result<void> each_attempt(JobId job, ItemIndex from, const std::function<bool(const Attempt&)>& take) override {
+    return each_of_job<Attempt>("attempt_rows", job, from, "item, attempt", take);
+  }
+
+  Result<std::optional<AttemptOutput>> output(JobId job, ItemIndex item, AttemptNumber attempt) override {
+    auto rows = db_.prepare("SELECT stdout, stderr FROM outputs WHERE job = ? AND item = ? AND attempt = ?");
+    if (!rows) return pass(rows);
+    auto row = rows->bind(1, to_cell(job)).bind(2, to_cell(item)).bind(3, to_cell(attempt)).step();
+    if (!row) return pass(row);
+    if (!*row) return std::nullopt;
+    Bytes out;
+    Bytes err;
+    if (!from_cell(rows->cell(0), out) || !from_cell(rows->cell(1), err)) {
+      return fail(ErrorCode::damaged, concat(db_.path(), ": an output row is not valid"));
+    }
+    return AttemptOutput{job, item, attempt, std::move(out.value), std::move(err.value)};
+  }
+
+ private:
+  template <class Record, class Take>
+  Result<void> each(Statement& rows, Take&& take) {
+    while (true) {
+      auto row = rows.step();
+      if (!row) return pass(row);
+      if (!*row) return {};
+      auto record = rows.template record<Record>();
+      if (!record) return pass(record);
+      if (!take(std::move(*record))) return {};
+    }
+  }
+
+  // `order` names the key behind the job; rows before `from` in its first column are left out.
+  template <class Record, class Take>
+  Result<void> each_of_job(std::string_view table, JobId job, ItemIndex from, std::string_view order, Take&& take) {
+    const std::string_view first = order.substr(0, order.find(','));
+    auto rows = db_.prepare(
+        concat(select_sql<Record>(table), " WHERE job = ? AND ", first, " >= ? ORDER BY job, ", order));
+    if (!rows) return pass(rows);
+    rows->bind(1, to_cell(job)).bind(2, to_cell(from));
+    return each<Record>(*rows, take);
+  }
+
+  Database db_;
+  Statement chunk_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<StoreReader>> open_sqlite_reader(const std::string& path) {
+  auto reader = std::make_unique<SqliteReader>();
+  auto opened = reader->open(path, OpenMode::read_only);
+  const bool nothing_unmerged = ::access((path + "-wal").c_str(), F_OK) != 0;
+  if (!opened && opened.error().code == ErrorCode::read_only && nothing_unmerged) {
+    // A folder that cannot be written has no room for the files a reader shares with the writer.
+    reader = std::make_unique<SqliteReader>();
+    opened = reader->open(path, OpenMode::frozen);
+  }
+  if (!opened) return pass(opened);
+  return reader;
+}
+
+}  // namespace drover

@@ -1,0 +1,106 @@
+#include "wire/cells.h"
+
+#include "wire/rules.h"
+
+namespace drover {
+namespace {
+
+// The enumerators of E are 0 … Last; the one whose name this is.
+template <class E, E Last>
+bool from_name(const Cell& cell, E& out) {
+  const auto* name = std::get_if<std::string>(&cell);
+  if (name == nullptr) return false;
+  for (int value = 0; value <= static_cast<int>(Last); ++value) {
+    if (to_string(static_cast<E>(value)) != *name) continue;
+    out = static_cast<E>(value);
+    return true;
+  }
+  return false;
+}
+
+template <class E, E First, E Last>
+bool from_number(const Cell& cell, E& out) {
+  const auto* number = std::get_if<std::int64_t>(&cell);
+  if (number == nullptr || *number < static_cast<std::int64_t>(First) || *number > static_cast<std::int64_t>(Last)) {
+    return false;
+  }
+  out = static_cast<E>(*number);
+  return true;
+}
+
+}  // namespace
+
+Cell to_cell(const std::string& text) {
+  return text.empty() ? Cell{} : Cell{text};
+}
+Cell to_cell(const Uuid& uuid) {
+  return uuid.text();
+}
+Cell to_cell(const Bytes& bytes) {
+  return bytes;
+}
+Cell to_cell(JobState state) {
+  return std::string(to_string(state));
+}
+Cell to_cell(StopCause cause) {
+  return std::string(to_string(cause));
+}
+Cell to_cell(const std::vector<ExitRule>& rules) {
+  return rules.empty() ? Cell{} : Cell{rules_to_json(rules)};
+}
+
+bool from_cell(const Cell& cell, std::string& out) {
+  if (std::holds_alternative<std::monostate>(cell)) {
+    out.clear();
+    return true;
+  }
+  const auto* text = std::get_if<std::string>(&cell);
+  if (text != nullptr) out = *text;
+  return text != nullptr;
+}
+
+bool from_cell(const Cell& cell, Uuid& out) {
+  const auto* text = std::get_if<std::string>(&cell);
+  if (text == nullptr) return false;
+  const auto uuid = Uuid::parse(*text);
+  if (uuid) out = *uuid;
+  return uuid.has_value();
+}
+
+bool from_cell(const Cell& cell, Bytes& out) {
+  const auto* bytes = std::get_if<Bytes>(&cell);
+  if (bytes != nullptr) out = *bytes;
+  return bytes != nullptr;
+}
+
+bool from_cell(const Cell& cell, JobState& out) {
+  return from_name<JobState, JobState::cancelled>(cell, out);
+}
+
+bool from_cell(const Cell& cell, StopCause& out) {
+  return from_name<StopCause, StopCause::too_many_failures>(cell, out);
+}
+
+bool from_cell(const Cell& cell, std::vector<ExitRule>& out) {
+  std::string json;
+  if (!from_cell(cell, json)) return false;
+  out.clear();
+  if (json.empty()) return true;
+  auto rules = rules_from_json(json);
+  if (rules) out = std::move(*rules);
+  return rules.has_value();
+}
+
+bool from_cell(const Cell& cell, AttemptState& out) {
+  return from_number<AttemptState, AttemptState::succeeded, AttemptState::lost>(cell, out);
+}
+
+bool from_cell(const Cell& cell, Ending& out) {
+  return from_number<Ending, Ending::exited, Ending::lost>(cell, out);
+}
+
+bool from_cell(const Cell& cell, ItemIndex& out) {
+  return from_cell(cell, out.value);
+}
+
+}  // namespace drover

@@ -1,0 +1,54 @@
+#include "wire/definition.h"
+
+#include <boost/json.hpp>
+
+namespace drover {
+namespace json = boost::json;
+
+std::string definition_to_json(const Definition& definition) {
+  json::array command;
+  for (const std::string& word : definition.command) command.emplace_back(word);
+  json::object environment;
+  for (const auto& [name, value] : definition.environment) environment[name] = value;
+  return json::serialize(json::object{{"command", std::move(command)},
+                                      {"shell", definition.shell},
+                                      {"workdir", definition.workdir},
+                                      {"environment", std::move(environment)},
+                                      {"items", definition.items == ItemKind::json ? "json" : "text"}});
+}
+
+Result<Definition> definition_from_json(std::string_view text) {
+  // Words of a command are bytes: whatever the user typed comes back, UTF-8 or not.
+  json::parse_options options;
+  options.allow_invalid_utf8 = true;
+  json::error_code error;
+  const json::value value = json::parse(text, error, {}, options);
+  const json::object* object = value.if_object();
+  const auto bad = [] { return fail(ErrorCode::damaged, "a stored definition is not valid"); };
+  if (error || object == nullptr) return bad();
+  const json::value* command = object->if_contains("command");
+  const json::value* shell = object->if_contains("shell");
+  const json::value* workdir = object->if_contains("workdir");
+  const json::value* environment = object->if_contains("environment");
+  const json::value* items = object->if_contains("items");
+  if (command == nullptr || !command->is_array() || shell == nullptr || !shell->is_bool() || workdir == nullptr ||
+      !workdir->is_string() || environment == nullptr || !environment->is_object() || items == nullptr ||
+      !items->is_string()) {
+    return bad();
+  }
+  Definition definition;
+  definition.shell = shell->get_bool();
+  definition.workdir = workdir->get_string();
+  definition.items = items->get_string() == "json" ? ItemKind::json : ItemKind::text;
+  for (const json::value& word : command->get_array()) {
+    if (!word.is_string()) return bad();
+    definition.command.emplace_back(word.get_string());
+  }
+  for (const auto& [name, setting] : environment->get_object()) {
+    if (!setting.is_string()) return bad();
+    definition.environment.emplace_back(name, setting.get_string());
+  }
+  return definition;
+}
+
+}  // namespace drover

@@ -1,0 +1,31 @@
+// What to run, as it is stored: a definition in JSON.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+
+namespace drover {
+
+enum class ItemKind : std::uint8_t {
+  text,  // an item is a string
+  json,  // an item is a JSON object, whose fields are placeholders
+};
+
+struct Definition {
+  std::vector<std::string> command;  // with placeholders
+  bool shell = false;                // the command is one line for /bin/sh, items quoted
+  std::string workdir;
+  std::vector<std::pair<std::string, std::string>> environment;
+  ItemKind items = ItemKind::text;
+
+  bool operator==(const Definition&) const = default;
+};
+
+std::string definition_to_json(const Definition& definition);
+Result<Definition> definition_from_json(std::string_view text);
+
+}  // namespace drover

@@ -1,0 +1,61 @@
+#include "wire/rules.h"
+
+#include <boost/json.hpp>
+
+namespace drover {
+namespace json = boost::json;
+namespace {
+
+constexpr std::string_view kAction = "action";
+
+bool equal_ignoring_case(std::string_view a, std::string_view b) {
+  return std::ranges::equal(a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
+}
+
+}  // namespace
+
+std::string rules_to_json(const std::vector<ExitRule>& rules) {
+  json::array out;
+  for (const ExitRule& rule : rules) {
+    json::object one;
+    if (!rule.on_status_reason.empty()) one["onStatusReason"] = rule.on_status_reason;
+    if (!rule.on_reason.empty()) one["onReason"] = rule.on_reason;
+    if (!rule.on_exit_code.empty()) one["onExitCode"] = rule.on_exit_code;
+    one[kAction] = rule.action == RuleAction::retry ? "RETRY" : "EXIT";
+    out.push_back(std::move(one));
+  }
+  return json::serialize(out);
+}
+
+Result<std::vector<ExitRule>> rules_from_json(std::string_view text) {
+  const auto bad = [](std::string why) { return fail(ErrorCode::bad_input, "exit rules: " + why); };
+  json::error_code error;
+  const json::value value = json::parse(text, error);
+  if (error || !value.is_array()) return bad("not a JSON list");
+  std::vector<ExitRule> rules;
+  for (const json::value& one : value.get_array()) {
+    if (!one.is_object()) return bad("a rule is not an object");
+    ExitRule rule;
+    for (const auto& [key, field] : one.get_object()) {
+      if (!field.is_string()) return bad("'" + std::string(key) + "' is not text");
+      const std::string content(field.get_string());
+      if (key == "onStatusReason") {
+        rule.on_status_reason = content;
+      } else if (key == "onReason") {
+        rule.on_reason = content;
+      } else if (key == "onExitCode") {
+        rule.on_exit_code = content;
+      } else if (key == kAction && equal_ignoring_case(content, "retry")) {
+        rule.action = RuleAction::retry;
+      } else if (key == kAction && equal_ignoring_case(content, "exit")) {
+        rule.action = RuleAction::exit;
+      } else {
+        return bad("'" + std::string(key) + "' with '" + content + "' is not known");
+      }
+    }
+    rules.push_back(std::move(rule));
+  }
+  return rules;
+}
+
+}  // namespace drover

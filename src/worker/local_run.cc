@@ -1,0 +1,318 @@
+#include "worker/local_run.h"
+
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <boost/json.hpp>
+#include <filesystem>
+#include <random>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "wire/definition.h"
+#include "worker/program.h"
+
+namespace drover {
+namespace json = boost::json;
+namespace {
+
+constexpr std::int64_t kProgressMs = 500;
+constexpr std::int64_t kPollWaitMs = 20'000;
+
+std::uint64_t random_number() {
+  std::random_device device;
+  return (static_cast<std::uint64_t>(device()) << 31) ^ device();
+}
+
+}  // namespace
+
+LocalRun::LocalRun(const RunFolder& folder, Runner& runner, StoreReader& reader, LocalRunOptions options,
+                   ShowProgress show, Say say)
+    : folder_(folder),
+      runner_(runner),
+      reader_(reader),
+      options_(std::move(options)),
+      show_(std::move(show)),
+      say_(std::move(say)),
+      agent_(options_.slots),
+      slots_(options_.slots),
+      incarnation_(random_number()) {}
+
+LocalRun::~LocalRun() {
+  engine_.reset();  // commits what was posted; nothing calls into the loop after it
+  for (const auto& slot : slots_) {
+    if (slot) loop_->remove(slot->descriptor());
+  }
+  slots_.clear();
+  control_.reset();
+  if (signals_ >= 0) close(signals_);
+}
+
+Result<void> LocalRun::start(Store& store) {
+  auto loop = EventLoop::make();
+  if (!loop) return pass(loop);
+  loop_ = std::move(*loop);
+  auto engine = Engine::start(store, wall_, steady_, [this](const Effect& effect) {
+    if (const auto* changed = std::get_if<JobChanged>(&effect)) {
+      loop_->post([this, job = changed->job] {
+        if (job.id == job_.id) job_ = job;
+      });
+    }
+  });
+  if (!engine) return pass(engine);
+  engine_ = std::move(*engine);
+  return {};
+}
+
+Result<void> LocalRun::prepare(const Job& job) {
+  job_ = job;
+  auto text = reader_.definition(job.definition);
+  if (!text) return pass(text);
+  auto definition = definition_from_json(*text);
+  if (!definition) return pass(definition);
+  auto command = CommandTemplate::parse(*definition);
+  if (!command) return pass(command);
+  command_ = std::move(*command);
+  auto program = find_program(*definition);
+  if (!program) return pass(program);
+  program_ = std::move(*program);
+  auto manifest = ManifestReader::open(reader_, job.manifest);
+  if (!manifest) return pass(manifest);
+  manifest_ = std::move(*manifest);
+
+  setup_ = {attempt_environment(*definition), definition->workdir, folder_.lock_descriptor()};
+  setup_.environment.push_back(concat("DROVER_JOB_ID=", job.uuid.text()));
+  if (!options_.out_dir.empty()) {
+    std::error_code error;
+    std::filesystem::create_directories(options_.out_dir, error);
+    if (error) return std::unexpected(errno_error(error.value(), options_.out_dir, "choose another --out"));
+  }
+
+  sigset_t wanted;
+  sigemptyset(&wanted);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&wanted, signal);
+  signals_ = signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (signals_ < 0) return std::unexpected(errno_error(errno, "cannot listen for signals"));
+  loop_->watch(signals_, [this] { on_signal(); });
+
+  auto control = ControlServer::listen(*loop_, folder_.path(), [this](const auto& request, auto answer) {
+    on_control(request, std::move(answer));
+  });
+  if (!control) return pass(control);
+  control_ = std::move(*control);
+
+  auto registered = engine_->ask(RegisterWorker{"local", incarnation_, 0});
+  if (!registered) return pass(registered);
+  worker_ = std::get<WorkerRegistered>(*registered).worker;
+  for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
+    if (auto opened = open_slot(slot); !opened) return opened;
+  }
+  return {};
+}
+
+Result<void> LocalRun::open_slot(std::size_t slot) {
+  auto opened = runner_.open_slot(setup_);
+  if (!opened) return pass(opened);
+  slots_[slot] = std::move(*opened);
+  loop_->watch(slots_[slot]->descriptor(), [this, slot] { on_slot_ready(slot); });
+  return {};
+}
+
+bool LocalRun::finished() const {
+  return failed_ || job_.ended() || (agent_.draining() && agent_.idle());
+}
+
+Result<RunEnd> LocalRun::run(const Job& job) {
+  if (auto ready = prepare(job); !ready) return pass(ready);
+  show_progress();
+  while (true) {
+    step();
+    if (finished()) break;
+    std::int64_t until_ms = shown_ms_ + kProgressMs;
+    if (const auto deadline = agent_.next_deadline()) until_ms = std::min(until_ms, *deadline);
+    loop_->turn(std::max<std::int64_t>(0, until_ms - now_ms()));
+  }
+  if (failed_) return std::unexpected(*failed_);
+  show_progress();
+  return interrupts_ > 0 && !job_.ended() ? RunEnd::interrupted : RunEnd::job_ended;
+}
+
+void LocalRun::step() {
+  agent_.on_tick(now_ms());
+  do_actions();
+  while (!failed_ && agent_.should_poll(now_ms())) poll();
+  if (now_ms() >= shown_ms_ + kProgressMs) show_progress();
+}
+
+void LocalRun::do_actions() {
+  // Doing one may give the agent something new to say.
+  for (auto actions = agent_.take_actions(); !actions.empty() && !failed_; actions = agent_.take_actions()) {
+    for (const AgentAction& action : actions) {
+      if (const auto* start = std::get_if<StartItem>(&action)) start_item(*start);
+      if (const auto* stop = std::get_if<StopItem>(&action)) slots_[stop->slot]->stop(stop->token, stop->how);
+      if (const auto* recall = std::get_if<RecallSlot>(&action)) slots_[recall->slot]->recall();
+    }
+  }
+  for (const auto& slot : slots_) {
+    if (slot) loop_->want_writable(slot->descriptor(), slot->has_unsent());
+  }
+}
+
+void LocalRun::start_item(const StartItem& start) {
+  const ItemIndex index = start.item.token.item;
+  auto item = manifest_->item(index);
+  if (!item) {
+    failed_ = item.error();
+    return;
+  }
+  auto arguments = command_->render(*item, index);
+  if (!arguments) {
+    agent_.on_refused(start.slot, start.item.token, concat("could not start: ", arguments.error().message), now_ms());
+    return;
+  }
+  Task task{.token = start.item.token,
+            .program = program_.empty() ? arguments->front() : program_,
+            .arguments = std::move(*arguments),
+            .environment = {concat("DROVER_ITEM=", *item), concat("DROVER_ITEM_INDEX=", index.value),
+                            concat("DROVER_ATTEMPT=", start.item.attempt.value)},
+            .stdout_path = {},
+            .stderr_path = {}};
+  if (!options_.out_dir.empty()) {
+    task.stdout_path = concat(options_.out_dir, "/", index.value, ".out");
+    task.stderr_path = concat(options_.out_dir, "/", index.value, ".err");
+  }
+  attempts_[start.item.token] = start.item.attempt;
+  slots_[start.slot]->start(task);
+}
+
+void LocalRun::on_slot_ready(std::size_t slot) {
+  if (slots_[slot]->has_unsent()) slots_[slot]->send_more();
+  std::vector<SlotEvent> events = slots_[slot]->events();
+  for (SlotEvent& event : events) on_slot_event(slot, event);
+}
+
+void LocalRun::on_slot_event(std::size_t slot, SlotEvent& event) {
+  if (auto* ended = std::get_if<AttemptEnded>(&event)) {
+    on_attempt_ended(slot, *ended);
+  } else if (const auto* returned = std::get_if<TaskReturned>(&event)) {
+    attempts_.erase(returned->token);
+    agent_.on_returned(slot, returned->token, now_ms());
+  } else {
+    loop_->remove(slots_[slot]->descriptor());
+    slots_[slot].reset();
+    agent_.on_slot_died(slot, std::get<SlotDied>(event).reason, now_ms());
+    if (auto opened = open_slot(slot); !opened) {
+      failed_ = opened.error();
+      return;
+    }
+    agent_.on_slot_up(slot, now_ms());
+  }
+}
+
+void LocalRun::on_attempt_ended(std::size_t slot, AttemptEnded& ended) {
+  auto attempt = attempts_.extract(ended.token);
+  DROVER_CHECK(!attempt.empty(), "what ends was started");
+  if (!ended.stdout_tail.empty() || !ended.stderr_tail.empty()) {
+    outputs_.push_back({job_.id, ended.token.item, attempt.mapped(), std::move(ended.stdout_tail),
+                        std::move(ended.stderr_tail)});
+  }
+  agent_.on_ended(slot, {ended.token, std::move(ended.outcome), ended.usage}, ended.was_stopped, now_ms());
+}
+
+void LocalRun::poll() {
+  AgentPoll said = agent_.make_poll(now_ms());
+  Poll poll{.report = {worker_, incarnation_, std::move(said.ended), std::move(said.running), std::move(said.returned)},
+            .number = said.number,
+            .given_up = {},
+            .want = said.want,
+            .wait_ms = kPollWaitMs};
+  engine_->post(std::move(poll), std::exchange(outputs_, {}), [this](Result<Effect> answer) {
+    loop_->post([this, answer = std::move(answer)]() mutable { on_answer(std::move(answer)); });
+  });
+}
+
+void LocalRun::on_answer(Result<Effect> answer) {
+  if (!answer) {
+    if (!failed_) failed_ = answer.error();
+    return;
+  }
+  const auto& reply = std::get<PollAnswer>(*answer);
+  agent_.on_answer(reply.number, reply.leases, reply.stops, now_ms());
+}
+
+void LocalRun::on_signal() {
+  signalfd_siginfo info{};
+  if (read(signals_, &info, sizeof info) != sizeof info) return;
+  ++interrupts_;
+  const auto running = agent_.running().size();
+  if (interrupts_ == 1) {
+    agent_.drain(now_ms());
+    if (running > 0) {
+      say_(concat("draining: ", plural(running, "item"), " still running, nothing new is started; ",
+                  "once more (Ctrl-C) kills them"));
+    }
+  } else {
+    say_(concat("killing ", plural(running, "running item")));
+    agent_.kill_all(now_ms());
+  }
+}
+
+void LocalRun::on_control(const json::object& request, ControlServer::Answer answer) {
+  const json::value* verb = request.if_contains("verb");
+  const std::string name = verb != nullptr && verb->is_string() ? std::string(verb->get_string()) : "";
+  if (name == "status") return answer_status(answer);
+  if (name == "retry") return answer_retry(answer);
+  if (name == "cancel") {
+    engine_->post(CancelJob{job_.id, "cancelled by the user"}, {}, [this, answer](const Result<Effect>& effect) {
+      loop_->post([answer, ok = effect.has_value()] { answer({{"ok", ok}}); });
+    });
+    return;
+  }
+  answer({{"ok", false}, {"error", concat("unknown verb '", name, "'")}});
+}
+
+void LocalRun::answer_status(const ControlServer::Answer& answer) {
+  json::array running;
+  for (const RunningNow& it : agent_.running()) {
+    running.push_back(json::object{{"item", it.item.token.item.value},
+                                   {"attempt", it.item.attempt.value},
+                                   {"slot", it.slot},
+                                   {"since_ms", it.since_ms},
+                                   {"seconds", static_cast<double>(now_ms() - it.since_ms) / 1e3}});
+  }
+  answer({{"ok", true}, {"pid", getpid()}, {"draining", agent_.draining()}, {"running", std::move(running)}});
+}
+
+void LocalRun::answer_retry(const ControlServer::Answer& answer) {
+  const auto refuse = [&](const Error& error) { answer({{"ok", false}, {"error", error.message}}); };
+  auto again = settled_items(reader_, job_.id, true);
+  if (!again) return refuse(again.error());
+  const std::uint64_t count = again->size();
+  engine_->post(ReopenJob{job_.id, job_.epoch, std::nullopt, std::move(*again)}, {},
+                [this, answer, count](Result<Effect> effect) {
+                  loop_->post([answer, count, effect = std::move(effect)] {
+                    if (effect) return answer({{"ok", true}, {"items", count}});
+                    answer({{"ok", false}, {"error", effect.error().message}});
+                  });
+                });
+}
+
+void LocalRun::show_progress() {
+  shown_ms_ = now_ms();
+  show_({job_, agent_.running().size(), agent_.draining()});
+}
+
+Result<std::vector<SettledItem>> settled_items(StoreReader& reader, JobId job, bool with_failed) {
+  std::vector<SettledItem> out;
+  auto read = reader.each_attempt(job, ItemIndex{0}, [&](const Attempt& attempt) {
+    const bool wanted = attempt.state == AttemptState::cancelled || (with_failed && attempt.state == AttemptState::failed);
+    if (attempt.settled && wanted) out.push_back({attempt.item, attempt.attempt, attempt.state});
+    return true;
+  });
+  if (!read) return pass(read);
+  return out;
+}
+
+}  // namespace drover

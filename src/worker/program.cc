@@ -1,0 +1,82 @@
+#include "worker/program.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <map>
+
+#include "base/text.h"
+#include "worker/command_template.h"
+
+namespace drover {
+namespace {
+
+enum class Found : std::uint8_t { nothing, not_executable, executable };
+
+Found look_at(const std::string& path) {
+  struct stat info {};
+  if (stat(path.c_str(), &info) != 0) return Found::nothing;
+  if (!S_ISREG(info.st_mode) || access(path.c_str(), X_OK) != 0) return Found::not_executable;
+  return Found::executable;
+}
+
+std::string search_path(const Definition& definition) {
+  for (const auto& [name, value] : definition.environment) {
+    if (name == "PATH") return value;
+  }
+  const char* path = std::getenv("PATH");
+  return path != nullptr ? path : "/bin:/usr/bin";
+}
+
+}  // namespace
+
+std::vector<std::string> attempt_environment(const Definition& definition) {
+  std::map<std::string, std::string> settings;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    const std::size_t equals = text.find('=');
+    if (equals != std::string_view::npos) settings[std::string(text.substr(0, equals))] = text.substr(equals + 1);
+  }
+  for (const auto& [name, value] : definition.environment) settings[name] = value;
+  std::vector<std::string> out;
+  out.reserve(settings.size());
+  for (const auto& [name, value] : settings) out.push_back(concat(name, "=", value));
+  return out;
+}
+
+Result<std::string> find_program(const Definition& definition) {
+  auto command = CommandTemplate::parse(definition);
+  if (!command) return pass(command);
+  const std::string* program = command->fixed_program();
+  if (program == nullptr) return std::string();
+
+  std::vector<std::string> candidates;
+  if (program->find('/') != std::string::npos) {
+    candidates.push_back(program->starts_with('/') ? *program : concat(definition.workdir, "/", *program));
+  } else {
+    const std::string path = search_path(definition);
+    for (std::size_t at = 0; at <= path.size();) {
+      const std::size_t end = std::min(path.find(':', at), path.size());
+      const std::string folder = end == at ? definition.workdir : path.substr(at, end - at);
+      candidates.push_back(concat(folder.starts_with('/') ? folder : concat(definition.workdir, "/", folder), "/", *program));
+      at = end + 1;
+    }
+  }
+  std::string not_executable;
+  for (const std::string& candidate : candidates) {
+    const Found found = look_at(candidate);
+    if (found == Found::executable) return candidate;
+    if (found == Found::not_executable && not_executable.empty()) not_executable = candidate;
+  }
+  if (!not_executable.empty()) {
+    return fail(ErrorCode::bad_input, concat("command '", *program, "': ", not_executable, " is not an executable file"),
+                concat("make it executable with 'chmod +x ", not_executable, "', or name its interpreter first"));
+  }
+  return fail(ErrorCode::bad_input,
+              concat("command '", *program, "' was not found",
+                     program->find('/') == std::string::npos ? " in PATH" : concat(" in ", definition.workdir)),
+              "check its spelling, or give its full path");
+}
+
+}  // namespace drover

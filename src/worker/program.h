@@ -1,0 +1,19 @@
+// Finding the program a command names, before anything runs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "wire/definition.h"
+
+namespace drover {
+
+/// This process's environment with the definition's settings over it, as "NAME=value".
+std::vector<std::string> attempt_environment(const Definition& definition);
+
+/// The path to execute, if the command's first word is the same for every item; empty if it is not. A program that does
+/// not exist or cannot be executed is an error.
+Result<std::string> find_program(const Definition& definition);
+
+}  // namespace drover
