@@ -54,10 +54,16 @@ void LiveHelpers::kill_orphans() {
       if (session >= 0 && session != own_session && !pids_.contains(child)) orphans.push_back(child);
     }
     if (orphans.empty()) return;
-    for (const pid_t orphan : orphans) kill_tree(orphan);
-    int reaped = 0;
-    for (const pid_t orphan : orphans) reaped += ::waitpid(orphan, nullptr, WNOHANG) > 0 ? 1 : 0;
-    if (reaped == 0) ::poll(nullptr, 0, 1);
+    bool some_ended = false;
+    for (const pid_t orphan : orphans) {
+      // The dead first, and quickly: passes have to be faster than what forks.
+      if (::waitpid(orphan, nullptr, WNOHANG) > 0) {
+        some_ended = true;
+      } else {
+        kill_tree(orphan);
+      }
+    }
+    if (!some_ended) ::poll(nullptr, 0, 1);
   }
 }
 

@@ -9,6 +9,7 @@ class ProcessQueue : public ProcessTest {};
 
 TEST_F(ProcessQueue, TasksRunOneAfterAnotherInOrder) {
   std::vector<Task> tasks;
+  tasks.reserve(300);
   for (int i = 0; i < 300; ++i) tasks.push_back(shell("echo " + std::to_string(i)));
   for (const Task& each : tasks) slot().start(each);
   slot().send_more();
@@ -71,6 +72,7 @@ TEST_F(ProcessQueue, ManyLargeTasksAndLargeOutputsPassEachOther) {
 
 TEST_F(ProcessQueue, SlotsRunSideBySide) {
   std::vector<std::unique_ptr<Slot>> slots;
+  slots.reserve(8);
   for (int i = 0; i < 8; ++i) slots.push_back(runner_.open_slot(setup_).value());
   // Each item waits for all others to have started.
   const std::string script = "touch here.$1; while [ $(ls here.* | wc -l) -lt 8 ]; do sleep 0.01; done";

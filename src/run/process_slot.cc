@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <optional>
 
 #include "base/check.h"
 #include "base/text.h"
@@ -61,7 +62,7 @@ ProcessSlot::ProcessSlot(pid_t helper, Descriptor socket, const SlotSetup& setup
 }
 
 ProcessSlot::~ProcessSlot() {
-  if (!helper_) return;
+  if (is_dead()) return;
   // Half closed, so that the end of the helper can be seen on the other half.
   ::shutdown(socket_.get(), SHUT_WR);
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
@@ -78,7 +79,7 @@ ProcessSlot::~ProcessSlot() {
 
 void ProcessSlot::start(const Task& task) {
   DROVER_CHECK(!task.arguments.empty(), "a task's arguments begin with its own name");
-  if (!helper_) return;
+  if (is_dead()) return;
   FrameWriter frame(outbox_, FrameKind::task);
   frame.put(task.token);
   frame.text(task.program);
@@ -89,14 +90,14 @@ void ProcessSlot::start(const Task& task) {
 }
 
 void ProcessSlot::stop(Token token, StopHow how) {
-  if (!helper_) return;
+  if (is_dead()) return;
   FrameWriter frame(outbox_, FrameKind::stop);
   frame.put(token);
   frame.put(how);
 }
 
 void ProcessSlot::recall() {
-  if (helper_) FrameWriter(outbox_, FrameKind::recall);
+  if (!is_dead()) FrameWriter(outbox_, FrameKind::recall);
 }
 
 void ProcessSlot::send_more() {
@@ -115,7 +116,7 @@ void ProcessSlot::send_more() {
 
 std::vector<SlotEvent> ProcessSlot::events() {
   std::vector<SlotEvent> events;
-  if (helper_ && receive(events) == Stream::ended) events.emplace_back(bury());
+  if (!is_dead() && receive(events) == Stream::ended) events.emplace_back(bury());
   return events;
 }
 
@@ -138,8 +139,8 @@ ProcessSlot::Stream ProcessSlot::receive(std::vector<SlotEvent>& events) {
 }
 
 SlotDied ProcessSlot::bury() {
-  const int status = LiveHelpers::of_this_process().bury(*helper_);
-  helper_.reset();
+  const int status = LiveHelpers::of_this_process().bury(helper_);
+  helper_ = kNobody;
   outbox_.clear();
   sent_ = 0;
   return {concat("the slot's helper process is gone: ", describe(outcome_of(status)))};

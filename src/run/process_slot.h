@@ -3,7 +3,6 @@
 
 #include <sys/types.h>
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,12 +32,15 @@ class ProcessSlot final : public Slot {
   std::vector<SlotEvent> events() override;
 
  private:
+  static constexpr pid_t kNobody = -1;
   enum class Stream { open, ended };
+
+  bool is_dead() const { return helper_ == kNobody; }
 
   Stream receive(std::vector<SlotEvent>& events);
   SlotDied bury();
 
-  std::optional<pid_t> helper_;  // nobody once it is dead and waited for
+  pid_t helper_;  // kNobody once it is dead and waited for
   Descriptor socket_;
   FrameBuffer inbox_;
   std::string outbox_;

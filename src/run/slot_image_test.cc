@@ -25,7 +25,9 @@ TEST(SlotImage, TheProgramIsAnExecutableFile) {
 }
 
 TEST(SlotImage, ItCanLieInMemory) {
-  expect_program(slot_image_in_memory());
+  Result<Descriptor> image = slot_image_in_memory();
+  if (!image && image.error().code == ErrorCode::read_only) GTEST_SKIP() << "this machine forbids it";
+  expect_program(std::move(image));
 }
 
 TEST(SlotImage, ItCanLieOnDisk) {

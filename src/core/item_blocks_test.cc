@@ -1,0 +1,86 @@
+#include "core/item_blocks.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "base/random.h"
+
+namespace drover {
+namespace {
+
+TEST(ItemBlocks, AgreeWithAPlainListWhateverIsSet) {
+  for (const std::uint64_t total : {1ULL, 2ULL, 3ULL, 4ULL, 5ULL, 31ULL, 4095ULL, 4096ULL, 4097ULL, 10'000ULL}) {
+    Random random(total);
+    ItemBlocks blocks(total);
+    std::vector<ItemMark> plain(total, ItemMark::pending);
+    for (int step = 0; step < 3000; ++step) {
+      // Runs of one mark make blocks of one value come and go.
+      const auto mark = static_cast<ItemMark>(random.below(4));
+      const std::uint64_t first = random.below(total);
+      const std::uint64_t count = random.one_in(50) ? total : 1 + random.below(5);
+      for (std::uint64_t i = first; i < std::min(total, first + count); ++i) {
+        blocks.set(ItemIndex{i}, mark);
+        plain[i] = mark;
+      }
+      const std::uint64_t from = random.below(total);
+      const auto at = std::find(plain.begin() + static_cast<std::ptrdiff_t>(from), plain.end(), mark);
+      const auto found = blocks.find(mark, ItemIndex{from});
+      ASSERT_EQ(found.has_value(), at != plain.end());
+      if (found) {
+        ASSERT_EQ(found->value, static_cast<std::uint64_t>(at - plain.begin()));
+      }
+      const auto other = std::find_if(plain.begin() + static_cast<std::ptrdiff_t>(from), plain.end(),
+                                      [&](ItemMark it) { return it != mark; });
+      ASSERT_EQ(blocks.find_other(mark, ItemIndex{from}).value, static_cast<std::uint64_t>(other - plain.begin()));
+    }
+    for (std::uint64_t i = 0; i < total; ++i) ASSERT_EQ(blocks.get(ItemIndex{i}), plain[i]);
+    for (int mark = 0; mark < 4; ++mark) {
+      ASSERT_EQ(blocks.count(static_cast<ItemMark>(mark)),
+                static_cast<std::uint64_t>(std::count(plain.begin(), plain.end(), static_cast<ItemMark>(mark))));
+    }
+  }
+}
+
+TEST(ItemBlocks, ComeBackFromTheirEncodedForm) {
+  Random random(7);
+  for (const std::uint64_t total : {1ULL, 2ULL, 4ULL, 6ULL, 4096ULL, 4098ULL, 9001ULL}) {
+    ItemBlocks blocks(total);
+    for (std::uint64_t i = 0; i < total; ++i) {
+      if (random.one_in(3)) blocks.set(ItemIndex{i}, static_cast<ItemMark>(random.below(4)));
+    }
+    ItemBlocks copy(total);
+    for (std::uint64_t block = 0; block < blocks.block_count(); ++block) {
+      ASSERT_TRUE(copy.decode(block, blocks.encode(block)));
+    }
+    Hasher one;
+    Hasher other;
+    blocks.hash(one);
+    copy.hash(other);
+    EXPECT_EQ(one.value(), other.value());
+    for (int mark = 0; mark < 4; ++mark) {
+      EXPECT_EQ(blocks.count(static_cast<ItemMark>(mark)), copy.count(static_cast<ItemMark>(mark)));
+    }
+  }
+}
+
+TEST(ItemBlocks, ABlockOfOneValueIsOneByte) {
+  ItemBlocks blocks(8192);
+  for (std::uint64_t i = 0; i < 4096; ++i) blocks.set(ItemIndex{i}, ItemMark::succeeded);
+  EXPECT_EQ(blocks.encode(0).size(), 1U);
+  EXPECT_EQ(blocks.encode(1).size(), 1U);
+  blocks.set(ItemIndex{5}, ItemMark::open);
+  EXPECT_EQ(blocks.encode(0).size(), 1024U);
+}
+
+TEST(ItemBlocks, RefuseBytesThatCannotBeTheirs) {
+  ItemBlocks blocks(5000);
+  EXPECT_FALSE(blocks.decode(9, std::string(1, '\0')));
+  EXPECT_FALSE(blocks.decode(0, std::string(1, '\7')));
+  EXPECT_FALSE(blocks.decode(0, std::string(100, '\0')));
+  EXPECT_FALSE(blocks.decode(1, std::string(1024, '\0')));
+  EXPECT_FALSE(blocks.decode(0, ""));
+}
+
+}  // namespace
+}  // namespace drover

@@ -1,0 +1,256 @@
+// For tests: a seeded world that talks to a core. Users submit, cancel and reopen; workers register, poll, report, die, come
+// back, repeat themselves and lie. It hears only what a core has let out, as the real ones would.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/random.h"
+#include "core/core.h"
+
+namespace drover {
+
+/// The ledger as the core's mutations make it, kept by the test itself: what a store must agree with.
+class LedgerModel {
+ public:
+  using Key = std::pair<std::pair<JobId, ItemIndex>, AttemptNumber>;
+
+  void take(const std::vector<Mutation>& mutations) {
+    for (const Mutation& mutation : mutations) {
+      if (const auto* add = std::get_if<AddAttempt>(&mutation)) {
+        const Attempt& it = add->attempt;
+        repeated_ = repeated_ || !rows_.emplace(Key{{it.job, it.item}, it.attempt}, it).second;
+      }
+      if (const auto* it = std::get_if<UnsettleAttempt>(&mutation)) {
+        const auto row = rows_.find(Key{{it->job, it->item}, it->attempt});
+        if (row != rows_.end()) row->second.settled = false;
+      }
+    }
+  }
+
+  const std::map<Key, Attempt>& rows() const { return rows_; }
+
+  /// The first thing in which ledger and state disagree.
+  std::optional<std::string> find_fault(const Durable& durable) const {
+    if (repeated_) return "an attempt was written twice";
+    std::map<std::pair<JobId, ItemIndex>, std::uint32_t> attempts;
+    std::map<JobId, std::map<AttemptState, std::uint64_t>> settled;
+    std::set<std::pair<JobId, ItemIndex>> settled_items;
+    for (const auto& [key, row] : rows_) {
+      if (row.attempt.value != ++attempts[key.first]) return "attempts have a gap";
+      if (!row.settled) continue;
+      if (!settled_items.insert(key.first).second) return "an item is settled twice";
+      ++settled[row.job][row.state];
+      const ItemMark mark = durable.blocks.at(row.job).get(row.item);
+      if ((row.state == AttemptState::succeeded) != (mark == ItemMark::succeeded)) return "a settled item has another mark";
+    }
+    for (const auto& [id, job] : durable.jobs) {
+      auto& counts = settled[id];
+      if (counts[AttemptState::succeeded] != job.succeeded || counts[AttemptState::failed] != job.failed ||
+          counts[AttemptState::cancelled] != job.cancelled || counts[AttemptState::lost] != 0) {
+        return "job " + job.name + " counts other than its settled rows";
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  std::map<Key, Attempt> rows_;
+  bool repeated_ = false;
+};
+
+class RandomCommands {
+ public:
+  /// One seed in ten has jobs of many blocks; they cost time.
+  explicit RandomCommands(std::uint64_t seed) : random_(seed), large_jobs_(seed % 10 == 0) {}
+
+  std::int64_t now_ms() const { return now_ms_; }
+
+  /// The next thing somebody does. `ledger` is what a reader of the store would see.
+  Command next(const Core& core, const LedgerModel& ledger) {
+    now_ms_ += random_.one_in(20) ? static_cast<std::int64_t>(random_.below(90'000)) : static_cast<std::int64_t>(random_.below(50));
+    const auto deadline = core.next_deadline();
+    if (deadline && *deadline <= now_ms_ && !random_.one_in(4)) return Tick{};
+    switch (random_.below(20)) {
+      case 0:
+      case 1: return submit(core);
+      case 2: return register_worker();
+      case 3: return cancel(core);
+      case 4: return reopen(core, ledger);
+      case 5: return Tick{};
+      case 6:
+      case 7:
+      case 8: return workers_.empty() ? register_worker() : Command{report(pick(workers_))};
+      default: return workers_.empty() ? register_worker() : Command{poll(pick(workers_))};
+    }
+  }
+
+  /// An answer that was let out.
+  void hear(const Answer& answer, const Command* command) {
+    if (const auto* registered = std::get_if<WorkerRegistered>(&answer.effect); registered != nullptr && command != nullptr) {
+      const auto& asked = std::get<RegisterWorker>(*command);
+      for (FakeWorker& worker : workers_) {
+        if (worker.name == asked.name) worker.id = registered->worker;
+      }
+    }
+    if (const auto* leases = std::get_if<PollAnswer>(&answer.effect)) {
+      for (const Lease& lease : leases->leases) {
+        for (std::uint64_t offset = 0; offset < lease.count; ++offset) {
+          held_[lease.grant].insert(ItemIndex{lease.first.value + offset});
+        }
+      }
+    }
+  }
+
+  /// The core went down and came back: whatever was in the air is gone. Time goes on from what is known.
+  void crashed(std::int64_t now_ms) { now_ms_ = std::max(now_ms_, now_ms); }
+
+ private:
+  struct FakeWorker {
+    std::string name;
+    WorkerId id;
+    std::uint64_t incarnation = 1;
+    std::uint64_t polls = 0;
+  };
+
+  template <class T>
+  T& pick(std::vector<T>& from) {
+    return from[random_.below(from.size())];
+  }
+
+  Command submit(const Core& core) {
+    SubmitJob command;
+    command.total = large_jobs_ && random_.one_in(6) ? random_.below(9000) : random_.below(30);
+    for (auto& byte : command.uuid.bytes) byte = static_cast<std::uint8_t>(random_.next());
+    if (!core.durable().jobs.empty() && random_.one_in(10)) command.uuid = core.durable().jobs.begin()->second.uuid;
+    command.name = "job" + std::to_string(random_.below(1000));
+    command.definition = DefinitionId{1 + random_.below(3)};
+    command.manifest = ManifestId{1 + random_.below(3)};
+    command.policy = policy();
+    return command;
+  }
+
+  Policy policy() {
+    Policy policy;
+    policy.max_tries = static_cast<std::uint32_t>(1 + random_.below(4));
+    policy.lost_limit = static_cast<std::uint32_t>(1 + random_.below(5));
+    policy.retry_delay_ms = random_.one_in(2) ? 0 : static_cast<std::int64_t>(random_.below(2000));
+    policy.timeout_ms = random_.one_in(2) ? 0 : 1000;
+    policy.grace_ms = static_cast<std::int64_t>(random_.below(100));
+    if (random_.one_in(3)) policy.max_failures = random_.below(4);
+    if (random_.one_in(3)) policy.rules.push_back({"", "", "3*", random_.one_in(2) ? RuleAction::exit : RuleAction::retry});
+    if (random_.one_in(5)) policy.rules.push_back({"Host EC2*", "", "", RuleAction::exit});
+    return policy;
+  }
+
+  Command register_worker() {
+    if (workers_.size() < 4 && (workers_.empty() || random_.one_in(2))) {
+      workers_.push_back({"worker" + std::to_string(workers_.size()), {}, 1, 0});
+      return RegisterWorker{workers_.back().name, 1, random_.one_in(3) ? 0 : 60'000};
+    }
+    FakeWorker& worker = pick(workers_);
+    if (random_.one_in(2)) {
+      ++worker.incarnation;
+      worker.polls = 0;
+    }
+    return RegisterWorker{worker.name, worker.incarnation, random_.one_in(3) ? 0 : 60'000};
+  }
+
+  Command cancel(const Core& core) {
+    return CancelJob{any_job(core), "because"};
+  }
+
+  JobId any_job(const Core& core) {
+    return JobId{random_.below(core.durable().counters.next_job + 1)};
+  }
+
+  Command reopen(const Core& core, const LedgerModel& ledger) {
+    ReopenJob command;
+    command.job = any_job(core);
+    const Job* job = core.durable().find_job(command.job);
+    command.epoch = job == nullptr || random_.one_in(10) ? random_.below(3) : job->epoch;
+    if (random_.one_in(3)) command.policy = policy();
+    for (const auto& [key, row] : ledger.rows()) {
+      if (row.job != command.job || !row.settled || row.state == AttemptState::succeeded) continue;
+      if (!random_.one_in(3)) command.again.push_back({row.item, row.attempt, row.state});
+    }
+    if (!command.again.empty() && random_.one_in(10)) command.again.push_back(command.again.front());
+    // A reader may be out of date, but it reads no items as settled that are not: those are refused.
+    const ItemIndex wrong{random_.below(40)};
+    const bool settled = job != nullptr && wrong.value < job->total &&
+                         core.durable().blocks.at(job->id).get(wrong) == ItemMark::ended;
+    if (!settled && random_.one_in(15)) command.again.push_back({wrong, AttemptNumber{1}, AttemptState::failed});
+    return command;
+  }
+
+  Report report(const FakeWorker& worker) {
+    Report report;
+    report.worker = worker.id;
+    report.incarnation = random_.one_in(40) ? worker.incarnation + 7 : worker.incarnation;
+    // Mostly of what was handed out to anybody, and sometimes nonsense.
+    for (auto it = held_.begin(); it != held_.end();) {
+      auto& [grant, items] = *it;
+      for (auto item = items.begin(); item != items.end() && report.ended.size() < 60;) {
+        const Token token{grant, *item};
+        bool done = false;
+        switch (random_.below(8)) {
+          case 0: report.running.push_back({token, now_ms_}); break;
+          case 1:
+            if (random_.one_in(4)) {
+              report.returned.push_back(token);
+              done = true;
+            }
+            break;
+          case 2:
+          case 3:
+          case 4:
+            report.ended.push_back({token, outcome(), Usage{now_ms_, 1000, 10, 20, 30}});
+            if (random_.one_in(20)) report.ended.push_back(report.ended.back());
+            done = !random_.one_in(20);
+            break;
+          default: break;
+        }
+        item = done ? items.erase(item) : std::next(item);
+      }
+      it = items.empty() ? held_.erase(it) : std::next(it);
+    }
+    if (random_.one_in(10)) {
+      report.ended.push_back({{GrantId{random_.below(50)}, ItemIndex{random_.below(50)}}, outcome(), {}});
+    }
+    return report;
+  }
+
+  Outcome outcome() {
+    switch (random_.below(10)) {
+      case 0: return {Ending::exited, 3, 0, ""};
+      case 1: return {Ending::exited, 75, 0, "a reason"};
+      case 2: return {Ending::signalled, 0, 9, ""};
+      case 3: return {Ending::timed_out, 0, 15, ""};
+      case 4: return {Ending::not_started, 0, 0, "could not start: no such file"};
+      case 5: return random_.one_in(3) ? Outcome{Ending::stopped, 0, 15, ""} : Outcome{Ending::lost, 0, 0, ""};
+      default: return {};
+    }
+  }
+
+  Poll poll(FakeWorker& worker) {
+    Poll poll;
+    poll.report = report(worker);
+    poll.number = PollNumber{random_.one_in(15) ? random_.below(worker.polls + 1) : ++worker.polls};
+    if (random_.one_in(8)) poll.given_up.push_back(PollNumber{random_.below(worker.polls + 1)});
+    poll.want = random_.one_in(4) ? 0 : random_.one_in(6) ? random_.below(5000) : random_.below(20);
+    poll.wait_ms = random_.one_in(2) ? 0 : static_cast<std::int64_t>(random_.below(20'000));
+    return poll;
+  }
+
+  Random random_;
+  const bool large_jobs_;
+  std::int64_t now_ms_ = 1'700'000'000'000;
+  std::vector<FakeWorker> workers_;
+  std::map<GrantId, std::set<ItemIndex>> held_;
+};
+
+}  // namespace drover

@@ -1,0 +1,62 @@
+// Random command sequences against the core: whatever is asked of it, in whatever order, its state stays sound, and the same
+// commands make the same state. DROVER_SEED and DROVER_SEEDS choose where to start and how many.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "core/random_commands.h"
+#include "core/sanity.h"
+
+namespace drover {
+namespace {
+
+std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
+struct Said {
+  Ticket ticket;
+  Command command;
+  std::int64_t now_ms;
+};
+
+TEST(RandomCommands, KeepTheStateSoundAndReplayToTheSameHash) {
+  const std::uint64_t first = from_environment("DROVER_SEED", 1);
+  const std::uint64_t count = from_environment("DROVER_SEEDS", 3000);
+  std::printf("seeds %llu to %llu\n", static_cast<unsigned long long>(first),
+              static_cast<unsigned long long>(first + count - 1));
+  std::uint64_t settled = 0;
+  std::uint64_t ended_jobs = 0;
+  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+    RandomCommands world(seed);
+    Core core;
+    LedgerModel ledger;
+    std::vector<Said> said;
+    for (std::uint64_t step = 1; step <= 120; ++step) {
+      Command command = world.next(core, ledger);
+      said.push_back({Ticket{step}, command, world.now_ms()});
+      core.apply(Ticket{step}, command, world.now_ms());
+      for (const Answer& answer : core.take_answers()) world.hear(answer, answer.to == Ticket{step} ? &command : nullptr);
+      ledger.take(core.take_mutations());
+      const auto fault = find_fault(core);
+      ASSERT_FALSE(fault) << "seed " << seed << ", step " << step << ": " << *fault;
+      if (step % 10 != 0) continue;
+      const auto ledger_fault = ledger.find_fault(core.durable());
+      ASSERT_FALSE(ledger_fault) << "seed " << seed << ", step " << step << ": " << *ledger_fault;
+    }
+    Core again;
+    for (const Said& it : said) again.apply(it.ticket, it.command, it.now_ms);
+    ASSERT_EQ(hash(again.durable()), hash(core.durable())) << "seed " << seed;
+    for (const auto& [id, job] : core.durable().jobs) {
+      settled += job.succeeded + job.failed + job.cancelled;
+      ended_jobs += job.ended() ? 1 : 0;
+    }
+  }
+  // The world must really have got somewhere, or all of the above says nothing.
+  EXPECT_GT(settled, count * 20);
+  EXPECT_GT(ended_jobs, count);
+}
+
+}  // namespace
+}  // namespace drover
