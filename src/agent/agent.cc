@@ -120,7 +120,15 @@ void Agent::on_slot_died(std::size_t slot, const std::string& reason, std::int64
   SlotState& state = slots_[slot];
   state.up = false;
   state.recalled = false;
-  if (!state.handed.empty()) {
+  // What was still to be done in this slot must not be done to the one that takes its place.
+  bool first_was_started = !state.handed.empty();
+  std::erase_if(actions_, [&](const AgentAction& action) {
+    const bool here = std::visit([&](const auto& it) { return it.slot == slot; }, action);
+    const auto* start = std::get_if<StartItem>(&action);
+    if (here && start != nullptr && start->item.token == state.handed.front().item.token) first_was_started = false;
+    return here;
+  });
+  if (first_was_started) {
     const Handed lost = state.handed.front();
     state.handed.pop_front();
     tell({lost.item.token, Outcome{.ending = Ending::lost, .reason = concat("lost: ", reason)},

@@ -1,0 +1,333 @@
+#include "agent/agent.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/random.h"
+
+namespace drover {
+namespace {
+
+Lease lease(std::uint64_t grant, std::uint64_t first, std::uint64_t count, std::int64_t timeout_ms = 0,
+            std::int64_t grace_ms = 1000) {
+  return {.grant = GrantId{grant},
+          .job = JobId{1},
+          .first = ItemIndex{first},
+          .count = count,
+          .timeout_ms = timeout_ms,
+          .grace_ms = grace_ms};
+}
+
+template <class Action>
+std::vector<Action> only(const std::vector<AgentAction>& actions) {
+  std::vector<Action> out;
+  for (const AgentAction& action : actions) {
+    if (const auto* it = std::get_if<Action>(&action)) out.push_back(*it);
+  }
+  return out;
+}
+
+Token token(std::uint64_t grant, std::uint64_t item) {
+  return {GrantId{grant}, ItemIndex{item}};
+}
+
+/// An agent with the questions and answers of a poll made short.
+struct Worked {
+  Agent agent;
+  std::int64_t now_ms = 1000;
+
+  explicit Worked(std::size_t slots) : agent(slots) {}
+
+  std::vector<AgentAction> lend(const Lease& it) {
+    const AgentPoll poll = agent.make_poll(now_ms);
+    agent.on_answer(poll.number, {it}, {}, now_ms);
+    return agent.take_actions();
+  }
+  std::vector<AgentAction> order(StopMode mode) {
+    const AgentPoll poll = agent.make_poll(now_ms);
+    agent.on_answer(poll.number, {}, {StopOrder{JobId{1}, mode}}, now_ms);
+    return agent.take_actions();
+  }
+  std::vector<AgentAction> end(std::size_t slot, Token it, std::int64_t wall_us = 1000, bool stopped = false,
+                               const Outcome& outcome = {}) {
+    agent.on_ended(slot, {it, outcome, Usage{.wall_us = wall_us}}, stopped, now_ms);
+    return agent.take_actions();
+  }
+  std::vector<AgentAction> tick(std::int64_t later_ms) {
+    now_ms += later_ms;
+    agent.on_tick(now_ms);
+    return agent.take_actions();
+  }
+};
+
+TEST(Agent, EverySlotGetsOneItemBeforeAnyGetsTwo) {
+  Worked it(3);
+  const auto starts = only<StartItem>(it.lend(lease(1, 0, 10)));
+  ASSERT_EQ(starts.size(), 3U) << "nothing is handed ahead while nobody knows how long items take";
+  for (std::size_t slot = 0; slot < 3; ++slot) EXPECT_EQ(starts[slot].slot, slot);
+}
+
+TEST(Agent, ShortItemsAreHandedAhead) {
+  Worked it(1);
+  it.lend(lease(1, 0, 20));
+  const auto starts = only<StartItem>(it.end(0, token(1, 0), 500));
+  EXPECT_EQ(starts.size(), 5U) << "one to run and four behind it";
+}
+
+TEST(Agent, LongItemsAreNot) {
+  Worked it(1);
+  it.lend(lease(1, 0, 20));
+  EXPECT_EQ(only<StartItem>(it.end(0, token(1, 0), 5'000'000)).size(), 1U);
+}
+
+TEST(Agent, WhatWaitsBehindALongOneIsRecalledAndRunsElsewhere) {
+  Worked it(2);
+  std::map<Token, std::size_t> where;
+  const auto note = [&](const std::vector<AgentAction>& actions) {
+    for (const StartItem& start : only<StartItem>(actions)) where[start.item.token] = start.slot;
+  };
+  note(it.lend(lease(1, 0, 12)));
+  note(it.end(0, token(1, 0), 500));
+  note(it.end(1, token(1, 1), 500));
+  ASSERT_EQ(where.size(), 12U) << "five in each slot, two done";
+  ASSERT_EQ(only<RecallSlot>(it.tick(150)).size(), 2U);
+  const auto running = it.agent.running();
+  ASSERT_EQ(running.size(), 2U);
+  for (const auto& [one, slot] : where) {
+    const bool runs = std::ranges::any_of(running, [&](const RunningNow& now) { return now.item.token == one; });
+    if (!runs && one.item.value >= 2) it.agent.on_returned(slot, one, it.now_ms);
+  }
+  EXPECT_TRUE(only<StartItem>(it.agent.take_actions()).empty()) << "both slots are busy with long ones";
+  const auto starts = only<StartItem>(it.end(1, running[1].item.token, 200'000));
+  ASSERT_EQ(starts.size(), 1U);
+  EXPECT_EQ(starts[0].slot, 1U);
+}
+
+TEST(Agent, ReportsWaitAMomentForCompany) {
+  Worked it(1);
+  it.lend(lease(1, 0, 5));
+  it.end(0, token(1, 0));
+  it.agent.make_poll(it.now_ms);  // asks for more, and waits for the answer
+  it.end(0, token(1, 1));
+  EXPECT_FALSE(it.agent.should_poll(it.now_ms));
+  EXPECT_EQ(it.agent.next_deadline(), it.now_ms + 10);
+  EXPECT_TRUE(it.agent.should_poll(it.now_ms + 10));
+  EXPECT_EQ(it.agent.make_poll(it.now_ms + 10).ended.size(), 1U);
+}
+
+TEST(Agent, AnItemThatRunsForASecondIsNamedOnce) {
+  Worked it(1);
+  it.lend(lease(1, 0, 1));
+  it.agent.make_poll(it.now_ms);
+  EXPECT_TRUE(it.agent.make_poll(it.now_ms + 999).running.empty());
+  EXPECT_TRUE(it.agent.should_poll(it.now_ms + 1000));
+  EXPECT_EQ(it.agent.make_poll(it.now_ms + 1000).running.size(), 1U);
+  EXPECT_TRUE(it.agent.make_poll(it.now_ms + 5000).running.empty());
+}
+
+TEST(Agent, ATimeoutTerminatesThenKills) {
+  Worked it(1);
+  it.lend(lease(1, 0, 1, 5000, 2000));
+  EXPECT_TRUE(only<StopItem>(it.tick(4999)).empty());
+  auto stops = only<StopItem>(it.tick(1));
+  ASSERT_EQ(stops.size(), 1U);
+  EXPECT_EQ(stops[0].how, StopHow::terminate);
+  EXPECT_TRUE(only<StopItem>(it.tick(1999)).empty());
+  stops = only<StopItem>(it.tick(1));
+  ASSERT_EQ(stops.size(), 1U);
+  EXPECT_EQ(stops[0].how, StopHow::kill);
+  EXPECT_TRUE(only<StopItem>(it.tick(10'000)).empty());
+  it.end(0, token(1, 0), 7'000'000, true, {Ending::signalled, 0, 9, ""});
+  const auto ended = it.agent.make_poll(it.now_ms).ended;
+  EXPECT_EQ(ended[0].outcome.ending, Ending::timed_out);
+  EXPECT_EQ(ended[0].outcome.reason, "timed out after 5.0 s");
+}
+
+TEST(Agent, AnItemThatEndedBeforeTheStopReachedItEndedByItself) {
+  Worked it(1);
+  it.lend(lease(1, 0, 1, 5000));
+  it.tick(5000);
+  it.end(0, token(1, 0), 5'000'000, false);
+  EXPECT_EQ(it.agent.make_poll(it.now_ms).ended[0].outcome.ending, Ending::exited);
+}
+
+TEST(Agent, ACancelReturnsWhatIsNotStartedAndStopsWhatRuns) {
+  Worked it(1);
+  it.lend(lease(1, 0, 4));
+  const auto stops = only<StopItem>(it.order(StopMode::kill_running));
+  ASSERT_EQ(stops.size(), 1U);
+  EXPECT_EQ(stops[0].token, token(1, 0));
+  EXPECT_EQ(it.agent.make_poll(it.now_ms).returned.size(), 3U);
+  it.end(0, token(1, 0), 1000, true, {Ending::signalled, 0, 15, ""});
+  EXPECT_EQ(it.agent.make_poll(it.now_ms).ended[0].outcome.ending, Ending::stopped);
+}
+
+TEST(Agent, AnItemThatBeganWhileItsCancelWasOnTheWayIsStoppedToo) {
+  Worked it(1);
+  it.lend(lease(1, 0, 10));
+  it.end(0, token(1, 0), 500);  // now five are in the slot
+  it.order(StopMode::kill_running);
+  const auto stops = only<StopItem>(it.end(0, token(1, 1), 500));
+  ASSERT_EQ(stops.size(), 1U);
+  EXPECT_EQ(stops[0].token, token(1, 2));
+}
+
+TEST(Agent, AnEarlyStopLetsRunningItemsEnd) {
+  Worked it(1);
+  it.lend(lease(1, 0, 4));
+  EXPECT_TRUE(only<StopItem>(it.order(StopMode::finish_running)).empty());
+  EXPECT_EQ(it.agent.make_poll(it.now_ms).returned.size(), 3U);
+}
+
+TEST(Agent, ALaterGrantOfAStoppedJobRuns) {
+  Worked it(1);
+  it.lend(lease(1, 0, 1));
+  it.order(StopMode::finish_running);
+  it.end(0, token(1, 0));
+  EXPECT_EQ(only<StartItem>(it.lend(lease(2, 0, 1))).size(), 1U);
+}
+
+TEST(Agent, DrainingGivesBackEverythingUnstartedAndAsksForNothing) {
+  Worked it(2);
+  it.lend(lease(1, 0, 6));
+  it.agent.drain(it.now_ms);
+  const AgentPoll poll = it.agent.make_poll(it.now_ms);
+  EXPECT_EQ(poll.returned.size(), 4U);
+  EXPECT_EQ(poll.want, 0U);
+  EXPECT_FALSE(it.agent.idle());
+  it.end(0, token(1, 0));
+  it.end(1, token(1, 1));
+  it.agent.make_poll(it.now_ms);
+  EXPECT_TRUE(it.agent.idle());
+  // What was on its way comes back at once.
+  it.agent.on_answer(poll.number, {lease(2, 6, 3)}, {}, it.now_ms);
+  EXPECT_EQ(it.agent.make_poll(it.now_ms).returned.size(), 3U);
+}
+
+TEST(Agent, KillingLosesWhatRuns) {
+  Worked it(1);
+  it.lend(lease(1, 0, 2));
+  it.agent.kill_all(it.now_ms);
+  const auto stops = only<StopItem>(it.agent.take_actions());
+  ASSERT_EQ(stops.size(), 1U);
+  EXPECT_EQ(stops[0].how, StopHow::kill);
+  it.end(0, token(1, 0), 1000, true, {Ending::signalled, 0, 9, ""});
+  EXPECT_EQ(it.agent.make_poll(it.now_ms).ended[0].outcome.ending, Ending::lost);
+}
+
+TEST(Agent, ADeadSlotLosesWhatItRanAndGivesBackTheRest) {
+  Worked it(1);
+  it.lend(lease(1, 0, 10));
+  it.end(0, token(1, 0), 500);
+  it.agent.on_slot_died(0, "the helper was killed", it.now_ms);
+  EXPECT_TRUE(only<StartItem>(it.agent.take_actions()).empty()) << "a slot that is down gets nothing";
+  const auto ended = it.agent.make_poll(it.now_ms).ended;
+  ASSERT_EQ(ended.size(), 2U);
+  EXPECT_EQ(ended[1].token, token(1, 1));
+  EXPECT_EQ(ended[1].outcome.ending, Ending::lost);
+  it.agent.on_slot_up(0, it.now_ms);
+  const auto starts = only<StartItem>(it.agent.take_actions());
+  ASSERT_FALSE(starts.empty());
+  EXPECT_EQ(starts[0].item.token, token(1, 2)) << "in the order they had";
+}
+
+TEST(Agent, AsksForAboutHalfASecondOfWork) {
+  Worked it(2);
+  EXPECT_EQ(it.agent.make_poll(it.now_ms).want, 4U) << "before it knows anything";
+  it.lend(lease(1, 0, 4));
+  it.end(0, token(1, 0), 1000);
+  const std::uint64_t want = it.agent.make_poll(it.now_ms).want;
+  EXPECT_GE(want, 900U);
+  EXPECT_LE(want, 1000U);
+}
+
+TEST(Agent, DoesNotAskAgainWhileAPollIsParked) {
+  Worked it(1);
+  EXPECT_TRUE(it.agent.should_poll(it.now_ms));
+  const AgentPoll poll = it.agent.make_poll(it.now_ms);
+  EXPECT_FALSE(it.agent.should_poll(it.now_ms + 100'000));
+  it.agent.on_answer(poll.number, {}, {}, it.now_ms);
+  EXPECT_TRUE(it.agent.should_poll(it.now_ms)) << "answered with nothing: ask again";
+}
+
+// Slots that end, return, die and come back at random: every item is told exactly once, ended or returned.
+TEST(Agent, TellsEveryItemExactlyOnceWhateverHappens) {
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    Random random(seed);
+    const std::size_t slots = 1 + random.below(4);
+    Agent agent(slots);
+    std::vector<std::deque<Token>> inside(slots);
+    std::vector<bool> up(slots, true);
+    std::map<Token, int> told;
+    std::set<Token> given;
+    std::int64_t now_ms = 1000;
+    std::uint64_t grant = 0;
+    const auto obey = [&] {
+      for (const AgentAction& action : agent.take_actions()) {
+        if (const auto* start = std::get_if<StartItem>(&action)) inside[start->slot].push_back(start->item.token);
+        const auto* recall = std::get_if<RecallSlot>(&action);
+        if (recall == nullptr) continue;
+        while (inside[recall->slot].size() > 1) {
+          const Token last = inside[recall->slot].back();
+          inside[recall->slot].pop_back();
+          agent.on_returned(recall->slot, last, now_ms);
+        }
+      }
+    };
+    for (int step = 0; step < 400; ++step) {
+      now_ms += static_cast<std::int64_t>(random.below(60));
+      agent.on_tick(now_ms);
+      obey();
+      if (agent.should_poll(now_ms)) {
+        const AgentPoll poll = agent.make_poll(now_ms);
+        for (const EndedAttempt& ended : poll.ended) ++told[ended.token];
+        for (const Token& returned : poll.returned) ++told[returned];
+        std::vector<Lease> leases;
+        if (poll.want > 0 && step < 300) {
+          ++grant;
+          leases.push_back(lease(grant, grant * 100, 1 + random.below(20)));
+        }
+        for (const Lease& it : leases) {
+          for (std::uint64_t i = 0; i < it.count; ++i) given.insert({it.grant, ItemIndex{it.first.value + i}});
+        }
+        std::vector<StopOrder> stops;
+        if (random.one_in(40)) stops.push_back({JobId{1}, random.one_in(2) ? StopMode::kill_running : StopMode::finish_running});
+        agent.on_answer(poll.number, leases, stops, now_ms);
+        obey();
+      }
+      const std::size_t slot = random.below(slots);
+      if (!up[slot]) {
+        up[slot] = true;
+        agent.on_slot_up(slot, now_ms);
+      } else if (random.one_in(40)) {
+        inside[slot].clear();
+        up[slot] = false;
+        agent.on_slot_died(slot, "gone", now_ms);
+      } else if (!inside[slot].empty()) {
+        const Token ended = inside[slot].front();
+        inside[slot].pop_front();
+        agent.on_ended(slot, {ended, {}, Usage{.wall_us = static_cast<std::int64_t>(random.below(30'000))}}, false, now_ms);
+      }
+      obey();
+      if (step == 350) agent.drain(now_ms);
+      obey();
+    }
+    for (std::size_t slot = 0; slot < slots; ++slot) {
+      while (!inside[slot].empty()) {
+        const Token ended = inside[slot].front();
+        inside[slot].pop_front();
+        agent.on_ended(slot, {ended, {}, {}}, false, now_ms);
+        obey();
+      }
+    }
+    const AgentPoll poll = agent.make_poll(now_ms);
+    for (const EndedAttempt& ended : poll.ended) ++told[ended.token];
+    for (const Token& returned : poll.returned) ++told[returned];
+    ASSERT_TRUE(agent.idle()) << "seed " << seed;
+    for (const Token& it : given) ASSERT_EQ(told[it], 1) << "seed " << seed << ", item " << it.item.value;
+  }
+}
+
+}  // namespace
+}  // namespace drover

@@ -1,0 +1,170 @@
+#include "engine/engine.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <future>
+
+#include "engine/system_clock.h"
+
+namespace drover {
+namespace {
+
+/// A store that keeps nothing, counts what it is asked, and can be held up or made to fail.
+class FakeStore : public Store {
+ public:
+  Result<void> load(const std::function<Result<void>(const Mutation&)>& take) override {
+    for (const Mutation& put : stored) {
+      if (auto taken = take(put); !taken) return taken;
+    }
+    return {};
+  }
+  Result<void> commit(const Batch& batch) override {
+    std::unique_lock lock(mutex);
+    ++committing;
+    changed.notify_all();
+    changed.wait(lock, [&] { return !held; });
+    if (failing) return fail(ErrorCode::no_space, "the disk is full");
+    ++commits;
+    outputs += batch.outputs.size();
+    return {};
+  }
+  Result<DefinitionId> add_definition(std::string_view) override { return DefinitionId{1}; }
+  Result<ManifestId> begin_manifest() override { return ManifestId{1}; }
+  Result<void> add_chunks(ManifestId, const std::vector<ManifestChunk>&) override { return {}; }
+  Result<void> end_manifest(ManifestId, const ManifestInfo&) override { return {}; }
+
+  void hold(bool now) {
+    const std::scoped_lock lock(mutex);
+    held = now;
+    changed.notify_all();
+  }
+  void wait_until_committing(int count) {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return committing >= count; });
+  }
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<Mutation> stored;
+  bool held = false;
+  bool failing = false;
+  int committing = 0;
+  int commits = 0;
+  std::size_t outputs = 0;
+};
+
+struct Fixture {
+  FakeStore store;
+  SystemWallClock wall;
+  SystemSteadyClock steady;
+
+  std::unique_ptr<Engine> start(Engine::Listener listener = [](const Effect&) {}) {
+    auto engine = Engine::start(store, wall, steady, std::move(listener));
+    EXPECT_TRUE(engine);
+    return std::move(*engine);
+  }
+};
+
+SubmitJob job(std::uint8_t number, std::uint64_t total = 1) {
+  SubmitJob command;
+  command.uuid.bytes[0] = number;
+  command.total = total;
+  return command;
+}
+
+TEST(Engine, AnswersOnlyWhatIsDurable) {
+  Fixture it;
+  auto engine = it.start();
+  it.store.hold(true);
+  std::atomic<bool> answered = false;
+  std::promise<void> done;
+  engine->post(job(1), {}, [&](const Result<Effect>& effect) {
+    EXPECT_TRUE(effect);
+    answered = true;
+    done.set_value();
+  });
+  it.store.wait_until_committing(1);
+  EXPECT_FALSE(answered);
+  it.store.hold(false);
+  done.get_future().wait();
+  EXPECT_TRUE(answered);
+}
+
+TEST(Engine, ManyCommandsShareOneCommit) {
+  Fixture it;
+  auto engine = it.start();
+  it.store.hold(true);
+  std::atomic<int> answers = 0;
+  for (int i = 0; i < 100; ++i) {
+    engine->post(job(static_cast<std::uint8_t>(i)), {}, [&](const Result<Effect>&) { ++answers; });
+  }
+  it.store.wait_until_committing(1);
+  it.store.hold(false);
+  engine.reset();
+  EXPECT_EQ(answers, 100);
+  EXPECT_LE(it.store.commits, 50);
+}
+
+TEST(Engine, WhatWasPostedBeforeTheEndIsCommittedAndAnswered) {
+  Fixture it;
+  int answers = 0;
+  {
+    auto engine = it.start();
+    for (int i = 0; i < 10; ++i) {
+      engine->post(job(static_cast<std::uint8_t>(i)), {}, [&](const Result<Effect>& effect) { answers += effect ? 1 : 0; });
+    }
+  }
+  EXPECT_EQ(answers, 10);
+}
+
+TEST(Engine, AFailedCommitStopsItAndEverybodyIsTold) {
+  Fixture it;
+  auto engine = it.start();
+  ASSERT_TRUE(engine->ask(job(1)));
+  it.store.failing = true;
+  const auto refused = engine->ask(job(2));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::no_space);
+  it.store.failing = false;
+  EXPECT_FALSE(engine->ask(job(3))) << "it comes back from the store, never from hope";
+}
+
+TEST(Engine, TicksWhenTheCoreHasADeadline) {
+  Fixture it;
+  auto engine = it.start();
+  auto registered = engine->ask(RegisterWorker{"w", 1, 60'000});
+  ASSERT_TRUE(registered);
+  const WorkerId worker = std::get<WorkerRegistered>(*registered).worker;
+  const auto answer = engine->ask(Poll{{worker, 1, {}, {}, {}}, PollNumber{1}, {}, 1, 30});
+  ASSERT_TRUE(answer) << "answered empty, after its 30 ms";
+  EXPECT_TRUE(std::get<PollAnswer>(*answer).leases.empty());
+}
+
+TEST(Engine, TellsTheListenerOfJobsThatChanged) {
+  Fixture it;
+  std::atomic<int> changes = 0;
+  auto engine = it.start([&](const Effect& effect) { changes += std::holds_alternative<JobChanged>(effect) ? 1 : 0; });
+  ASSERT_TRUE(engine->ask(job(1, 0)));
+  engine.reset();
+  EXPECT_EQ(changes, 1);
+}
+
+TEST(Engine, StartsFromNoEarlierThanTheLargestTimeStored) {
+  Fixture it;
+  const std::int64_t future_ms = it.wall.epoch_ms() + 3'600'000;
+  it.store.stored.emplace_back(PutCounters{Counters{.now_ms = future_ms}});
+  auto engine = it.start();
+  EXPECT_GE(engine->now_ms(), future_ms);
+}
+
+TEST(Engine, RefusesAStateThatContradictsItself) {
+  Fixture it;
+  it.store.stored.emplace_back(PutGrant{Grant{.id = GrantId{1}, .job = JobId{9}}});
+  const auto engine = Engine::start(it.store, it.wall, it.steady, [](const Effect&) {});
+  ASSERT_FALSE(engine);
+  EXPECT_EQ(engine.error().code, ErrorCode::damaged);
+}
+
+}  // namespace
+}  // namespace drover

@@ -1,0 +1,42 @@
+#include "wire/definition.h"
+
+#include <gtest/gtest.h>
+
+#include "wire/base64.h"
+#include "wire/rules.h"
+
+namespace drover {
+namespace {
+
+TEST(Definition, ComesBackByteForByteEvenWhenItIsNotUtf8) {
+  const Definition definition{{"a b", "\xff\xfe\"'\\\n", ""}, true, "/tmp/x", {{"K", "v=1"}, {"E", ""}}, ItemKind::json};
+  const auto back = definition_from_json(definition_to_json(definition));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(*back, definition);
+}
+
+TEST(Definition, RefusesWhatIsNone) {
+  for (const char* text : {"", "[]", "{}", "{\"command\":3}", "{\"command\":[1],\"shell\":false}"}) {
+    EXPECT_FALSE(definition_from_json(text)) << text;
+  }
+}
+
+TEST(Rules, ComeBackAndTakeActionsInAnyCase) {
+  const std::vector<ExitRule> rules = {{"Host*", "why", "1*", RuleAction::exit}, {"", "", "75", RuleAction::retry}};
+  EXPECT_EQ(rules_from_json(rules_to_json(rules)).value(), rules);
+  EXPECT_EQ(rules_from_json(R"([{"onExitCode":"3","action":"exit"}])").value()[0].action, RuleAction::exit);
+  for (const char* text : {"{}", "[3]", R"([{"action":"maybe"}])", R"([{"onExit":"3"}])"}) {
+    EXPECT_FALSE(rules_from_json(text)) << text;
+  }
+}
+
+TEST(Base64, PadsAsTheStandardSays) {
+  EXPECT_EQ(base64(""), "");
+  EXPECT_EQ(base64("f"), "Zg==");
+  EXPECT_EQ(base64("fo"), "Zm8=");
+  EXPECT_EQ(base64("foo"), "Zm9v");
+  EXPECT_EQ(base64("\xff\xfe\xfd\xfc"), "//79/A==");
+}
+
+}  // namespace
+}  // namespace drover
