@@ -68,7 +68,8 @@ void Agent::on_ended(std::size_t slot, EndedAttempt ended, bool was_stopped, std
   learn(ended.usage.wall_us);
   if (was_stopped && ended.outcome.ending != Ending::not_started) {
     switch (done.stopping) {
-      case StopReason::none: break;
+      case StopReason::none:
+        break;
       case StopReason::timeout:
         ended.outcome.ending = Ending::timed_out;
         ended.outcome.reason = concat("timed out after ", format_duration_us(done.item.timeout_ms * 1000));
@@ -91,7 +92,8 @@ void Agent::on_ended(std::size_t slot, EndedAttempt ended, bool was_stopped, std
 void Agent::on_refused(std::size_t slot, Token token, std::string reason, std::int64_t now_ms) {
   const bool was_first = slots_[slot].handed.front().item.token == token;
   take_from(slot, token);
-  tell({token, Outcome{.ending = Ending::not_started, .reason = std::move(reason)}, Usage{.started_ms = now_ms}}, now_ms);
+  tell({token, Outcome{.ending = Ending::not_started, .reason = std::move(reason)}, Usage{.started_ms = now_ms}},
+       now_ms);
   if (was_first) next_in_slot(slot, now_ms);
   fill(now_ms);
 }

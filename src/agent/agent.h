@@ -93,10 +93,10 @@ class Agent {
   enum class StopReason : std::uint8_t { none, timeout, cancelled, interrupted };
   struct Handed {
     AgentItem item;
-    std::int64_t since_ms = 0;      // when it became the first in its slot
+    std::int64_t since_ms = 0;  // when it became the first in its slot
     StopReason stopping = StopReason::none;
-    std::int64_t kill_at_ms = 0;    // when terminating turns into killing; 0: killed or not stopping
-    bool named = false;             // reported as running
+    std::int64_t kill_at_ms = 0;  // when terminating turns into killing; 0: killed or not stopping
+    bool named = false;           // reported as running
   };
   struct Stopped {
     GrantId up_to;  // later grants of the job are none of this order's business

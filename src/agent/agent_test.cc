@@ -292,7 +292,8 @@ TEST(Agent, TellsEveryItemExactlyOnceWhateverHappens) {
           for (std::uint64_t i = 0; i < it.count; ++i) given.insert({it.grant, ItemIndex{it.first.value + i}});
         }
         std::vector<StopOrder> stops;
-        if (random.one_in(40)) stops.push_back({JobId{1}, random.one_in(2) ? StopMode::kill_running : StopMode::finish_running});
+        if (random.one_in(40))
+          stops.push_back({JobId{1}, random.one_in(2) ? StopMode::kill_running : StopMode::finish_running});
         agent.on_answer(poll.number, leases, stops, now_ms);
         obey();
       }
@@ -307,7 +308,8 @@ TEST(Agent, TellsEveryItemExactlyOnceWhateverHappens) {
       } else if (!inside[slot].empty()) {
         const Token ended = inside[slot].front();
         inside[slot].pop_front();
-        agent.on_ended(slot, {ended, {}, Usage{.wall_us = static_cast<std::int64_t>(random.below(30'000))}}, false, now_ms);
+        agent.on_ended(slot, {ended, {}, Usage{.wall_us = static_cast<std::int64_t>(random.below(30'000))}}, false,
+                       now_ms);
       }
       obey();
       if (step == 350) agent.drain(now_ms);

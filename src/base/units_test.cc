@@ -12,7 +12,8 @@ TEST(Units, ReadTimesAsPeopleWriteThem) {
   EXPECT_EQ(parse_duration_ms("1.5h").value(), 5'400'000);
   EXPECT_EQ(parse_duration_ms("250ms").value(), 250);
   EXPECT_EQ(parse_duration_ms("10").value(), 10'000);
-  for (const char* text : {"", "s", "-3s", "3 s", "3x", "1e9d", "inf", "nan"}) EXPECT_FALSE(parse_duration_ms(text)) << text;
+  for (const char* text : {"", "s", "-3s", "3 s", "3x", "1e9d", "inf", "nan"})
+    EXPECT_FALSE(parse_duration_ms(text)) << text;
 }
 
 TEST(Units, ReadSizes) {

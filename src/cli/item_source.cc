@@ -155,7 +155,8 @@ Result<RangeSource> parse_range(const std::string& text) {
     const auto [rest, last_error] = std::from_chars(dash + 1, end, range.last);
     if (last_error == std::errc{} && rest == end && range.first >= 0 && range.first <= range.last) return range;
   }
-  return fail(ErrorCode::bad_input, fmt::format("'{}' is not a range", text), "write --range FIRST-LAST, such as 1-1000");
+  return fail(ErrorCode::bad_input, fmt::format("'{}' is not a range", text),
+              "write --range FIRST-LAST, such as 1-1000");
 }
 
 }  // namespace drover

@@ -6,7 +6,8 @@
 
 namespace {
 
-// The user's command comes behind `--`. It is kept away from the parser of our own flags, which would understand some of it.
+// The user's command comes behind `--`. It is kept away from the parser of our own flags, which would understand some
+// of it.
 std::vector<std::string> take_words(int argc, char** argv, drover::Invocation& invocation) {
   std::vector<std::string> ours;
   for (int i = 1; i < argc; ++i) {

@@ -14,8 +14,9 @@ namespace {
 Result<ExitRule> parse_rule(const std::string& text) {
   ExitRule rule;
   const auto bad = [&](std::string_view why) {
-    return fail(ErrorCode::bad_input, fmt::format("--retry-on '{}': {}", text, why),
-                "write exit:CODE, signal:NUMBER, reason:TEXT or status:TEXT, joined by commas; a trailing * matches the rest");
+    return fail(
+        ErrorCode::bad_input, fmt::format("--retry-on '{}': {}", text, why),
+        "write exit:CODE, signal:NUMBER, reason:TEXT or status:TEXT, joined by commas; a trailing * matches the rest");
   };
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t end = std::min(text.find(',', at), text.size());
@@ -48,7 +49,8 @@ Result<ExitRule> parse_rule(const std::string& text) {
 Result<std::uint64_t> parse_max_failures(const std::string& text, std::uint64_t total) {
   if (!text.ends_with('%')) {
     auto number = parse_number(text);
-    if (!number) return fail(ErrorCode::bad_input, fmt::format("--max-failures '{}' is no number", text), "write 10 or 5%");
+    if (!number)
+      return fail(ErrorCode::bad_input, fmt::format("--max-failures '{}' is no number", text), "write 10 or 5%");
     return *number;
   }
   double percent = 0;
@@ -62,7 +64,8 @@ Result<std::uint64_t> parse_max_failures(const std::string& text, std::uint64_t 
 }  // namespace
 
 void add_policy_flags(CLI::App& verb, PolicyFlags& flags) {
-  verb.add_option("--timeout", flags.timeout, "Stop an attempt that runs longer: SIGTERM, then SIGKILL")->type_name("TIME");
+  verb.add_option("--timeout", flags.timeout, "Stop an attempt that runs longer: SIGTERM, then SIGKILL")
+      ->type_name("TIME");
   verb.add_option("--grace", flags.grace, "Time between SIGTERM and SIGKILL (default: 30s)")->type_name("TIME");
   verb.add_option("--retries", flags.retries, "More tries for an item that failed (default: 0)")
       ->type_name("N")
@@ -80,7 +83,8 @@ void add_policy_flags(CLI::App& verb, PolicyFlags& flags) {
 Result<Policy> make_policy(const PolicyFlags& flags, std::uint64_t total) {
   Policy policy;
   policy.max_tries = flags.retries + 1;
-  for (const auto& [text, field] : {std::pair(&flags.timeout, &policy.timeout_ms), {&flags.grace, &policy.grace_ms},
+  for (const auto& [text, field] : {std::pair(&flags.timeout, &policy.timeout_ms),
+                                    {&flags.grace, &policy.grace_ms},
                                     {&flags.retry_delay, &policy.retry_delay_ms}}) {
     if (text->empty()) continue;
     auto value = parse_duration_ms(*text);

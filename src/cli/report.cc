@@ -32,7 +32,11 @@ std::string utf8(std::string_view bytes) {
   out.reserve(bytes.size());
   for (std::size_t at = 0; at < bytes.size();) {
     const auto lead = static_cast<unsigned char>(bytes[at]);
-    const std::size_t length = lead < 0x80 ? 1 : lead >= 0xf0 && lead < 0xf5 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc2 ? 2 : 0;
+    const std::size_t length = lead < 0x80                   ? 1
+                               : lead >= 0xf0 && lead < 0xf5 ? 4
+                               : lead >= 0xe0                ? 3
+                               : lead >= 0xc2                ? 2
+                                                             : 0;
     bool whole = length > 0 && lead < 0xf5 && at + length <= bytes.size();
     std::uint32_t point = length == 1 ? lead : lead & (0x7fU >> length);
     for (std::size_t i = 1; whole && i < length; ++i) {
@@ -111,9 +115,9 @@ void Reporter::progress(const RunProgress& progress) {
   const Job& job = progress.job;
   const double elapsed = seconds();
   const double rate = elapsed > 0 ? static_cast<double>(done(job) - std::min(done(job), done_at_start_)) / elapsed : 0;
-  std::string line = fmt::format("{}/{} done, {} failed, {} running, {:.{}f} items/s", format_count(done(job)),
-                                 format_count(job.total), format_count(job.failed), progress.running, rate,
-                                 rate < 10 ? 1 : 0);
+  std::string line =
+      fmt::format("{}/{} done, {} failed, {} running, {:.{}f} items/s", format_count(done(job)),
+                  format_count(job.total), format_count(job.failed), progress.running, rate, rate < 10 ? 1 : 0);
   if (rate > 0 && done(job) < job.total && !progress.draining) {
     const double left = static_cast<double>(job.total - done(job)) / rate;
     line += fmt::format(", about {} left", format_duration_us(static_cast<std::int64_t>(left * 1e6)));

@@ -63,9 +63,9 @@ Result<int> resume(const ResumeFlags& flags) {
 void add_verb(CLI::App& app, Invocation& invocation, bool take_failed) {
   auto flags = std::make_shared<ResumeFlags>();
   flags->take_failed = take_failed;
-  CLI::App* verb = take_failed
-                       ? app.add_subcommand("retry", "Run what is left of a run and what failed")
-                       : app.add_subcommand("resume", "Run what is left of a run: neither succeeded nor failed for good");
+  CLI::App* verb =
+      take_failed ? app.add_subcommand("retry", "Run what is left of a run and what failed")
+                  : app.add_subcommand("resume", "Run what is left of a run: neither succeeded nor failed for good");
   add_common_flags(*verb, flags->common);
   verb->add_option("run", flags->reference, "The run, by name or id (default: the newest)");
   verb->add_option("--jobs,-j", flags->jobs, "Items at a time (default: the cores of this machine)")

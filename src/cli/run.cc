@@ -108,7 +108,8 @@ std::string make_name(const std::string& root, const Definition& definition) {
   if (base.empty() || base.starts_with('.')) base = "run";
   base = fmt::format("{}-{:%Y%m%d-%H%M%S}", base.substr(0, 64), fmt::localtime(std::time(nullptr)));
   std::string name = base;
-  for (int i = 2; std::filesystem::exists(fmt::format("{}/runs/{}", root, name)); ++i) name = fmt::format("{}-{}", base, i);
+  for (int i = 2; std::filesystem::exists(fmt::format("{}/runs/{}", root, name)); ++i)
+    name = fmt::format("{}-{}", base, i);
   return name;
 }
 
@@ -139,7 +140,8 @@ Result<WrittenManifest> accept_items(Store& store, const ItemSource& source, con
 
 Error changed(const std::string& name, const std::string& what) {
   return {ErrorCode::conflict, fmt::format("run '{}' exists, and {}", name, what),
-          fmt::format("go on with what it has: drover resume {0}; start over: add --fresh; or choose another --name", name)};
+          fmt::format("go on with what it has: drover resume {0}; start over: add --fresh; or choose another --name",
+                      name)};
 }
 
 std::string shown(const std::vector<std::string>& command) {

@@ -68,9 +68,10 @@ Result<int> drive(RunFolder& folder, Store& store, const std::optional<SubmitJob
   Reporter reporter(options.flags, folder.name());
   RunEnd end = RunEnd::job_ended;
   {
-    LocalRun run(folder, runner, **reader, {options.slots, options.out_dir},
-                 [&](const RunProgress& progress) { reporter.progress(progress); },
-                 [&](const std::string& text) { reporter.notice(text); });
+    LocalRun run(
+        folder, runner, **reader, {options.slots, options.out_dir},
+        [&](const RunProgress& progress) { reporter.progress(progress); },
+        [&](const std::string& text) { reporter.notice(text); });
     if (auto started = run.start(store); !started) return pass(started);
     auto job = job_to_drive(run, **reader, fresh, options);
     if (!job) return pass(job);

@@ -1,4 +1,5 @@
-// What run, resume and retry have in common: a job that is in the folder's store is driven to its end, watched and summed up.
+// What run, resume and retry have in common: a job that is in the folder's store is driven to its end, watched and
+// summed up.
 #pragma once
 
 #include <functional>

@@ -48,23 +48,22 @@ Result<int> sql(const SqlFlags& flags) {
   auto folder = RunFolder::look(root, reference->run);
   if (!folder) return pass(folder);
   std::vector<std::string> names;
-  const QuerySink sink{
-      [&](const std::vector<std::string>& columns) {
-        names = columns;
-        if (!flags.common.json && !flags.common.quiet) fmt::print("{}\n", fmt::join(names, "\t"));
-      },
-      [&](const std::vector<Cell>& cells) {
-        if (flags.common.json) {
-          json::object row;
-          for (std::size_t i = 0; i < cells.size(); ++i) row[names[i]] = to_json(cells[i]);
-          fmt::print("{}\n", json::serialize(row));
-        } else {
-          std::vector<std::string> texts;
-          for (const Cell& cell : cells) texts.push_back(one_field(to_text(cell)));
-          fmt::print("{}\n", fmt::join(texts, "\t"));
-        }
-        return true;
-      }};
+  const QuerySink sink{[&](const std::vector<std::string>& columns) {
+                         names = columns;
+                         if (!flags.common.json && !flags.common.quiet) fmt::print("{}\n", fmt::join(names, "\t"));
+                       },
+                       [&](const std::vector<Cell>& cells) {
+                         if (flags.common.json) {
+                           json::object row;
+                           for (std::size_t i = 0; i < cells.size(); ++i) row[names[i]] = to_json(cells[i]);
+                           fmt::print("{}\n", json::serialize(row));
+                         } else {
+                           std::vector<std::string> texts;
+                           for (const Cell& cell : cells) texts.push_back(one_field(to_text(cell)));
+                           fmt::print("{}\n", fmt::join(texts, "\t"));
+                         }
+                         return true;
+                       }};
   if (auto asked = query_ledger(folder->database(), flags.query, kLimitMs, sink); !asked) return pass(asked);
   return kAllSucceeded;
 }
@@ -73,7 +72,8 @@ Result<int> sql(const SqlFlags& flags) {
 
 void add_sql(CLI::App& app, Invocation& invocation) {
   auto flags = std::make_shared<SqlFlags>();
-  CLI::App* verb = app.add_subcommand("sql", "Ask a run's ledger in SQL: tab-separated rows, or JSON lines with --json");
+  CLI::App* verb =
+      app.add_subcommand("sql", "Ask a run's ledger in SQL: tab-separated rows, or JSON lines with --json");
   add_common_flags(*verb, flags->common);
   verb->add_option("--run", flags->reference, "The run, by name or id (default: the newest)")->type_name("RUN");
   verb->add_option("query", flags->query, "The query; see the views 'items' and 'attempts'")->required();

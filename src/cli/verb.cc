@@ -28,8 +28,10 @@ int failure(const Error& error) {
   switch (error.code) {
     case ErrorCode::no_space:
     case ErrorCode::io:
-    case ErrorCode::stopped: return kSomeDidNot;
-    default: return kBadUsage;
+    case ErrorCode::stopped:
+      return kSomeDidNot;
+    default:
+      return kBadUsage;
   }
 }
 

@@ -1,4 +1,5 @@
-// What the verbs share. Each verb is one file: it adds its subcommand, with help and an example, and sets the exit status.
+// What the verbs share. Each verb is one file: it adds its subcommand, with help and an example, and sets the exit
+// status.
 #pragma once
 
 #include <string>

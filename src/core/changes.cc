@@ -4,7 +4,8 @@ namespace drover {
 
 std::vector<Mutation> Changes::take(const Durable& now) {
   std::vector<Mutation> out;
-  out.reserve(jobs_.size() + blocks_.size() + open_items_.size() + grants_.size() + workers_.size() + ledger_.size() + 1);
+  out.reserve(jobs_.size() + blocks_.size() + open_items_.size() + grants_.size() + workers_.size() + ledger_.size() +
+              1);
   if (counters_) out.emplace_back(PutCounters{now.counters});
   for (const JobId id : jobs_) out.emplace_back(PutJob{now.jobs.at(id)});
   for (const auto& [job, block] : blocks_) {

@@ -1,5 +1,5 @@
-// The machine. Commands go in; effects and mutations come out; nothing else is touched: no clock, no file, no socket, no
-// thread. The same commands at the same times give the same state, byte for byte.
+// The machine. Commands go in; effects and mutations come out; nothing else is touched: no clock, no file, no socket,
+// no thread. The same commands at the same times give the same state, byte for byte.
 //
 // What it does is told by concept: submit.cc (jobs begin, are reopened, cancelled and end), poll.cc (workers and what
 // they say), grant.cc (items handed out and taken back), settle.cc (what becomes of an item when an attempt ended).

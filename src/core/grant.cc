@@ -78,8 +78,7 @@ std::vector<StopOrder> Core::stop_orders(WorkerId worker) {
   for (const GrantId id : volatile_.worker_grants.at(worker)) {
     const Job& job = durable_.jobs.at(durable_.grants.at(id).job);
     if (job.stop == StopCause::none || !session.told_to_stop.insert(job.id).second) continue;
-    orders.push_back(
-        {job.id, job.stop == StopCause::cancelled ? StopMode::kill_running : StopMode::finish_running});
+    orders.push_back({job.id, job.stop == StopCause::cancelled ? StopMode::kill_running : StopMode::finish_running});
   }
   return orders;
 }

@@ -26,12 +26,12 @@ struct ExitRule {
 struct Policy {
   static constexpr std::uint64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 
-  std::uint32_t max_tries = 1;     // counts the first
-  std::vector<ExitRule> rules;     // the first that matches decides; none: retry
-  std::uint32_t lost_limit = 20;   // an item lost this often is given up
+  std::uint32_t max_tries = 1;    // counts the first
+  std::vector<ExitRule> rules;    // the first that matches decides; none: retry
+  std::uint32_t lost_limit = 20;  // an item lost this often is given up
   std::int64_t retry_delay_ms = 0;
-  std::int64_t timeout_ms = 0;     // per attempt; 0: none
-  std::int64_t grace_ms = 30'000;  // from SIGTERM to SIGKILL
+  std::int64_t timeout_ms = 0;            // per attempt; 0: none
+  std::int64_t grace_ms = 30'000;         // from SIGTERM to SIGKILL
   std::uint64_t max_failures = kNoLimit;  // more failed items than this stop the job
 
   bool operator==(const Policy&) const = default;

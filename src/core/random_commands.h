@@ -1,5 +1,5 @@
-// For tests: a seeded world that talks to a core. Users submit, cancel and reopen; workers register, poll, report, die, come
-// back, repeat themselves and lie. It hears only what a core has let out, as the real ones would.
+// For tests: a seeded world that talks to a core. Users submit, cancel and reopen; workers register, poll, report, die,
+// come back, repeat themselves and lie. It hears only what a core has let out, as the real ones would.
 #pragma once
 
 #include <algorithm>
@@ -46,7 +46,8 @@ class LedgerModel {
       if (!settled_items.insert(key.first).second) return "an item is settled twice";
       ++settled[row.job][row.state];
       const ItemMark mark = durable.blocks.at(row.job).get(row.item);
-      if ((row.state == AttemptState::succeeded) != (mark == ItemMark::succeeded)) return "a settled item has another mark";
+      if ((row.state == AttemptState::succeeded) != (mark == ItemMark::succeeded))
+        return "a settled item has another mark";
     }
     for (const auto& [id, job] : durable.jobs) {
       auto& counts = settled[id];
@@ -72,26 +73,35 @@ class RandomCommands {
 
   /// The next thing somebody does. `ledger` is what a reader of the store would see.
   Command next(const Core& core, const LedgerModel& ledger) {
-    now_ms_ += random_.one_in(20) ? static_cast<std::int64_t>(random_.below(90'000)) : static_cast<std::int64_t>(random_.below(50));
+    now_ms_ += random_.one_in(20) ? static_cast<std::int64_t>(random_.below(90'000))
+                                  : static_cast<std::int64_t>(random_.below(50));
     const auto deadline = core.next_deadline();
     if (deadline && *deadline <= now_ms_ && !random_.one_in(4)) return Tick{};
     switch (random_.below(20)) {
       case 0:
-      case 1: return submit(core);
-      case 2: return register_worker();
-      case 3: return cancel(core);
-      case 4: return reopen(core, ledger);
-      case 5: return Tick{};
+      case 1:
+        return submit(core);
+      case 2:
+        return register_worker();
+      case 3:
+        return cancel(core);
+      case 4:
+        return reopen(core, ledger);
+      case 5:
+        return Tick{};
       case 6:
       case 7:
-      case 8: return workers_.empty() ? register_worker() : Command{report(pick(workers_))};
-      default: return workers_.empty() ? register_worker() : Command{poll(pick(workers_))};
+      case 8:
+        return workers_.empty() ? register_worker() : Command{report(pick(workers_))};
+      default:
+        return workers_.empty() ? register_worker() : Command{poll(pick(workers_))};
     }
   }
 
   /// An answer that was let out.
   void hear(const Answer& answer, const Command* command) {
-    if (const auto* registered = std::get_if<WorkerRegistered>(&answer.effect); registered != nullptr && command != nullptr) {
+    if (const auto* registered = std::get_if<WorkerRegistered>(&answer.effect);
+        registered != nullptr && command != nullptr) {
       const auto& asked = std::get<RegisterWorker>(*command);
       for (FakeWorker& worker : workers_) {
         if (worker.name == asked.name) worker.id = registered->worker;
@@ -142,7 +152,8 @@ class RandomCommands {
     policy.timeout_ms = random_.one_in(2) ? 0 : 1000;
     policy.grace_ms = static_cast<std::int64_t>(random_.below(100));
     if (random_.one_in(3)) policy.max_failures = random_.below(4);
-    if (random_.one_in(3)) policy.rules.push_back({"", "", "3*", random_.one_in(2) ? RuleAction::exit : RuleAction::retry});
+    if (random_.one_in(3))
+      policy.rules.push_back({"", "", "3*", random_.one_in(2) ? RuleAction::exit : RuleAction::retry});
     if (random_.one_in(5)) policy.rules.push_back({"Host EC2*", "", "", RuleAction::exit});
     return policy;
   }
@@ -160,13 +171,9 @@ class RandomCommands {
     return RegisterWorker{worker.name, worker.incarnation, random_.one_in(3) ? 0 : 60'000};
   }
 
-  Command cancel(const Core& core) {
-    return CancelJob{any_job(core), "because"};
-  }
+  Command cancel(const Core& core) { return CancelJob{any_job(core), "because"}; }
 
-  JobId any_job(const Core& core) {
-    return JobId{random_.below(core.durable().counters.next_job + 1)};
-  }
+  JobId any_job(const Core& core) { return JobId{random_.below(core.durable().counters.next_job + 1)}; }
 
   Command reopen(const Core& core, const LedgerModel& ledger) {
     ReopenJob command;
@@ -181,8 +188,8 @@ class RandomCommands {
     if (!command.again.empty() && random_.one_in(10)) command.again.push_back(command.again.front());
     // A reader may be out of date, but it reads no items as settled that are not: those are refused.
     const ItemIndex wrong{random_.below(40)};
-    const bool settled = job != nullptr && wrong.value < job->total &&
-                         core.durable().blocks.at(job->id).get(wrong) == ItemMark::ended;
+    const bool settled =
+        job != nullptr && wrong.value < job->total && core.durable().blocks.at(job->id).get(wrong) == ItemMark::ended;
     if (!settled && random_.one_in(15)) command.again.push_back({wrong, AttemptNumber{1}, AttemptState::failed});
     return command;
   }
@@ -198,7 +205,9 @@ class RandomCommands {
         const Token token{grant, *item};
         bool done = false;
         switch (random_.below(8)) {
-          case 0: report.running.push_back({token, now_ms_}); break;
+          case 0:
+            report.running.push_back({token, now_ms_});
+            break;
           case 1:
             if (random_.one_in(4)) {
               report.returned.push_back(token);
@@ -212,7 +221,8 @@ class RandomCommands {
             if (random_.one_in(20)) report.ended.push_back(report.ended.back());
             done = !random_.one_in(20);
             break;
-          default: break;
+          default:
+            break;
         }
         item = done ? items.erase(item) : std::next(item);
       }
@@ -226,13 +236,20 @@ class RandomCommands {
 
   Outcome outcome() {
     switch (random_.below(10)) {
-      case 0: return {Ending::exited, 3, 0, ""};
-      case 1: return {Ending::exited, 75, 0, "a reason"};
-      case 2: return {Ending::signalled, 0, 9, ""};
-      case 3: return {Ending::timed_out, 0, 15, ""};
-      case 4: return {Ending::not_started, 0, 0, "could not start: no such file"};
-      case 5: return random_.one_in(3) ? Outcome{Ending::stopped, 0, 15, ""} : Outcome{Ending::lost, 0, 0, ""};
-      default: return {};
+      case 0:
+        return {Ending::exited, 3, 0, ""};
+      case 1:
+        return {Ending::exited, 75, 0, "a reason"};
+      case 2:
+        return {Ending::signalled, 0, 9, ""};
+      case 3:
+        return {Ending::timed_out, 0, 15, ""};
+      case 4:
+        return {Ending::not_started, 0, 0, "could not start: no such file"};
+      case 5:
+        return random_.one_in(3) ? Outcome{Ending::stopped, 0, 15, ""} : Outcome{Ending::lost, 0, 0, ""};
+      default:
+        return {};
     }
   }
 

@@ -1,5 +1,5 @@
-// Random command sequences against the core: whatever is asked of it, in whatever order, its state stays sound, and the same
-// commands make the same state. DROVER_SEED and DROVER_SEEDS choose where to start and how many.
+// Random command sequences against the core: whatever is asked of it, in whatever order, its state stays sound, and the
+// same commands make the same state. DROVER_SEED and DROVER_SEEDS choose where to start and how many.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -37,7 +37,8 @@ TEST(RandomCommands, KeepTheStateSoundAndReplayToTheSameHash) {
       Command command = world.next(core, ledger);
       said.push_back({Ticket{step}, command, world.now_ms()});
       core.apply(Ticket{step}, command, world.now_ms());
-      for (const Answer& answer : core.take_answers()) world.hear(answer, answer.to == Ticket{step} ? &command : nullptr);
+      for (const Answer& answer : core.take_answers())
+        world.hear(answer, answer.to == Ticket{step} ? &command : nullptr);
       ledger.take(core.take_mutations());
       const auto fault = find_fault(core);
       ASSERT_FALSE(fault) << "seed " << seed << ", step " << step << ": " << *fault;

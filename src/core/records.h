@@ -1,5 +1,6 @@
 // The records that last: what the store keeps and the core loads back. Each lists its fields once, by the names people
-// see in the ledger; the state hash and the stores' codecs walk that list, so a new field cannot be forgotten by one of them.
+// see in the ledger; the state hash and the stores' codecs walk that list, so a new field cannot be forgotten by one of
+// them.
 #pragma once
 
 #include <cstdint>
@@ -77,9 +78,9 @@ struct OpenItem {
   std::uint32_t attempts = 0;  // counted starts, the running one included
   std::uint32_t tries = 0;     // ended by themselves
   std::uint32_t losses = 0;
-  bool counted = false;             // the holder has named it as running: this attempt is in `attempts`
-  std::int64_t started_ms = 0;      // of the counted attempt
-  std::int64_t not_before_ms = 0;   // of a waiting one
+  bool counted = false;            // the holder has named it as running: this attempt is in `attempts`
+  std::int64_t started_ms = 0;     // of the counted attempt
+  std::int64_t not_before_ms = 0;  // of a waiting one
 
   bool waiting() const { return !grant; }
 

@@ -129,7 +129,8 @@ class Inspector {
       expect(durable_.workers.contains(worker), "session of no worker ", worker.value);
       if (session.expires_ms != 0) {
         ++expiring;
-        expect(volatile_.expiries.contains({session.expires_ms, worker}), "worker ", worker.value, ": expiry not listed");
+        expect(volatile_.expiries.contains({session.expires_ms, worker}), "worker ", worker.value,
+               ": expiry not listed");
       }
       if (session.parked == 0) continue;
       ++parked;

@@ -65,9 +65,9 @@ struct Volatile {
   std::map<WorkerId, std::set<GrantId>> worker_grants;
   std::map<std::string, WorkerId> worker_by_name;
   std::map<Uuid, JobId> job_by_uuid;
-  std::set<JobId> runnable;  // jobs that have not ended
+  std::set<JobId> runnable;                                      // jobs that have not ended
   std::set<std::tuple<std::int64_t, JobId, ItemIndex>> delayed;  // waiting items that may not run before a time
-  bool work_turned_up = false;  // somebody who waits may now have something to do
+  bool work_turned_up = false;                                   // somebody who waits may now have something to do
   std::map<WorkerId, Session> sessions;
   std::map<std::uint64_t, ParkedPoll> parked;  // in the order in which they came
   std::uint64_t next_parked = 1;

@@ -112,7 +112,8 @@ TEST(Engine, WhatWasPostedBeforeTheEndIsCommittedAndAnswered) {
   {
     auto engine = it.start();
     for (int i = 0; i < 10; ++i) {
-      engine->post(job(static_cast<std::uint8_t>(i)), {}, [&](const Result<Effect>& effect) { answers += effect ? 1 : 0; });
+      engine->post(job(static_cast<std::uint8_t>(i)), {},
+                   [&](const Result<Effect>& effect) { answers += effect ? 1 : 0; });
     }
   }
   EXPECT_EQ(answers, 10);

@@ -1,6 +1,6 @@
 // The engine without its threads: commands gather in an inbox and are applied as one batch. What comes out is the batch
-// to commit and the answers to let out when it, and so every batch before it, is durable. Pure, so that the simulator can
-// stop it between any two steps.
+// to commit and the answers to let out when it, and so every batch before it, is durable. Pure, so that the simulator
+// can stop it between any two steps.
 #pragma once
 
 #include <cstdint>

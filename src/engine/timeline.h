@@ -10,7 +10,8 @@ namespace drover {
 
 class Timeline {
  public:
-  /// Starts at the larger of the wall clock and `at_least_ms` (the largest time ever stored), then follows the steady clock.
+  /// Starts at the larger of the wall clock and `at_least_ms` (the largest time ever stored), then follows the steady
+  /// clock.
   Timeline(WallClock& wall, SteadyClock& steady, std::int64_t at_least_ms)
       : steady_(steady), start_ms_(std::max(wall.epoch_ms(), at_least_ms)), start_ns_(steady.elapsed_ns()) {}
 

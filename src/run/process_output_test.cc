@@ -1,3 +1,5 @@
+#include <sys/stat.h>
+
 #include "run/process_fixture.h"
 
 namespace drover {
@@ -76,18 +78,17 @@ TEST_F(ProcessOutput, AFullDiskIsReportedAndTheItemGoesOn) {
 }
 
 TEST_F(ProcessOutput, AnItemThatReadsItsOwnOutputHarmsNobody) {
-  const AttemptEnded ended = run(shell("echo mine; head -c 5 </dev/stdout >/dev/null & sleep 0.02; echo rest"));
+  const AttemptEnded ended = run(shell("echo mine; head -c 5 </dev/stdout >/dev/null & echo rest; wait"));
   EXPECT_TRUE(ended.outcome.success());
   EXPECT_LE(ended.stdout_bytes, 10U);
 }
 
 TEST_F(ProcessOutput, SomebodyElseHoldingThePipeDelaysNothing) {
-  const Task wait = shell("echo $$ >tmp; mv tmp ready; read x <fifo; echo done");
-  ASSERT_EQ(::system(("mkfifo " + (folder_ / "fifo").string()).c_str()), 0);
-  start(wait);
-  const std::string pid =
-      numbers_of(wait_for_file("ready")).empty() ? "" : std::to_string(numbers_of(wait_for_file("ready"))[0]);
-  std::ofstream stolen("/proc/" + pid + "/fd/1");
+  ASSERT_EQ(::mkfifo((folder_ / "fifo").c_str(), 0600), 0);
+  start(shell("echo $$ >tmp; mv tmp ready; read x <fifo; echo done"));
+  const std::vector<pid_t> item = numbers_of(wait_for_file("ready"));
+  ASSERT_EQ(item.size(), 1U);
+  std::ofstream stolen("/proc/" + std::to_string(item[0]) + "/fd/1");
   ASSERT_TRUE(stolen);
   stolen << "from outside\n" << std::flush;
   std::ofstream(folder_ / "fifo") << "go\n";

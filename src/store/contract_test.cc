@@ -1,6 +1,6 @@
-// The contract between core and store, over every store: after any batch, what is loaded back is what the core holds, and
-// the ledger says what happened; also when the process dies at a batch boundary and goes on from the store. And the test can
-// fail: a store that forgets any one kind of mutation is caught.
+// The contract between core and store, over every store: after any batch, what is loaded back is what the core holds,
+// and the ledger says what happened; also when the process dies at a batch boundary and goes on from the store. And the
+// test can fail: a store that forgets any one kind of mutation is caught.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 

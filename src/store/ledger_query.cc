@@ -14,7 +14,8 @@ Result<void> query_ledger(const std::string& path, const std::string& sql, std::
   auto statement = db->prepare(sql);
   if (!statement) return pass(statement);
   if (!*statement || !statement->read_only()) {
-    return fail(ErrorCode::bad_input, "only a query that reads is answered", "write SELECT …; the tables are in docs/cli.md");
+    return fail(ErrorCode::bad_input, "only a query that reads is answered",
+                "write SELECT …; the tables are in docs/cli.md");
   }
   std::vector<std::string> names;
   for (int column = 0; column < statement->columns(); ++column) names.push_back(statement->column_name(column));

@@ -16,6 +16,7 @@ struct QuerySink {
   std::function<bool(const std::vector<Cell>&)> row;
 };
 
-Result<void> query_ledger(const std::string& path, const std::string& sql, std::int64_t limit_ms, const QuerySink& sink);
+Result<void> query_ledger(const std::string& path, const std::string& sql, std::int64_t limit_ms,
+                          const QuerySink& sink);
 
 }  // namespace drover

@@ -73,9 +73,10 @@ ManifestWriter::~ManifestWriter() {
 
 Result<void> ManifestWriter::add(std::string_view item) {
   if (item.size() > kLongestItem) {
-    return fail(ErrorCode::bad_input,
-                concat("item ", pack_.first.value + pack_.count, " is longer than 1 MiB, which no command line can carry"),
-                "a list has one item per line, or one per NUL byte with -0");
+    return fail(
+        ErrorCode::bad_input,
+        concat("item ", pack_.first.value + pack_.count, " is longer than 1 MiB, which no command line can carry"),
+        "a list has one item per line, or one per NUL byte with -0");
   }
   append_length(pack_.bytes, item.size());
   pack_.bytes += item;
@@ -195,7 +196,8 @@ Result<const ManifestReader::Unpacked*> ManifestReader::unpacked_with(ItemIndex 
       length |= static_cast<std::size_t>(digit & 127) << shift;
       shift += 7;
     }
-    if (digit >= 128 || length > unpacked.bytes.size() - at) return std::unexpected(damaged("an item runs over its chunk"));
+    if (digit >= 128 || length > unpacked.bytes.size() - at)
+      return std::unexpected(damaged("an item runs over its chunk"));
     unpacked.begins.push_back(static_cast<std::uint32_t>(at));
     at += length;
     unpacked.ends.push_back(static_cast<std::uint32_t>(at));

@@ -1,5 +1,5 @@
-// A job's items: written in compressed chunks as the list is read, read back one by one. However long the list, only a few
-// chunks are in memory.
+// A job's items: written in compressed chunks as the list is read, read back one by one. However long the list, only a
+// few chunks are in memory.
 #pragma once
 
 #include <condition_variable>

@@ -67,9 +67,8 @@ std::string data_root(const std::string& flag) {
 
 bool is_valid_name(std::string_view name) {
   if (name.empty() || name.size() > 128 || name == "." || name == "..") return false;
-  return std::ranges::all_of(name, [](unsigned char c) {
-    return std::isalnum(c) != 0 || c == '_' || c == '.' || c == '-';
-  });
+  return std::ranges::all_of(name,
+                             [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '.' || c == '-'; });
 }
 
 RunFolder::RunFolder(std::string root, std::string name)
@@ -161,7 +160,7 @@ std::optional<std::string> RunFolder::newest(const std::string& root) {
   std::optional<std::string> best;
   std::pair<std::int64_t, std::int64_t> best_time;
   for (const std::string& name : all(root)) {
-    struct stat info {};
+    struct stat info{};
     if (stat(concat(root, "/runs/", name, "/lock").c_str(), &info) != 0) continue;
     if (!RunFolder(root, name).has_database()) continue;
     const std::pair<std::int64_t, std::int64_t> time{info.st_mtim.tv_sec, info.st_mtim.tv_nsec};

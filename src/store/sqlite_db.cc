@@ -37,8 +37,10 @@ Error sqlite_error(sqlite3* db, int code, const std::string& path) {
     case SQLITE_LOCKED:
       return {ErrorCode::in_use, concat(path, ": another program holds its write lock"),
               "end the transaction of that program"};
-    case SQLITE_INTERRUPT: return {ErrorCode::bad_input, "the query took too long", "ask for less"};
-    default: return {ErrorCode::bad_input, why, {}};
+    case SQLITE_INTERRUPT:
+      return {ErrorCode::bad_input, "the query took too long", "ask for less"};
+    default:
+      return {ErrorCode::bad_input, why, {}};
   }
 }
 
@@ -112,13 +114,16 @@ void Statement::reset() {
 Cell Statement::cell(int column) const {
   const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column));
   switch (sqlite3_column_type(statement_.get(), column)) {
-    case SQLITE_INTEGER: return sqlite3_column_int64(statement_.get(), column);
-    case SQLITE_NULL: return {};
+    case SQLITE_INTEGER:
+      return sqlite3_column_int64(statement_.get(), column);
+    case SQLITE_NULL:
+      return {};
     case SQLITE_BLOB: {
       const auto* data = static_cast<const char*>(sqlite3_column_blob(statement_.get(), column));
       return Bytes{data == nullptr ? std::string() : std::string(data, size)};
     }
-    default: return text(column);
+    default:
+      return text(column);
   }
 }
 
@@ -152,8 +157,12 @@ Result<Database> Database::open(const std::string& path, OpenMode mode, OnWait o
   int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
   std::string name = path;
   switch (mode) {
-    case OpenMode::create: flags |= SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE; break;
-    case OpenMode::read_only: flags |= SQLITE_OPEN_READONLY; break;
+    case OpenMode::create:
+      flags |= SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+      break;
+    case OpenMode::read_only:
+      flags |= SQLITE_OPEN_READONLY;
+      break;
     case OpenMode::frozen: {
       flags |= SQLITE_OPEN_READONLY | SQLITE_OPEN_URI;
       name = "file:";

@@ -53,7 +53,8 @@ class SqliteReader : public StoreReader {
   Result<ManifestChunk> chunk(ManifestId manifest, ItemIndex item) override {
     if (!chunk_) {
       auto prepared = db_.prepare(
-          "SELECT first, count, data FROM manifest_chunks WHERE manifest = ? AND first <= ? ORDER BY first DESC LIMIT 1");
+          "SELECT first, count, data FROM manifest_chunks WHERE manifest = ? AND first <= ? ORDER BY first DESC LIMIT "
+          "1");
       if (!prepared) return pass(prepared);
       chunk_ = std::move(*prepared);
     }
@@ -116,8 +117,8 @@ class SqliteReader : public StoreReader {
   template <class Record, class Take>
   Result<void> each_of_job(std::string_view table, JobId job, ItemIndex from, std::string_view order, Take&& take) {
     const std::string_view first = order.substr(0, order.find(','));
-    auto rows = db_.prepare(
-        concat(select_sql<Record>(table), " WHERE job = ? AND ", first, " >= ? ORDER BY job, ", order));
+    auto rows =
+        db_.prepare(concat(select_sql<Record>(table), " WHERE job = ? AND ", first, " >= ? ORDER BY job, ", order));
     if (!rows) return pass(rows);
     rows->bind(1, to_cell(job)).bind(2, to_cell(from));
     return each<Record>(*rows, take);

@@ -9,7 +9,8 @@ namespace drover {
 namespace {
 
 TEST(Definition, ComesBackByteForByteEvenWhenItIsNotUtf8) {
-  const Definition definition{{"a b", "\xff\xfe\"'\\\n", ""}, true, "/tmp/x", {{"K", "v=1"}, {"E", ""}}, ItemKind::json};
+  const Definition definition{
+      {"a b", "\xff\xfe\"'\\\n", ""}, true, "/tmp/x", {{"K", "v=1"}, {"E", ""}}, ItemKind::json};
   const auto back = definition_from_json(definition_to_json(definition));
   ASSERT_TRUE(back);
   EXPECT_EQ(*back, definition);

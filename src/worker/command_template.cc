@@ -56,7 +56,8 @@ std::string shell_quote(std::string_view text) {
 
 Result<CommandTemplate> CommandTemplate::parse(const Definition& definition) {
   if (definition.command.empty()) {
-    return fail(ErrorCode::bad_input, "no command was given", "put it after --: drover run --items list.txt -- gzip {}");
+    return fail(ErrorCode::bad_input, "no command was given",
+                "put it after --: drover run --items list.txt -- gzip {}");
   }
   CommandTemplate out;
   out.shell_ = definition.shell;
@@ -121,12 +122,24 @@ Result<std::string> CommandTemplate::fill(const Word& word, std::string_view ite
     std::string value;
     switch (piece.kind) {
       case Kind::text:
-      case Kind::item: value = item; break;
-      case Kind::no_extension: value = without_extension(item); break;
-      case Kind::base: value = base_name(item); break;
-      case Kind::directory: value = directory_name(item); break;
-      case Kind::base_no_extension: value = without_extension(base_name(item)); break;
-      case Kind::number: value = std::to_string(index.value + 1); break;
+      case Kind::item:
+        value = item;
+        break;
+      case Kind::no_extension:
+        value = without_extension(item);
+        break;
+      case Kind::base:
+        value = base_name(item);
+        break;
+      case Kind::directory:
+        value = directory_name(item);
+        break;
+      case Kind::base_no_extension:
+        value = without_extension(base_name(item));
+        break;
+      case Kind::number:
+        value = std::to_string(index.value + 1);
+        break;
       case Kind::field: {
         const json::value* field = fields->object.if_contains(piece.text);
         if (field == nullptr) {

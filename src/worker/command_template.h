@@ -3,8 +3,8 @@
 //   {}   the item            {.}  without its extension     {/}  its last path component
 //   {//} its directory       {/.} last component without extension     {#}  its number, from 1
 //
-// With JSON items {name} is the field of that name and {} the whole line. Without any placeholder the item becomes the last
-// argument. An item is never parsed again: what it contains is text.
+// With JSON items {name} is the field of that name and {} the whole line. Without any placeholder the item becomes the
+// last argument. An item is never parsed again: what it contains is text.
 #pragma once
 
 #include <string>

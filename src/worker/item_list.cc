@@ -8,13 +8,13 @@
 namespace drover {
 namespace {
 
-constexpr std::array<std::string_view, 6> kNames = {"pending", "waiting", "running", "succeeded", "failed", "cancelled"};
+constexpr std::array<std::string_view, 6> kNames = {"pending",   "waiting", "running",
+                                                    "succeeded", "failed",  "cancelled"};
 
 /// What tells an item's state apart from its attempts.
 class StateTeller {
  public:
-  StateTeller(const Job& job, const std::set<ItemIndex>& running)
-      : job_(job), running_(running), blocks_(job.total) {}
+  StateTeller(const Job& job, const std::set<ItemIndex>& running) : job_(job), running_(running), blocks_(job.total) {}
 
   Result<void> read(StoreReader& reader) {
     bool fits = true;
@@ -29,11 +29,13 @@ class StateTeller {
 
   ItemState state_of(const ListedItem& item) const {
     switch (blocks_.get(item.item)) {
-      case ItemMark::succeeded: return ItemState::succeeded;
+      case ItemMark::succeeded:
+        return ItemState::succeeded;
       case ItemMark::ended:
         return item.last && item.last->state == AttemptState::cancelled ? ItemState::cancelled : ItemState::failed;
       case ItemMark::pending:
-      case ItemMark::open: break;
+      case ItemMark::open:
+        break;
     }
     if (job_.ended()) return ItemState::cancelled;
     if (running_.contains(item.item)) return ItemState::running;

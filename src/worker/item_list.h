@@ -28,6 +28,7 @@ Result<void> list_items(StoreReader& reader, const Job& job, const std::set<Item
                         std::optional<ItemState> only, const std::function<bool(const ListedItem&)>& take);
 
 /// One item of the run.
-Result<ListedItem> look_up_item(StoreReader& reader, const Job& job, const std::set<ItemIndex>& running, ItemIndex item);
+Result<ListedItem> look_up_item(StoreReader& reader, const Job& job, const std::set<ItemIndex>& running,
+                                ItemIndex item);
 
 }  // namespace drover

@@ -97,9 +97,8 @@ Result<void> LocalRun::prepare(const Job& job) {
   if (signals_ < 0) return std::unexpected(errno_error(errno, "cannot listen for signals"));
   loop_->watch(signals_, [this] { on_signal(); });
 
-  auto control = ControlServer::listen(*loop_, folder_.path(), [this](const auto& request, auto answer) {
-    on_control(request, std::move(answer));
-  });
+  auto control = ControlServer::listen(
+      *loop_, folder_.path(), [this](const auto& request, auto answer) { on_control(request, std::move(answer)); });
   if (!control) return pass(control);
   control_ = std::move(*control);
 
@@ -215,8 +214,8 @@ void LocalRun::on_attempt_ended(std::size_t slot, AttemptEnded& ended) {
   auto attempt = attempts_.extract(ended.token);
   DROVER_CHECK(!attempt.empty(), "what ends was started");
   if (!ended.stdout_tail.empty() || !ended.stderr_tail.empty()) {
-    outputs_.push_back({job_.id, ended.token.item, attempt.mapped(), std::move(ended.stdout_tail),
-                        std::move(ended.stderr_tail)});
+    outputs_.push_back(
+        {job_.id, ended.token.item, attempt.mapped(), std::move(ended.stdout_tail), std::move(ended.stderr_tail)});
   }
   agent_.on_ended(slot, {ended.token, std::move(ended.outcome), ended.usage}, ended.was_stopped, now_ms());
 }
@@ -307,7 +306,8 @@ void LocalRun::show_progress() {
 Result<std::vector<SettledItem>> settled_items(StoreReader& reader, JobId job, bool with_failed) {
   std::vector<SettledItem> out;
   auto read = reader.each_attempt(job, ItemIndex{0}, [&](const Attempt& attempt) {
-    const bool wanted = attempt.state == AttemptState::cancelled || (with_failed && attempt.state == AttemptState::failed);
+    const bool wanted =
+        attempt.state == AttemptState::cancelled || (with_failed && attempt.state == AttemptState::failed);
     if (attempt.settled && wanted) out.push_back({attempt.item, attempt.attempt, attempt.state});
     return true;
   });

@@ -15,7 +15,7 @@ namespace {
 enum class Found : std::uint8_t { nothing, not_executable, executable };
 
 Found look_at(const std::string& path) {
-  struct stat info {};
+  struct stat info{};
   if (stat(path.c_str(), &info) != 0) return Found::nothing;
   if (!S_ISREG(info.st_mode) || access(path.c_str(), X_OK) != 0) return Found::not_executable;
   return Found::executable;
@@ -59,7 +59,8 @@ Result<std::string> find_program(const Definition& definition) {
     for (std::size_t at = 0; at <= path.size();) {
       const std::size_t end = std::min(path.find(':', at), path.size());
       const std::string folder = end == at ? definition.workdir : path.substr(at, end - at);
-      candidates.push_back(concat(folder.starts_with('/') ? folder : concat(definition.workdir, "/", folder), "/", *program));
+      candidates.push_back(
+          concat(folder.starts_with('/') ? folder : concat(definition.workdir, "/", folder), "/", *program));
       at = end + 1;
     }
   }
@@ -70,7 +71,8 @@ Result<std::string> find_program(const Definition& definition) {
     if (found == Found::not_executable && not_executable.empty()) not_executable = candidate;
   }
   if (!not_executable.empty()) {
-    return fail(ErrorCode::bad_input, concat("command '", *program, "': ", not_executable, " is not an executable file"),
+    return fail(ErrorCode::bad_input,
+                concat("command '", *program, "': ", not_executable, " is not an executable file"),
                 concat("make it executable with 'chmod +x ", not_executable, "', or name its interpreter first"));
   }
   return fail(ErrorCode::bad_input,

@@ -12,6 +12,7 @@
 namespace drover::slot {
 namespace {
 
+// A sweep that brought nothing is repeated after a wait that doubles. At the longest, those that refuse are given up.
 constexpr int kFirstSweepWaitMs = 1;
 constexpr int kLastSweepWaitMs = 128;
 
@@ -114,8 +115,9 @@ void Attempt::sweep() {
   }
   if (state_ != State::clearing || !all_refused) return;
   if (!left.empty() && sweep_wait_ms_ < kLastSweepWaitMs) return;
-  for (const pid_t pid : left)
+  for (const pid_t pid : left) {
     notes_.push_back("left process " + std::to_string(pid) + " running: not allowed to kill it");
+  }
   left_running_.insert(left_running_.end(), left.begin(), left.end());
   finish(false);
 }

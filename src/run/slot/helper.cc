@@ -16,10 +16,13 @@
 namespace drover::slot {
 namespace {
 
-// How long, and while how many tasks wait here, an end is held back.
+// An end is held back for so long at most, and only while so many tasks wait here: then there is still one to run while
+// drover sends more.
 constexpr int kHoldMs = 2;
 constexpr std::size_t kHoldWhileQueued = 2;
 constexpr std::size_t kHoldBytes = std::size_t{32} << 10;
+
+constexpr int kLastKillWaitMs = 128;
 
 constexpr std::size_t kLargeTask = std::size_t{256} << 10;
 
@@ -207,7 +210,7 @@ void Helper::forget_large_tasks() {
 
 void Helper::kill_everything() {
   queue_.clear();
-  for (int wait = 1;; wait = std::min(wait * 2, 128)) {
+  for (int wait = 1;; wait = std::min(wait * 2, kLastKillWaitMs)) {
     while (::waitpid(-1, nullptr, WNOHANG) > 0) {
     }
     const std::vector<pid_t> children = children_of(::getpid());
