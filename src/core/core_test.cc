@@ -22,7 +22,7 @@ class World {
     answers = core.take_answers();
     for (Mutation& mutation : core.take_mutations()) mutations.push_back(std::move(mutation));
     const auto fault = find_fault(core);
-    EXPECT_FALSE(fault) << *fault;
+    EXPECT_FALSE(fault) << fault.value_or("");
     for (const Answer& answer : answers) {
       if (answer.to == ticket) return answer.effect;
     }

@@ -86,7 +86,7 @@ struct Restorer {
     return broken("a store may only load what was put");
   }
 
-  static Result<void> broken(std::string what) {
+  static Result<void> broken(const std::string& what) {
     return fail(ErrorCode::damaged, concat("the stored state contradicts itself: ", what));
   }
 };

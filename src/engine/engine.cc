@@ -33,17 +33,17 @@ Engine::~Engine() {
 }
 
 void Engine::post(Command command, std::vector<AttemptOutput> outputs, Reply reply) {
-  std::optional<Error> failed;
-  {
-    const std::scoped_lock lock(mutex_);
-    failed = failed_;
-    if (!failed) {
-      const Ticket ticket{next_ticket_++};
-      waiting_.emplace(ticket, std::move(reply));
-      inbox_.push_back({ticket, std::move(command), std::move(outputs)});
-    }
+  std::unique_lock lock(mutex_);
+  if (failed_) {
+    const Error error = *failed_;
+    lock.unlock();
+    reply(std::unexpected(error));
+    return;
   }
-  if (failed) return reply(std::unexpected(*failed));
+  const Ticket ticket{next_ticket_++};
+  waiting_.emplace(ticket, std::move(reply));
+  inbox_.push_back({ticket, std::move(command), std::move(outputs)});
+  lock.unlock();
   core_wakes_.notify_one();
 }
 

@@ -175,7 +175,7 @@ TEST_P(StoreContract, LoadsBackWhatTheCoreHoldsAfterEveryBatchAndCrash) {
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     const auto subject = make_subject(GetParam());
     const auto broken = play(*subject, seed, 60, {});
-    ASSERT_FALSE(broken) << "seed " << seed << ": " << *broken;
+    ASSERT_FALSE(broken) << "seed " << seed << ": " << broken.value_or("");
   }
 }
 

@@ -28,7 +28,7 @@ std::string rules_to_json(const std::vector<ExitRule>& rules) {
 }
 
 Result<std::vector<ExitRule>> rules_from_json(std::string_view text) {
-  const auto bad = [](std::string why) { return fail(ErrorCode::bad_input, "exit rules: " + why); };
+  const auto bad = [](const std::string& why) { return fail(ErrorCode::bad_input, "exit rules: " + why); };
   json::error_code error;
   const json::value value = json::parse(text, error);
   if (error || !value.is_array()) return bad("not a JSON list");
