@@ -40,8 +40,18 @@ int main(int argc, char** argv) {
   drover::add_sql(app, invocation);
   drover::add_version(app, invocation);
 
+  std::vector<std::string> words = take_words(argc, argv, invocation);
+  if (words.empty()) {
+    std::fputs(app.help().c_str(), stderr);
+    return drover::kBadUsage;
+  }
+  const std::string& verb = words.back();
+  if (!verb.starts_with('-') && app.get_subcommand_no_throw(verb) == nullptr) {
+    std::fprintf(stderr, "drover: there is no verb '%s'\n  next: drover --help\n", verb.c_str());
+    return drover::kBadUsage;
+  }
   try {
-    app.parse(take_words(argc, argv, invocation));
+    app.parse(words);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
     std::fprintf(stderr, "drover: %s\n  next: drover %s--help\n", error.what(),

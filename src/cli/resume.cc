@@ -49,7 +49,6 @@ Result<int> resume(const ResumeFlags& flags) {
     if (!seen) return pass(seen);
     if (seen->holder()) return retry_in_holder(*seen, flags);
   }
-  block_signals();
   auto folder = RunFolder::hold(root, reference->run, print_notice);
   if (!folder) return pass(folder);
   auto store = open_store(*folder);

@@ -184,7 +184,14 @@ Result<void> compare(StoreReader& reader, const Job& job, const Definition& now,
   return differs(fmt::format("its list had {} and now has {}", plural(manifest->items(), "item"), format_count(index)));
 }
 
-Result<int> run(const RunFlags& flags, const Invocation& invocation) {
+/// What a run line says, checked as far as it can be without reading the items.
+struct Asked {
+  ItemSource source;
+  Definition definition;
+  CommandTemplate command;
+};
+
+Result<Asked> understand(const RunFlags& flags, const Invocation& invocation) {
   std::vector<std::string> command = flags.command;
   command.insert(command.end(), invocation.after_dashes.begin(), invocation.after_dashes.end());
   auto source = choose_source(flags, command);
@@ -198,18 +205,13 @@ Result<int> run(const RunFlags& flags, const Invocation& invocation) {
     return fail(ErrorCode::bad_input, fmt::format("'{}' cannot be a name", flags.name),
                 "use letters, digits, '_', '.' and '-', at most 128");
   }
+  return Asked{std::move(*source), std::move(*definition), std::move(*command_template)};
+}
 
-  const std::string root = data_root(flags.common.data);
-  const std::string name = flags.name.empty() ? make_name(root, *definition) : flags.name;
-  block_signals();
-  auto folder = RunFolder::hold(root, name, print_notice);
-  if (!folder) return pass(folder);
-  if (flags.fresh && folder->has_database()) {
-    if (auto emptied = folder->empty(); !emptied) return pass(emptied);
-  }
-  auto store = open_store(*folder);
+Result<int> run_in(RunFolder& folder, const RunFlags& flags, const Asked& asked) {
+  auto store = open_store(folder);
   if (!store) return pass(store);
-  auto reader = open_sqlite_reader(folder->database());
+  auto reader = open_sqlite_reader(folder.database());
   if (!reader) return pass(reader);
   auto jobs = (*reader)->jobs();
   if (!jobs) return pass(jobs);
@@ -218,23 +220,47 @@ Result<int> run(const RunFlags& flags, const Invocation& invocation) {
   if (!options.out_dir.empty()) options.out_dir = std::filesystem::absolute(options.out_dir).string();
   if (!jobs->empty()) {
     const Job& job = jobs->back();
-    if (auto same = compare(**reader, job, *definition, *source); !same) return pass(same);
+    if (auto same = compare(**reader, job, asked.definition, asked.source); !same) return pass(same);
     auto policy = make_policy(flags.policy, job.total);
     if (!policy) return pass(policy);
     options.policy = *policy;
     options.resumed = true;
-    reader->reset();
-    return drive(*folder, **store, std::nullopt, options);
+    return drive(folder, **store, std::nullopt, options);
   }
 
-  auto manifest = accept_items(**store, *source, *command_template);
+  auto manifest = accept_items(**store, asked.source, asked.command);
   if (!manifest) return pass(manifest);
   auto policy = make_policy(flags.policy, manifest->items);
   if (!policy) return pass(policy);
-  auto stored = (*store)->add_definition(definition_to_json(*definition));
-  if (!stored) return pass(stored);
-  reader->reset();
-  return drive(*folder, **store, SubmitJob{new_uuid(), name, *stored, manifest->id, manifest->items, *policy}, options);
+  auto definition = (*store)->add_definition(definition_to_json(asked.definition));
+  if (!definition) return pass(definition);
+  if (auto dropped = folder.drop_aside(); !dropped) return pass(dropped);  // the new list is safe
+  return drive(folder, **store,
+               SubmitJob{new_uuid(), folder.name(), *definition, manifest->id, manifest->items, *policy}, options);
+}
+
+// A run that came to nothing before it had a job leaves nothing behind, and what --fresh was to replace stays.
+void discard_if_empty(RunFolder& folder) {
+  auto reader = open_sqlite_reader(folder.database());
+  auto jobs = reader ? (*reader)->jobs() : Result<std::vector<Job>>(std::unexpected(reader.error()));
+  if (jobs && !jobs->empty()) return;
+  if (auto discarded = folder.discard(); !discarded) print_error(discarded.error());
+}
+
+Result<int> run(const RunFlags& flags, const Invocation& invocation) {
+  auto asked = understand(flags, invocation);
+  if (!asked) return pass(asked);
+  const std::string root = data_root(flags.common.data);
+  const std::string name = flags.name.empty() ? make_name(root, asked->definition) : flags.name;
+  auto folder = RunFolder::hold(root, name, print_notice);
+  if (!folder) return pass(folder);
+  if (flags.fresh && folder->has_database()) {
+    if (auto moved = folder->set_aside(); !moved) return pass(moved);
+  }
+  const bool existed = folder->has_database();
+  auto status = run_in(*folder, flags, *asked);
+  if (!status && !existed) discard_if_empty(*folder);
+  return status;
 }
 
 }  // namespace

@@ -39,20 +39,21 @@ Result<Job> job_to_drive(LocalRun& run, StoreReader& reader, const std::optional
   return jobs->back();
 }
 
-}  // namespace
-
-std::size_t default_slots() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-  return static_cast<std::size_t>(std::max(1, CPU_COUNT(&set)));
-}
-
+// Kept for the loop to read. Until a job is driven a signal does what it always does. Before any thread starts.
 void block_signals() {
   sigset_t signals;
   sigemptyset(&signals);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, signal);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
+}
+
+}  // namespace
+
+std::size_t default_slots() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+  return static_cast<std::size_t>(std::max(1, CPU_COUNT(&set)));
 }
 
 Result<std::unique_ptr<Store>> open_store(const RunFolder& folder) {
@@ -62,6 +63,7 @@ Result<std::unique_ptr<Store>> open_store(const RunFolder& folder) {
 }
 
 Result<int> drive(RunFolder& folder, Store& store, const std::optional<SubmitJob>& fresh, const DriveOptions& options) {
+  block_signals();
   auto reader = open_sqlite_reader(folder.database());
   if (!reader) return pass(reader);
   ProcessRunner runner;

@@ -26,9 +26,6 @@ struct DriveOptions {
 /// How many items run at a time unless told: the cores this process may use.
 std::size_t default_slots();
 
-/// SIGINT, SIGTERM and SIGHUP, kept for the loop to read. Before any thread starts.
-void block_signals();
-
 /// Opens the folder's store, saying so while another program's lock makes it wait.
 Result<std::unique_ptr<Store>> open_store(const RunFolder& folder);
 

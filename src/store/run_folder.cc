@@ -78,7 +78,8 @@ RunFolder::RunFolder(RunFolder&& other) noexcept
     : root_(std::move(other.root_)),
       name_(std::move(other.name_)),
       path_(std::move(other.path_)),
-      lock_(std::exchange(other.lock_, -1)) {}
+      lock_(std::exchange(other.lock_, -1)),
+      aside_(std::move(other.aside_)) {}
 
 RunFolder::~RunFolder() {
   if (lock_ >= 0) close(lock_);
@@ -171,18 +172,42 @@ std::optional<std::string> RunFolder::newest(const std::string& root) {
   return best;
 }
 
-// The old folder goes by one rename, so that a crash leaves either all of it or none; its lock goes with it.
-Result<void> RunFolder::empty() {
-  const std::string trash = concat(root_, "/runs/.deleted-", name_, "-", getpid());
+// A place in the same folder as the runs, under a name that is no run's.
+std::string RunFolder::beside(std::string_view why) const {
+  return concat(root_, "/runs/.", why, "-", name_, "-", getpid());
+}
+
+// By one rename, so that a crash leaves either all of it or none in its place; its lock goes with it.
+Result<void> RunFolder::set_aside() {
+  aside_ = beside("aside");
   std::error_code error;
-  fs::rename(path_, trash, error);
+  fs::rename(path_, aside_, error);
   if (error) return std::unexpected(folder_error(error.value(), path_));
   const int old_lock = std::exchange(lock_, -1);
   auto taken = take_lock([](const std::string&) {});
   close(old_lock);
-  fs::remove_all(trash, error);
-  if (error) return std::unexpected(folder_error(error.value(), trash));
   return taken;
+}
+
+Result<void> RunFolder::drop_aside() {
+  if (aside_.empty()) return {};
+  std::error_code error;
+  fs::remove_all(aside_, error);
+  if (error) return std::unexpected(folder_error(error.value(), aside_));
+  aside_.clear();
+  return {};
+}
+
+Result<void> RunFolder::discard() {
+  const std::string gone = beside("deleted");
+  std::error_code error;
+  fs::rename(path_, gone, error);
+  if (!error && !aside_.empty()) fs::rename(aside_, path_, error);
+  if (error) return std::unexpected(folder_error(error.value(), path_));
+  fs::remove_all(gone, error);
+  close(std::exchange(lock_, -1));
+  if (error) return std::unexpected(folder_error(error.value(), gone));
+  return {};
 }
 
 }  // namespace drover

@@ -33,8 +33,12 @@ class RunFolder {
   RunFolder& operator=(RunFolder&&) = delete;
   ~RunFolder();
 
-  /// Moves everything in it out of the way, deletes that, and holds an empty folder of the same name.
-  Result<void> empty();
+  /// Moves everything in it out of the way and holds an empty folder of the same name.
+  Result<void> set_aside();
+  /// Deletes what was set aside, if anything was.
+  Result<void> drop_aside();
+  /// Deletes the folder, puts back what was set aside, and lets go.
+  Result<void> discard();
 
   const std::string& name() const { return name_; }
   const std::string& path() const { return path_; }
@@ -48,12 +52,14 @@ class RunFolder {
 
  private:
   RunFolder(std::string root, std::string name);
+  std::string beside(std::string_view why) const;
   Result<void> take_lock(const std::function<void(const std::string&)>& notice);
 
   std::string root_;
   std::string name_;
   std::string path_;
   int lock_ = -1;
+  std::string aside_;  // where the former content is; empty: nothing was set aside
 };
 
 }  // namespace drover
