@@ -46,7 +46,8 @@ int main(int argc, char** argv) {
     return drover::kBadUsage;
   }
   const std::string& verb = words.back();
-  if (!verb.starts_with('-') && app.get_subcommand_no_throw(verb) == nullptr) {
+  const bool known = !app.get_subcommands([&](const CLI::App* it) { return it->get_name() == verb; }).empty();
+  if (!verb.starts_with('-') && !known) {
     std::fprintf(stderr, "drover: there is no verb '%s'\n  next: drover --help\n", verb.c_str());
     return drover::kBadUsage;
   }

@@ -193,6 +193,13 @@ struct Asked {
 
 Result<Asked> understand(const RunFlags& flags, const Invocation& invocation) {
   std::vector<std::string> command = flags.command;
+  if (!command.empty() && command.front().starts_with('-')) {
+    return fail(ErrorCode::bad_input, fmt::format("there is no option '{}'", command.front()), "drover run --help");
+  }
+  if (!command.empty() && invocation.had_dashes) {
+    return fail(ErrorCode::bad_input, fmt::format("'{}' stands before the --", command.front()),
+                "put the whole command behind it");
+  }
   command.insert(command.end(), invocation.after_dashes.begin(), invocation.after_dashes.end());
   auto source = choose_source(flags, command);
   if (!source) return pass(source);
