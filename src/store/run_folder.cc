@@ -24,6 +24,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::chrono::seconds kGhostPatience{60};
+// What is on its way out stands beside the runs, under names that begin so.
+constexpr std::string_view kAside = ".aside-";
+constexpr std::string_view kDeleted = ".deleted-";
 
 // When a process started, in clock ticks since boot: with the pid it names the process for good.
 std::optional<std::string> start_time(int pid) {
@@ -151,7 +154,7 @@ std::vector<std::string> RunFolder::all(const std::string& root) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(root + "/runs", error)) {
     const std::string name = entry.path().filename().string();
-    if (is_valid_name(name) && !name.starts_with(".")) names.push_back(name);
+    if (is_valid_name(name) && !name.starts_with(kAside) && !name.starts_with(kDeleted)) names.push_back(name);
   }
   std::ranges::sort(names);
   return names;
@@ -172,14 +175,13 @@ std::optional<std::string> RunFolder::newest(const std::string& root) {
   return best;
 }
 
-// A place in the same folder as the runs, under a name that is no run's.
-std::string RunFolder::beside(std::string_view why) const {
-  return concat(root_, "/runs/.", why, "-", name_, "-", getpid());
+std::string RunFolder::beside(std::string_view prefix) const {
+  return concat(root_, "/runs/", prefix, name_, "-", getpid());
 }
 
 // By one rename, so that a crash leaves either all of it or none in its place; its lock goes with it.
 Result<void> RunFolder::set_aside() {
-  aside_ = beside("aside");
+  aside_ = beside(kAside);
   std::error_code error;
   fs::rename(path_, aside_, error);
   if (error) return std::unexpected(folder_error(error.value(), path_));
@@ -199,7 +201,7 @@ Result<void> RunFolder::drop_aside() {
 }
 
 Result<void> RunFolder::discard() {
-  const std::string gone = beside("deleted");
+  const std::string gone = beside(kDeleted);
   std::error_code error;
   fs::rename(path_, gone, error);
   if (!error && !aside_.empty()) fs::rename(aside_, path_, error);

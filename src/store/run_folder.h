@@ -52,7 +52,7 @@ class RunFolder {
 
  private:
   RunFolder(std::string root, std::string name);
-  std::string beside(std::string_view why) const;
+  std::string beside(std::string_view prefix) const;
   Result<void> take_lock(const std::function<void(const std::string&)>& notice);
 
   std::string root_;

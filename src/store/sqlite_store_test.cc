@@ -1,0 +1,167 @@
+// What the SQLite store says when its file is not as it should be, and that it leaves such a file alone.
+#include "store/sqlite_store.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "store/manifest.h"
+#include "store/sqlite_db.h"
+
+namespace drover {
+namespace {
+
+class SqliteStoreFile : public testing::Test {
+ protected:
+  void SetUp() override {
+    char pattern[] = "/tmp/drover-store-XXXXXX";
+    folder_ = mkdtemp(pattern);
+    path_ = folder_ + "/drover.db";
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  void write_file(const std::string& content) const { std::ofstream(path_, std::ios::binary) << content; }
+  std::string read_file() const {
+    std::ifstream file(path_, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  void run_sql(const std::string& sql) const {
+    auto db = Database::open(path_, OpenMode::create, [](std::int64_t) { return false; });
+    ASSERT_TRUE(db);
+    auto done = db->run(sql);
+    ASSERT_TRUE(done) << done.error().message;
+  }
+  ErrorCode error_of_opening() const {
+    auto store = open_sqlite_store(path_);
+    EXPECT_FALSE(store);
+    return store ? ErrorCode::stopped : store.error().code;
+  }
+
+  std::string folder_;
+  std::string path_;
+};
+
+Batch batch_with_counters(std::int64_t now_ms) {
+  Batch batch;
+  batch.mutations.emplace_back(PutCounters{Counters{.now_ms = now_ms}});
+  return batch;
+}
+
+TEST_F(SqliteStoreFile, AFileThatIsNoDatabaseIsLeftAlone) {
+  const std::string content(5000, 'x');
+  write_file(content);
+  EXPECT_EQ(error_of_opening(), ErrorCode::damaged);
+  EXPECT_EQ(read_file(), content);
+}
+
+TEST_F(SqliteStoreFile, ADatabaseOfSomebodyElseIsLeftAlone) {
+  run_sql("CREATE TABLE theirs(a)");
+  const std::string before = read_file();
+  EXPECT_EQ(error_of_opening(), ErrorCode::damaged);
+  EXPECT_EQ(read_file(), before);
+}
+
+TEST_F(SqliteStoreFile, ANewerSchemaIsNamedAsSuch) {
+  ASSERT_TRUE(open_sqlite_store(path_));
+  run_sql("UPDATE schema_version SET version = 99");
+  EXPECT_EQ(error_of_opening(), ErrorCode::newer_schema);
+  const auto reader = open_sqlite_reader(path_);
+  ASSERT_FALSE(reader);
+  EXPECT_EQ(reader.error().code, ErrorCode::newer_schema);
+}
+
+TEST_F(SqliteStoreFile, AMissingFolderIsAnErrorThatNamesIt) {
+  const auto store = open_sqlite_store(folder_ + "/missing/drover.db");
+  ASSERT_FALSE(store);
+  EXPECT_NE(store.error().message.find("/missing/drover.db"), std::string::npos);
+}
+
+TEST_F(SqliteStoreFile, ADamagedRowIsAnErrorAndNotAGuess) {
+  {
+    auto store = open_sqlite_store(path_);
+    ASSERT_TRUE(store);
+    Batch batch;
+    batch.mutations.emplace_back(PutJob{Job{.id = JobId{1}, .name = "a", .total = 3}});
+    ASSERT_TRUE((*store)->commit(batch));
+  }
+  run_sql("UPDATE jobs SET state = 'nonsense'");
+  auto store = open_sqlite_store(path_);
+  ASSERT_TRUE(store);
+  const auto loaded = (*store)->load([](const Mutation&) -> Result<void> { return {}; });
+  ASSERT_FALSE(loaded);
+  EXPECT_EQ(loaded.error().code, ErrorCode::damaged);
+  EXPECT_NE(loaded.error().message.find("state"), std::string::npos);
+}
+
+TEST_F(SqliteStoreFile, ManifestsThatNoJobCameToReferToAreSweptAtOpen) {
+  {
+    auto store = open_sqlite_store(path_);
+    ASSERT_TRUE(store);
+    auto writer = ManifestWriter::begin(**store);
+    ASSERT_TRUE(writer);
+    for (int i = 0; i < 1000; ++i) ASSERT_TRUE((*writer)->add("item"));
+    ASSERT_TRUE((*writer)->finish());
+    ASSERT_TRUE((*store)->add_definition("{}"));
+  }
+  ASSERT_TRUE(open_sqlite_store(path_));
+  auto db = Database::open(path_, OpenMode::read_only, [](std::int64_t) { return false; });
+  ASSERT_TRUE(db);
+  for (const char* table : {"manifests", "manifest_chunks", "definitions"}) {
+    EXPECT_EQ(db->number(std::string("SELECT count(*) FROM ") + table).value(), 0) << table;
+  }
+}
+
+TEST_F(SqliteStoreFile, ACommitWaitsForSomebodyElsesWriteLockAndSaysSo) {
+  std::atomic<int> notices = 0;
+  auto store = open_sqlite_store(path_, [&](std::int64_t) { ++notices; });
+  ASSERT_TRUE(store);
+  auto other = Database::open(path_, OpenMode::create, [](std::int64_t) { return true; });
+  ASSERT_TRUE(other);
+  ASSERT_TRUE(other->run("BEGIN IMMEDIATE"));
+  std::atomic<bool> committed = false;
+  std::thread thread([&] {
+    EXPECT_TRUE((*store)->commit(batch_with_counters(5)));
+    committed = true;
+  });
+  while (notices == 0) std::this_thread::yield();
+  EXPECT_FALSE(committed);
+  EXPECT_TRUE(other->run("COMMIT"));
+  thread.join();
+  EXPECT_TRUE(committed);
+}
+
+TEST_F(SqliteStoreFile, AReaderSeesWhatWasCommittedWhileAWriterIsOpen) {
+  auto store = open_sqlite_store(path_);
+  ASSERT_TRUE(store);
+  auto reader = open_sqlite_reader(path_);
+  ASSERT_TRUE(reader);
+  EXPECT_TRUE((*reader)->jobs()->empty());
+  Batch batch;
+  batch.mutations.emplace_back(PutJob{Job{.id = JobId{1}, .name = "a", .total = 3}});
+  ASSERT_TRUE((*store)->commit(batch));
+  EXPECT_EQ((*reader)->jobs()->size(), 1U);
+}
+
+TEST_F(SqliteStoreFile, ADamagedChunkOfAManifestIsAnError) {
+  auto store = open_sqlite_store(path_);
+  ASSERT_TRUE(store);
+  auto writer = ManifestWriter::begin(**store);
+  ASSERT_TRUE(writer);
+  for (int i = 0; i < 1000; ++i) ASSERT_TRUE((*writer)->add("item " + std::to_string(i)));
+  const auto written = (*writer)->finish();
+  ASSERT_TRUE(written);
+  run_sql("UPDATE manifest_chunks SET data = x'0102030405'");
+  auto reader = open_sqlite_reader(path_);
+  ASSERT_TRUE(reader);
+  auto manifest = ManifestReader::open(**reader, written->id);
+  ASSERT_TRUE(manifest);
+  const auto item = manifest->item(ItemIndex{3});
+  ASSERT_FALSE(item);
+  EXPECT_EQ(item.error().code, ErrorCode::damaged);
+}
+
+}  // namespace
+}  // namespace drover
