@@ -68,8 +68,7 @@ void Agent::on_ended(std::size_t slot, EndedAttempt ended, bool was_stopped, std
   learn(ended.usage.wall_us);
   if (was_stopped && ended.outcome.ending != Ending::not_started) {
     switch (done.stopping) {
-      case StopReason::none:
-        break;
+      case StopReason::none: break;
       case StopReason::timeout:
         ended.outcome.ending = Ending::timed_out;
         ended.outcome.reason = concat("timed out after ", format_duration_us(done.item.timeout_ms * 1000));

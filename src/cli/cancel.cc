@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <boost/json.hpp>
 
+#include "cli/print.h"
 #include "cli/run_job.h"
 #include "engine/engine.h"
 #include "engine/system_clock.h"
@@ -42,6 +43,7 @@ Result<int> cancel(const CancelFlags& flags) {
   const std::string root = data_root(flags.common.data);
   auto reference = resolve(root, flags.reference);
   if (!reference) return pass(reference);
+  if (auto whole = refuse_item(*reference); !whole) return pass(whole);
   auto folder = RunFolder::look(root, reference->run);
   if (!folder) return pass(folder);
   bool changed = true;
@@ -56,10 +58,10 @@ Result<int> cancel(const CancelFlags& flags) {
     changed = *done;
   }
   if (flags.common.json) {
-    fmt::print("{}\n", boost::json::serialize(boost::json::object{{"name", reference->run}, {"cancelled", changed}}));
+    show("{}\n", boost::json::serialize(boost::json::object{{"name", reference->run}, {"cancelled", changed}}));
   } else if (!flags.common.quiet) {
     const std::string outcome = changed ? "is cancelled; drover resume would go on with it" : "had ended already";
-    fmt::print("run '{}' {}\n", reference->run, outcome);
+    show("run '{}' {}\n", reference->run, outcome);
   }
   return kAllSucceeded;
 }

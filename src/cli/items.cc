@@ -6,6 +6,7 @@
 
 #include "base/units.h"
 #include "cli/opened_run.h"
+#include "cli/print.h"
 #include "cli/report.h"
 #include "store/manifest.h"
 #include "wire/base64.h"
@@ -20,7 +21,7 @@ struct ItemsFlags {
   CommonFlags common;
   std::string reference;
   std::string state;
-  std::uint64_t limit = 100;
+  std::int64_t limit = 100;
 };
 
 std::string how_it_ended(const ListedItem& item) {
@@ -78,14 +79,14 @@ Result<int> list(const ItemsFlags& flags, OpenedRun& run, const std::set<ItemInd
   auto manifest = ManifestReader::open(*run.reader, run.job.manifest);
   if (!manifest) return pass(manifest);
   if (!flags.common.json) {
-    fmt::print("{:>9}  {:<9}  {:>8}  {:>11}  {:>11}  {:>10}  {}\n", "INDEX", "STATE", "ATTEMPTS", "EXIT", "TIME",
-               "MEMORY", "ITEM");
+    show("{:>9}  {:<9}  {:>8}  {:>11}  {:>11}  {:>10}  {}\n", "INDEX", "STATE", "ATTEMPTS", "EXIT", "TIME", "MEMORY",
+         "ITEM");
   }
   std::uint64_t shown = 0;
   bool more = false;
   std::optional<Error> failed;
   auto listed = list_items(*run.reader, run.job, running, only, [&](const ListedItem& item) {
-    if (flags.limit != 0 && shown == flags.limit) {
+    if (flags.limit != 0 && shown == static_cast<std::uint64_t>(flags.limit)) {
       more = true;
       return false;
     }
@@ -96,12 +97,12 @@ Result<int> list(const ItemsFlags& flags, OpenedRun& run, const std::set<ItemInd
     }
     ++shown;
     if (flags.common.json) {
-      fmt::print("{}\n", json::serialize(to_json(item, *text)));
+      show("{}\n", json::serialize(to_json(item, *text)));
     } else {
-      fmt::print("{:>9}  {:<9}  {:>8}  {:>11}  {:>11}  {:>10}  {}\n", item.item.value, to_string(item.state),
-                 item.attempts, how_it_ended(item), item.last ? format_duration_us(item.last->wall_us) : "-",
-                 item.last ? format_size(static_cast<std::uint64_t>(item.last->peak_memory_kib) * 1024) : "-",
-                 printable(*text, 60));
+      show("{:>9}  {:<9}  {:>8}  {:>11}  {:>11}  {:>10}  {}\n", item.item.value, to_string(item.state), item.attempts,
+           how_it_ended(item), item.last ? format_duration_us(item.last->wall_us) : "-",
+           item.last ? format_size(static_cast<std::uint64_t>(item.last->peak_memory_kib) * 1024) : "-",
+           printable(*text, 60));
     }
     return true;
   });
@@ -130,8 +131,8 @@ Result<int> show_one(const ItemsFlags& flags, OpenedRun& run, const std::set<Ite
 
   json::array listed;
   if (!flags.common.json) {
-    fmt::print("item {} of run '{}': {}\n  {}\n", index.value, run.folder.name(), to_string(item->state),
-               printable(*text, 500));
+    show("item {} of run '{}': {}\n  {}\n", index.value, run.folder.name(), to_string(item->state),
+         printable(*text, 500));
   }
   for (const Attempt& attempt : attempts) {
     auto output = run.reader->output(run.job.id, index, attempt.attempt);
@@ -144,22 +145,21 @@ Result<int> show_one(const ItemsFlags& flags, OpenedRun& run, const std::set<Ite
       listed.push_back(std::move(one));
       continue;
     }
-    fmt::print("attempt {}: {}{}, {}, {}\n", attempt.attempt.value, to_string(attempt.state),
-               attempt.reason.empty() ? "" : fmt::format(" ({})", printable(attempt.reason, 300)),
-               format_duration_us(attempt.wall_us),
-               format_size(static_cast<std::uint64_t>(attempt.peak_memory_kib) * 1024));
+    show("attempt {}: {}{}, {}, {}\n", attempt.attempt.value, to_string(attempt.state),
+         attempt.reason.empty() ? "" : fmt::format(" ({})", printable(attempt.reason, 300)),
+         format_duration_us(attempt.wall_us), format_size(static_cast<std::uint64_t>(attempt.peak_memory_kib) * 1024));
     for (const auto& [name, bytes] : {std::pair("stdout", &printed.stdout_tail), {"stderr", &printed.stderr_tail}}) {
       if (bytes->empty()) continue;
-      fmt::print("--- {}\n", name);
-      std::fwrite(bytes->data(), 1, bytes->size(), stdout);
-      if (!bytes->ends_with('\n')) fmt::print("\n");
+      show("--- {}\n", name);
+      print_text(stdout, *bytes);
+      if (!bytes->ends_with('\n')) show("\n");
     }
   }
   if (flags.common.json) {
     json::object out = to_json(*item, *text);
     out.erase("last");
     out["attempts"] = std::move(listed);
-    fmt::print("{}\n", json::serialize(out));
+    show("{}\n", json::serialize(out));
   }
   return kAllSucceeded;
 }
@@ -180,7 +180,9 @@ void add_items(CLI::App& app, Invocation& invocation) {
   add_common_flags(*verb, flags->common);
   verb->add_option("run", flags->reference, "The run, or RUN:INDEX for one item (default: the newest run)");
   verb->add_option("--state", flags->state, "Only items in this state")->type_name("STATE");
-  verb->add_option("--limit", flags->limit, "At most this many; 0: all (default: 100)")->type_name("N");
+  verb->add_option("--limit", flags->limit, "At most this many; 0: all (default: 100)")
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber);
   verb->footer("Examples:\n  drover items nightly --state failed\n  drover items nightly:17");
   verb->callback([flags, &invocation] {
     auto done = items(*flags);

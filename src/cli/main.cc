@@ -1,5 +1,9 @@
 // drover: the verbs, and what is said when none of them fits.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <cstdio>
 
 #include "cli/verb.h"
@@ -23,9 +27,18 @@ std::vector<std::string> take_words(int argc, char** argv, drover::Invocation& i
   return ours;
 }
 
+// A file opened later must not become somebody's standard output.
+void fill_standard_descriptors() {
+  int descriptor = open("/dev/null", O_RDWR);
+  while (descriptor >= 0 && descriptor <= STDERR_FILENO) descriptor = open("/dev/null", O_RDWR);
+  if (descriptor > STDERR_FILENO) close(descriptor);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  fill_standard_descriptors();
+  std::signal(SIGPIPE, SIG_IGN);
   CLI::App app("Drover runs every item of a list, keeps what became of each, and goes on where it stopped.", "drover");
   app.require_subcommand(1);
   app.footer("First steps:\n  drover run --items urls.txt -- ./process {}\n  drover status\n  drover VERB --help");

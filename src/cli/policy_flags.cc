@@ -83,12 +83,16 @@ void add_policy_flags(CLI::App& verb, PolicyFlags& flags) {
 Result<Policy> make_policy(const PolicyFlags& flags, std::uint64_t total) {
   Policy policy;
   policy.max_tries = flags.retries + 1;
-  for (const auto& [text, field] : {std::pair(&flags.timeout, &policy.timeout_ms),
-                                    {&flags.grace, &policy.grace_ms},
-                                    {&flags.retry_delay, &policy.retry_delay_ms}}) {
+  const std::tuple<const char*, const std::string*, std::int64_t*> times[] = {
+      {"--timeout", &flags.timeout, &policy.timeout_ms},
+      {"--grace", &flags.grace, &policy.grace_ms},
+      {"--retry-delay", &flags.retry_delay, &policy.retry_delay_ms}};
+  for (const auto& [flag, text, field] : times) {
     if (text->empty()) continue;
     auto value = parse_duration_ms(*text);
-    if (!value) return pass(value);
+    if (!value) {
+      return fail(value.error().code, fmt::format("{}: {}", flag, value.error().message), value.error().next);
+    }
     *field = *value;
   }
   if (!flags.timeout.empty() && policy.timeout_ms == 0) {

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "base/units.h"
+#include "cli/print.h"
 
 namespace drover {
 namespace json = boost::json;
@@ -87,12 +88,12 @@ double Reporter::seconds() const {
 void Reporter::started(const Job& job, bool resumed) {
   done_at_start_ = done(job);
   if (flags_.json) {
-    fmt::print("{}\n", json::serialize(json::object{{"event", "started"},
-                                                    {"id", job.uuid.text()},
-                                                    {"name", job.name},
-                                                    {"total", job.total},
-                                                    {"left", job.total - done(job)},
-                                                    {"resumed", resumed}}));
+    show("{}\n", json::serialize(json::object{{"event", "started"},
+                                              {"id", job.uuid.text()},
+                                              {"name", job.name},
+                                              {"total", job.total},
+                                              {"left", job.total - done(job)},
+                                              {"resumed", resumed}}));
     std::fflush(stdout);
     return;
   }
@@ -124,7 +125,7 @@ void Reporter::progress(const RunProgress& progress) {
   }
   if (progress.draining) line += ", draining";
   if (terminal_) {
-    fmt::print(stderr, "\r\x1b[K{}", line);
+    show_on(stderr, "\r\x1b[K{}", line);
     std::fflush(stderr);
     line_shown_ = true;
   } else {
@@ -134,7 +135,7 @@ void Reporter::progress(const RunProgress& progress) {
 
 void Reporter::clear_line() {
   if (!line_shown_) return;
-  fmt::print(stderr, "\r\x1b[K");
+  show_on(stderr, "\r\x1b[K");
   std::fflush(stderr);
   line_shown_ = false;
 }
@@ -173,39 +174,39 @@ Result<void> Reporter::summary(StoreReader& reader, const Job& job, bool interru
     out["wall_us"] = quantiles(summary->wall_us);
     out["peak_memory_kib"] = quantiles(summary->memory_kib);
     out["failures"] = std::move(failures);
-    fmt::print("{}\n", json::serialize(out));
+    show("{}\n", json::serialize(out));
     std::fflush(stdout);
     return {};
   }
 
   const std::string_view state = interrupted ? "interrupted" : to_string(job.state);
-  fmt::print("run '{}' {}: {} succeeded, {} failed", name_, state, format_count(counts->succeeded),
-             format_count(counts->failed));
-  if (counts->cancelled > 0) fmt::print(", {} cancelled", format_count(counts->cancelled));
-  if (counts->pending + counts->waiting > 0) fmt::print(", {} left", format_count(counts->pending + counts->waiting));
-  fmt::print(" of {}\n", plural(job.total, "item"));
-  if (!job.reason.empty()) fmt::print("  {}\n", job.reason);
-  fmt::print("  {:<10} {} wall, {} CPU in {}\n", "time", format_duration_us(static_cast<std::int64_t>(seconds() * 1e6)),
-             format_duration_us(summary->cpu_us), plural(summary->attempts, "attempt"));
+  show("run '{}' {}: {} succeeded, {} failed", name_, state, format_count(counts->succeeded),
+       format_count(counts->failed));
+  if (counts->cancelled > 0) show(", {} cancelled", format_count(counts->cancelled));
+  if (counts->pending + counts->waiting > 0) show(", {} left", format_count(counts->pending + counts->waiting));
+  show(" of {}\n", plural(job.total, "item"));
+  if (!job.reason.empty()) show("  {}\n", job.reason);
+  show("  {:<10} {} wall, {} CPU in {}\n", "time", format_duration_us(static_cast<std::int64_t>(seconds() * 1e6)),
+       format_duration_us(summary->cpu_us), plural(summary->attempts, "attempt"));
   const auto row = [](const char* what, const Histogram& histogram, auto&& format) {
     if (histogram.count() == 0) return;
-    fmt::print("  {:<10} p50 {}, p95 {}, max {}\n", what, format(histogram.quantile(0.5)),
-               format(histogram.quantile(0.95)), format(histogram.max()));
+    show("  {:<10} p50 {}, p95 {}, max {}\n", what, format(histogram.quantile(0.5)), format(histogram.quantile(0.95)),
+         format(histogram.max()));
   };
   row("duration", summary->wall_us, format_duration_us);
   row("memory", summary->memory_kib,
       [](std::int64_t kib) { return format_size(static_cast<std::uint64_t>(kib) * 1024); });
-  if (!summary->failures.empty()) fmt::print("  failures\n");
+  if (!summary->failures.empty()) show("  failures\n");
   for (std::size_t i = 0; i < summary->failures.size() && i < kMostGroups; ++i) {
     const FailureGroup& group = summary->failures[i];
-    fmt::print("  {:>10}  {}: {}\n", format_count(group.items), group.what, first_line(group.example_reason, 100));
-    fmt::print("  {:>10}  see one: drover items {}:{}\n", "", name_, group.example.value);
+    show("  {:>10}  {}: {}\n", format_count(group.items), group.what, first_line(group.example_reason, 100));
+    show("  {:>10}  see one: drover items {}:{}\n", "", name_, group.example.value);
   }
   if (summary->failures.size() > kMostGroups) {
-    fmt::print("  {:>10}  and {} more kinds\n", "", summary->failures.size() - kMostGroups);
+    show("  {:>10}  and {} more kinds\n", "", summary->failures.size() - kMostGroups);
   }
-  if (interrupted || (job.ended() && counts->cancelled > 0)) fmt::print("  go on with: drover resume {}\n", name_);
-  if (counts->failed > 0) fmt::print("  run the failed again with: drover retry {}\n", name_);
+  if (interrupted || (job.ended() && counts->cancelled > 0)) show("  go on with: drover resume {}\n", name_);
+  if (counts->failed > 0) show("  run the failed again with: drover retry {}\n", name_);
   std::fflush(stdout);
   return {};
 }

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/units.h"
+#include "cli/print.h"
 #include "cli/run_job.h"
 #include "store/sqlite_store.h"
 #include "worker/control.h"
@@ -30,9 +31,9 @@ Result<int> retry_in_holder(const RunFolder& folder, const ResumeFlags& flags) {
   }
   const auto items = answer->at("items").to_number<std::uint64_t>();
   if (flags.common.json) {
-    fmt::print("{}\n", boost::json::serialize(boost::json::object{{"retried", items}}));
+    show("{}\n", boost::json::serialize(boost::json::object{{"retried", items}}));
   } else if (!flags.common.quiet) {
-    fmt::print("run '{}': {} will run again in the process that holds it\n", folder.name(), plural(items, "item"));
+    show("run '{}': {} will run again in the process that holds it\n", folder.name(), plural(items, "item"));
   }
   return kAllSucceeded;
 }
@@ -41,9 +42,8 @@ Result<int> resume(const ResumeFlags& flags) {
   const std::string root = data_root(flags.common.data);
   auto reference = resolve(root, flags.reference);
   if (!reference) return pass(reference);
-  if (reference->has_item) {
-    return fail(ErrorCode::bad_input, "a run is meant, not one of its items", "leave the colon and what follows away");
-  }
+  if (auto whole = refuse_item(*reference); !whole) return pass(whole);
+  if (auto made = make_out_dir(flags.out); !made) return pass(made);
   if (flags.take_failed) {
     auto seen = RunFolder::look(root, reference->run);
     if (!seen) return pass(seen);

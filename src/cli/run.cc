@@ -30,7 +30,7 @@ struct RunFlags {
   std::string dir;
   std::string match;
   std::string jsonl;
-  std::string name;
+  std::optional<std::string> name;
   std::size_t jobs = 0;
   std::vector<std::string> environment;
   std::string workdir;
@@ -85,9 +85,6 @@ Result<Definition> make_definition(const RunFlags& flags, std::vector<std::strin
   std::error_code error;
   definition.workdir = std::filesystem::absolute(flags.workdir.empty() ? "." : flags.workdir, error).lexically_normal();
   if (definition.workdir.size() > 1 && definition.workdir.ends_with('/')) definition.workdir.pop_back();
-  if (!std::filesystem::is_directory(definition.workdir, error)) {
-    return fail(ErrorCode::bad_input, fmt::format("--workdir {} is not a folder", definition.workdir));
-  }
   for (const std::string& setting : flags.environment) {
     const std::size_t equals = setting.find('=');
     if (equals == std::string::npos || equals == 0) {
@@ -100,17 +97,15 @@ Result<Definition> make_definition(const RunFlags& flags, std::vector<std::strin
   return definition;
 }
 
-// From the command and the time: "convert-20260114-101502".
-std::string make_name(const std::string& root, const Definition& definition) {
+// From the command and the time: "convert-20260114-101502". Making its folder claims it: of two that are started in the
+// same second one gets another.
+Result<std::string> claim_name(const std::string& root, const Definition& definition) {
   std::string base = std::filesystem::path(definition.command.front()).filename();
   base = base.substr(0, base.find(' '));
   std::erase_if(base, [](char c) { return !is_valid_name(std::string_view(&c, 1)) && c != '.'; });
   if (base.empty() || base.starts_with('.')) base = "run";
   base = fmt::format("{}-{:%Y%m%d-%H%M%S}", base.substr(0, 64), fmt::localtime(std::time(nullptr)));
-  std::string name = base;
-  for (int i = 2; std::filesystem::exists(fmt::format("{}/runs/{}", root, name)); ++i)
-    name = fmt::format("{}-{}", base, i);
-  return name;
+  return RunFolder::claim(root, base);
 }
 
 Uuid new_uuid() {
@@ -208,10 +203,11 @@ Result<Asked> understand(const RunFlags& flags, const Invocation& invocation) {
   auto command_template = CommandTemplate::parse(*definition);
   if (!command_template) return pass(command_template);
   if (auto valid = check_policy(flags.policy); !valid) return pass(valid);
-  if (!flags.name.empty() && !is_valid_name(flags.name)) {
-    return fail(ErrorCode::bad_input, fmt::format("'{}' cannot be a name", flags.name),
+  if (flags.name && !is_valid_name(*flags.name)) {
+    return fail(ErrorCode::bad_input, fmt::format("'{}' cannot be a name", *flags.name),
                 "use letters, digits, '_', '.' and '-', at most 128");
   }
+  if (auto made = make_out_dir(flags.out); !made) return pass(made);
   return Asked{std::move(*source), std::move(*definition), std::move(*command_template)};
 }
 
@@ -258,8 +254,9 @@ Result<int> run(const RunFlags& flags, const Invocation& invocation) {
   auto asked = understand(flags, invocation);
   if (!asked) return pass(asked);
   const std::string root = data_root(flags.common.data);
-  const std::string name = flags.name.empty() ? make_name(root, asked->definition) : flags.name;
-  auto folder = RunFolder::hold(root, name, print_notice);
+  auto name = flags.name ? Result<std::string>(*flags.name) : claim_name(root, asked->definition);
+  if (!name) return pass(name);
+  auto folder = RunFolder::hold(root, *name, print_notice);
   if (!folder) return pass(folder);
   if (flags.fresh && folder->has_database()) {
     if (auto moved = folder->set_aside(); !moved) return pass(moved);

@@ -4,6 +4,8 @@
 #include <sched.h>
 #include <signal.h>
 
+#include <filesystem>
+
 #include "base/units.h"
 #include "cli/report.h"
 #include "run/process_runner.h"
@@ -45,10 +47,17 @@ void block_signals() {
   sigemptyset(&signals);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, signal);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  ::signal(SIGPIPE, SIG_IGN);
 }
 
 }  // namespace
+
+Result<void> make_out_dir(const std::string& path) {
+  if (path.empty()) return {};
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) return std::unexpected(errno_error(error.value(), fmt::format("--out {}", path), "choose another folder"));
+  return {};
+}
 
 std::size_t default_slots() {
   cpu_set_t set;
@@ -85,7 +94,8 @@ Result<int> drive(RunFolder& folder, Store& store, const std::optional<SubmitJob
         Error error = ended.error();
         if (error.code == ErrorCode::no_space || error.code == ErrorCode::io) {
           error.message += "; the run has stopped, and what it had not recorded will run again";
-          error.next = fmt::format("free some space, then: drover resume {}", folder.name());
+          const std::string_view first = error.code == ErrorCode::no_space ? "free some space" : "put that right";
+          error.next = fmt::format("{}, then: drover resume {}", first, folder.name());
         }
         return std::unexpected(std::move(error));
       }

@@ -23,6 +23,9 @@ struct DriveOptions {
   bool resumed = false;
 };
 
+/// Makes the folder of --out, if one is asked for.
+Result<void> make_out_dir(const std::string& path);
+
 /// How many items run at a time unless told: the cores this process may use.
 std::size_t default_slots();
 

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <boost/json.hpp>
 
+#include "cli/print.h"
 #include "cli/report.h"
 #include "cli/verb.h"
 #include "store/ledger_query.h"
@@ -45,22 +46,23 @@ Result<int> sql(const SqlFlags& flags) {
   const std::string root = data_root(flags.common.data);
   auto reference = resolve(root, flags.reference);
   if (!reference) return pass(reference);
+  if (auto whole = refuse_item(*reference); !whole) return pass(whole);
   auto folder = RunFolder::look(root, reference->run);
   if (!folder) return pass(folder);
   std::vector<std::string> names;
   const QuerySink sink{[&](const std::vector<std::string>& columns) {
                          names = columns;
-                         if (!flags.common.json && !flags.common.quiet) fmt::print("{}\n", fmt::join(names, "\t"));
+                         if (!flags.common.json && !flags.common.quiet) show("{}\n", fmt::join(names, "\t"));
                        },
                        [&](const std::vector<Cell>& cells) {
                          if (flags.common.json) {
                            json::object row;
                            for (std::size_t i = 0; i < cells.size(); ++i) row[names[i]] = to_json(cells[i]);
-                           fmt::print("{}\n", json::serialize(row));
+                           show("{}\n", json::serialize(row));
                          } else {
                            std::vector<std::string> texts;
                            for (const Cell& cell : cells) texts.push_back(one_field(to_text(cell)));
-                           fmt::print("{}\n", fmt::join(texts, "\t"));
+                           show("{}\n", fmt::join(texts, "\t"));
                          }
                          return true;
                        }};

@@ -7,6 +7,7 @@
 
 #include "base/units.h"
 #include "cli/opened_run.h"
+#include "cli/print.h"
 #include "cli/report.h"
 
 namespace drover {
@@ -24,6 +25,7 @@ std::string local_time(std::int64_t epoch_ms) {
 Result<int> status(const StatusFlags& flags) {
   auto run = open_run(flags.common, flags.reference);
   if (!run) return pass(run);
+  if (auto whole = refuse_item(run->reference); !whole) return pass(whole);
   const Job& job = run->job;
   const auto running = run->running();
   auto counts = count_items(*run->reader, job, running.size());
@@ -38,26 +40,26 @@ Result<int> status(const StatusFlags& flags) {
       now.push_back(boost::json::object{{"item", item}, {"attempt", it.attempt}, {"seconds", it.seconds}});
     }
     out["running"] = std::move(now);
-    fmt::print("{}\n", boost::json::serialize(out));
+    show("{}\n", boost::json::serialize(out));
     return kAllSucceeded;
   }
 
   const std::string state = job.ended() ? std::string(to_string(job.state)) : held ? "running" : "stopped";
-  fmt::print("run '{}' {}\n", run->folder.name(), state);
-  if (!job.reason.empty()) fmt::print("  {}\n", job.reason);
-  fmt::print("  {:<10} {}\n", "id", job.uuid.text());
-  fmt::print("  {:<10} {}{}\n", "begun", local_time(job.created_ms),
-             job.ended() ? fmt::format(", ended {}", local_time(job.ended_ms)) : "");
-  fmt::print("  {:<10} {}: {} succeeded, {} failed, {} running, {} waiting, {} pending, {} cancelled\n", "items",
-             format_count(job.total), format_count(counts->succeeded), format_count(counts->failed),
-             format_count(counts->running), format_count(counts->waiting), format_count(counts->pending),
-             format_count(counts->cancelled));
+  show("run '{}' {}\n", run->folder.name(), state);
+  if (!job.reason.empty()) show("  {}\n", job.reason);
+  show("  {:<10} {}\n", "id", job.uuid.text());
+  show("  {:<10} {}{}\n", "begun", local_time(job.created_ms),
+       job.ended() ? fmt::format(", ended {}", local_time(job.ended_ms)) : "");
+  show("  {:<10} {}: {} succeeded, {} failed, {} running, {} waiting, {} pending, {} cancelled\n", "items",
+       format_count(job.total), format_count(counts->succeeded), format_count(counts->failed),
+       format_count(counts->running), format_count(counts->waiting), format_count(counts->pending),
+       format_count(counts->cancelled));
   for (const auto& [item, it] : running) {
-    fmt::print("  {:<10} item {}, attempt {}, for {}\n", "running", item, it.attempt,
-               format_duration_us(static_cast<std::int64_t>(it.seconds * 1e6)));
+    show("  {:<10} item {}, attempt {}, for {}\n", "running", item, it.attempt,
+         format_duration_us(static_cast<std::int64_t>(it.seconds * 1e6)));
   }
-  if (!job.ended() && !held) fmt::print("  stopped: drover resume {}\n", run->folder.name());
-  if (counts->failed > 0) fmt::print("  failed items: drover items {} --state failed\n", run->folder.name());
+  if (!job.ended() && !held) show("  stopped: drover resume {}\n", run->folder.name());
+  if (counts->failed > 0) show("  failed items: drover items {} --state failed\n", run->folder.name());
   return kAllSucceeded;
 }
 

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "base/units.h"
+#include "cli/print.h"
 #include "store/run_folder.h"
 #include "store/sqlite_store.h"
 
@@ -19,8 +20,8 @@ void add_common_flags(CLI::App& verb, CommonFlags& flags) {
 }
 
 void print_error(const Error& error) {
-  fmt::print(stderr, "drover: {}\n", error.message);
-  if (!error.next.empty()) fmt::print(stderr, "  next: {}\n", error.next);
+  show_on(stderr, "drover: {}\n", error.message);
+  if (!error.next.empty()) show_on(stderr, "  next: {}\n", error.next);
 }
 
 int failure(const Error& error) {
@@ -28,15 +29,13 @@ int failure(const Error& error) {
   switch (error.code) {
     case ErrorCode::no_space:
     case ErrorCode::io:
-    case ErrorCode::stopped:
-      return kSomeDidNot;
-    default:
-      return kBadUsage;
+    case ErrorCode::stopped: return kSomeDidNot;
+    default: return kBadUsage;
   }
 }
 
 void print_notice(const std::string& text) {
-  fmt::print(stderr, "drover: {}\n", text);
+  show_on(stderr, "drover: {}\n", text);
 }
 
 namespace {
@@ -59,6 +58,11 @@ std::vector<std::string> runs_by_uuid(const std::string& root, const std::string
 }
 
 }  // namespace
+
+Result<void> refuse_item(const Reference& reference) {
+  if (!reference.has_item) return {};
+  return fail(ErrorCode::bad_input, "a run is meant, not one of its items", "leave the colon and what follows away");
+}
 
 Result<Reference> resolve(const std::string& root, const std::string& text) {
   Reference reference;

@@ -48,6 +48,8 @@ struct Reference {
   std::uint64_t item = 0;
 };
 Result<Reference> resolve(const std::string& root, const std::string& text);
+/// For verbs that mean a whole run.
+Result<void> refuse_item(const Reference& reference);
 
 void add_run(CLI::App& app, Invocation& invocation);
 void add_resume(CLI::App& app, Invocation& invocation);

@@ -5,6 +5,7 @@
 #include <boost/json.hpp>
 
 #include "build_info.h"
+#include "cli/print.h"
 #include "cli/verb.h"
 #include "store/schema.h"
 
@@ -17,13 +18,12 @@ void add_version(CLI::App& app, Invocation& /*invocation*/) {
   verb->footer("Example:\n  drover version --json");
   verb->callback([flags] {
     if (flags->json) {
-      fmt::print("{}\n", boost::json::serialize(boost::json::object{{"version", DROVER_VERSION},
-                                                                    {"commit", DROVER_COMMIT},
-                                                                    {"schema", kSchemaVersion},
-                                                                    {"build", DROVER_BUILD}}));
+      show("{}\n", boost::json::serialize(boost::json::object{{"version", DROVER_VERSION},
+                                                              {"commit", DROVER_COMMIT},
+                                                              {"schema", kSchemaVersion},
+                                                              {"build", DROVER_BUILD}}));
     } else {
-      fmt::print("drover {}\ncommit {}\nschema {}\nbuild  {}\n", DROVER_VERSION, DROVER_COMMIT, kSchemaVersion,
-                 DROVER_BUILD);
+      show("drover {}\ncommit {}\nschema {}\nbuild  {}\n", DROVER_VERSION, DROVER_COMMIT, kSchemaVersion, DROVER_BUILD);
     }
   });
 }

@@ -28,20 +28,14 @@ RuleAction evaluate(const std::vector<ExitRule>& rules, const ExitWords& words) 
 ExitWords exit_words(const Outcome& outcome) {
   ExitWords words{"Essential container in task exited", describe(outcome), {}};
   switch (outcome.ending) {
-    case Ending::exited:
-      words.exit_code = std::to_string(outcome.exit_code);
-      break;
+    case Ending::exited: words.exit_code = std::to_string(outcome.exit_code); break;
     case Ending::signalled:
     case Ending::timed_out:
     case Ending::stopped:
       if (outcome.signal != 0) words.exit_code = std::to_string(128 + outcome.signal);
       break;
-    case Ending::not_started:
-      words.status_reason = "Task failed to start";
-      break;
-    case Ending::lost:
-      words.status_reason = "Host EC2 (instance ID) terminated.";
-      break;
+    case Ending::not_started: words.status_reason = "Task failed to start"; break;
+    case Ending::lost: words.status_reason = "Host EC2 (instance ID) terminated."; break;
   }
   return words;
 }

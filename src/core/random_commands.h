@@ -79,22 +79,15 @@ class RandomCommands {
     if (deadline && *deadline <= now_ms_ && !random_.one_in(4)) return Tick{};
     switch (random_.below(20)) {
       case 0:
-      case 1:
-        return submit(core);
-      case 2:
-        return register_worker();
-      case 3:
-        return cancel(core);
-      case 4:
-        return reopen(core, ledger);
-      case 5:
-        return Tick{};
+      case 1: return submit(core);
+      case 2: return register_worker();
+      case 3: return cancel(core);
+      case 4: return reopen(core, ledger);
+      case 5: return Tick{};
       case 6:
       case 7:
-      case 8:
-        return workers_.empty() ? register_worker() : Command{report(pick(workers_))};
-      default:
-        return workers_.empty() ? register_worker() : Command{poll(pick(workers_))};
+      case 8: return workers_.empty() ? register_worker() : Command{report(pick(workers_))};
+      default: return workers_.empty() ? register_worker() : Command{poll(pick(workers_))};
     }
   }
 
@@ -205,9 +198,7 @@ class RandomCommands {
         const Token token{grant, *item};
         bool done = false;
         switch (random_.below(8)) {
-          case 0:
-            report.running.push_back({token, now_ms_});
-            break;
+          case 0: report.running.push_back({token, now_ms_}); break;
           case 1:
             if (random_.one_in(4)) {
               report.returned.push_back(token);
@@ -221,8 +212,7 @@ class RandomCommands {
             if (random_.one_in(20)) report.ended.push_back(report.ended.back());
             done = !random_.one_in(20);
             break;
-          default:
-            break;
+          default: break;
         }
         item = done ? items.erase(item) : std::next(item);
       }
@@ -236,20 +226,13 @@ class RandomCommands {
 
   Outcome outcome() {
     switch (random_.below(10)) {
-      case 0:
-        return {Ending::exited, 3, 0, ""};
-      case 1:
-        return {Ending::exited, 75, 0, "a reason"};
-      case 2:
-        return {Ending::signalled, 0, 9, ""};
-      case 3:
-        return {Ending::timed_out, 0, 15, ""};
-      case 4:
-        return {Ending::not_started, 0, 0, "could not start: no such file"};
-      case 5:
-        return random_.one_in(3) ? Outcome{Ending::stopped, 0, 15, ""} : Outcome{Ending::lost, 0, 0, ""};
-      default:
-        return {};
+      case 0: return {Ending::exited, 3, 0, ""};
+      case 1: return {Ending::exited, 75, 0, "a reason"};
+      case 2: return {Ending::signalled, 0, 9, ""};
+      case 3: return {Ending::timed_out, 0, 15, ""};
+      case 4: return {Ending::not_started, 0, 0, "could not start: no such file"};
+      case 5: return random_.one_in(3) ? Outcome{Ending::stopped, 0, 15, ""} : Outcome{Ending::lost, 0, 0, ""};
+      default: return {};
     }
   }
 

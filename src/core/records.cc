@@ -4,42 +4,30 @@ namespace drover {
 
 std::string_view to_string(JobState state) {
   switch (state) {
-    case JobState::pending:
-      return "pending";
-    case JobState::running:
-      return "running";
-    case JobState::succeeded:
-      return "succeeded";
-    case JobState::failed:
-      return "failed";
-    case JobState::cancelled:
-      return "cancelled";
+    case JobState::pending: return "pending";
+    case JobState::running: return "running";
+    case JobState::succeeded: return "succeeded";
+    case JobState::failed: return "failed";
+    case JobState::cancelled: return "cancelled";
   }
   return "unknown";
 }
 
 std::string_view to_string(StopCause cause) {
   switch (cause) {
-    case StopCause::none:
-      return "none";
-    case StopCause::cancelled:
-      return "cancelled";
-    case StopCause::too_many_failures:
-      return "too_many_failures";
+    case StopCause::none: return "none";
+    case StopCause::cancelled: return "cancelled";
+    case StopCause::too_many_failures: return "too_many_failures";
   }
   return "unknown";
 }
 
 std::string_view to_string(AttemptState state) {
   switch (state) {
-    case AttemptState::succeeded:
-      return "succeeded";
-    case AttemptState::failed:
-      return "failed";
-    case AttemptState::cancelled:
-      return "cancelled";
-    case AttemptState::lost:
-      return "lost";
+    case AttemptState::succeeded: return "succeeded";
+    case AttemptState::failed: return "failed";
+    case AttemptState::cancelled: return "cancelled";
+    case AttemptState::lost: return "lost";
   }
   return "unknown";
 }

@@ -15,7 +15,7 @@ Attempt attempt_row(const Grant& grant, const OpenItem& item, const Outcome& out
   row.ending = outcome.ending;
   if (outcome.ending == Ending::exited) row.exit_code = outcome.exit_code;
   if (outcome.signal != 0) row.signal = outcome.signal;
-  if (!outcome.success()) row.reason = describe(outcome);
+  row.reason = outcome.success() ? outcome.reason : describe(outcome);
   row.worker = grant.worker;
   row.started_ms = usage.started_ms;
   row.ended_ms = usage.started_ms + (usage.wall_us + 500) / 1000;

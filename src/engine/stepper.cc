@@ -18,10 +18,11 @@ std::optional<Step> Stepper::step(std::int64_t now_ms) {
   }
   inbox_.clear();
   step.batch.mutations = core_.take_mutations();
-  step.answers = core_.take_answers();
+  // Whoever is answered can rely on having heard of every change before.
   for (const Mutation& mutation : step.batch.mutations) {
     if (const auto* put = std::get_if<PutJob>(&mutation)) step.answers.push_back({Ticket{}, JobChanged{put->job}});
   }
+  std::ranges::move(core_.take_answers(), std::back_inserter(step.answers));
   return step;
 }
 

@@ -1,18 +1,23 @@
 #include "store/ledger_query.h"
 
-#include "store/schema.h"
-#include "store/sqlite_db.h"
+#include "base/text.h"
+#include "store/read_only.h"
 
 namespace drover {
 
 Result<void> query_ledger(const std::string& path, const std::string& sql, std::int64_t limit_ms,
                           const QuerySink& sink) {
-  auto db = Database::open(path, OpenMode::read_only, [](std::int64_t waited_ms) { return waited_ms < 5000; });
+  auto db = open_read_only(path);
   if (!db) return pass(db);
-  if (auto known = check_schema(*db); !known) return known;
   db->limit_time(limit_ms);
   auto statement = db->prepare(sql);
-  if (!statement) return pass(statement);
+  if (!statement) {
+    return fail(statement.error().code, concat("the query was not understood: ", statement.error().message),
+                "the tables and views are in docs/cli.md; try: select * from items limit 5");
+  }
+  if (statement->has_more()) {
+    return fail(ErrorCode::bad_input, "there is more than one statement", "ask one question at a time");
+  }
   if (!*statement || !statement->read_only()) {
     return fail(ErrorCode::bad_input, "only a query that reads is answered",
                 "write SELECT …; the tables are in docs/cli.md");

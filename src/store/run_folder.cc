@@ -126,6 +126,17 @@ Result<void> RunFolder::take_lock(const std::function<void(const std::string&)>&
   return {};
 }
 
+Result<std::string> RunFolder::claim(const std::string& root, const std::string& base) {
+  std::error_code error;
+  fs::create_directories(root + "/runs", error);
+  if (error) return std::unexpected(folder_error(error.value(), root + "/runs"));
+  for (int i = 1;; ++i) {
+    std::string name = i == 1 ? base : concat(base, "-", i);
+    if (fs::create_directory(concat(root, "/runs/", name), error)) return name;
+    if (error) return std::unexpected(folder_error(error.value(), concat(root, "/runs/", name)));
+  }
+}
+
 Result<RunFolder> RunFolder::look(const std::string& root, const std::string& name) {
   RunFolder folder(root, name);
   if (!folder.has_database()) {

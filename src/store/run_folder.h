@@ -23,6 +23,8 @@ class RunFolder {
   /// for them, and says so through `notice`.
   static Result<RunFolder> hold(const std::string& root, const std::string& name,
                                 const std::function<void(const std::string&)>& notice);
+  /// Makes a folder that nobody has, called `base` or `base-2`, `base-3`, …, and gives its name.
+  static Result<std::string> claim(const std::string& root, const std::string& base);
   /// A folder that is only read.
   static Result<RunFolder> look(const std::string& root, const std::string& name);
   /// The run most recently held, if any.

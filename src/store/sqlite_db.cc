@@ -16,8 +16,7 @@ Error sqlite_error(sqlite3* db, int code, const std::string& path) {
   const int system_error = db != nullptr ? sqlite3_system_errno(db) : 0;
   const std::string detail = concat(path, ": ", why);
   switch (code & 0xff) {
-    case SQLITE_FULL:
-      return {ErrorCode::no_space, concat(path, ": the disk is full"), "free some space, then go on"};
+    case SQLITE_FULL: return {ErrorCode::no_space, concat(path, ": the disk is full"), "free some space, then go on"};
     case SQLITE_IOERR:
       if (system_error == ENOSPC || system_error == EDQUOT) {
         return {ErrorCode::no_space, concat(path, ": the disk is full"), "free some space, then go on"};
@@ -37,10 +36,8 @@ Error sqlite_error(sqlite3* db, int code, const std::string& path) {
     case SQLITE_LOCKED:
       return {ErrorCode::in_use, concat(path, ": another program holds its write lock"),
               "end the transaction of that program"};
-    case SQLITE_INTERRUPT:
-      return {ErrorCode::bad_input, "the query took too long", "ask for less"};
-    default:
-      return {ErrorCode::bad_input, why, {}};
+    case SQLITE_INTERRUPT: return {ErrorCode::bad_input, "the query took too long", "ask for less"};
+    default: return {ErrorCode::bad_input, why, {}};
   }
 }
 
@@ -65,8 +62,8 @@ void Statement::Finalize::operator()(sqlite3_stmt* statement) const {
   sqlite3_finalize(statement);
 }
 
-Statement::Statement(sqlite3* db, sqlite3_stmt* statement, std::string path)
-    : db_(db), statement_(statement), path_(std::move(path)) {}
+Statement::Statement(sqlite3* db, sqlite3_stmt* statement, std::string path, bool has_more)
+    : db_(db), statement_(statement), path_(std::move(path)), has_more_(has_more) {}
 
 Statement& Statement::bind(int index, const Cell& cell) {
   if (const auto* number = std::get_if<std::int64_t>(&cell)) return bind(index, *number);
@@ -114,16 +111,13 @@ void Statement::reset() {
 Cell Statement::cell(int column) const {
   const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column));
   switch (sqlite3_column_type(statement_.get(), column)) {
-    case SQLITE_INTEGER:
-      return sqlite3_column_int64(statement_.get(), column);
-    case SQLITE_NULL:
-      return {};
+    case SQLITE_INTEGER: return sqlite3_column_int64(statement_.get(), column);
+    case SQLITE_NULL: return {};
     case SQLITE_BLOB: {
       const auto* data = static_cast<const char*>(sqlite3_column_blob(statement_.get(), column));
       return Bytes{data == nullptr ? std::string() : std::string(data, size)};
     }
-    default:
-      return text(column);
+    default: return text(column);
   }
 }
 
@@ -157,12 +151,8 @@ Result<Database> Database::open(const std::string& path, OpenMode mode, OnWait o
   int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
   std::string name = path;
   switch (mode) {
-    case OpenMode::create:
-      flags |= SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
-      break;
-    case OpenMode::read_only:
-      flags |= SQLITE_OPEN_READONLY;
-      break;
+    case OpenMode::create: flags |= SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE; break;
+    case OpenMode::read_only: flags |= SQLITE_OPEN_READONLY; break;
     case OpenMode::frozen: {
       flags |= SQLITE_OPEN_READONLY | SQLITE_OPEN_URI;
       name = "file:";
@@ -196,10 +186,12 @@ Result<void> Database::run(const std::string& sql) {
 
 Result<Statement> Database::prepare(std::string_view sql) {
   sqlite3_stmt* statement = nullptr;
+  const char* tail = nullptr;
   const int code = sqlite3_prepare_v3(db_.get(), sql.data(), static_cast<int>(sql.size()), SQLITE_PREPARE_PERSISTENT,
-                                      &statement, nullptr);
+                                      &statement, &tail);
   if (code != SQLITE_OK) return std::unexpected(sqlite_error(db_.get(), code, path_));
-  return Statement(db_.get(), statement, path_);
+  const std::string_view rest = sql.substr(static_cast<std::size_t>(tail - sql.data()));
+  return Statement(db_.get(), statement, path_, rest.find_first_not_of(" \t\r\n;") != std::string_view::npos);
 }
 
 Result<std::int64_t> Database::number(std::string_view sql, std::int64_t otherwise) {

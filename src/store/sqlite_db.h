@@ -25,7 +25,7 @@ enum class OpenMode : std::uint8_t {
 class Statement {
  public:
   Statement() = default;
-  Statement(sqlite3* db, sqlite3_stmt* statement, std::string path);
+  Statement(sqlite3* db, sqlite3_stmt* statement, std::string path, bool has_more);
 
   Statement& bind(int index, const Cell& cell);
   Statement& bind(int index, std::int64_t value);
@@ -44,6 +44,8 @@ class Statement {
   int columns() const;
   std::string column_name(int column) const;
   bool read_only() const;
+  /// More SQL stood behind it, and was not looked at.
+  bool has_more() const { return has_more_; }
   explicit operator bool() const { return statement_ != nullptr; }
 
   /// Binds the record's fields to 1, 2, …
@@ -64,6 +66,7 @@ class Statement {
   sqlite3* db_ = nullptr;
   std::unique_ptr<sqlite3_stmt, Finalize> statement_;
   std::string path_;
+  bool has_more_ = false;
 };
 
 class Database {

@@ -1,8 +1,6 @@
-#include <unistd.h>
-
 #include "base/text.h"
+#include "store/read_only.h"
 #include "store/record_sql.h"
-#include "store/schema.h"
 #include "store/sqlite_db.h"
 #include "store/sqlite_store.h"
 
@@ -11,13 +9,7 @@ namespace {
 
 class SqliteReader : public StoreReader {
  public:
-  Result<void> open(const std::string& path, OpenMode mode) {
-    constexpr std::int64_t kPatienceMs = 10'000;
-    auto opened = Database::open(path, mode, [](std::int64_t waited_ms) { return waited_ms < kPatienceMs; });
-    if (!opened) return pass(opened);
-    db_ = std::move(*opened);
-    return check_schema(db_);
-  }
+  explicit SqliteReader(Database db) : db_(std::move(db)) {}
 
   Result<std::vector<Job>> jobs() override {
     auto rows = db_.prepare(select_sql<Job>("jobs") + " ORDER BY job");
@@ -131,16 +123,9 @@ class SqliteReader : public StoreReader {
 }  // namespace
 
 Result<std::unique_ptr<StoreReader>> open_sqlite_reader(const std::string& path) {
-  auto reader = std::make_unique<SqliteReader>();
-  auto opened = reader->open(path, OpenMode::read_only);
-  const bool nothing_unmerged = ::access((path + "-wal").c_str(), F_OK) != 0;
-  if (!opened && opened.error().code == ErrorCode::read_only && nothing_unmerged) {
-    // A folder that cannot be written has no room for the files a reader shares with the writer.
-    reader = std::make_unique<SqliteReader>();
-    opened = reader->open(path, OpenMode::frozen);
-  }
-  if (!opened) return pass(opened);
-  return reader;
+  auto db = open_read_only(path);
+  if (!db) return pass(db);
+  return std::make_unique<SqliteReader>(std::move(*db));
 }
 
 }  // namespace drover

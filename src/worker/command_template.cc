@@ -1,17 +1,16 @@
 #include "worker/command_template.h"
 
 #include <array>
-#include <boost/json.hpp>
 
 #include "base/text.h"
+#include "wire/json_fields.h"
 
 namespace drover {
-namespace json = boost::json;
 namespace {
 
 std::string_view without_extension(std::string_view text) {
   const std::size_t dot = text.find_last_of("./");
-  if (dot == std::string_view::npos || text[dot] == '/' || dot + 1 == text.size()) return text;
+  if (dot == std::string_view::npos || text[dot] == '/') return text;
   return text.substr(0, dot);
 }
 
@@ -30,17 +29,7 @@ std::string_view directory_name(std::string_view text) {
   return end == std::string_view::npos ? "/" : text.substr(0, end + 1);
 }
 
-std::string json_text(const json::value& value) {
-  if (const auto* text = value.if_string()) return std::string(*text);
-  if (value.is_null()) return {};
-  return json::serialize(value);
-}
-
 }  // namespace
-
-struct CommandTemplate::Fields {
-  json::object object;
-};
 
 std::string shell_quote(std::string_view text) {
   std::string out = "'";
@@ -112,7 +101,7 @@ CommandTemplate::Word CommandTemplate::parse_word(std::string_view word) {
 }
 
 Result<std::string> CommandTemplate::fill(const Word& word, std::string_view item, ItemIndex index,
-                                          const Fields* fields) const {
+                                          const Fields& fields) const {
   std::string out;
   for (const Piece& piece : word) {
     if (piece.kind == Kind::text) {
@@ -122,31 +111,19 @@ Result<std::string> CommandTemplate::fill(const Word& word, std::string_view ite
     std::string value;
     switch (piece.kind) {
       case Kind::text:
-      case Kind::item:
-        value = item;
-        break;
-      case Kind::no_extension:
-        value = without_extension(item);
-        break;
-      case Kind::base:
-        value = base_name(item);
-        break;
-      case Kind::directory:
-        value = directory_name(item);
-        break;
-      case Kind::base_no_extension:
-        value = without_extension(base_name(item));
-        break;
-      case Kind::number:
-        value = std::to_string(index.value + 1);
-        break;
+      case Kind::item: value = item; break;
+      case Kind::no_extension: value = without_extension(item); break;
+      case Kind::base: value = base_name(item); break;
+      case Kind::directory: value = directory_name(item); break;
+      case Kind::base_no_extension: value = without_extension(base_name(item)); break;
+      case Kind::number: value = std::to_string(index.value + 1); break;
       case Kind::field: {
-        const json::value* field = fields->object.if_contains(piece.text);
-        if (field == nullptr) {
+        const auto field = fields.find(piece.text);
+        if (field == fields.end()) {
           return fail(ErrorCode::bad_input, concat("item ", index.value, " has no field '", piece.text, "'"),
                       "give every line that field, or take the placeholder out of the command");
         }
-        value = json_text(*field);
+        value = field->second;
         if (value.find('\0') != std::string::npos) {
           return fail(ErrorCode::bad_input,
                       concat("item ", index.value, ": field '", piece.text, "' contains a NUL character"));
@@ -162,18 +139,16 @@ Result<std::string> CommandTemplate::fill(const Word& word, std::string_view ite
 Result<std::vector<std::string>> CommandTemplate::render(std::string_view item, ItemIndex index) const {
   Fields fields;
   if (json_) {
-    json::error_code error;
-    json::value value = json::parse(item, error);
-    if (error || !value.is_object()) {
-      return fail(ErrorCode::bad_input,
-                  concat("item ", index.value, " is not a JSON object", error ? ": " + error.message() : ""),
+    auto parsed = json_fields(item);
+    if (!parsed) {
+      return fail(ErrorCode::bad_input, concat("item ", index.value, " is ", parsed.error().message),
                   "put one object on each line");
     }
-    fields.object = std::move(value.get_object());
+    fields = std::move(*parsed);
   }
   std::vector<std::string> out;
   for (const Word& word : words_) {
-    auto filled = fill(word, item, index, &fields);
+    auto filled = fill(word, item, index, fields);
     if (!filled) return pass(filled);
     out.push_back(std::move(*filled));
   }

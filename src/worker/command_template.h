@@ -7,6 +7,7 @@
 // last argument. An item is never parsed again: what it contains is text.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,8 +38,8 @@ class CommandTemplate {
   using Word = std::vector<Piece>;
 
   Word parse_word(std::string_view word);
-  struct Fields;
-  Result<std::string> fill(const Word& word, std::string_view item, ItemIndex index, const Fields* fields) const;
+  using Fields = std::map<std::string, std::string>;
+  Result<std::string> fill(const Word& word, std::string_view item, ItemIndex index, const Fields& fields) const;
 
   std::vector<Word> words_;
   bool shell_ = false;

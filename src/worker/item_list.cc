@@ -29,13 +29,11 @@ class StateTeller {
 
   ItemState state_of(const ListedItem& item) const {
     switch (blocks_.get(item.item)) {
-      case ItemMark::succeeded:
-        return ItemState::succeeded;
+      case ItemMark::succeeded: return ItemState::succeeded;
       case ItemMark::ended:
         return item.last && item.last->state == AttemptState::cancelled ? ItemState::cancelled : ItemState::failed;
       case ItemMark::pending:
-      case ItemMark::open:
-        break;
+      case ItemMark::open: break;
     }
     if (job_.ended()) return ItemState::cancelled;
     if (running_.contains(item.item)) return ItemState::running;

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <boost/json.hpp>
-#include <filesystem>
 #include <random>
 
 #include "base/check.h"
@@ -84,11 +83,6 @@ Result<void> LocalRun::prepare(const Job& job) {
 
   setup_ = {attempt_environment(*definition), definition->workdir, folder_.lock_descriptor()};
   setup_.environment.push_back(concat("DROVER_JOB_ID=", job.uuid.text()));
-  if (!options_.out_dir.empty()) {
-    std::error_code error;
-    std::filesystem::create_directories(options_.out_dir, error);
-    if (error) return std::unexpected(errno_error(error.value(), options_.out_dir, "choose another --out"));
-  }
 
   sigset_t wanted;
   sigemptyset(&wanted);
@@ -119,8 +113,18 @@ Result<void> LocalRun::open_slot(std::size_t slot) {
   return {};
 }
 
-bool LocalRun::finished() const {
-  return failed_ || job_.ended() || (agent_.draining() && agent_.idle());
+bool LocalRun::finished() {
+  if (failed_ || job_.ended() || drained_ == Drained::yes) return true;
+  if (drained_ == Drained::no && agent_.draining() && agent_.idle()) {
+    // The last reports are on their way. When one more is answered, what they came to is known here.
+    drained_ = Drained::asked;
+    engine_->post(Report{.worker = worker_, .incarnation = incarnation_}, {}, [this](const Result<Effect>& answer) {
+      loop_->post([this, ok = answer.has_value()] {
+        if (ok) drained_ = Drained::yes;
+      });
+    });
+  }
+  return false;
 }
 
 Result<RunEnd> LocalRun::run(const Job& job) {
@@ -216,6 +220,9 @@ void LocalRun::on_attempt_ended(std::size_t slot, AttemptEnded& ended) {
   if (!ended.stdout_tail.empty() || !ended.stderr_tail.empty()) {
     outputs_.push_back(
         {job_.id, ended.token.item, attempt.mapped(), std::move(ended.stdout_tail), std::move(ended.stderr_tail)});
+  }
+  if (ended.outcome.success() && !ended.outcome.reason.empty()) {
+    say_(concat("item ", ended.token.item.value, ": ", ended.outcome.reason));
   }
   agent_.on_ended(slot, {ended.token, std::move(ended.outcome), ended.usage}, ended.was_stopped, now_ms());
 }

@@ -25,7 +25,7 @@ namespace drover {
 
 struct LocalRunOptions {
   std::size_t slots = 1;
-  std::string out_dir;  // per-item copies of the output; empty: none
+  std::string out_dir;  // per-item copies of the output go there, and it exists; empty: none
 };
 
 /// How far the run is, for whoever shows it.
@@ -73,7 +73,7 @@ class LocalRun {
   void answer_retry(const ControlServer::Answer& answer);
   void show_progress();
   std::int64_t now_ms() const { return engine_->now_ms(); }
-  bool finished() const;
+  bool finished();
 
   const RunFolder& folder_;
   Runner& runner_;
@@ -102,6 +102,7 @@ class LocalRun {
   std::vector<AttemptOutput> outputs_;
   std::map<Token, AttemptNumber> attempts_;  // of items that are in a slot
   std::size_t interrupts_ = 0;
+  enum class Drained : std::uint8_t { no, asked, yes } drained_ = Drained::no;
   std::int64_t shown_ms_ = 0;
   std::optional<Error> failed_;
 

@@ -46,6 +46,11 @@ std::vector<std::string> attempt_environment(const Definition& definition) {
 }
 
 Result<std::string> find_program(const Definition& definition) {
+  struct stat info{};
+  if (stat(definition.workdir.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) {
+    return fail(ErrorCode::bad_input, concat("the folder to run in, ", definition.workdir, ", is not there"),
+                "make it, or start a run elsewhere with --workdir");
+  }
   auto command = CommandTemplate::parse(definition);
   if (!command) return pass(command);
   const std::string* program = command->fixed_program();

@@ -13,7 +13,7 @@ namespace drover {
 std::vector<std::string> attempt_environment(const Definition& definition);
 
 /// The path to execute, if the command's first word is the same for every item; empty if it is not. A program that does
-/// not exist or cannot be executed is an error.
+/// not exist or cannot be executed is an error, and so is a folder to run in that is not there.
 Result<std::string> find_program(const Definition& definition);
 
 }  // namespace drover

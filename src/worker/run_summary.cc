@@ -11,21 +11,16 @@ namespace {
 
 std::string failure_kind(const Attempt& attempt) {
   switch (attempt.ending) {
-    case Ending::exited:
-      return concat("exit code ", attempt.exit_code.value_or(0));
+    case Ending::exited: return concat("exit code ", attempt.exit_code.value_or(0));
     case Ending::signalled: {
       const int signal = attempt.signal.value_or(0);
       const char* name = sigabbrev_np(signal);
       return concat("signal ", signal, name != nullptr ? concat(" (SIG", name, ")") : "");
     }
-    case Ending::timed_out:
-      return "timed out";
-    case Ending::not_started:
-      return "could not start";
-    case Ending::stopped:
-      return "stopped";
-    case Ending::lost:
-      return "lost";
+    case Ending::timed_out: return "timed out";
+    case Ending::not_started: return "could not start";
+    case Ending::stopped: return "stopped";
+    case Ending::lost: return "lost";
   }
   return "unknown";
 }

@@ -1,0 +1,74 @@
+import os
+import pathlib
+import shlex
+import shutil
+import tempfile
+
+import pytest
+
+import drover as shared
+
+NOBODY = 65534
+
+
+@pytest.fixture
+def drover(tmp_path):
+    """The binary with a data folder of its own. Whatever it started must be gone when the test is."""
+    one = shared.Drover(tmp_path)
+    yield one
+    left = one.clean_up()
+    assert left == {}, f"processes were left over: {left}"
+
+
+@pytest.fixture
+def gate(tmp_path):
+    gate = shared.Gate(tmp_path / "gate")
+    yield gate
+    gate.open()
+
+
+@pytest.fixture
+def script(tmp_path):
+    """Makes a program of some lines of shell: script("name", "lines") is its path."""
+
+    def make(name, lines):
+        path = tmp_path / name
+        path.write_text(f"#!/bin/sh\n{lines}\n")
+        path.chmod(0o755)
+        return str(path)
+
+    return make
+
+
+@pytest.fixture
+def seen(tmp_path, script):
+    """A program that keeps the arguments it is given; seen() is {index: [argument, …]} as bytes."""
+    folder = tmp_path / "seen"
+    folder.mkdir()
+
+    class Seen:
+        program = script("keep-arguments", f"printf '%s\\0' \"$@\" > {shlex.quote(str(folder))}/$DROVER_ITEM_INDEX")
+
+        def __call__(self):
+            return {int(name): (folder / name).read_bytes().split(b"\0")[:-1] for name in os.listdir(folder)}
+
+    return Seen()
+
+
+@pytest.fixture
+def public_path():
+    """A folder that every user may look into."""
+    path = pathlib.Path(tempfile.mkdtemp(prefix="drover-test-"))
+    path.chmod(0o755)
+    yield path
+    shutil.rmtree(path)
+
+
+@pytest.fixture
+def any_user(public_path, monkeypatch):
+    """A drover that another user can start, wherever the binary was built."""
+    program = shutil.copy(shared.BINARY, public_path / "drover")
+    monkeypatch.setattr(shared, "BINARY", str(program))
+    one = shared.Drover(public_path)
+    yield one
+    assert one.clean_up() == {}

@@ -1,0 +1,199 @@
+"""The house rules a program can check: who may include whom, and what the pure rooms may not touch."""
+
+import pathlib
+import re
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[1]
+SOURCES = ROOT / "src"
+MAP = SOURCES / "README.md"
+
+# The most that the design allows. The map may say less, and is what the sources are held against.
+DESIGN = """
+core → base
+agent → base
+wire → core, agent, base
+ports → core, agent, base
+engine → core, ports, base
+store, logs, net, run, accel, objects, provide → ports, wire, base
+run → accel
+api → wire, core, ports, base
+server, worker, cli → everything
+sim → base, core, agent, engine, wire, ports, api
+runtime → accel, wire, base
+"""
+
+PURE_ROOMS = {"core", "agent"}
+PURE_BANS = {
+    "a clock": r"\b(system_clock|steady_clock|high_resolution_clock|clock_gettime|gettimeofday|localtime|gmtime)\b"
+               r"|(?<![\w.>:])(std::)?time\(|#include <(chrono|ctime|time\.h|sys/time\.h)>",
+    "a thread": r"\bstd::(thread|jthread|mutex|shared_mutex|atomic|condition_variable|async|future|promise)\b|\bthread_local\b"
+                r"|\bpthread_|#include <(thread|mutex|shared_mutex|atomic|condition_variable|future|semaphore|latch"
+                r"|barrier|stop_token|pthread\.h)>",
+    "a file": r"\b(fopen|[io]?fstream|std::filesystem|std::(cout|cerr|clog|cin)|printf|fprintf|puts)\b|(?<![\w.>])::open\("
+              r"|#include <(fstream|filesystem|iostream|cstdio|stdio\.h|fcntl\.h|unistd\.h|sys/[\w/]+\.h)>",
+    "the environment": r"\b(secure_)?getenv\b|\benviron\b",
+    "chance": r"\brandom_device\b|\bgetrandom\b|(?<![\w:.>])s?rand\(|#include <random>",
+    "a library": r"#include <(boost|fmt|spdlog|CLI|google|zstd|sqlite3|curl|openssl)\b",
+}
+
+# Made by the build, in no room.
+GENERATED = {"build_info.h"}
+
+# Libraries that only these rooms may see.
+LIBRARY_ROOMS = {
+    r"sqlite3(ext)?\.h": {"store", "objects"},
+    r"CLI/.*": {"cli"},
+    r"boost/(asio|beast)[/.].*": {"net"},
+}
+
+
+def table_text():
+    blocks = re.findall(r"^```[^\n]*\n(.*?)^```", MAP.read_text(), re.S | re.M)
+    with_arrows = [block for block in blocks if re.search(r"^\s*core\s*→", block, re.M)]
+    assert with_arrows, f"{MAP} has no block that says who may include whom, beginning 'core → base'"
+    return with_arrows[0]
+
+
+def allowed_rooms(text, all_rooms):
+    """{room: the rooms it may include}, from lines such as "store, run → ports, wire, base"."""
+    table = {}
+    for line in text.splitlines():
+        if "→" not in line:
+            continue
+        left, right = line.split("#")[0].split("→")
+        named = set(re.findall(r"[a-z]+", right))
+        for room in re.findall(r"[a-z]+", left):
+            table.setdefault(room, set()).update(all_rooms if "everything" in named else named)
+    table.setdefault("base", set())
+    return table
+
+
+def source_files(root):
+    return [path for path in sorted(root.rglob("*")) if path.suffix in (".cc", ".h", ".S", ".c")]
+
+
+def is_test(path):
+    return path.stem.endswith(("_test", "_fixture"))
+
+
+def without_comments(text):
+    return re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.S)
+
+
+def includes(path):
+    return re.findall(r'^\s*#\s*include\s+([<"][^>"]+[>"])', path.read_text(), re.M)
+
+
+def wrong_includes(root, text):
+    """Every include that goes where the table does not."""
+    rooms = {path.name for path in root.iterdir() if path.is_dir()}
+    table = allowed_rooms(text, rooms)
+    found = []
+    for path in source_files(root):
+        room = path.relative_to(root).parts[0]
+        if is_test(path):
+            continue
+        for include in includes(path):
+            name = include[1:-1]
+            target = name.split("/")[0]
+            where = f"{path.relative_to(root)}: {include}"
+            if include.startswith('"') and target != room and name not in GENERATED:
+                if target not in table.get(room, set()):
+                    found.append(where)
+            if include.startswith("<"):
+                if room == "base" and not re.fullmatch(r"[a-z_]+", name):
+                    found.append(where)
+                if any(re.fullmatch(pattern, name) and room not in homes for pattern, homes in LIBRARY_ROOMS.items()):
+                    found.append(where)
+    return found
+
+
+def impurities(root):
+    """Every place where a pure room touches the outside."""
+    found = []
+    for path in source_files(root):
+        if path.relative_to(root).parts[0] not in PURE_ROOMS or is_test(path):
+            continue
+        text = without_comments(path.read_text())
+        for what, pattern in PURE_BANS.items():
+            for match in re.finditer(pattern, text):
+                line = text.count("\n", 0, match.start()) + 1
+                found.append(f"{path.relative_to(root)}:{line}: {what}: {match.group(0)}")
+    return found
+
+
+def test_every_room_has_a_line_in_the_table():
+    rooms = {path.name for path in SOURCES.iterdir() if path.is_dir()}
+    assert rooms - set(allowed_rooms(table_text(), rooms)) == set()
+
+
+def test_the_map_allows_no_more_than_the_design():
+    rooms = {path.name for path in SOURCES.iterdir() if path.is_dir()}
+    said, designed = allowed_rooms(table_text(), rooms), allowed_rooms(DESIGN, rooms)
+    assert {room: said[room] - designed[room] for room in said if said[room] - designed[room]} == {}
+
+
+def test_includes_go_only_where_the_table_lets_them():
+    assert wrong_includes(SOURCES, table_text()) == []
+
+
+def test_core_and_agent_touch_nothing_outside_themselves():
+    assert impurities(SOURCES) == []
+
+
+def test_the_build_gives_each_room_only_the_rooms_of_the_table():
+    rooms = {path.name for path in SOURCES.iterdir() if path.is_dir()}
+    table = allowed_rooms(table_text(), rooms)
+    built = dict(re.findall(r"^drover_room\((\w+)(.*?)\)", (ROOT / "CMakeLists.txt").read_text(), re.M | re.S))
+    assert rooms <= set(built)
+    for room, rest in built.items():
+        given = re.search(r"\bROOMS ([a-z ]+)", rest)
+        beyond = set(given.group(1).split() if given else ()) - table[room]
+        assert beyond == set(), f"CMakeLists.txt gives {room} more than the table does"
+
+
+@pytest.mark.parametrize("room, line", [
+    ("core", '#include "store/sqlite_db.h"'),
+    ("core", '#include "agent/agent.h"'),
+    ("store", '#include "run/descriptor.h"'),
+    ("store", '#include "core/state.h"'),
+    ("store", '  # include "engine/engine.h"'),
+    ("engine", '#include "wire/cells.h"'),
+    ("base", '#include "core/state.h"'),
+    ("base", "#include <unistd.h>"),
+    ("base", "#include <boost/json.hpp>"),
+    ("run", "#include <sqlite3.h>"),
+    ("worker", "#include <CLI/CLI.hpp>"),
+    ("store", "#include <boost/asio/io_context.hpp>"),
+])
+def test_a_planted_wrong_include_is_caught(tmp_path, room, line):
+    for name in ("base", "core", "agent", "store", "run", "engine", "wire", "worker"):
+        (tmp_path / name).mkdir()
+    planted = tmp_path / room / "planted.cc"
+    planted.write_text(f'#include <vector>\n#include "{room}/planted.h"\n')
+    assert wrong_includes(tmp_path, table_text()) == []
+    planted.write_text(f"#include <vector>\n{line}\n")
+    assert len(wrong_includes(tmp_path, table_text())) == 1
+
+
+@pytest.mark.parametrize("line", [
+    "auto now = std::chrono::steady_clock::now();",
+    "auto now = time(nullptr);",
+    "std::mutex mutex_;",
+    "std::thread worker(run);",
+    'std::ofstream file("x");',
+    "const char* home = std::getenv(\"HOME\");",
+    "std::random_device device;",
+    "#include <fmt/format.h>",
+    "#include <boost/json.hpp>",
+])
+@pytest.mark.parametrize("room", sorted(PURE_ROOMS))
+def test_a_planted_look_outside_is_caught(tmp_path, room, line):
+    (tmp_path / room).mkdir()
+    planted = tmp_path / room / "planted.cc"
+    planted.write_text("int lifetime(int time_ms);  // not std::chrono::steady_clock, not time(nullptr)\n")
+    assert impurities(tmp_path) == []
+    planted.write_text(f"{line}\n")
+    assert len(impurities(tmp_path)) >= 1
