@@ -199,8 +199,11 @@ Result<void> Reporter::summary(StoreReader& reader, const Job& job, bool interru
   if (!summary->failures.empty()) show("  failures\n");
   for (std::size_t i = 0; i < summary->failures.size() && i < kMostGroups; ++i) {
     const FailureGroup& group = summary->failures[i];
-    show("  {:>10}  {}: {}\n", format_count(group.items), group.what, first_line(group.example_reason, 100));
-    show("  {:>10}  see one: drover items {}:{}\n", "", name_, group.example.value);
+    auto example = example_text(reader, job.id, group);
+    if (!example) return pass(example);
+    show("  {:>10}  {}, such as item {}: {}\n", format_count(group.items), group.what, group.example.value,
+         first_line(*example, 100));
+    show("  {:>10}  see it: drover items {}:{}\n", "", name_, group.example.value);
   }
   if (summary->failures.size() > kMostGroups) {
     show("  {:>10}  and {} more kinds\n", "", summary->failures.size() - kMostGroups);

@@ -159,7 +159,9 @@ void LocalRun::do_actions() {
     }
   }
   for (const auto& slot : slots_) {
-    if (slot) loop_->want_writable(slot->descriptor(), slot->has_unsent());
+    if (!slot) continue;
+    if (slot->has_unsent()) slot->send_more();
+    loop_->want_writable(slot->descriptor(), slot->has_unsent());
   }
 }
 

@@ -42,6 +42,16 @@ Result<ItemCounts> count_items(StoreReader& reader, const Job& job, std::uint64_
   return counts;
 }
 
+Result<std::string> example_text(StoreReader& reader, JobId job, const FailureGroup& group) {
+  auto output = reader.output(job, group.example, group.example_attempt);
+  if (!output) return pass(output);
+  if (!*output) return group.example_reason;
+  std::string_view text = (*output)->stderr_tail;
+  text = text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
+  text.remove_prefix(text.find_last_of('\n') + 1);
+  return text.empty() ? group.example_reason : std::string(text);
+}
+
 Result<RunSummary> summarize(StoreReader& reader, JobId job) {
   RunSummary summary;
   std::map<std::string, FailureGroup> groups;
@@ -56,6 +66,7 @@ Result<RunSummary> summarize(StoreReader& reader, JobId job) {
     FailureGroup& group = groups[failure_kind(attempt)];
     if (group.items++ == 0) {
       group.example = attempt.item;
+      group.example_attempt = attempt.attempt;
       group.example_reason = attempt.reason;
     }
     return true;

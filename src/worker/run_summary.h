@@ -29,6 +29,7 @@ struct FailureGroup {
   std::string what;  // "exit code 3", "signal 9 (SIGKILL)", "timed out", "could not start"
   std::uint64_t items = 0;
   ItemIndex example;
+  AttemptNumber example_attempt;
   std::string example_reason;
 };
 
@@ -39,6 +40,9 @@ struct RunSummary {
   Histogram memory_kib;
   std::vector<FailureGroup> failures;  // the largest first
 };
+
+/// What the example of a group says of itself: the last line of its stderr, else why it ended.
+Result<std::string> example_text(StoreReader& reader, JobId job, const FailureGroup& group);
 
 Result<RunSummary> summarize(StoreReader& reader, JobId job);
 

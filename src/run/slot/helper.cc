@@ -121,9 +121,7 @@ void Helper::receive() {
 void Helper::take_in(std::span<const char> frame) {
   FrameReader reader(frame);
   switch (reader.kind()) {
-    case FrameKind::setup:
-      set_up(frame);
-      break;
+    case FrameKind::setup: set_up(frame); break;
     case FrameKind::task:
       had_large_task_ = had_large_task_ || is_large(frame);
       queue_.emplace_back(frame);
@@ -134,12 +132,9 @@ void Helper::take_in(std::span<const char> frame) {
       if (attempt_.is_running(token)) attempt_.stop(how);
       break;
     }
-    case FrameKind::recall:
-      return_queued();
-      break;
+    case FrameKind::recall: return_queued(); break;
     case FrameKind::ended:
-    case FrameKind::returned:
-      break;
+    case FrameKind::returned: break;
   }
 }
 
