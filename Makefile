@@ -25,12 +25,12 @@ test: build  ## Build, and run every test but the long ones
 
 test-asan: setup  ## Unit tests under the address and undefined-behaviour sanitizers
 	@cmake --preset asan >/dev/null
-	@cmake --build --preset asan -j $(JOBS)
+	@cmake --build --preset asan --target unit_tests -j $(JOBS)
 	@ctest --preset asan -L unit
 
 test-tsan: setup  ## Unit tests under the thread sanitizer
 	@cmake --preset tsan >/dev/null
-	@cmake --build --preset tsan -j $(JOBS)
+	@cmake --build --preset tsan --target unit_tests -j $(JOBS)
 	@ctest --preset tsan -L unit
 
 bench: build  ## Measure against peers and limits (BENCH=local_run, manifest or store for one)

@@ -1,3 +1,6 @@
+# Every room's test program.
+add_custom_target(unit_tests)
+
 # A room is one folder of src/: a library of its sources, a test program of its *_test.cc files, and an include root
 # that shows this room alone. What a room does not name in ROOMS is not on its include path, so a wrong include does
 # not compile.
@@ -31,6 +34,7 @@ function(drover_room name)
     add_executable(${name}_test ${tests})
     target_link_libraries(${name}_test PRIVATE drover_${name} ${arg_TEST_ROOMS} GTest::gtest_main)
     drover_compile(${name}_test)
+    add_dependencies(unit_tests ${name}_test)
     add_test(NAME ${name} COMMAND ${name}_test)
     set_tests_properties(${name} PROPERTIES LABELS unit)
   endif()
