@@ -1,0 +1,4 @@
+// An item that does nothing.
+int main() {
+  return 0;
+}

@@ -1,0 +1,40 @@
+#include <fmt/format.h>
+
+#include "cli/item_source.h"
+#include "engine/engine.h"
+#include "engine/system_clock.h"
+#include "manifest_bench.h"
+#include "measure.h"
+#include "store/manifest.h"
+#include "store/sqlite_store.h"
+#include "wire/definition.h"
+#include "worker/command_template.h"
+
+namespace drover {
+
+void accept_list(const std::string& list, const std::string& database) {
+  const Stopwatch whole;
+  auto store = must(open_sqlite_store(database));
+  Definition definition;
+  definition.command = {"/bin/true", "{}"};
+  definition.workdir = "/";
+  const auto command = must(CommandTemplate::parse(definition));
+
+  auto writer = must(ManifestWriter::begin(*store));
+  std::uint64_t index = 0;
+  must(read_items(LinesSource{list}, [&](std::string_view item) -> Result<void> {
+    if (auto fits = command.check(item, ItemIndex{index++}); !fits) return fits;
+    return writer->add(item);
+  }));
+  const WrittenManifest manifest = must(writer->finish());
+
+  const DefinitionId stored = must(store->add_definition(definition_to_json(definition)));
+  SystemWallClock wall;
+  SystemSteadyClock steady;
+  auto engine = must(Engine::start(*store, wall, steady, [](const Effect&) {}));
+  must(engine->ask(SubmitJob{Uuid::from_random({1}), "bench", stored, manifest.id, manifest.items, Policy{}}));
+  const double seconds = whole.seconds();
+  fmt::print("{{\"items\":{},\"seconds\":{:.6f},\"peak_kib\":{}}}\n", manifest.items, seconds, peak_resident_kib());
+}
+
+}  // namespace drover
