@@ -1,14 +1,12 @@
 #include <fmt/format.h>
 
-#include "cli/item_source.h"
+#include "cli/accept_items.h"
 #include "engine/engine.h"
 #include "engine/system_clock.h"
 #include "manifest_bench.h"
 #include "measure.h"
-#include "store/manifest.h"
 #include "store/sqlite_store.h"
 #include "wire/definition.h"
-#include "worker/command_template.h"
 
 namespace drover {
 
@@ -20,13 +18,7 @@ void accept_list(const std::string& list, const std::string& database) {
   definition.workdir = "/";
   const auto command = must(CommandTemplate::parse(definition));
 
-  auto writer = must(ManifestWriter::begin(*store));
-  std::uint64_t index = 0;
-  must(read_items(LinesSource{list}, [&](std::string_view item) -> Result<void> {
-    if (auto fits = command.check(item, ItemIndex{index++}); !fits) return fits;
-    return writer->add(item);
-  }));
-  const WrittenManifest manifest = must(writer->finish());
+  const WrittenManifest manifest = must(accept_items(*store, LinesSource{list}, command));
 
   const DefinitionId stored = must(store->add_definition(definition_to_json(definition)));
   SystemWallClock wall;

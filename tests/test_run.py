@@ -1,6 +1,7 @@
 """drover run and the verbs around it, as a user meets them."""
 
 import base64
+import json
 import os
 import re
 import shlex
@@ -850,3 +851,62 @@ def test_a_user_without_privileges_can_do_all_of_it(any_user, public_path):
     wait_until(lambda: not any_user.left_over(), "every descendant to be gone", 10)
     assert any_user("status", "r", as_user=NOBODY).status == 0
     assert any_user("retry", "r", as_user=NOBODY).status == 1
+
+
+# --- what once went wrong
+
+
+def test_a_run_of_quiet_long_items_can_still_be_cancelled(drover):
+    """The poll that carries orders must be parked even when nothing is wanted."""
+    run = drover.start("run", "--name", "r", "--jobs", 1, "--range", "1-20", "--", "sleep", 1000)
+    wait_until(lambda: running_items(drover, "r"), "the first item to run")
+    if os.environ.get("DROVER_SOAK"):
+        time.sleep(25)  # longer than a poll is parked
+    assert drover("cancel", "r").status == 0
+    assert run.wait(30) == 1
+    assert drover("status", "r", "--json").json_lines[-1]["state"] == "cancelled"
+
+
+def test_a_run_killed_while_it_was_being_cancelled_can_be_resumed(drover):
+    run = drover.start("run", "--name", "r", "--jobs", 1, "--grace", "1h", "--", "sh", "-c", "trap '' TERM; sleep 5 & wait; sleep $1", "sh",
+                       ":::", 0)
+    wait_until(lambda: running_items(drover, "r"), "the item to run")
+    assert drover("cancel", "r").status == 0
+    os.kill(run.pid, signal.SIGKILL)
+    run.wait(30)
+    ended = drover("resume", "r")
+    assert ended.status == 0, ended
+    drover.check_all_succeeded("r", 1)
+
+
+def test_fresh_interrupted_while_it_reads_its_list_keeps_the_old_run(drover, tmp_path):
+    assert drover("run", "--name", "r", "--", "true", ":::", "a", "b").status == 0
+    fifo = tmp_path / "list"
+    os.mkfifo(fifo)
+    run = drover.start("run", "--name", "r", "--fresh", "--items", fifo, "--", "true")
+    wait_until(lambda: any(name.startswith(".aside") for name in os.listdir(drover.data / "runs")), "the old run to be set aside")
+    run.terminate()
+    run.wait(30)
+    assert drover("resume", "r").status == 0
+    drover.check_all_succeeded("r", 2)
+    assert os.listdir(drover.data / "runs") == ["r"]
+
+
+def test_a_repeated_env_setting_is_the_same_line(drover):
+    line = ("run", "--name", "r", "--env", "A=1", "--env", "A=2", "--", "sh", "-c", "test $A = 2", "sh", ":::", "a")
+    assert drover(*line).status == 0
+    assert drover(*line).status == 0
+
+
+def test_a_rule_that_is_not_utf8_is_kept(drover):
+    assert drover("run", "--name", "r", "--retries", 1, "--retry-on", b"reason:\xff*", "--", "true", ":::", "a").status == 0
+    assert drover("status", "r").status == 0
+
+
+def test_a_range_of_too_many_items_is_refused(drover):
+    drover("run", "--range", "1-900000000000000000", "--", "true").refuses("10,000,000,000", "several")
+
+
+def test_a_long_json_line_runs_when_the_field_is_short(drover, tmp_path):
+    (tmp_path / "l").write_text(json.dumps({"id": "x", "blob": "y" * 140_000}) + "\n")
+    assert drover("run", "--jsonl", tmp_path / "l", "--", "true", "{id}").status == 0

@@ -18,6 +18,8 @@ constexpr std::int64_t kNameAfterMs = 1000;
 constexpr std::size_t kAhead = 4;
 constexpr double kShortUs = 20'000;
 constexpr std::int64_t kPatienceMs = 100;
+// A kill is sent again while its item is still there.
+constexpr std::int64_t kKillAgainMs = 1000;
 // The backlog holds this much work at the rate lately seen.
 constexpr double kBacklogUs = 500'000;
 constexpr std::size_t kMostBacklog = 4096;
@@ -30,7 +32,7 @@ Agent::Agent(std::size_t slots) : slots_(slots) {
 
 void Agent::on_answer(PollNumber number, const std::vector<Lease>& leases, const std::vector<StopOrder>& stops,
                       std::int64_t now_ms) {
-  if (number == last_poll_) asked_ = false;
+  if (number == last_poll_) outstanding_ = asked_ = false;
   for (const StopOrder& order : stops) {
     stopped_[order.job] = {newest_grant_, order.mode};
     std::erase_if(backlog_, [&](const AgentItem& item) {
@@ -163,7 +165,7 @@ void Agent::watch(std::size_t slot, std::int64_t now_ms) {
     begin_stop(slot, StopReason::timeout, now_ms);
   }
   if (running.kill_at_ms != 0 && now_ms >= running.kill_at_ms) {
-    running.kill_at_ms = 0;
+    running.kill_at_ms = now_ms + kKillAgainMs;
     actions_.emplace_back(StopItem{slot, running.item.token, StopHow::kill});
   }
   if (now_ms >= running.since_ms + kPatienceMs) recall(slot);
@@ -192,7 +194,7 @@ std::vector<AgentAction> Agent::take_actions() {
 bool Agent::should_poll(std::int64_t now_ms) const {
   if (!ended_.empty() && (ended_.size() >= kReportItems || now_ms >= oldest_ended_ms_ + kReportDelayMs)) return true;
   if (!returned_.empty()) return true;
-  if (!asked_ && want() > 0) return true;
+  if (!outstanding_ || (!asked_ && want() > 0)) return true;
   return std::ranges::any_of(slots_, [&](const SlotState& slot) {
     return !slot.handed.empty() && !slot.handed.front().named && now_ms >= slot.handed.front().since_ms + kNameAfterMs;
   });
@@ -208,6 +210,7 @@ AgentPoll Agent::make_poll(std::int64_t now_ms) {
     running.named = true;
     poll.running.push_back({running.item.token, running.since_ms});
   }
+  outstanding_ = true;
   asked_ = poll.want > 0;
   return poll;
 }
@@ -309,7 +312,7 @@ void Agent::begin_stop(std::size_t slot, StopReason reason, std::int64_t now_ms)
   const bool at_once = reason == StopReason::interrupted || running.item.grace_ms <= 0;
   if (running.stopping != StopReason::none && !at_once) return;
   if (running.stopping == StopReason::none) running.stopping = reason;
-  running.kill_at_ms = at_once ? 0 : now_ms + running.item.grace_ms;
+  running.kill_at_ms = now_ms + (at_once ? kKillAgainMs : running.item.grace_ms);
   actions_.emplace_back(StopItem{slot, running.item.token, at_once ? StopHow::kill : StopHow::terminate});
 }
 

@@ -95,7 +95,7 @@ class Agent {
     AgentItem item;
     std::int64_t since_ms = 0;  // when it became the first in its slot
     StopReason stopping = StopReason::none;
-    std::int64_t kill_at_ms = 0;  // when terminating turns into killing; 0: killed or not stopping
+    std::int64_t kill_at_ms = 0;  // when to kill, or kill again; 0: not stopping
     bool named = false;           // reported as running
   };
   struct Stopped {
@@ -138,7 +138,8 @@ class Agent {
   std::int64_t oldest_ended_ms_ = 0;
   std::vector<Token> returned_;
   PollNumber last_poll_;
-  bool asked_ = false;  // a poll that wants items is on its way or parked
+  bool outstanding_ = false;  // a poll is on its way or parked; there always is one, to carry orders back
+  bool asked_ = false;        // and it wants items
 };
 
 }  // namespace drover

@@ -137,7 +137,8 @@ TEST(Agent, ATimeoutTerminatesThenKills) {
   stops = only<StopItem>(it.tick(1));
   ASSERT_EQ(stops.size(), 1U);
   EXPECT_EQ(stops[0].how, StopHow::kill);
-  EXPECT_TRUE(only<StopItem>(it.tick(10'000)).empty());
+  EXPECT_TRUE(only<StopItem>(it.tick(999)).empty());
+  EXPECT_EQ(only<StopItem>(it.tick(1)).size(), 1U) << "it is still there";
   it.end(0, token(1, 0), 7'000'000, true, {Ending::signalled, 0, 9, ""});
   const auto ended = it.agent.make_poll(it.now_ms).ended;
   EXPECT_EQ(ended[0].outcome.ending, Ending::timed_out);
@@ -240,6 +241,16 @@ TEST(Agent, AsksForAboutHalfASecondOfWork) {
   const std::uint64_t want = it.agent.make_poll(it.now_ms).want;
   EXPECT_GE(want, 900U);
   EXPECT_LE(want, 1000U);
+}
+
+TEST(Agent, AlwaysHasAPollParkedToCarryOrdersBack) {
+  Worked it(1);
+  it.lend(lease(1, 0, 10));
+  const AgentPoll full = it.agent.make_poll(it.now_ms);
+  EXPECT_EQ(full.want, 0U);
+  EXPECT_FALSE(it.agent.should_poll(it.now_ms));
+  it.agent.on_answer(full.number, {}, {}, it.now_ms + 20'000);
+  EXPECT_TRUE(it.agent.should_poll(it.now_ms + 20'000)) << "answered empty after its wait, with nothing wanted";
 }
 
 TEST(Agent, DoesNotAskAgainWhileAPollIsParked) {

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <boost/json.hpp>
+#include <thread>
 
 #include "cli/print.h"
 #include "cli/run_job.h"
@@ -39,28 +40,37 @@ Result<bool> cancel_record(const RunFolder& folder) {
   return !std::get<JobCancelled>(*cancelled).was_over;
 }
 
+// The holder may end between being seen and being asked: then the record alone is left to change, once it is free.
+Result<bool> cancel_in(const std::string& root, const std::string& name) {
+  constexpr int kTries = 50;
+  for (int i = 0;; ++i) {
+    auto folder = RunFolder::look(root, name);
+    if (!folder) return pass(folder);
+    if (folder->holder()) {
+      auto answer = ask_holder(folder->path(), {{"verb", "cancel"}});
+      if (answer && answer->at("ok").as_bool()) return true;
+      if (answer) return fail(ErrorCode::conflict, std::string(answer->at("error").as_string()), "try again");
+      if (answer.error().code != ErrorCode::not_found || i == kTries) return pass(answer);
+    } else {
+      auto held = RunFolder::hold(root, name, print_notice);
+      if (held) return cancel_record(*held);
+      if (held.error().code != ErrorCode::in_use || i == kTries) return pass(held);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+}
+
 Result<int> cancel(const CancelFlags& flags) {
   const std::string root = data_root(flags.common.data);
   auto reference = resolve(root, flags.reference);
   if (!reference) return pass(reference);
   if (auto whole = refuse_item(*reference); !whole) return pass(whole);
-  auto folder = RunFolder::look(root, reference->run);
-  if (!folder) return pass(folder);
-  bool changed = true;
-  if (folder->holder()) {
-    auto answer = ask_holder(folder->path(), {{"verb", "cancel"}});
-    if (!answer) return pass(answer);
-  } else {
-    auto held = RunFolder::hold(root, reference->run, print_notice);
-    if (!held) return pass(held);
-    auto done = cancel_record(*held);
-    if (!done) return pass(done);
-    changed = *done;
-  }
+  auto changed = cancel_in(root, reference->run);
+  if (!changed) return pass(changed);
   if (flags.common.json) {
-    show("{}\n", boost::json::serialize(boost::json::object{{"name", reference->run}, {"cancelled", changed}}));
+    show("{}\n", boost::json::serialize(boost::json::object{{"name", reference->run}, {"cancelled", *changed}}));
   } else if (!flags.common.quiet) {
-    const std::string outcome = changed ? "is cancelled; drover resume would go on with it" : "had ended already";
+    const std::string outcome = *changed ? "is cancelled; drover resume would go on with it" : "had ended already";
     show("run '{}' {}\n", reference->run, outcome);
   }
   return kAllSucceeded;

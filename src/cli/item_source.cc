@@ -10,6 +10,9 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/units.h"
+#include "core/records.h"
+
 namespace drover {
 namespace {
 
@@ -153,7 +156,11 @@ Result<RangeSource> parse_range(const std::string& text) {
   const auto [dash, first_error] = std::from_chars(text.data(), end, range.first);
   if (first_error == std::errc{} && dash != end && *dash == '-') {
     const auto [rest, last_error] = std::from_chars(dash + 1, end, range.last);
-    if (last_error == std::errc{} && rest == end && range.first >= 0 && range.first <= range.last) return range;
+    if (last_error == std::errc{} && rest == end && range.first >= 0 && range.first <= range.last) {
+      if (range.count() <= kMostItems) return range;
+      return fail(ErrorCode::bad_input, fmt::format("'{}' is more than {} items", text, format_count(kMostItems)),
+                  "split it into several runs");
+    }
   }
   return fail(ErrorCode::bad_input, fmt::format("'{}' is not a range", text),
               "write --range FIRST-LAST, such as 1-1000");

@@ -28,6 +28,7 @@ struct FolderSource {
 struct RangeSource {
   std::int64_t first = 0;
   std::int64_t last = 0;
+  std::uint64_t count() const { return static_cast<std::uint64_t>(last - first) + 1; }
 };
 using ItemSource = std::variant<LinesSource, WordsSource, FolderSource, RangeSource>;
 

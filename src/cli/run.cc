@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "base/units.h"
+#include "cli/accept_items.h"
 #include "cli/item_source.h"
 #include "cli/policy_flags.h"
 #include "cli/run_job.h"
@@ -90,7 +91,10 @@ Result<Definition> make_definition(const RunFlags& flags, std::vector<std::strin
     if (equals == std::string::npos || equals == 0) {
       return fail(ErrorCode::bad_input, fmt::format("--env '{}' sets nothing", setting), "write --env NAME=value");
     }
-    definition.environment.emplace_back(setting.substr(0, equals), setting.substr(equals + 1));
+    // The last of two settings of one name counts.
+    const std::string variable = setting.substr(0, equals);
+    std::erase_if(definition.environment, [&](const auto& it) { return it.first == variable; });
+    definition.environment.emplace_back(variable, setting.substr(equals + 1));
   }
   auto program = find_program(definition);
   if (!program) return pass(program);
@@ -116,21 +120,6 @@ Uuid new_uuid() {
     if (more > 0) got += static_cast<std::size_t>(more);
   }
   return Uuid::from_random(bytes);
-}
-
-Result<WrittenManifest> accept_items(Store& store, const ItemSource& source, const CommandTemplate& command) {
-  if (const auto* range = std::get_if<RangeSource>(&source)) {
-    return write_range_manifest(store, range->first, static_cast<std::uint64_t>(range->last - range->first) + 1);
-  }
-  auto writer = ManifestWriter::begin(store);
-  if (!writer) return pass(writer);
-  std::uint64_t index = 0;
-  auto read = read_items(source, [&](std::string_view item) -> Result<void> {
-    if (auto fits = command.check(item, ItemIndex{index++}); !fits) return fits;
-    return (*writer)->add(item);
-  });
-  if (!read) return pass(read);
-  return (*writer)->finish();
 }
 
 Error changed(const std::string& name, const std::string& what) {
@@ -164,6 +153,8 @@ Result<void> compare(StoreReader& reader, const Job& job, const Definition& now,
 
   auto manifest = ManifestReader::open(reader, job.manifest);
   if (!manifest) return pass(manifest);
+  const auto* range = std::get_if<RangeSource>(&source);
+  if (range != nullptr && manifest->is_range(range->first, range->count())) return {};
   std::uint64_t index = 0;
   auto read = read_items(source, [&](std::string_view item) -> Result<void> {
     const ItemIndex at{index++};
@@ -211,7 +202,8 @@ Result<Asked> understand(const RunFlags& flags, const Invocation& invocation) {
   return Asked{std::move(*source), std::move(*definition), std::move(*command_template)};
 }
 
-Result<int> run_in(RunFolder& folder, const RunFlags& flags, const Asked& asked) {
+// `accepted` becomes true when the list is safe and the job may exist.
+Result<int> run_in(RunFolder& folder, const RunFlags& flags, const Asked& asked, bool& accepted) {
   auto store = open_store(folder);
   if (!store) return pass(store);
   auto reader = open_sqlite_reader(folder.database());
@@ -237,17 +229,10 @@ Result<int> run_in(RunFolder& folder, const RunFlags& flags, const Asked& asked)
   if (!policy) return pass(policy);
   auto definition = (*store)->add_definition(definition_to_json(asked.definition));
   if (!definition) return pass(definition);
-  if (auto dropped = folder.drop_aside(); !dropped) return pass(dropped);  // the new list is safe
+  accepted = true;
+  if (auto dropped = folder.drop_aside(); !dropped) return pass(dropped);
   return drive(folder, **store,
                SubmitJob{new_uuid(), folder.name(), *definition, manifest->id, manifest->items, *policy}, options);
-}
-
-// A run that came to nothing before it had a job leaves nothing behind, and what --fresh was to replace stays.
-void discard_if_empty(RunFolder& folder) {
-  auto reader = open_sqlite_reader(folder.database());
-  auto jobs = reader ? (*reader)->jobs() : Result<std::vector<Job>>(std::unexpected(reader.error()));
-  if (jobs && !jobs->empty()) return;
-  if (auto discarded = folder.discard(); !discarded) print_error(discarded.error());
 }
 
 Result<int> run(const RunFlags& flags, const Invocation& invocation) {
@@ -261,9 +246,12 @@ Result<int> run(const RunFlags& flags, const Invocation& invocation) {
   if (flags.fresh && folder->has_database()) {
     if (auto moved = folder->set_aside(); !moved) return pass(moved);
   }
-  const bool existed = folder->has_database();
-  auto status = run_in(*folder, flags, *asked);
-  if (!status && !existed) discard_if_empty(*folder);
+  bool accepted = folder->has_database();
+  auto status = run_in(*folder, flags, *asked, accepted);
+  // A run whose list was never accepted leaves nothing behind, and what --fresh was to replace stays.
+  if (!status && !accepted) {
+    if (auto discarded = folder->discard(); !discarded) print_error(discarded.error());
+  }
   return status;
 }
 

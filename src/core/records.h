@@ -14,6 +14,9 @@
 
 namespace drover {
 
+/// As many items as one job may have. A job of this size costs 40 MB before its first item runs.
+inline constexpr std::uint64_t kMostItems = 10'000'000'000;
+
 enum class JobState : std::uint8_t { pending, running, succeeded, failed, cancelled };
 std::string_view to_string(JobState state);
 

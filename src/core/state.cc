@@ -49,7 +49,7 @@ struct Restorer {
     return {};
   }
   Result<void> operator()(const PutJob& put) {
-    if (put.job.total > Policy::kNoLimit) return broken(concat("job ", put.job.name, " has an impossible size"));
+    if (put.job.total > kMostItems) return broken(concat("job ", put.job.name, " has an impossible size"));
     durable.blocks.insert_or_assign(put.job.id, ItemBlocks(put.job.total));
     durable.jobs.insert_or_assign(put.job.id, put.job);
     return {};

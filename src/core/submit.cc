@@ -8,8 +8,12 @@ void Core::on(Ticket ticket, const SubmitJob& command) {
   if (const auto known = volatile_.job_by_uuid.find(command.uuid); known != volatile_.job_by_uuid.end()) {
     return say(ticket, JobAccepted{known->second});  // the same submission, said again
   }
-  if (command.total > Policy::kNoLimit || command.policy.max_tries == 0) {
-    return refuse(ticket, ErrorCode::bad_input, concat("job ", command.name, " has an impossible size or retry limit"));
+  if (command.total > kMostItems) {
+    return refuse(ticket, ErrorCode::bad_input, concat("job ", command.name, " has more than ", kMostItems, " items"),
+                  "split it into several jobs");
+  }
+  if (command.policy.max_tries == 0) {
+    return refuse(ticket, ErrorCode::bad_input, concat("job ", command.name, " allows its items no try at all"));
   }
   Job job;
   job.id = JobId{durable_.counters.next_job++};
@@ -113,7 +117,9 @@ void Core::end_if_done(Job& job) {
   const bool all_settled = job.succeeded + job.failed + job.cancelled == job.total;
   const bool stopped = job.stop != StopCause::none && volatile_.jobs.at(job.id).grants.empty();
   if (!all_settled && !stopped) return;
-  if (job.stop == StopCause::cancelled) {
+  if (job.succeeded == job.total) {
+    job.state = JobState::succeeded;  // whatever it was about to be stopped for
+  } else if (job.stop == StopCause::cancelled) {
     job.state = JobState::cancelled;
   } else if (job.stop == StopCause::too_many_failures || job.failed + job.cancelled > 0) {
     job.state = JobState::failed;

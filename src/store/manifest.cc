@@ -73,10 +73,8 @@ ManifestWriter::~ManifestWriter() {
 
 Result<void> ManifestWriter::add(std::string_view item) {
   if (item.size() > kLongestItem) {
-    return fail(
-        ErrorCode::bad_input,
-        concat("item ", pack_.first.value + pack_.count, " is longer than 1 MiB, which no command line can carry"),
-        "a list has one item per line, or one per NUL byte with -0");
+    return fail(ErrorCode::bad_input, concat("item ", pack_.first.value + pack_.count, " is longer than 1 MiB"),
+                "a list has one item per line, or one per NUL byte with -0");
   }
   append_length(pack_.bytes, item.size());
   pack_.bytes += item;

@@ -16,7 +16,9 @@
 
 namespace drover {
 
-/// An item longer than this is refused: no command line could carry it.
+/// An item longer than this is refused: surely it is no item. What a command line can carry the kernel says (128 KiB an
+/// argument, as a rule), and an item that is too long for it fails alone; but a JSON item may be long and its fields
+/// short.
 inline constexpr std::size_t kLongestItem = std::size_t{1} << 20;
 
 struct WrittenManifest {
@@ -69,6 +71,10 @@ class ManifestReader {
   static Result<ManifestReader> open(StoreReader& store, ManifestId id);
 
   std::uint64_t items() const { return info_.items; }
+  /// Whether it is just these numbers.
+  bool is_range(std::int64_t first, std::uint64_t count) const {
+    return info_.kind == ManifestKind::range && info_.first_number == first && info_.items == count;
+  }
   Result<std::string> item(ItemIndex index);
 
  private:

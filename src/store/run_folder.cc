@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "base/text.h"
+#include "store/sqlite_store.h"
 
 namespace drover {
 namespace {
@@ -47,6 +48,22 @@ std::optional<int> living_holder(const std::string& lock_path) {
   std::string started;
   if (!(file >> pid >> started) || pid <= 0) return std::nullopt;
   return start_time(pid) == started ? std::optional(pid) : std::nullopt;
+}
+
+bool is_file_at(int descriptor, const std::string& path) {
+  struct stat mine{};
+  struct stat there{};
+  return fstat(descriptor, &mine) == 0 && stat(path.c_str(), &there) == 0 && mine.st_dev == there.st_dev &&
+         mine.st_ino == there.st_ino;
+}
+
+// Nothing is known of a ledger that cannot be read.
+std::optional<bool> has_job(const std::string& database) {
+  auto reader = open_sqlite_reader(database);
+  if (!reader) return std::nullopt;
+  auto jobs = (*reader)->jobs();
+  if (!jobs) return std::nullopt;
+  return !jobs->empty();
 }
 
 Error folder_error(int error_number, const std::string& path) {
@@ -81,8 +98,7 @@ RunFolder::RunFolder(RunFolder&& other) noexcept
     : root_(std::move(other.root_)),
       name_(std::move(other.name_)),
       path_(std::move(other.path_)),
-      lock_(std::exchange(other.lock_, -1)),
-      aside_(std::move(other.aside_)) {}
+      lock_(std::exchange(other.lock_, -1)) {}
 
 RunFolder::~RunFolder() {
   if (lock_ >= 0) close(lock_);
@@ -92,22 +108,26 @@ Result<RunFolder> RunFolder::hold(const std::string& root, const std::string& na
                                   const std::function<void(const std::string&)>& notice) {
   RunFolder folder(root, name);
   if (auto taken = folder.take_lock(notice); !taken) return pass(taken);
+  if (auto recovered = folder.recover_aside(); !recovered) return pass(recovered);
   return folder;
 }
 
 Result<void> RunFolder::take_lock(const std::function<void(const std::string&)>& notice) {
-  std::error_code error;
-  fs::create_directories(path_, error);
-  if (error) return std::unexpected(folder_error(error.value(), path_));
   const std::string lock_path = path_ + "/lock";
-  lock_ = open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (lock_ < 0) return std::unexpected(folder_error(errno, lock_path));
-
   const auto give_up = std::chrono::steady_clock::now() + kGhostPatience;
   bool said = false;
-  while (flock(lock_, LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK && errno != EINTR) return std::unexpected(folder_error(errno, lock_path));
-    if (const auto pid = living_holder(lock_path)) {
+  while (true) {
+    std::error_code error;
+    fs::create_directories(path_, error);
+    if (error) return std::unexpected(folder_error(error.value(), path_));
+    lock_ = open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    if (lock_ < 0) return std::unexpected(folder_error(errno, lock_path));
+    const bool locked = flock(lock_, LOCK_EX | LOCK_NB) == 0;
+    if (!locked && errno != EWOULDBLOCK && errno != EINTR) return std::unexpected(folder_error(errno, lock_path));
+    // The folder may have been moved away between the opening and the locking: then this is a lock on nothing.
+    if (locked && is_file_at(lock_, lock_path)) break;
+    close(std::exchange(lock_, -1));
+    if (const auto pid = locked ? std::nullopt : living_holder(lock_path)) {
       return fail(ErrorCode::in_use, concat("run '", name_, "' is held by process ", *pid),
                   concat("watch it with 'drover status ", name_, "', stop it with 'drover cancel ", name_, "'"));
     }
@@ -115,8 +135,8 @@ Result<void> RunFolder::take_lock(const std::function<void(const std::string&)>&
       return fail(ErrorCode::in_use, concat("run '", name_, "' was killed and some of its processes will not die"),
                   "look for drover-slot with ps, and for what hangs below it");
     }
-    if (!said) notice(concat("waiting for the processes of the killed run '", name_, "' to end"));
-    said = true;
+    if (!said && !locked) notice(concat("waiting for the processes of the killed run '", name_, "' to end"));
+    said = said || !locked;
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   const std::string content = concat(getpid(), " ", start_time(getpid()).value_or("0"), "\n");
@@ -186,15 +206,10 @@ std::optional<std::string> RunFolder::newest(const std::string& root) {
   return best;
 }
 
-std::string RunFolder::beside(std::string_view prefix) const {
-  return concat(root_, "/runs/", prefix, name_, "-", getpid());
-}
-
 // By one rename, so that a crash leaves either all of it or none in its place; its lock goes with it.
 Result<void> RunFolder::set_aside() {
-  aside_ = beside(kAside);
   std::error_code error;
-  fs::rename(path_, aside_, error);
+  fs::rename(path_, aside(), error);
   if (error) return std::unexpected(folder_error(error.value(), path_));
   const int old_lock = std::exchange(lock_, -1);
   auto taken = take_lock([](const std::string&) {});
@@ -203,24 +218,37 @@ Result<void> RunFolder::set_aside() {
 }
 
 Result<void> RunFolder::drop_aside() {
-  if (aside_.empty()) return {};
   std::error_code error;
-  fs::remove_all(aside_, error);
-  if (error) return std::unexpected(folder_error(error.value(), aside_));
-  aside_.clear();
+  fs::remove_all(aside(), error);
+  if (error) return std::unexpected(folder_error(error.value(), aside()));
   return {};
 }
 
+// Somebody set the old content aside and died. If the new one came to have a job, that one counts; else the old does.
+Result<void> RunFolder::recover_aside() {
+  std::error_code error;
+  if (!fs::exists(aside(), error)) return {};
+  const std::optional<bool> replaced = has_database() ? has_job(database()) : false;
+  if (!replaced) return {};
+  if (*replaced) return drop_aside();
+  if (auto discarded = discard(); !discarded) return discarded;
+  return take_lock([](const std::string&) {});
+}
+
 Result<void> RunFolder::discard() {
-  const std::string gone = beside(kDeleted);
+  const std::string gone = concat(root_, "/runs/", kDeleted, name_, "-", getpid());
   std::error_code error;
   fs::rename(path_, gone, error);
-  if (!error && !aside_.empty()) fs::rename(aside_, path_, error);
+  if (!error && fs::exists(aside(), error)) fs::rename(aside(), path_, error);
   if (error) return std::unexpected(folder_error(error.value(), path_));
   fs::remove_all(gone, error);
   close(std::exchange(lock_, -1));
   if (error) return std::unexpected(folder_error(error.value(), gone));
   return {};
+}
+
+std::string RunFolder::aside() const {
+  return concat(root_, "/runs/", kAside, name_);
 }
 
 }  // namespace drover

@@ -19,8 +19,8 @@ bool is_valid_name(std::string_view name);
 
 class RunFolder {
  public:
-  /// Takes the folder, making it if need be. If its holder is gone but processes of its last run are still dying, waits
-  /// for them, and says so through `notice`.
+  /// Takes the folder, making it if need be. What somebody set aside and did not live to replace is put back. If its
+  /// holder is gone but processes of its last run are still dying, waits for them, and says so through `notice`.
   static Result<RunFolder> hold(const std::string& root, const std::string& name,
                                 const std::function<void(const std::string&)>& notice);
   /// Makes a folder that nobody has, called `base` or `base-2`, `base-3`, …, and gives its name.
@@ -54,14 +54,14 @@ class RunFolder {
 
  private:
   RunFolder(std::string root, std::string name);
-  std::string beside(std::string_view prefix) const;
+  std::string aside() const;
+  Result<void> recover_aside();
   Result<void> take_lock(const std::function<void(const std::string&)>& notice);
 
   std::string root_;
   std::string name_;
   std::string path_;
   int lock_ = -1;
-  std::string aside_;  // where the former content is; empty: nothing was set aside
 };
 
 }  // namespace drover

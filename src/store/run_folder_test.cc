@@ -106,6 +106,25 @@ TEST_F(RunFolders, WhatIsSetAsideComesBackWhenTheNewIsDiscarded) {
   EXPECT_FALSE(std::filesystem::exists(root_ + "/runs/a/new"));
 }
 
+TEST_F(RunFolders, WhatWasSetAsideByAProcessThatDiedComesBack) {
+  {
+    auto held = hold("a");
+    ASSERT_TRUE(held);
+    touch(held->path() + "/old");
+    ASSERT_TRUE(held->set_aside());
+    touch(held->path() + "/new");
+  }
+  ASSERT_TRUE(hold("a"));
+  EXPECT_TRUE(std::filesystem::exists(root_ + "/runs/a/old"));
+  EXPECT_FALSE(std::filesystem::exists(root_ + "/runs/a/new"));
+}
+
+TEST_F(RunFolders, AClaimedNameIsNobodyElses) {
+  EXPECT_EQ(RunFolder::claim(root_, "a").value(), "a");
+  EXPECT_EQ(RunFolder::claim(root_, "a").value(), "a-2");
+  EXPECT_EQ(RunFolder::claim(root_, "a").value(), "a-3");
+}
+
 TEST_F(RunFolders, WhatIsDroppedLeavesNothing) {
   auto held = hold("a");
   ASSERT_TRUE(held);

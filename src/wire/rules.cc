@@ -29,8 +29,11 @@ std::string rules_to_json(const std::vector<ExitRule>& rules) {
 
 Result<std::vector<ExitRule>> rules_from_json(std::string_view text) {
   const auto bad = [](const std::string& why) { return fail(ErrorCode::bad_input, "exit rules: " + why); };
+  // A reason is whatever a program said: bytes.
+  json::parse_options options;
+  options.allow_invalid_utf8 = true;
   json::error_code error;
-  const json::value value = json::parse(text, error);
+  const json::value value = json::parse(text, error, {}, options);
   if (error || !value.is_array()) return bad("not a JSON list");
   std::vector<ExitRule> rules;
   for (const json::value& one : value.get_array()) {

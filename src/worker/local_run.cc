@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::int64_t kProgressMs = 500;
 constexpr std::int64_t kPollWaitMs = 20'000;
+constexpr std::size_t kLongestVariable = (std::size_t{128} << 10) - sizeof "DROVER_ITEM=";
 
 std::uint64_t random_number() {
   std::random_device device;
@@ -62,6 +63,10 @@ Result<void> LocalRun::start(Store& store) {
   });
   if (!engine) return pass(engine);
   engine_ = std::move(*engine);
+  // Before anything else: what a killed process held goes back, and with it whatever waited for that.
+  auto registered = engine_->ask(RegisterWorker{"local", incarnation_, 0});
+  if (!registered) return pass(registered);
+  worker_ = std::get<WorkerRegistered>(*registered).worker;
   return {};
 }
 
@@ -96,9 +101,6 @@ Result<void> LocalRun::prepare(const Job& job) {
   if (!control) return pass(control);
   control_ = std::move(*control);
 
-  auto registered = engine_->ask(RegisterWorker{"local", incarnation_, 0});
-  if (!registered) return pass(registered);
-  worker_ = std::get<WorkerRegistered>(*registered).worker;
   for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
     if (auto opened = open_slot(slot); !opened) return opened;
   }
@@ -114,7 +116,9 @@ Result<void> LocalRun::open_slot(std::size_t slot) {
 }
 
 bool LocalRun::finished() {
-  if (failed_ || job_.ended() || drained_ == Drained::yes) return true;
+  if (failed_) return true;
+  if (unanswered_ > 0) return false;  // somebody on the control socket waits, perhaps for more work
+  if (job_.ended() || drained_ == Drained::yes) return true;
   if (drained_ == Drained::no && agent_.draining() && agent_.idle()) {
     // The last reports are on their way. When one more is answered, what they came to is known here.
     drained_ = Drained::asked;
@@ -177,13 +181,15 @@ void LocalRun::start_item(const StartItem& start) {
     agent_.on_refused(start.slot, start.item.token, concat("could not start: ", arguments.error().message), now_ms());
     return;
   }
-  Task task{.token = start.item.token,
-            .program = program_.empty() ? arguments->front() : program_,
-            .arguments = std::move(*arguments),
-            .environment = {concat("DROVER_ITEM=", *item), concat("DROVER_ITEM_INDEX=", index.value),
-                            concat("DROVER_ATTEMPT=", start.item.attempt.value)},
-            .stdout_path = {},
-            .stderr_path = {}};
+  Task task{
+      .token = start.item.token,
+      .program = program_.empty() ? arguments->front() : program_,
+      .arguments = std::move(*arguments),
+      .environment = {concat("DROVER_ITEM_INDEX=", index.value), concat("DROVER_ATTEMPT=", start.item.attempt.value)},
+      .stdout_path = {},
+      .stderr_path = {}};
+  // The kernel takes no longer string; a command that does not need it should still run.
+  if (item->size() < kLongestVariable) task.environment.push_back(concat("DROVER_ITEM=", *item));
   if (!options_.out_dir.empty()) {
     task.stdout_path = concat(options_.out_dir, "/", index.value, ".out");
     task.stderr_path = concat(options_.out_dir, "/", index.value, ".err");
@@ -272,12 +278,7 @@ void LocalRun::on_control(const json::object& request, ControlServer::Answer ans
   const std::string name = verb != nullptr && verb->is_string() ? std::string(verb->get_string()) : "";
   if (name == "status") return answer_status(answer);
   if (name == "retry") return answer_retry(answer);
-  if (name == "cancel") {
-    engine_->post(CancelJob{job_.id, "cancelled by the user"}, {}, [this, answer](const Result<Effect>& effect) {
-      loop_->post([answer, ok = effect.has_value()] { answer({{"ok", ok}}); });
-    });
-    return;
-  }
+  if (name == "cancel") return change_job(CancelJob{job_.id, "cancelled by the user"}, {}, std::move(answer));
   answer({{"ok", false}, {"error", concat("unknown verb '", name, "'")}});
 }
 
@@ -298,13 +299,20 @@ void LocalRun::answer_retry(const ControlServer::Answer& answer) {
   auto again = settled_items(reader_, job_.id, true);
   if (!again) return refuse(again.error());
   const std::uint64_t count = again->size();
-  engine_->post(ReopenJob{job_.id, job_.epoch, std::nullopt, std::move(*again)}, {},
-                [this, answer, count](Result<Effect> effect) {
-                  loop_->post([answer, count, effect = std::move(effect)] {
-                    if (effect) return answer({{"ok", true}, {"items", count}});
-                    answer({{"ok", false}, {"error", effect.error().message}});
-                  });
-                });
+  change_job(ReopenJob{job_.id, job_.epoch, std::nullopt, std::move(*again)}, {{"items", count}}, answer);
+}
+
+// Asks the engine, and answers when it has. Until then the run goes on.
+void LocalRun::change_job(Command command, json::object details, ControlServer::Answer answer) {
+  ++unanswered_;
+  engine_->post(std::move(command), {}, [this, details = std::move(details), answer](Result<Effect> effect) {
+    loop_->post([this, details, answer, effect = std::move(effect)]() mutable {
+      --unanswered_;
+      details["ok"] = effect.has_value();
+      if (!effect) details["error"] = effect.error().message;
+      answer(std::move(details));
+    });
+  });
 }
 
 void LocalRun::show_progress() {

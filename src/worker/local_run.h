@@ -50,7 +50,7 @@ class LocalRun {
   LocalRun(const LocalRun&) = delete;
   LocalRun& operator=(const LocalRun&) = delete;
 
-  /// Loads the engine from the store. Until then the store was the caller's.
+  /// Loads the engine from the store and takes the local worker's place. Until then the store was the caller's.
   Result<void> start(Store& store);
   Engine& engine() { return *engine_; }
   /// Runs the job to its end. SIGINT, SIGTERM and SIGHUP must be blocked in every thread.
@@ -71,6 +71,7 @@ class LocalRun {
   void on_control(const boost::json::object& request, ControlServer::Answer answer);
   void answer_status(const ControlServer::Answer& answer);
   void answer_retry(const ControlServer::Answer& answer);
+  void change_job(Command command, boost::json::object details, ControlServer::Answer answer);
   void show_progress();
   std::int64_t now_ms() const { return engine_->now_ms(); }
   bool finished();
@@ -102,6 +103,7 @@ class LocalRun {
   std::vector<AttemptOutput> outputs_;
   std::map<Token, AttemptNumber> attempts_;  // of items that are in a slot
   std::size_t interrupts_ = 0;
+  std::size_t unanswered_ = 0;  // requests of the control socket that the engine has
   enum class Drained : std::uint8_t { no, asked, yes } drained_ = Drained::no;
   std::int64_t shown_ms_ = 0;
   std::optional<Error> failed_;

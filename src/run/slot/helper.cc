@@ -129,6 +129,7 @@ void Helper::take_in(std::span<const char> frame) {
     case FrameKind::stop: {
       const auto token = reader.get<Token>();
       const auto how = reader.get<StopHow>();
+      run_next();  // the task it is about may have come in the same read
       if (attempt_.is_running(token)) attempt_.stop(how);
       break;
     }
