@@ -860,10 +860,10 @@ def test_a_run_of_quiet_long_items_can_still_be_cancelled(drover):
     """The poll that carries orders must be parked even when nothing is wanted."""
     run = drover.start("run", "--name", "r", "--jobs", 1, "--range", "1-20", "--", "sleep", 1000)
     wait_until(lambda: running_items(drover, "r"), "the first item to run")
-    if os.environ.get("DROVER_SOAK"):
+    if SOAK:
         time.sleep(25)  # longer than a poll is parked
     assert drover("cancel", "r").status == 0
-    assert run.wait(30) == 1
+    assert run.done(30).status == 1
     assert drover("status", "r", "--json").json_lines[-1]["state"] == "cancelled"
 
 
@@ -872,8 +872,7 @@ def test_a_run_killed_while_it_was_being_cancelled_can_be_resumed(drover):
                        ":::", 0)
     wait_until(lambda: running_items(drover, "r"), "the item to run")
     assert drover("cancel", "r").status == 0
-    os.kill(run.pid, signal.SIGKILL)
-    run.wait(30)
+    run.kill()
     ended = drover("resume", "r")
     assert ended.status == 0, ended
     drover.check_all_succeeded("r", 1)
@@ -885,8 +884,8 @@ def test_fresh_interrupted_while_it_reads_its_list_keeps_the_old_run(drover, tmp
     os.mkfifo(fifo)
     run = drover.start("run", "--name", "r", "--fresh", "--items", fifo, "--", "true")
     wait_until(lambda: any(name.startswith(".aside") for name in os.listdir(drover.data / "runs")), "the old run to be set aside")
-    run.terminate()
-    run.wait(30)
+    run.signal(signal.SIGTERM)
+    run.done(30)
     assert drover("resume", "r").status == 0
     drover.check_all_succeeded("r", 2)
     assert os.listdir(drover.data / "runs") == ["r"]

@@ -17,7 +17,6 @@
 #include <thread>
 
 #include "base/text.h"
-#include "store/sqlite_store.h"
 
 namespace drover {
 namespace {
@@ -55,15 +54,6 @@ bool is_file_at(int descriptor, const std::string& path) {
   struct stat there{};
   return fstat(descriptor, &mine) == 0 && stat(path.c_str(), &there) == 0 && mine.st_dev == there.st_dev &&
          mine.st_ino == there.st_ino;
-}
-
-// Nothing is known of a ledger that cannot be read.
-std::optional<bool> has_job(const std::string& database) {
-  auto reader = open_sqlite_reader(database);
-  if (!reader) return std::nullopt;
-  auto jobs = (*reader)->jobs();
-  if (!jobs) return std::nullopt;
-  return !jobs->empty();
 }
 
 Error folder_error(int error_number, const std::string& path) {
@@ -219,32 +209,34 @@ Result<void> RunFolder::set_aside() {
 
 Result<void> RunFolder::drop_aside() {
   std::error_code error;
-  fs::remove_all(aside(), error);
+  if (!fs::exists(aside(), error)) return {};
+  fs::rename(aside(), gone(), error);
+  if (!error) fs::remove_all(gone(), error);
   if (error) return std::unexpected(folder_error(error.value(), aside()));
   return {};
 }
 
-// Somebody set the old content aside and died. If the new one came to have a job, that one counts; else the old does.
+// Somebody set the old content aside and died before the new one could take its place: the old one counts.
 Result<void> RunFolder::recover_aside() {
   std::error_code error;
   if (!fs::exists(aside(), error)) return {};
-  const std::optional<bool> replaced = has_database() ? has_job(database()) : false;
-  if (!replaced) return {};
-  if (*replaced) return drop_aside();
   if (auto discarded = discard(); !discarded) return discarded;
   return take_lock([](const std::string&) {});
 }
 
 Result<void> RunFolder::discard() {
-  const std::string gone = concat(root_, "/runs/", kDeleted, name_, "-", getpid());
   std::error_code error;
-  fs::rename(path_, gone, error);
+  fs::rename(path_, gone(), error);
   if (!error && fs::exists(aside(), error)) fs::rename(aside(), path_, error);
   if (error) return std::unexpected(folder_error(error.value(), path_));
-  fs::remove_all(gone, error);
+  fs::remove_all(gone(), error);
   close(std::exchange(lock_, -1));
-  if (error) return std::unexpected(folder_error(error.value(), gone));
+  if (error) return std::unexpected(folder_error(error.value(), gone()));
   return {};
+}
+
+std::string RunFolder::gone() const {
+  return concat(root_, "/runs/", kDeleted, name_, "-", getpid());
 }
 
 std::string RunFolder::aside() const {

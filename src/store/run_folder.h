@@ -37,7 +37,7 @@ class RunFolder {
 
   /// Moves everything in it out of the way and holds an empty folder of the same name.
   Result<void> set_aside();
-  /// Deletes what was set aside, if anything was.
+  /// Deletes what was set aside, if anything was. Until then it would come back if this process died.
   Result<void> drop_aside();
   /// Deletes the folder, puts back what was set aside, and lets go.
   Result<void> discard();
@@ -55,6 +55,7 @@ class RunFolder {
  private:
   RunFolder(std::string root, std::string name);
   std::string aside() const;
+  std::string gone() const;
   Result<void> recover_aside();
   Result<void> take_lock(const std::function<void(const std::string&)>& notice);
 
