@@ -15,7 +15,7 @@ namespace {
 bool run_one(const char* program, long item) {
   const std::string number = std::to_string(item);
   char* const arguments[] = {const_cast<char*>(program), const_cast<char*>(number.c_str()), nullptr};
-  const pid_t pid = vfork();
+  const pid_t pid = vfork();  // NOLINT(bugprone-unsafe-functions): the cheapest way there is, which is the point
   if (pid == 0) {
     execve(program, arguments, environ);
     _exit(127);
@@ -35,9 +35,9 @@ int main(int argc, char** argv) {
   const char* program = argv[3];
   std::atomic<long> next = 1;
   std::atomic<long> failed = 0;
-  std::vector<std::thread> threads;
-  for (long i = 0; i < std::atol(argv[2]); ++i) {
-    threads.emplace_back([&] {
+  std::vector<std::thread> threads(std::strtoul(argv[2], nullptr, 10));
+  for (std::thread& thread : threads) {
+    thread = std::thread([&] {
       for (long item = next++; item <= items; item = next++) {
         if (!run_one(program, item)) ++failed;
       }
