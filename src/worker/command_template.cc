@@ -1,6 +1,8 @@
 #include "worker/command_template.h"
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 
 #include "base/text.h"
 #include "wire/json_fields.h"

@@ -78,13 +78,13 @@ Result<void> LocalRun::prepare(const Job& job) {
   if (!definition) return pass(definition);
   auto command = CommandTemplate::parse(*definition);
   if (!command) return pass(command);
-  command_ = std::move(*command);
+  command_ = std::make_unique<CommandTemplate>(std::move(*command));
   auto program = find_program(*definition);
   if (!program) return pass(program);
   program_ = std::move(*program);
   auto manifest = ManifestReader::open(reader_, job.manifest);
   if (!manifest) return pass(manifest);
-  manifest_ = std::move(*manifest);
+  manifest_ = std::make_unique<ManifestReader>(std::move(*manifest));
 
   setup_ = {attempt_environment(*definition), definition->workdir, folder_.lock_descriptor()};
   setup_.environment.push_back(concat("DROVER_JOB_ID=", job.uuid.text()));
@@ -278,7 +278,7 @@ void LocalRun::on_control(const json::object& request, ControlServer::Answer ans
   const std::string name = verb != nullptr && verb->is_string() ? std::string(verb->get_string()) : "";
   if (name == "status") return answer_status(answer);
   if (name == "retry") return answer_retry(answer);
-  if (name == "cancel") return change_job(CancelJob{job_.id, "cancelled by the user"}, {}, std::move(answer));
+  if (name == "cancel") return change_job(CancelJob{job_.id, "cancelled by the user"}, {}, answer);
   answer({{"ok", false}, {"error", concat("unknown verb '", name, "'")}});
 }
 
@@ -303,7 +303,7 @@ void LocalRun::answer_retry(const ControlServer::Answer& answer) {
 }
 
 // Asks the engine, and answers when it has. Until then the run goes on.
-void LocalRun::change_job(Command command, json::object details, ControlServer::Answer answer) {
+void LocalRun::change_job(Command command, json::object details, const ControlServer::Answer& answer) {
   ++unanswered_;
   engine_->post(std::move(command), {}, [this, details = std::move(details), answer](Result<Effect> effect) {
     loop_->post([this, details, answer, effect = std::move(effect)]() mutable {

@@ -71,7 +71,7 @@ class LocalRun {
   void on_control(const boost::json::object& request, ControlServer::Answer answer);
   void answer_status(const ControlServer::Answer& answer);
   void answer_retry(const ControlServer::Answer& answer);
-  void change_job(Command command, boost::json::object details, ControlServer::Answer answer);
+  void change_job(Command command, boost::json::object details, const ControlServer::Answer& answer);
   void show_progress();
   std::int64_t now_ms() const { return engine_->now_ms(); }
   bool finished();
@@ -92,8 +92,8 @@ class LocalRun {
   int signals_ = -1;
 
   Job job_;
-  std::optional<CommandTemplate> command_;
-  std::optional<ManifestReader> manifest_;
+  std::unique_ptr<CommandTemplate> command_;
+  std::unique_ptr<ManifestReader> manifest_;
   SlotSetup setup_;
   std::string program_;  // looked up once, if it is the same for every item
   WorkerId worker_;

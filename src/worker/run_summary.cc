@@ -45,8 +45,8 @@ Result<ItemCounts> count_items(StoreReader& reader, const Job& job, std::uint64_
 Result<std::string> example_text(StoreReader& reader, JobId job, const FailureGroup& group) {
   auto output = reader.output(job, group.example, group.example_attempt);
   if (!output) return pass(output);
-  if (!*output) return group.example_reason;
-  std::string_view text = (*output)->stderr_tail;
+  const AttemptOutput printed = output->value_or(AttemptOutput{});
+  std::string_view text = printed.stderr_tail;
   text = text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
   text.remove_prefix(text.find_last_of('\n') + 1);
   return text.empty() ? group.example_reason : std::string(text);
