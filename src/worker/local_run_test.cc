@@ -142,7 +142,8 @@ TEST_F(LocalRuns, AFullStoreEndsTheRunWithItsError) {
   // Another connection takes the tables away: every commit from now on fails.
   std::thread user([&] {
     wait_until_running();
-    ASSERT_EQ(std::system(("sqlite3 " + folder_->database() + " 'drop table attempt_rows' >/dev/null").c_str()), 0);
+    const std::string drop = "sqlite3 -cmd '.timeout 30000' " + folder_->database() + " 'drop table attempt_rows'";
+    ASSERT_EQ(std::system((drop + " >/dev/null").c_str()), 0);
   });
   const auto end = go();
   user.join();
