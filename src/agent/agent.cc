@@ -9,8 +9,9 @@
 namespace drover {
 namespace {
 
-// Reports wait a moment for company: one durable batch for many ended items costs a fraction of one each.
-constexpr std::int64_t kReportDelayMs = 10;
+// Reports wait a moment for company, while there is other work to do: one durable batch for many ended items costs a
+// fraction of one each.
+constexpr std::int64_t kReportDelayMs = 50;
 constexpr std::size_t kReportItems = 512;
 // An item that runs this long is worth a row that says so. Shorter ones never cost one.
 constexpr std::int64_t kNameAfterMs = 1000;
@@ -192,7 +193,10 @@ std::vector<AgentAction> Agent::take_actions() {
 }
 
 bool Agent::should_poll(std::int64_t now_ms) const {
-  if (!ended_.empty() && (ended_.size() >= kReportItems || now_ms >= oldest_ended_ms_ + kReportDelayMs)) return true;
+  if (!ended_.empty() &&
+      (ended_.size() >= kReportItems || now_ms >= oldest_ended_ms_ + kReportDelayMs || !has_work())) {
+    return true;
+  }
   if (!returned_.empty()) return true;
   if (!outstanding_ || (!asked_ && want() > 0)) return true;
   return std::ranges::any_of(slots_, [&](const SlotState& slot) {
@@ -235,9 +239,12 @@ std::optional<std::int64_t> Agent::next_deadline() const {
   return soonest;
 }
 
+bool Agent::has_work() const {
+  return !backlog_.empty() || std::ranges::any_of(slots_, [](const SlotState& slot) { return !slot.handed.empty(); });
+}
+
 bool Agent::idle() const {
-  return backlog_.empty() && ended_.empty() && returned_.empty() &&
-         std::ranges::all_of(slots_, [](const SlotState& slot) { return slot.handed.empty(); });
+  return ended_.empty() && returned_.empty() && !has_work();
 }
 
 std::vector<RunningNow> Agent::running() const {

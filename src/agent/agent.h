@@ -109,6 +109,7 @@ class Agent {
   };
 
   const Stopped* stop_order_for(const AgentItem& item) const;
+  bool has_work() const;
   std::size_t ahead() const;
   std::size_t target_backlog() const;
   std::uint64_t want() const;

@@ -111,9 +111,17 @@ TEST(Agent, ReportsWaitAMomentForCompany) {
   it.agent.make_poll(it.now_ms);  // asks for more, and waits for the answer
   it.end(0, token(1, 1));
   EXPECT_FALSE(it.agent.should_poll(it.now_ms));
-  EXPECT_EQ(it.agent.next_deadline(), it.now_ms + 10);
-  EXPECT_TRUE(it.agent.should_poll(it.now_ms + 10));
-  EXPECT_EQ(it.agent.make_poll(it.now_ms + 10).ended.size(), 1U);
+  EXPECT_EQ(it.agent.next_deadline(), it.now_ms + 50);
+  EXPECT_TRUE(it.agent.should_poll(it.now_ms + 50));
+  EXPECT_EQ(it.agent.make_poll(it.now_ms + 50).ended.size(), 1U);
+}
+
+TEST(Agent, TheLastReportWaitsForNobody) {
+  Worked it(1);
+  it.lend(lease(1, 0, 1));
+  it.agent.make_poll(it.now_ms);
+  it.end(0, token(1, 0));
+  EXPECT_TRUE(it.agent.should_poll(it.now_ms));
 }
 
 TEST(Agent, AnItemThatRunsForASecondIsNamedOnce) {
