@@ -7,6 +7,7 @@ import os
 import pathlib
 import platform
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -33,6 +34,7 @@ def work_folder(flags):
     kind = subprocess.run(["stat", "-f", "-c", "%T", parent], capture_output=True, text=True, check=True).stdout.strip()
     if kind in IN_MEMORY and not flags.tiny:
         sys.exit(f"bench: {parent} is in memory ({kind}): durable would mean nothing; give --dir on a disk")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # an exit, so that what is below still happens
     folder = pathlib.Path(tempfile.mkdtemp(prefix="bench-work-", dir=parent))
     try:
         yield folder

@@ -61,6 +61,7 @@ Result<int> sql(const SqlFlags& flags) {
                            show("{}\n", json::serialize(row));
                          } else {
                            std::vector<std::string> texts;
+          texts.reserve(cells.size());
                            for (const Cell& cell : cells) texts.push_back(one_field(to_text(cell)));
                            show("{}\n", fmt::join(texts, "\t"));
                          }
