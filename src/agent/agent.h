@@ -136,7 +136,7 @@ class Agent {
   std::vector<AgentAction> actions_;
 
   std::vector<EndedAttempt> ended_;
-  std::int64_t oldest_ended_ms_ = 0;
+  std::int64_t report_at_ms_ = 0;  // when what has ended is told at the latest
   std::vector<Token> returned_;
   PollNumber last_poll_;
   bool outstanding_ = false;  // a poll is on its way or parked; there always is one, to carry orders back
