@@ -170,9 +170,7 @@ Result<DefinitionId> MemoryStore::add_definition(std::string_view text) {
 }
 
 Result<ManifestId> MemoryStore::begin_manifest() {
-  const ManifestId id{manifests_.size() + 1};
-  manifests_[id] = std::nullopt;
-  return id;
+  return ManifestId{++last_manifest_};
 }
 
 Result<void> MemoryStore::add_chunks(ManifestId manifest, const std::vector<ManifestChunk>& chunks) {
@@ -203,10 +201,8 @@ Result<std::string> MemoryStore::definition(DefinitionId id) {
 
 Result<ManifestInfo> MemoryStore::manifest(ManifestId id) {
   const auto it = manifests_.find(id);
-  if (it == manifests_.end() || !it->second) {
-    return fail(ErrorCode::damaged, concat("manifest ", id.value, " is missing"));
-  }
-  return *it->second;
+  if (it == manifests_.end()) return fail(ErrorCode::damaged, concat("manifest ", id.value, " is missing"));
+  return it->second;
 }
 
 Result<ManifestChunk> MemoryStore::chunk(ManifestId manifest, ItemIndex item) {

@@ -41,7 +41,8 @@ class MemoryStore : public Store, public StoreReader {
 
   std::map<std::string, Rows> tables_;
   std::map<DefinitionId, std::string> definitions_;
-  std::map<ManifestId, std::optional<ManifestInfo>> manifests_;
+  std::uint64_t last_manifest_ = 0;
+  std::map<ManifestId, ManifestInfo> manifests_;  // those that were ended
   std::map<std::pair<ManifestId, ItemIndex>, ManifestChunk> chunks_;
   std::map<std::string, std::pair<std::string, std::string>> outputs_;
 };

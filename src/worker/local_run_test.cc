@@ -129,7 +129,7 @@ TEST_F(LocalRuns, ARunThatDiedWhileItWasBeingCancelledCanBeReopened) {
     kill(getpid(), SIGINT);
     kill(getpid(), SIGINT);
   });
-  (void)go();
+  std::ignore = go();
   user.join();
   close();
   open({}, 0);
