@@ -1,0 +1,102 @@
+// From output as it comes to frames on disk. The caller's side gathers records: a short output shares its frame with
+// others, a long one gets frames of its own, so that reading one attempt never means reading its neighbours' many
+// megabytes. Threads of its own compress side by side, and append and sync in order.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/result.h"
+#include "logs/extents.h"
+#include "logs/frame.h"
+#include "logs/last_line.h"
+#include "logs/record.h"
+#include "logs/segment.h"
+
+namespace drover {
+
+class LogWriter {
+ public:
+  explicit LogWriter(const std::string& folder);
+  /// What was added is written before it goes.
+  ~LogWriter();
+  LogWriter(const LogWriter&) = delete;
+  LogWriter& operator=(const LogWriter&) = delete;
+
+  // The calls below are for one thread.
+
+  /// Waits for the disk when it is far behind.
+  void add(const LogKey& key, LogStream stream, std::int64_t time_ms, std::string_view bytes);
+  /// The attempt prints no more. Gives what it said last.
+  std::string end(const LogKey& key);
+
+  /// Gets called on a thread of the writer with the extents of each key, empty for one that printed nothing; or with
+  /// what went wrong, and from then on always with that.
+  using Settled = std::function<void(const Result<std::vector<Bytes>>&)>;
+  /// Makes everything added so far durable, and says where the output of these attempts is, which have ended. In order.
+  void settle(std::vector<LogKey> ended, Settled done);
+  /// These are in the ledger by now.
+  void forget(std::vector<LogKey> settled);
+  /// Writes everything added so far, lines that are not complete too, so that readers see it; says where this attempt's
+  /// output is by now. In order.
+  void show(const LogKey& key, std::function<void(const Result<Bytes>&)> done);
+  /// The segments before this one are other processes'.
+  std::uint64_t first_segment() const { return first_segment_; }
+  /// Writes what has been gathered, lines that are not complete too; nobody needs to know. Called now and then, it
+  /// bounds what a crash can lose.
+  void flush();
+
+ private:
+  struct Pending {
+    std::string records;
+    std::string partial[2];  // the beginning of a line of each stream
+    std::int64_t partial_ms[2] = {};
+    LastLine last_line[2];
+    bool ended = false;
+  };
+  struct Frame {
+    std::vector<LogKey> keys;
+    std::string raw;
+  };
+  struct Work {
+    Frame frame;  // if not empty
+    bool sync = false;
+    std::function<void()> after;  // on a thread of the writer, when all before it was done
+  };
+  enum class Partials : std::uint8_t { kept_back, written };
+
+  void add_lines(const LogKey& key, Pending& pending, LogStream stream, std::int64_t time_ms, std::string_view bytes);
+  void write_partials(const LogKey& key, Pending& pending);
+  void gather(Partials partials);
+  void hand_over(Work work);
+  void run();
+  void finish(const Work& work, std::string_view packed);
+  Result<std::vector<Bytes>> places_of(const std::vector<LogKey>& ended) const;
+
+  std::map<LogKey, Pending> pending_;
+
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  std::deque<Work> work_;
+  std::size_t queued_bytes_ = 0;
+  std::uint64_t taken_ = 0;  // pieces of work that a thread has begun
+  std::uint64_t turn_ = 0;   // the one that may be appended now
+  bool closing_ = false;
+
+  // Of the thread whose turn it is.
+  SegmentWriter segments_;
+  const std::uint64_t first_segment_ = segments_.next_number();
+  std::map<LogKey, ExtentList> extents_;
+  std::optional<Error> failed_;
+
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace drover

@@ -1,0 +1,120 @@
+#include "logs/segment.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <filesystem>
+
+#include "base/text.h"
+#include "logs/frame.h"
+
+namespace drover {
+namespace {
+
+constexpr std::uint64_t kSegmentBytes = std::uint64_t{64} << 20;
+constexpr std::string_view kSuffix = ".zst";
+
+Result<void> sync_folder(const std::string& folder) {
+  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const bool synced = descriptor >= 0 && ::fsync(descriptor) == 0;
+  const int error = errno;
+  if (descriptor >= 0) ::close(descriptor);
+  if (!synced) return std::unexpected(errno_error(error, folder));
+  return {};
+}
+
+/// Whatever stands in the way, it is no fault of the run's.
+std::unexpected<Error> cannot_write(int error_number, const std::string& path) {
+  Error error = errno_error(error_number, path);
+  if (error.code != ErrorCode::no_space) error.code = ErrorCode::io;
+  return std::unexpected(std::move(error));
+}
+
+}  // namespace
+
+std::string segment_path(const std::string& folder, std::uint64_t number) {
+  std::string digits = std::to_string(number);
+  if (digits.size() < 6) digits.insert(0, 6 - digits.size(), '0');
+  return concat(folder, "/", digits, kSuffix);
+}
+
+std::vector<std::uint64_t> segments_in(const std::string& folder) {
+  std::vector<std::uint64_t> numbers;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename();
+    std::uint64_t number = 0;
+    const auto [end, wrong] = std::from_chars(name.data(), name.data() + name.size(), number);
+    if (wrong == std::errc{} && std::string_view(end) == kSuffix) numbers.push_back(number);
+  }
+  std::ranges::sort(numbers);
+  return numbers;
+}
+
+SegmentWriter::SegmentWriter(std::string folder) : folder_(std::move(folder)) {
+  const auto present = segments_in(folder_);
+  number_ = present.empty() ? 0 : present.back();
+}
+
+SegmentWriter::~SegmentWriter() {
+  // What matters was synced before; the mark only spares readers a look.
+  if (file_ >= 0) (void)close_current();
+}
+
+Result<void> SegmentWriter::open_next() {
+  std::error_code error;
+  std::filesystem::create_directories(folder_, error);
+  if (error) return cannot_write(error.value(), folder_);
+  ++number_;
+  const std::string path = segment_path(folder_, number_);
+  file_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644);
+  if (file_ < 0) return cannot_write(errno, path);
+  size_ = 0;
+  return sync_folder(folder_);
+}
+
+Result<void> SegmentWriter::write(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t wrote = ::write(file_, bytes.data(), bytes.size());
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote < 0) return std::unexpected(errno_error(errno, segment_path(folder_, number_)));
+    bytes.remove_prefix(static_cast<std::size_t>(wrote));
+    size_ += static_cast<std::uint64_t>(wrote);
+    unsynced_ = true;
+  }
+  return {};
+}
+
+Result<Extent> SegmentWriter::append(std::string_view frame) {
+  if (file_ >= 0 && size_ + frame.size() > kSegmentBytes) {
+    if (auto closed = close_current(); !closed) return pass(closed);
+  }
+  if (file_ < 0) {
+    if (auto opened = open_next(); !opened) return pass(opened);
+  }
+  const std::uint64_t offset = size_;
+  if (auto wrote = write(frame); !wrote) return pass(wrote);
+  return Extent{number_, offset, frame.size()};
+}
+
+Result<void> SegmentWriter::sync() {
+  if (!unsynced_) return {};
+  if (::fdatasync(file_) != 0) return std::unexpected(errno_error(errno, segment_path(folder_, number_)));
+  unsynced_ = false;
+  return {};
+}
+
+Result<void> SegmentWriter::close_current() {
+  auto done = write(segment_end_mark());
+  if (done) done = sync();
+  ::close(file_);
+  file_ = -1;
+  unsynced_ = false;
+  return done;
+}
+
+}  // namespace drover
