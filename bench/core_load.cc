@@ -20,7 +20,7 @@ CoreLoad::CoreLoad(std::uint64_t items, std::uint64_t batch) : batch_(batch) {
 }
 
 Batch CoreLoad::setup() {
-  return {core_.take_mutations(), {}};
+  return {core_.take_mutations()};
 }
 
 Batch CoreLoad::next() {
@@ -31,7 +31,7 @@ Batch CoreLoad::next() {
     const bool needs_more = held_.size() < batch_;
     poll(std::move(ended), needs_more ? kGrantItems : 0);
   }
-  Batch batch{core_.take_mutations(), {}};
+  Batch batch{core_.take_mutations()};
   for (const Mutation& mutation : batch.mutations) {
     if (const auto* add = std::get_if<AddAttempt>(&mutation)) sample_ = add->attempt;
   }

@@ -88,7 +88,7 @@ void Agent::on_ended(std::size_t slot, EndedAttempt ended, bool was_stopped, std
         break;
     }
   }
-  tell(std::move(ended), now_ms);
+  tell(slot, std::move(ended), now_ms);
   next_in_slot(slot, now_ms);
   fill(now_ms);
 }
@@ -96,7 +96,10 @@ void Agent::on_ended(std::size_t slot, EndedAttempt ended, bool was_stopped, std
 void Agent::on_refused(std::size_t slot, Token token, std::string reason, std::int64_t now_ms) {
   const bool was_first = slots_[slot].handed.front().item.token == token;
   take_from(slot, token);
-  tell({token, Outcome{.ending = Ending::not_started, .reason = std::move(reason)}, Usage{.started_ms = now_ms}},
+  tell(slot,
+       {.token = token,
+        .outcome = {.ending = Ending::not_started, .reason = std::move(reason)},
+        .usage = {.started_ms = now_ms}},
        now_ms);
   if (was_first) next_in_slot(slot, now_ms);
   fill(now_ms);
@@ -117,7 +120,8 @@ AgentItem Agent::take_from(std::size_t slot, Token token) {
   return item;
 }
 
-void Agent::tell(EndedAttempt ended, std::int64_t now_ms) {
+void Agent::tell(std::size_t slot, EndedAttempt ended, std::int64_t now_ms) {
+  ended.slot = static_cast<std::uint32_t>(slot);
   const std::int64_t at_ms = now_ms + (ended.outcome.success() ? kReportDelayMs : kFailureDelayMs);
   report_at_ms_ = ended_.empty() ? at_ms : std::min(report_at_ms_, at_ms);
   ended_.push_back(std::move(ended));
@@ -138,8 +142,10 @@ void Agent::on_slot_died(std::size_t slot, const std::string& reason, std::int64
   if (first_was_started) {
     const Handed lost = state.handed.front();
     state.handed.pop_front();
-    tell({lost.item.token, Outcome{.ending = Ending::lost, .reason = concat("lost: ", reason)},
-          Usage{.started_ms = lost.since_ms, .wall_us = (now_ms - lost.since_ms) * 1000}},
+    tell(slot,
+         {.token = lost.item.token,
+          .outcome = {.ending = Ending::lost, .reason = concat("lost: ", reason)},
+          .usage = {.started_ms = lost.since_ms, .wall_us = (now_ms - lost.since_ms) * 1000}},
          now_ms);
   }
   while (!state.handed.empty()) {
@@ -189,6 +195,12 @@ void Agent::kill_all(std::int64_t now_ms) {
   for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
     if (!slots_[slot].handed.empty()) begin_stop(slot, StopReason::interrupted, now_ms);
   }
+}
+
+void Agent::hold(bool on, std::int64_t now_ms) {
+  holding_ = on;
+  for (std::size_t slot = 0; on && slot < slots_.size(); ++slot) recall(slot);
+  fill(now_ms);
 }
 
 std::vector<AgentAction> Agent::take_actions() {
@@ -291,6 +303,7 @@ void Agent::take_back(const AgentItem& item) {
 
 // Hands items out evenly: every slot its first before any slot its second.
 void Agent::fill(std::int64_t now_ms) {
+  if (holding_) return;
   for (std::size_t depth = 0; depth <= ahead(); ++depth) {
     for (std::size_t slot = 0; slot < slots_.size() && !backlog_.empty(); ++slot) {
       const SlotState& state = slots_[slot];

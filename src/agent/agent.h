@@ -78,6 +78,9 @@ class Agent {
   /// Drain, and kill what runs: it counts as lost, not as tried.
   void kill_all(std::int64_t now_ms);
 
+  /// The machine is short of something: start nothing more for now; what is leased stays here.
+  void hold(bool on, std::int64_t now_ms);
+
   std::vector<AgentAction> take_actions();
   bool should_poll(std::int64_t now_ms) const;
   AgentPoll make_poll(std::int64_t now_ms);
@@ -117,7 +120,7 @@ class Agent {
   void hand(std::size_t slot, const AgentItem& item, std::int64_t now_ms);
   AgentItem take_from(std::size_t slot, Token token);
   void take_back(const AgentItem& item);
-  void tell(EndedAttempt ended, std::int64_t now_ms);
+  void tell(std::size_t slot, EndedAttempt ended, std::int64_t now_ms);
   void recall(std::size_t slot);
   void begin_stop(std::size_t slot, StopReason reason, std::int64_t now_ms);
   void next_in_slot(std::size_t slot, std::int64_t now_ms);
@@ -132,6 +135,7 @@ class Agent {
   GrantId newest_grant_;
   bool draining_ = false;
   bool killing_ = false;
+  bool holding_ = false;
   double typical_us_ = 0;  // how long items take lately; 0: not known
   std::vector<AgentAction> actions_;
 

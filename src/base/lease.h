@@ -40,6 +40,8 @@ struct EndedAttempt {
   Token token;
   Outcome outcome;
   Usage usage;
+  std::uint32_t slot = 0;  // of the worker
+  AttemptLog log;
   bool operator==(const EndedAttempt&) const = default;
 };
 

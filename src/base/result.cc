@@ -37,7 +37,8 @@ Error errno_error(int error_number, std::string_view what, std::string next) {
     case ENAMETOOLONG: code = ErrorCode::bad_input; break;
     default: break;
   }
-  return Error{code, std::string(what) + ": " + std::strerror(error_number), std::move(next)};
+  const char* reason = code == ErrorCode::no_space ? "the disk is full" : std::strerror(error_number);
+  return Error{code, std::string(what) + ": " + reason, std::move(next)};
 }
 
 }  // namespace drover

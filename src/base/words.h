@@ -20,12 +20,13 @@ struct Token {
 
 /// How an attempt ended.
 enum class Ending : std::uint8_t {
-  exited,       // by itself, with an exit code
-  signalled,    // by a signal nobody of us sent
-  timed_out,    // killed by us: it ran longer than its job allows
-  not_started,  // the command could not be started
-  stopped,      // killed by us: its job was cancelled
-  lost,         // the machine, the worker or the slot under it went away
+  exited,         // by itself, with an exit code
+  signalled,      // by a signal nobody of us sent
+  timed_out,      // killed by us: it ran longer than its job allows
+  not_started,    // the command could not be started
+  stopped,        // killed by us: its job was cancelled
+  lost,           // the machine, the worker or the slot under it went away
+  out_of_memory,  // killed by the kernel: it needed more memory than it may have
 };
 
 std::string_view to_string(Ending ending);
@@ -40,6 +41,15 @@ struct Outcome {
   bool operator==(const Outcome&) const = default;
 };
 
+/// Where a piece of an attempt's log comes from.
+enum class LogStream : std::uint8_t {
+  out,
+  err,
+  note,  // said by Drover itself, such as where something was cut out
+};
+
+std::string_view to_string(LogStream stream);
+
 /// How hard a running attempt is stopped.
 enum class StopHow : std::uint8_t {
   terminate,  // SIGTERM (and SIGCONT) to the attempt's process group
@@ -53,14 +63,41 @@ struct Usage {
   std::int64_t user_us = 0;
   std::int64_t system_us = 0;
   std::int64_t peak_memory_kib = 0;
+  std::int64_t read_bytes = 0;     // from storage, not from a cache
+  std::int64_t written_bytes = 0;  // to storage
 
   bool operator==(const Usage&) const = default;
+};
+
+/// What one item may use. 0: as much as it likes.
+struct ItemLimits {
+  std::uint64_t memory_bytes = 0;
+  std::uint32_t milli_cpus = 0;
+  std::uint32_t processes = 0;  // and threads
+  std::int32_t nice = 0;
+  std::uint64_t log_bytes = 0;  // kept of its output: the beginning and the end
+
+  bool operator==(const ItemLimits&) const = default;
 };
 
 /// Bytes that are no text.
 struct Bytes {
   std::string value;
+
+  bool operator==(const Bytes&) const = default;
 };
+
+/// What an attempt printed: where it is kept, how much it was, and the line that says most.
+struct AttemptLog {
+  Bytes extents;            // as the room logs writes them; empty: nothing was printed
+  std::uint64_t bytes = 0;  // all that was printed, also what was cut out
+  std::string last_line;    // of stderr, else of stdout; of attempts that did not succeed
+
+  bool operator==(const AttemptLog&) const = default;
+};
+
+/// "SIGKILL", "SIGRTMIN+2".
+std::string signal_name(std::int32_t signal);
 
 /// "exited with code 3", "killed by signal 9 (SIGKILL)": an outcome in words.
 std::string describe(const Outcome& outcome);

@@ -73,7 +73,7 @@ class Core {
   // settle.cc
   void note_running(WorkerId worker, const RunningAttempt& running);
   void settle(WorkerId worker, const EndedAttempt& ended);
-  void lose(const Grant& grant, OpenItem item, const Outcome& outcome, const Usage& usage);
+  void lose(const Grant& grant, OpenItem item, const EndedAttempt& ended);
   void finish(const Grant& grant, const OpenItem& item, Attempt attempt, ItemMark mark);
   OpenItem open_item_or_new(JobId job, ItemIndex item) const;
 

@@ -102,9 +102,12 @@ void Core::release_grant(GrantId id, bool worker_is_gone) {
       one_less(id);
     } else if (open->counted) {
       const char* reason = worker_is_gone ? "lost: its worker went away" : "lost: its lease never reached the worker";
-      lose(grant, *open, Outcome{.ending = Ending::lost, .reason = reason},
-           Usage{.started_ms = open->started_ms,
-                 .wall_us = std::max<std::int64_t>(0, durable_.counters.now_ms - open->started_ms) * 1000});
+      lose(grant, *open,
+           EndedAttempt{.token = {grant.id, open->item},
+                        .outcome = Outcome{.ending = Ending::lost, .reason = reason},
+                        .usage = Usage{
+                            .started_ms = open->started_ms,
+                            .wall_us = std::max<std::int64_t>(0, durable_.counters.now_ms - open->started_ms) * 1000}});
     } else {
       make_waiting(*open, durable_.counters.now_ms);
       one_less(id);

@@ -32,6 +32,7 @@ ExitWords exit_words(const Outcome& outcome) {
     case Ending::signalled:
     case Ending::timed_out:
     case Ending::stopped:
+    case Ending::out_of_memory:
       if (outcome.signal != 0) words.exit_code = std::to_string(128 + outcome.signal);
       break;
     case Ending::not_started: words.status_reason = "Task failed to start"; break;

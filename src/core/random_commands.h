@@ -208,7 +208,7 @@ class RandomCommands {
           case 2:
           case 3:
           case 4:
-            report.ended.push_back({token, outcome(), Usage{now_ms_, 1000, 10, 20, 30}});
+            report.ended.push_back({token, outcome(), Usage{now_ms_, 1000, 10, 20, 30, 40, 50}, 6, log()});
             if (random_.one_in(20)) report.ended.push_back(report.ended.back());
             done = !random_.one_in(20);
             break;
@@ -219,7 +219,7 @@ class RandomCommands {
       it = items.empty() ? held_.erase(it) : std::next(it);
     }
     if (random_.one_in(10)) {
-      report.ended.push_back({{GrantId{random_.below(50)}, ItemIndex{random_.below(50)}}, outcome(), {}});
+      report.ended.push_back({{GrantId{random_.below(50)}, ItemIndex{random_.below(50)}}, outcome(), {}, 0, {}});
     }
     return report;
   }
@@ -231,9 +231,15 @@ class RandomCommands {
       case 2: return {Ending::signalled, 0, 9, ""};
       case 3: return {Ending::timed_out, 0, 15, ""};
       case 4: return {Ending::not_started, 0, 0, "could not start: no such file"};
+      case 6: return {Ending::out_of_memory, 0, 9, ""};
       case 5: return random_.one_in(3) ? Outcome{Ending::stopped, 0, 15, ""} : Outcome{Ending::lost, 0, 0, ""};
       default: return {};
     }
+  }
+
+  AttemptLog log() {
+    if (random_.one_in(2)) return {};
+    return {{std::string(1 + random_.below(20), static_cast<char>(random_.below(256)))}, random_.below(1000), "a line"};
   }
 
   Poll poll(FakeWorker& worker) {

@@ -191,6 +191,10 @@ struct Attempt {
   std::int64_t user_us = 0;
   std::int64_t system_us = 0;
   std::int64_t peak_memory_kib = 0;
+  std::int64_t read_bytes = 0;
+  std::int64_t written_bytes = 0;
+  std::uint32_t slot = 0;  // of the worker
+  AttemptLog log;
   bool settled = false;  // this attempt decided the item
 
   template <class Self, class Visit>
@@ -210,6 +214,12 @@ struct Attempt {
     visit("user_us", self.user_us);
     visit("system_us", self.system_us);
     visit("peak_memory_kib", self.peak_memory_kib);
+    visit("read_bytes", self.read_bytes);
+    visit("written_bytes", self.written_bytes);
+    visit("slot", self.slot);
+    visit("log_bytes", self.log.bytes);
+    visit("last_line", self.log.last_line);
+    visit("log", self.log.extents);
     visit("settled", self.settled);
   }
 };

@@ -7,7 +7,9 @@
 namespace drover {
 namespace {
 
-Attempt attempt_row(const Grant& grant, const OpenItem& item, const Outcome& outcome, const Usage& usage) {
+Attempt attempt_row(const Grant& grant, const OpenItem& item, const EndedAttempt& ended) {
+  const Outcome& outcome = ended.outcome;
+  const Usage& usage = ended.usage;
   Attempt row;
   row.job = item.job;
   row.item = item.item;
@@ -23,6 +25,10 @@ Attempt attempt_row(const Grant& grant, const OpenItem& item, const Outcome& out
   row.user_us = usage.user_us;
   row.system_us = usage.system_us;
   row.peak_memory_kib = usage.peak_memory_kib;
+  row.read_bytes = usage.read_bytes;
+  row.written_bytes = usage.written_bytes;
+  row.slot = ended.slot;
+  row.log = ended.log;
   return row;
 }
 
@@ -56,10 +62,10 @@ void Core::settle(WorkerId worker, const EndedAttempt& ended) {
   OpenItem item = open_item_or_new(grant.job, ended.token.item);
   if (!item.counted) ++item.attempts;
   const Outcome& outcome = ended.outcome;
-  if (outcome.ending == Ending::lost) return lose(grant, item, outcome, ended.usage);
+  if (outcome.ending == Ending::lost) return lose(grant, item, ended);
 
   Job& job = job_at(grant.job);
-  Attempt row = attempt_row(grant, item, outcome, ended.usage);
+  Attempt row = attempt_row(grant, item, ended);
   if (outcome.success()) {
     row.state = AttemptState::succeeded;
     ++job.succeeded;
@@ -82,9 +88,9 @@ void Core::settle(WorkerId worker, const EndedAttempt& ended) {
 }
 
 // A lost attempt is not the item's fault: no try is spent.
-void Core::lose(const Grant& grant, OpenItem item, const Outcome& outcome, const Usage& usage) {
+void Core::lose(const Grant& grant, OpenItem item, const EndedAttempt& ended) {
   Job& job = job_at(grant.job);
-  Attempt row = attempt_row(grant, item, outcome, usage);
+  Attempt row = attempt_row(grant, item, ended);
   row.state = AttemptState::lost;
   ++item.losses;
   if (after_loss(job.policy, item.losses) == Verdict::give_up) {

@@ -32,7 +32,7 @@ Engine::~Engine() {
   store_thread_.join();
 }
 
-void Engine::post(Command command, std::vector<AttemptOutput> outputs, Reply reply) {
+void Engine::post(Command command, Reply reply) {
   std::unique_lock lock(mutex_);
   if (failed_) {
     const Error error = *failed_;
@@ -42,7 +42,7 @@ void Engine::post(Command command, std::vector<AttemptOutput> outputs, Reply rep
   }
   const Ticket ticket{next_ticket_++};
   waiting_.emplace(ticket, std::move(reply));
-  inbox_.push_back({ticket, std::move(command), std::move(outputs)});
+  inbox_.push_back({ticket, std::move(command)});
   lock.unlock();
   core_wakes_.notify_one();
 }
@@ -50,7 +50,7 @@ void Engine::post(Command command, std::vector<AttemptOutput> outputs, Reply rep
 Result<Effect> Engine::ask(Command command) {
   std::promise<Result<Effect>> promise;
   auto answer = promise.get_future();
-  post(std::move(command), {}, [&](Result<Effect> effect) { promise.set_value(std::move(effect)); });
+  post(std::move(command), [&](Result<Effect> effect) { promise.set_value(std::move(effect)); });
   return answer.get();
 }
 

@@ -30,7 +30,7 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  void post(Command command, std::vector<AttemptOutput> outputs, Reply reply);
+  void post(Command command, Reply reply);
   /// Posts and waits for the answer.
   Result<Effect> ask(Command command);
 

@@ -12,10 +12,7 @@ std::optional<Step> Stepper::step(std::int64_t now_ms) {
 
   Step step;
   if (tick_due) core_.apply(Ticket{}, Tick{}, now_ms);
-  for (Request& request : inbox_) {
-    core_.apply(request.ticket, request.command, now_ms);
-    std::ranges::move(request.outputs, std::back_inserter(step.batch.outputs));
-  }
+  for (const Request& request : inbox_) core_.apply(request.ticket, request.command, now_ms);
   inbox_.clear();
   step.batch.mutations = core_.take_mutations();
   // Whoever is answered can rely on having heard of every change before.

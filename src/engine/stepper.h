@@ -12,11 +12,10 @@
 
 namespace drover {
 
-/// A command, who waits for its answer, and the output that came with it.
+/// A command, and who waits for its answer.
 struct Request {
   Ticket ticket;
   Command command;
-  std::vector<AttemptOutput> outputs;
 };
 
 /// One batch: to be committed, then answered.

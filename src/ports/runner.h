@@ -28,17 +28,24 @@ struct SlotSetup {
   std::vector<std::string> environment;  // "NAME=value"
   std::string workdir;                   // absolute
   int hold_descriptor = -1;              // kept open by the slot until all its processes are gone; -1: none
+  ItemLimits limits;
 };
 
-/// The attempt ended: by itself or killed. `outcome.ending` is `exited`, `signalled` or `not_started`; why it was
-/// killed is known to whoever asked for it.
+/// Some of what the running attempt printed, in the order in which it was read.
+struct AttemptPrinted {
+  Token token;
+  LogStream stream = LogStream::out;
+  std::int64_t time_ms = 0;  // epoch
+  std::string bytes;
+};
+
+/// The attempt ended: by itself or killed; everything it printed has been told. `outcome.ending` is `exited`,
+/// `signalled`, `out_of_memory` or `not_started`; why it was killed is known to whoever asked for it.
 struct AttemptEnded {
   Token token;
   Outcome outcome;
   Usage usage;
-  bool was_stopped = false;  // a stop() reached it before it ended
-  std::string stdout_tail;   // at most the last kTailBytes
-  std::string stderr_tail;
+  bool was_stopped = false;        // a stop() reached it before it ended
   std::uint64_t stdout_bytes = 0;  // all that was written
   std::uint64_t stderr_bytes = 0;
 };
@@ -53,9 +60,7 @@ struct SlotDied {
   std::string reason;
 };
 
-using SlotEvent = std::variant<AttemptEnded, TaskReturned, SlotDied>;
-
-inline constexpr std::size_t kTailBytes = std::size_t{64} << 10;
+using SlotEvent = std::variant<AttemptPrinted, AttemptEnded, TaskReturned, SlotDied>;
 
 class Slot {
  public:
@@ -72,7 +77,7 @@ class Slot {
   virtual void stop(Token token, StopHow how) = 0;
   /// Asks for everything not yet started; each comes back as TaskReturned.
   virtual void recall() = 0;
-  /// What happened since the last call; does not wait.
+  /// Some of what happened since the last call; does not wait. An attempt that prints waits until it has been heard.
   virtual std::vector<SlotEvent> events() = 0;
 };
 

@@ -16,21 +16,11 @@
 
 namespace drover {
 
-/// The ends of what an attempt printed.
-struct AttemptOutput {
-  JobId job;
-  ItemIndex item;
-  AttemptNumber attempt;
-  std::string stdout_tail;
-  std::string stderr_tail;
-};
-
 /// Made durable at once or not at all.
 struct Batch {
   std::vector<Mutation> mutations;
-  std::vector<AttemptOutput> outputs;
 
-  bool empty() const { return mutations.empty() && outputs.empty(); }
+  bool empty() const { return mutations.empty(); }
 };
 
 /// Neighbouring items of a manifest, packed and compressed.
@@ -81,7 +71,6 @@ class StoreReader {
   virtual Result<void> each_open_item(JobId job, const std::function<void(const OpenItem&)>& take) = 0;
   /// Attempts in order of item and number, from `from` on, until `take` says to stop.
   virtual Result<void> each_attempt(JobId job, ItemIndex from, const std::function<bool(const Attempt&)>& take) = 0;
-  virtual Result<std::optional<AttemptOutput>> output(JobId job, ItemIndex item, AttemptNumber attempt) = 0;
 };
 
 }  // namespace drover

@@ -107,6 +107,7 @@ std::optional<std::string> compare_ledger(StoreReader& reader, const Durable& du
           std::string text = name;
           if (const auto* number = std::get_if<std::int64_t>(&cell)) text += std::to_string(*number);
           if (const auto* content = std::get_if<std::string>(&cell)) text += *content;
+          if (const auto* bytes = std::get_if<Bytes>(&cell)) text += bytes->value;
           out.push_back(text);
         };
       };
@@ -129,6 +130,7 @@ std::optional<std::string> play(Subject& subject, std::uint64_t seed, int batche
   LedgerModel ledger;
   Stepper stepper{Core{}};
   std::uint64_t ticket = 0;
+  const bool crashes_always = seed % 20 == 0;  // at every batch boundary, not only at some
   for (int i = 0; i < batches; ++i) {
     std::map<Ticket, Command> said;
     // One batch is filled while the one before is committed; a crash in between loses the second, heard by nobody.
@@ -137,7 +139,7 @@ std::optional<std::string> play(Subject& subject, std::uint64_t seed, int batche
     for (std::uint64_t n = 0; n < commands; ++n) {
       const Command command = world.next(stepper.core(), ledger);
       said[Ticket{++ticket}] = command;
-      stepper.post({Ticket{ticket}, command, {}});
+      stepper.post({Ticket{ticket}, command});
     }
     auto step = stepper.step(world.now_ms());
     if (!step) continue;
@@ -154,7 +156,7 @@ std::optional<std::string> play(Subject& subject, std::uint64_t seed, int batche
       if (hash(*loaded) != hash(stepper.core().durable())) return "what is loaded is not what the core holds";
       if (auto wrong = compare_ledger(subject.reader(), stepper.core().durable(), ledger)) return wrong;
     }
-    if (crash_before_commit || random.one_in(12)) {
+    if (crash_before_commit || crashes_always || random.one_in(12)) {
       subject.reopen();
       auto loaded = load(subject.store());
       if (!loaded) return loaded.error().message;
@@ -197,21 +199,12 @@ TEST_P(StoreContract, AStoreThatForgetsAnyOneKindOfMutationIsCaught) {
   }
 }
 
-TEST_P(StoreContract, KeepsDefinitionsOutputsAndManifests) {
+TEST_P(StoreContract, KeepsDefinitionsAndManifests) {
   const auto subject = make_subject(GetParam());
   auto definition = subject->store().add_definition("{\"command\":[\"a\"]}");
   ASSERT_TRUE(definition);
   EXPECT_EQ(subject->reader().definition(*definition).value(), "{\"command\":[\"a\"]}");
   EXPECT_FALSE(subject->reader().definition(DefinitionId{77}));
-
-  Batch batch;
-  batch.outputs.push_back({JobId{1}, ItemIndex{4}, AttemptNumber{2}, std::string("a\0b", 3), "err"});
-  ASSERT_TRUE(subject->store().commit(batch));
-  const auto output = subject->reader().output(JobId{1}, ItemIndex{4}, AttemptNumber{2}).value();
-  ASSERT_TRUE(output);
-  EXPECT_EQ(output->stdout_tail, std::string("a\0b", 3));
-  EXPECT_EQ(output->stderr_tail, "err");
-  EXPECT_FALSE(subject->reader().output(JobId{1}, ItemIndex{4}, AttemptNumber{3}).value());
 
   // Enough for many chunks, with items of every length.
   auto writer = ManifestWriter::begin(subject->store());

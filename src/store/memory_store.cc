@@ -157,9 +157,6 @@ Result<void> MemoryStore::load(const std::function<Result<void>(const Mutation&)
 
 Result<void> MemoryStore::commit(const Batch& batch) {
   for (const Mutation& mutation : batch.mutations) std::visit(Writer{*this}, mutation);
-  for (const AttemptOutput& it : batch.outputs) {
-    outputs_[key(it.job.value, it.item.value, std::uint64_t{it.attempt.value})] = {it.stdout_tail, it.stderr_tail};
-  }
   return {};
 }
 
@@ -231,12 +228,6 @@ Result<void> MemoryStore::each_open_item(JobId job, const std::function<void(con
 Result<void> MemoryStore::each_attempt(JobId job, ItemIndex from, const std::function<bool(const Attempt&)>& take) {
   return each<Attempt>(key(job.value), key(job.value, from.value),
                        [&](const Attempt& attempt) -> Result<bool> { return take(attempt); });
-}
-
-Result<std::optional<AttemptOutput>> MemoryStore::output(JobId job, ItemIndex item, AttemptNumber attempt) {
-  const auto it = outputs_.find(key(job.value, item.value, std::uint64_t{attempt.value}));
-  if (it == outputs_.end()) return std::nullopt;
-  return AttemptOutput{job, item, attempt, it->second.first, it->second.second};
 }
 
 }  // namespace drover

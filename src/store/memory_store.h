@@ -26,7 +26,6 @@ class MemoryStore : public Store, public StoreReader {
   Result<void> each_block(JobId job, const std::function<void(const BlockRecord&)>& take) override;
   Result<void> each_open_item(JobId job, const std::function<void(const OpenItem&)>& take) override;
   Result<void> each_attempt(JobId job, ItemIndex from, const std::function<bool(const Attempt&)>& take) override;
-  Result<std::optional<AttemptOutput>> output(JobId job, ItemIndex item, AttemptNumber attempt) override;
 
  private:
   using Rows = std::map<std::string, std::string>;  // encoded key → encoded record
@@ -44,7 +43,6 @@ class MemoryStore : public Store, public StoreReader {
   std::uint64_t last_manifest_ = 0;
   std::map<ManifestId, ManifestInfo> manifests_;  // those that were ended
   std::map<std::pair<ManifestId, ItemIndex>, ManifestChunk> chunks_;
-  std::map<std::string, std::pair<std::string, std::string>> outputs_;
 };
 
 }  // namespace drover

@@ -45,6 +45,7 @@ class RunFolder {
   const std::string& name() const { return name_; }
   const std::string& path() const { return path_; }
   std::string database() const { return path_ + "/drover.db"; }
+  std::string logs() const { return path_ + "/logs"; }
   bool has_database() const;
   /// Keeps the lock while it is open anywhere: slots inherit it, so that a folder is free only when all of a run's
   /// processes are gone.

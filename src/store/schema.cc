@@ -31,15 +31,13 @@ CREATE TABLE grants(
 CREATE TABLE workers(worker INTEGER PRIMARY KEY, name TEXT, incarnation INTEGER, term_ms INTEGER, registered_ms INTEGER);
 
 -- One row per ended attempt. state: 1 succeeded, 2 failed, 3 cancelled, 4 lost.
--- ending: 0 exited, 1 signalled, 2 timed out, 3 not started, 4 stopped, 5 lost.
+-- ending: 0 exited, 1 signalled, 2 timed out, 3 not started, 4 stopped, 5 lost, 6 out of memory.
+-- log: where in logs/ its output is; NULL: it printed nothing.
 CREATE TABLE attempt_rows(
   job INTEGER, item INTEGER, attempt INTEGER, state INTEGER, ending INTEGER, exit_code INTEGER, signal INTEGER,
   reason TEXT, worker INTEGER, started_ms INTEGER, ended_ms INTEGER, wall_us INTEGER, user_us INTEGER, system_us INTEGER,
-  peak_memory_kib INTEGER, settled INTEGER, PRIMARY KEY(job, item, attempt)) WITHOUT ROWID;
-
--- The last 64 KiB of each stream, of attempts that printed something.
-CREATE TABLE outputs(
-  job INTEGER, item INTEGER, attempt INTEGER, stdout BLOB, stderr BLOB, PRIMARY KEY(job, item, attempt)) WITHOUT ROWID;
+  peak_memory_kib INTEGER, read_bytes INTEGER, written_bytes INTEGER, slot INTEGER, log_bytes INTEGER, last_line TEXT,
+  log BLOB, settled INTEGER, PRIMARY KEY(job, item, attempt)) WITHOUT ROWID;
 
 CREATE TABLE definitions(definition INTEGER PRIMARY KEY AUTOINCREMENT, text TEXT NOT NULL);
 
@@ -47,36 +45,61 @@ CREATE TABLE definitions(definition INTEGER PRIMARY KEY AUTOINCREMENT, text TEXT
 CREATE TABLE manifests(manifest INTEGER PRIMARY KEY AUTOINCREMENT, kind INTEGER, items INTEGER, first_number INTEGER);
 CREATE TABLE manifest_chunks(
   manifest INTEGER, first INTEGER, count INTEGER, data BLOB, PRIMARY KEY(manifest, first)) WITHOUT ROWID;
+)sql";
 
+constexpr const char* kViews = R"sql(
 CREATE VIEW attempts AS
   SELECT j.id AS job, j.name AS job_name, a.item AS item, a.attempt AS attempt,
     CASE a.state WHEN 1 THEN 'succeeded' WHEN 2 THEN 'failed' WHEN 3 THEN 'cancelled' ELSE 'lost' END AS state,
     CASE a.ending WHEN 0 THEN 'exited' WHEN 1 THEN 'signalled' WHEN 2 THEN 'timed_out' WHEN 3 THEN 'not_started'
-      WHEN 4 THEN 'stopped' ELSE 'lost' END AS ending,
+      WHEN 4 THEN 'stopped' WHEN 5 THEN 'lost' ELSE 'out_of_memory' END AS ending,
     a.exit_code AS exit_code, a.signal AS signal, a.reason AS reason, w.name AS worker,
     a.started_ms AS started_ms, a.ended_ms AS ended_ms, (a.user_us + a.system_us + 500) / 1000 AS cpu_ms,
     a.peak_memory_kib AS peak_memory_kib, a.wall_us AS wall_us, a.user_us AS user_us, a.system_us AS system_us,
-    a.settled AS settled
+    a.read_bytes AS read_bytes, a.written_bytes AS written_bytes, a.slot AS slot, a.log_bytes AS log_bytes,
+    a.last_line AS last_line, a.settled AS settled
   FROM attempt_rows a JOIN jobs j ON j.job = a.job LEFT JOIN workers w ON w.worker = a.worker;
 
 -- What settled each item.
 CREATE VIEW items AS
   SELECT job, job_name, item, attempt, state, ending, exit_code, signal, reason, worker, started_ms, ended_ms, cpu_ms,
-    peak_memory_kib, wall_us, user_us, system_us
+    peak_memory_kib, wall_us, user_us, system_us, read_bytes, written_bytes, slot, log_bytes, last_line
   FROM attempts WHERE settled;
 )sql";
 
-}  // namespace
+/// What brings a ledger from one version to the next. Each runs in the transaction that also writes the new version.
+constexpr const char* kMigrations[] = {
+    // 1 → 2: logs are segments in a folder; what an attempt read, wrote and said last is in its row. The ends of the
+    // output, which version 1 kept in a table, go with it.
+    R"sql(
+DROP TABLE outputs;
+ALTER TABLE attempt_rows ADD COLUMN read_bytes INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE attempt_rows ADD COLUMN written_bytes INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE attempt_rows ADD COLUMN slot INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE attempt_rows ADD COLUMN log_bytes INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE attempt_rows ADD COLUMN last_line TEXT;
+ALTER TABLE attempt_rows ADD COLUMN log BLOB;
+)sql",
+};
+static_assert(std::size(kMigrations) == kSchemaVersion - 1);
 
-Result<void> check_schema(Database& db) {
+Result<void> in_transaction(Database& db, const std::string& sql) {
+  if (auto done = db.run("BEGIN IMMEDIATE"); !done) return done;
+  auto done = db.run(sql);
+  if (done) return db.run("COMMIT");
+  if (auto undone = db.run("ROLLBACK"); !undone) return undone;
+  return done;
+}
+
+Result<std::int64_t> version_of(Database& db) {
   auto known = db.number("SELECT count(*) FROM sqlite_master WHERE name = 'schema_version'");
-  if (!known) return pass(known);
+  if (!known) return known;
   if (*known == 0) {
     return fail(ErrorCode::damaged, concat(db.path(), ": is a database, but not one of Drover's; it was left as it is"),
                 "choose another --data or --name");
   }
   auto version = db.number("SELECT version FROM schema_version");
-  if (!version) return pass(version);
+  if (!version) return version;
   if (*version > kSchemaVersion) {
     return fail(ErrorCode::newer_schema,
                 concat(db.path(), ": was written by a newer Drover (schema ", *version, "; this one knows ",
@@ -84,21 +107,38 @@ Result<void> check_schema(Database& db) {
                 "use that version of drover");
   }
   if (*version < 1) return fail(ErrorCode::damaged, concat(db.path(), ": has no valid schema version"));
-  return {};
+  return version;
+}
+
+Result<void> migrate(Database& db) {
+  auto version = version_of(db);
+  if (!version) return pass(version);
+  if (*version == kSchemaVersion) return {};
+  std::string sql = "DROP VIEW items; DROP VIEW attempts;";
+  for (std::int64_t from = *version; from < kSchemaVersion; ++from) sql += kMigrations[from - 1];
+  return in_transaction(db, concat(sql, kViews, "UPDATE schema_version SET version = ", kSchemaVersion, ";"));
+}
+
+}  // namespace
+
+Result<void> check_schema(Database& db) {
+  auto version = version_of(db);
+  if (!version) return pass(version);
+  if (*version == kSchemaVersion) return {};
+  return fail(ErrorCode::bad_input,
+              concat(db.path(), ": was written by an older Drover (schema ", *version, "; this one reads ",
+                     kSchemaVersion, ")"),
+              "bring it forward: drover resume with the name of the run");
 }
 
 Result<void> prepare_schema(Database& db) {
   auto tables = db.number("SELECT count(*) FROM sqlite_master");
   if (!tables) return pass(tables);
-  if (*tables > 0) return check_schema(db);
+  if (*tables > 0) return migrate(db);
   // Takes effect only before the first table, and outside a transaction.
   if (auto done = db.run("PRAGMA auto_vacuum = INCREMENTAL"); !done) return done;
   if (auto done = db.run("PRAGMA journal_mode = WAL"); !done) return done;
-  if (auto done = db.run("BEGIN IMMEDIATE"); !done) return done;
-  auto done = db.run(concat(kTables, "INSERT INTO schema_version VALUES(", kSchemaVersion, ");"));
-  if (done) return db.run("COMMIT");
-  if (auto undone = db.run("ROLLBACK"); !undone) return undone;
-  return done;
+  return in_transaction(db, concat(kTables, kViews, "INSERT INTO schema_version VALUES(", kSchemaVersion, ");"));
 }
 
 }  // namespace drover

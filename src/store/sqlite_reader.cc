@@ -78,20 +78,6 @@ class SqliteReader : public StoreReader {
     return each_of_job<Attempt>("attempt_rows", job, from, "item, attempt", take);
   }
 
-  Result<std::optional<AttemptOutput>> output(JobId job, ItemIndex item, AttemptNumber attempt) override {
-    auto rows = db_.prepare("SELECT stdout, stderr FROM outputs WHERE job = ? AND item = ? AND attempt = ?");
-    if (!rows) return pass(rows);
-    auto row = rows->bind(1, to_cell(job)).bind(2, to_cell(item)).bind(3, to_cell(attempt)).step();
-    if (!row) return pass(row);
-    if (!*row) return std::nullopt;
-    Bytes out;
-    Bytes err;
-    if (!from_cell(rows->cell(0), out) || !from_cell(rows->cell(1), err)) {
-      return fail(ErrorCode::damaged, concat(db_.path(), ": an output row is not valid"));
-    }
-    return AttemptOutput{job, item, attempt, std::move(out.value), std::move(err.value)};
-  }
-
  private:
   template <class Record, class Take>
   Result<void> each(Statement& rows, Take&& take) {

@@ -55,11 +55,6 @@ class SqliteStore : public Store {
         auto done = std::visit([&](const auto& it) { return write(it); }, mutation);
         if (!done) return done;
       }
-      for (const AttemptOutput& output : batch.outputs) {
-        add_output_.bind(1, to_cell(output.job)).bind(2, to_cell(output.item)).bind(3, to_cell(output.attempt));
-        add_output_.bind_bytes(4, output.stdout_tail).bind_bytes(5, output.stderr_tail);
-        if (auto done = add_output_.run(); !done) return done;
-      }
       return {};
     });
   }
@@ -116,7 +111,6 @@ class SqliteStore : public Store {
         {&put_worker_, put_sql<Worker>("REPLACE", "workers")},
         {&add_attempt_, put_sql<Attempt>("INSERT", "attempt_rows")},
         {&unsettle_, "UPDATE attempt_rows SET settled = 0 WHERE job = ? AND item = ? AND attempt = ?"},
-        {&add_output_, "REPLACE INTO outputs(job, item, attempt, stdout, stderr) VALUES(?,?,?,?,?)"},
         {&add_chunk_, "INSERT INTO manifest_chunks(manifest, first, count, data) VALUES(?,?,?,?)"},
     };
     for (const auto& [statement, sql] : all) {
@@ -174,7 +168,7 @@ class SqliteStore : public Store {
 
   Database db_;
   Statement begin_, commit_, clear_counters_, put_counters_, put_job_, put_block_, put_open_, delete_open_, put_grant_,
-      delete_grant_, put_worker_, add_attempt_, unsettle_, add_output_, add_chunk_;
+      delete_grant_, put_worker_, add_attempt_, unsettle_, add_chunk_;
 };
 
 }  // namespace

@@ -3,9 +3,13 @@
 #include <cstdint>
 
 namespace drover {
+namespace {
+
+constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+}  // namespace
 
 std::string base64(std::string_view bytes) {
-  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string out;
   for (std::size_t at = 0; at < bytes.size(); at += 3) {
     std::uint32_t group = 0;
@@ -15,6 +19,25 @@ std::string base64(std::string_view bytes) {
     for (std::size_t i = 0; i < 4; ++i) {
       out += at + i > bytes.size() ? '=' : kDigits[group >> (18 - 6 * i) & 63];
     }
+  }
+  return out;
+}
+
+std::optional<std::string> from_base64(std::string_view text) {
+  if (text.size() % 4 != 0) return std::nullopt;
+  std::string out;
+  for (std::size_t at = 0; at < text.size(); at += 4) {
+    std::uint32_t group = 0;
+    std::size_t padding = 0;
+    for (std::size_t i = 0; i < 4; ++i) {
+      const std::size_t digit = kDigits.find(text[at + i]);
+      const bool is_padding = text[at + i] == '=' && at + 4 == text.size() && i >= 2;
+      if (digit == std::string_view::npos && !is_padding) return std::nullopt;
+      if (padding > 0 && !is_padding) return std::nullopt;
+      padding += is_padding ? 1 : 0;
+      group = group << 6 | (is_padding ? 0U : static_cast<std::uint32_t>(digit));
+    }
+    for (std::size_t i = 0; i < 3 - padding; ++i) out += static_cast<char>(group >> (16 - 8 * i));
   }
   return out;
 }

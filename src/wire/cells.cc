@@ -37,7 +37,7 @@ Cell to_cell(const Uuid& uuid) {
   return uuid.text();
 }
 Cell to_cell(const Bytes& bytes) {
-  return bytes;
+  return bytes.value.empty() ? Cell{} : Cell{bytes};
 }
 Cell to_cell(JobState state) {
   return std::string(to_string(state));
@@ -68,6 +68,10 @@ bool from_cell(const Cell& cell, Uuid& out) {
 }
 
 bool from_cell(const Cell& cell, Bytes& out) {
+  if (std::holds_alternative<std::monostate>(cell)) {
+    out = {};
+    return true;
+  }
   const auto* bytes = std::get_if<Bytes>(&cell);
   if (bytes != nullptr) out = *bytes;
   return bytes != nullptr;
@@ -96,7 +100,7 @@ bool from_cell(const Cell& cell, AttemptState& out) {
 }
 
 bool from_cell(const Cell& cell, Ending& out) {
-  return from_number<Ending, Ending::exited, Ending::lost>(cell, out);
+  return from_number<Ending, Ending::exited, Ending::out_of_memory>(cell, out);
 }
 
 bool from_cell(const Cell& cell, ItemIndex& out) {

@@ -20,7 +20,7 @@ using Cell = std::variant<std::monostate, std::int64_t, std::string, Bytes>;
 
 Cell to_cell(const std::string& text);  // empty is nothing
 Cell to_cell(const Uuid& uuid);
-Cell to_cell(const Bytes& bytes);
+Cell to_cell(const Bytes& bytes);  // likewise
 Cell to_cell(JobState state);
 Cell to_cell(StopCause cause);
 Cell to_cell(const std::vector<ExitRule>& rules);

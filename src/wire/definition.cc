@@ -4,6 +4,36 @@
 
 namespace drover {
 namespace json = boost::json;
+namespace {
+
+template <class Limits, class Visit>
+void each_limit(Limits& limits, Visit&& visit) {
+  visit("memory_bytes", limits.memory_bytes);
+  visit("milli_cpus", limits.milli_cpus);
+  visit("processes", limits.processes);
+  visit("nice", limits.nice);
+  visit("log_bytes", limits.log_bytes);
+}
+
+json::object to_json(const ItemLimits& limits) {
+  json::object out;
+  each_limit(limits, [&](const char* name, auto value) {
+    if (value != 0) out[name] = value;
+  });
+  return out;
+}
+
+ItemLimits limits_from(const json::object& object) {
+  ItemLimits limits;
+  each_limit(limits, [&](const char* name, auto& value) {
+    const json::value* given = object.if_contains(name);
+    json::error_code wrong;
+    if (given != nullptr) value = given->to_number<std::remove_reference_t<decltype(value)>>(wrong);
+  });
+  return limits;
+}
+
+}  // namespace
 
 std::string definition_to_json(const Definition& definition) {
   json::array command;
@@ -14,7 +44,8 @@ std::string definition_to_json(const Definition& definition) {
                                       {"shell", definition.shell},
                                       {"workdir", definition.workdir},
                                       {"environment", std::move(environment)},
-                                      {"items", definition.items == ItemKind::json ? "json" : "text"}});
+                                      {"items", definition.items == ItemKind::json ? "json" : "text"},
+                                      {"limits", to_json(definition.limits)}});
 }
 
 Result<Definition> definition_from_json(std::string_view text) {
@@ -47,6 +78,9 @@ Result<Definition> definition_from_json(std::string_view text) {
   for (const auto& [name, setting] : environment->get_object()) {
     if (!setting.is_string()) return bad();
     definition.environment.emplace_back(name, setting.get_string());
+  }
+  if (const json::value* limits = object->if_contains("limits"); limits != nullptr && limits->is_object()) {
+    definition.limits = limits_from(limits->get_object());
   }
   return definition;
 }

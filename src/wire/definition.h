@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/words.h"
 
 namespace drover {
 
@@ -21,6 +22,7 @@ struct Definition {
   std::string workdir;
   std::vector<std::pair<std::string, std::string>> environment;
   ItemKind items = ItemKind::text;
+  ItemLimits limits;
 
   bool operator==(const Definition&) const = default;
 };

@@ -9,8 +9,8 @@ namespace drover {
 namespace {
 
 TEST(Definition, ComesBackByteForByteEvenWhenItIsNotUtf8) {
-  const Definition definition{
-      {"a b", "\xff\xfe\"'\\\n", ""}, true, "/tmp/x", {{"K", "v=1"}, {"E", ""}}, ItemKind::json};
+  const Definition definition{{"a b", "\xff\xfe\"'\\\n", ""}, true,           "/tmp/x",
+                              {{"K", "v=1"}, {"E", ""}},      ItemKind::json, {1, 2, 3, -4, 5}};
   const auto back = definition_from_json(definition_to_json(definition));
   ASSERT_TRUE(back);
   EXPECT_EQ(*back, definition);
@@ -29,6 +29,13 @@ TEST(Rules, ComeBackAndTakeActionsInAnyCase) {
   for (const char* text : {"{}", "[3]", R"([{"action":"maybe"}])", R"([{"onExit":"3"}])"}) {
     EXPECT_FALSE(rules_from_json(text)) << text;
   }
+}
+
+TEST(Base64, ComesBackAndRefusesWhatIsNone) {
+  for (const std::string bytes : {"", "f", "fo", "foo", "\xff\xfe\xfd\xfc", "a\nb c"}) {
+    EXPECT_EQ(from_base64(base64(bytes)), bytes);
+  }
+  for (const char* text : {"Zg=", "Z===", "Zg==Zg==", "Z!==", "=Zg="}) EXPECT_FALSE(from_base64(text)) << text;
 }
 
 TEST(Base64, PadsAsTheStandardSays) {
