@@ -52,6 +52,13 @@ inline std::vector<pid_t> numbers_of(const std::string& text) {
   return {std::istream_iterator<pid_t>(in), {}};
 }
 
+/// How an attempt ended, and what it had printed.
+struct Ended : AttemptEnded {
+  std::string out;
+  std::string err;
+  std::string notes;
+};
+
 /// A folder to work in, a runner, and one slot.
 class ProcessTest : public ::testing::Test {
  protected:
@@ -93,8 +100,19 @@ class ProcessTest : public ::testing::Test {
     slot().send_more();
   }
 
-  /// The next event, of whatever kind.
+  /// The next event that is no output; that is kept for the end of its attempt.
   SlotEvent next_event() {
+    while (true) {
+      SlotEvent event = next_event_of_any_kind();
+      const auto* printed = std::get_if<AttemptPrinted>(&event);
+      if (printed == nullptr) return event;
+      std::string* to = &printed_.notes;
+      if (printed->stream == LogStream::out) to = &printed_.out;
+      if (printed->stream == LogStream::err) to = &printed_.err;
+      *to += printed->bytes;
+    }
+  }
+  SlotEvent next_event_of_any_kind() {
     const auto deadline = std::chrono::steady_clock::now() + kTestPatience;
     while (seen_.empty()) {
       if (std::chrono::steady_clock::now() > deadline) throw std::runtime_error("no event within the bound");
@@ -107,11 +125,14 @@ class ProcessTest : public ::testing::Test {
     seen_.erase(seen_.begin());
     return event;
   }
-  AttemptEnded next_end() { return std::get<AttemptEnded>(next_event()); }
+  Ended next_end() {
+    static_cast<AttemptEnded&>(printed_) = std::get<AttemptEnded>(next_event());
+    return std::exchange(printed_, {});
+  }
 
-  AttemptEnded run(const Task& task) {
+  Ended run(const Task& task) {
     start(task);
-    AttemptEnded ended = next_end();
+    Ended ended = next_end();
     EXPECT_EQ(ended.token, task.token);
     return ended;
   }
@@ -127,6 +148,7 @@ class ProcessTest : public ::testing::Test {
   ProcessRunner runner_;
   std::unique_ptr<Slot> slot_;
   std::vector<SlotEvent> seen_;
+  Ended printed_;  // so far, by the attempt that runs
   std::uint64_t next_item_ = 0;
 };
 

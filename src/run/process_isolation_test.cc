@@ -12,19 +12,19 @@ TEST_F(ProcessIsolation, AnItemSeesThreeDescriptorsOnly) {
   const Descriptor hold(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   setup_.hold_descriptor = hold.get();
   // 3 is the folder that ls itself reads.
-  EXPECT_EQ(run(task({"ls", "-m", "/proc/self/fd"})).stdout_tail, "0, 1, 2, 3\n");
+  EXPECT_EQ(run(task({"ls", "-m", "/proc/self/fd"})).out, "0, 1, 2, 3\n");
   ::close(leaky);
 }
 
 TEST_F(ProcessIsolation, StandardInputIsEmpty) {
-  EXPECT_EQ(run(shell("readlink /proc/self/fd/0; cat")).stdout_tail, "/dev/null\n");
+  EXPECT_EQ(run(shell("readlink /proc/self/fd/0; cat")).out, "/dev/null\n");
 }
 
 TEST_F(ProcessIsolation, AnItemLeadsAProcessGroupOfItsOwnOutsideOurSession) {
   // Of /proc/PID/stat: pid, process group, session.
   const std::string text = run(shell("read pid name state parent group session rest </proc/$$/stat; "
                                      "echo $pid $group $session"))
-                               .stdout_tail;
+                               .out;
   const std::vector<pid_t> numbers = numbers_of(text);
   ASSERT_EQ(numbers.size(), 3U);
   EXPECT_EQ(numbers[0], numbers[1]);
@@ -38,7 +38,7 @@ TEST_F(ProcessIsolation, SignalsAreAtTheirDefaults) {
   sigemptyset(&blocked);
   sigaddset(&blocked, SIGUSR1);
   ::pthread_sigmask(SIG_BLOCK, &blocked, &mask_before);
-  const std::string status = run(task({"cat", "/proc/self/status"})).stdout_tail;
+  const std::string status = run(task({"cat", "/proc/self/status"})).out;
   for (const char* set : {"SigBlk", "SigIgn", "SigCgt"}) {
     EXPECT_NE(status.find(set + std::string(":\t0000000000000000\n")), std::string::npos) << status;
   }
@@ -49,14 +49,14 @@ TEST_F(ProcessIsolation, SignalsAreAtTheirDefaults) {
 TEST_F(ProcessIsolation, TheHelperHasAReadableNameAndIsSmall) {
   const std::string text = run(shell("tr '\\0' ' ' </proc/$PPID/cmdline; cat /proc/$PPID/comm; "
                                      "grep VmHWM /proc/$PPID/status"))
-                               .stdout_tail;
+                               .out;
   EXPECT_TRUE(text.starts_with("drover-slot drover-slot\n")) << text;
   EXPECT_LT(std::stoi(text.substr(text.find("VmHWM:") + 6)), 2'000) << text;
 }
 
 TEST_F(ProcessIsolation, TheHelperLeaksNoDescriptors) {
   const std::string count = "ls /proc/$PPID/fd | wc -l";
-  const std::string before = run(shell(count)).stdout_tail;
+  const std::string before = run(shell(count)).out;
   for (int i = 0; i < 20; ++i) {
     Task print = shell("echo x");
     print.stdout_path = folder_ / "out.txt";
@@ -65,7 +65,7 @@ TEST_F(ProcessIsolation, TheHelperLeaksNoDescriptors) {
     print.stderr_path = folder_ / "missing" / "err.txt";
     run(print);
   }
-  EXPECT_EQ(run(shell(count)).stdout_tail, before);
+  EXPECT_EQ(run(shell(count)).out, before);
 }
 
 TEST_F(ProcessIsolation, OpeningAndClosingSlotsLeaksNoDescriptors) {

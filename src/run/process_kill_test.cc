@@ -22,10 +22,10 @@ TEST_F(ProcessKill, TerminateReachesTheGroupAndTheItemMayEndInItsOwnWay) {
   start(polite);
   wait_for_file("ready");
   stop(polite, StopHow::terminate);
-  const AttemptEnded ended = next_end();
+  const Ended ended = next_end();
   EXPECT_TRUE(ended.was_stopped);
   EXPECT_EQ(ended.outcome, (Outcome{.exit_code = 7}));
-  EXPECT_EQ(ended.stdout_tail, "bye\n");
+  EXPECT_EQ(ended.out, "bye\n");
 }
 
 TEST_F(ProcessKill, KillEndsWhatIgnoresTerminate) {
@@ -37,7 +37,7 @@ TEST_F(ProcessKill, KillEndsWhatIgnoresTerminate) {
   stop(stubborn, StopHow::terminate);
   wait_for_file("refused");
   stop(stubborn, StopHow::kill);
-  const AttemptEnded ended = next_end();
+  const Ended ended = next_end();
   EXPECT_TRUE(ended.was_stopped);
   EXPECT_EQ(ended.outcome, (Outcome{.ending = Ending::signalled, .signal = SIGKILL}));
   expect_gone(pids, 2);
@@ -56,7 +56,7 @@ TEST_F(ProcessKill, StoppingAnotherTokenDoesNothing) {
   stop(unknown, StopHow::kill);
   std::ofstream(folder_ / "go") << "";
   for (int i = 0; i < 2; ++i) {
-    const AttemptEnded ended = next_end();
+    const Ended ended = next_end();
     EXPECT_TRUE(ended.outcome.success());
     EXPECT_FALSE(ended.was_stopped);
   }
@@ -78,7 +78,7 @@ TEST_F(ProcessKill, AStoppedItemCanBeTerminatedAndKilled) {
 }
 
 TEST_F(ProcessKill, ADaemonIsKilledWhenItsItemEnds) {
-  const AttemptEnded ended =
+  const Ended ended =
       run(shell("setsid sh -c 'trap \"\" TERM HUP; echo $$ >tmp; mv tmp pids; sleep 1000' "
                 "</dev/null >/dev/null 2>&1 & while [ ! -e pids ]; do sleep 0.01; done"));
   EXPECT_TRUE(ended.outcome.success());
@@ -87,11 +87,11 @@ TEST_F(ProcessKill, ADaemonIsKilledWhenItsItemEnds) {
 }
 
 TEST_F(ProcessKill, AGrandchildThatHoldsThePipeIsKilledAndItsOutputKept) {
-  const AttemptEnded ended =
+  const Ended ended =
       run(shell("(echo from below; touch ready; sleep 1000) & echo $! >pids; "
                 "while [ ! -e ready ]; do sleep 0.01; done; exit 4"));
   EXPECT_EQ(ended.outcome.exit_code, 4);
-  EXPECT_EQ(ended.stdout_tail, "from below\n");
+  EXPECT_EQ(ended.out, "from below\n");
   expect_gone(wait_for_pids(), 1);
 }
 
@@ -118,7 +118,7 @@ TEST_F(ProcessKill, AChainThatForksAsFastAsItCanIsCaught) {
                            "setsid \"$0\" &\n"
                            "exit 0\n";
   ::chmod(script.c_str(), 0755);
-  const AttemptEnded ended = run(task({script}));
+  const Ended ended = run(task({script}));
   EXPECT_TRUE(ended.outcome.success());
   const std::vector<pid_t> pids = numbers_of(read_file(folder_ / "list"));
   expect_gone(pids, pids.size());
@@ -129,7 +129,7 @@ TEST_F(ProcessKill, AChainThatForksAsFastAsItCanIsCaught) {
 
 TEST_F(ProcessKill, OrphansThatEndWhileTheItemRunsDoNotPileUp) {
   // While the item itself still runs, its helper is left with no other child, dead or alive.
-  const AttemptEnded ended =
+  const Ended ended =
       run(shell("i=0; while [ $i -lt 50 ]; do (true &); i=$((i+1)); done; "
                 "while [ $(wc -w </proc/$PPID/task/$PPID/children) -gt 1 ]; do sleep 0.01; done"));
   EXPECT_TRUE(ended.outcome.success());
@@ -147,9 +147,9 @@ TEST_F(ProcessKill, AFloodOfOutputDoesNotDelayAKill) {
   start(flood);
   wait_for_file("ready");
   stop(flood, StopHow::kill);
-  const AttemptEnded ended = next_end();
+  const Ended ended = next_end();
   EXPECT_EQ(ended.outcome.ending, Ending::signalled);
-  EXPECT_EQ(ended.stdout_tail.substr(0, 100).find_first_not_of("y\n"), std::string::npos);
+  EXPECT_EQ(ended.out.substr(0, 100).find_first_not_of("y\n"), std::string::npos);
 }
 
 TEST_F(ProcessKill, ClosingASlotKillsWhatRunsAndStartsNothingMore) {

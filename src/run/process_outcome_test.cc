@@ -53,8 +53,8 @@ TEST_F(ProcessOutcome, AMissingInterpreterIsNamedAsSuch) {
 
 TEST_F(ProcessOutcome, ASlotGoesOnAfterWhatCouldNotStart) {
   run(shell("echo left over; echo left over >&2"));
-  const AttemptEnded ended = run(task({"/no/such/program"}));
-  EXPECT_EQ(ended.stdout_tail + ended.stderr_tail, "");
+  const Ended ended = run(task({"/no/such/program"}));
+  EXPECT_EQ(ended.out + ended.err, "");
   EXPECT_EQ(ended.stdout_bytes + ended.stderr_bytes, 0U);
   EXPECT_TRUE(run(task({"/bin/true"})).outcome.success());
 }
@@ -66,7 +66,7 @@ TEST_F(ProcessOutcome, ABareNameIsLookedUpInThePathOfTheAttempt) {
   write_file("second/greet", "#!/bin/sh\necho hello $1\n", 0755);
   Task greet = task({"greet", "you"});
   greet.environment = {"PATH=/no/such/folder:" + (folder_ / "first").string() + ":" + (folder_ / "second").string()};
-  EXPECT_EQ(run(greet).stdout_tail, "hello you\n");
+  EXPECT_EQ(run(greet).out, "hello you\n");
 
   greet.environment = {"PATH=/no/such/folder:" + (folder_ / "first").string()};
   EXPECT_EQ(run(greet).outcome.reason, "could not start greet: Permission denied");
@@ -77,13 +77,13 @@ TEST_F(ProcessOutcome, ABareNameIsLookedUpInThePathOfTheAttempt) {
 
 TEST_F(ProcessOutcome, AScriptWithoutAFirstLineRunsInTheShell) {
   write_file("script", "echo $0 $1 $2\n", 0755);
-  EXPECT_EQ(run(task({"./script", "a", "b"})).stdout_tail, "./script a b\n");
+  EXPECT_EQ(run(task({"./script", "a", "b"})).out, "./script a b\n");
 }
 
 TEST_F(ProcessOutcome, TheProgramCanHaveAnotherNameThanItsFirstArgument) {
   Task named = task({"a name", "-c", "echo $0"});
   named.program = "/bin/sh";
-  EXPECT_EQ(run(named).stdout_tail, "a name\n");
+  EXPECT_EQ(run(named).out, "a name\n");
 }
 
 TEST_F(ProcessOutcome, AMissingWorkingDirectoryIsNamed) {
@@ -93,20 +93,20 @@ TEST_F(ProcessOutcome, AMissingWorkingDirectoryIsNamed) {
   EXPECT_EQ(outcome.reason, "could not enter the working directory " + setup_.workdir + ": No such file or directory");
 
   std::filesystem::create_directory(setup_.workdir);
-  EXPECT_EQ(run(shell("pwd")).stdout_tail, setup_.workdir + "\n");
+  EXPECT_EQ(run(shell("pwd")).out, setup_.workdir + "\n");
 }
 
 TEST_F(ProcessOutcome, TheAttemptsEnvironmentIsLaidOverTheSlots) {
   setup_.environment.push_back("OTHER=slot");
   Task print = shell("echo $BASE $OTHER $NEW $TWICE; env | grep -c ^BASE=");
   print.environment = {"BASE=attempt", "NEW=new", "TWICE=1", "TWICE=2"};
-  EXPECT_EQ(run(print).stdout_tail, "attempt slot new 2\n1\n");
-  EXPECT_EQ(run(shell("echo $BASE $NEW")).stdout_tail, "base\n");
+  EXPECT_EQ(run(print).out, "attempt slot new 2\n1\n");
+  EXPECT_EQ(run(shell("echo $BASE $NEW")).out, "base\n");
 }
 
 TEST_F(ProcessOutcome, NothingOfOurOwnEnvironmentReachesAnItem) {
   ::setenv("DROVER_TEST_SECRET", "secret", 1);
-  EXPECT_EQ(run(task({"env"})).stdout_tail, "PATH=/usr/local/bin:/usr/bin:/bin\nBASE=base\n");
+  EXPECT_EQ(run(task({"env"})).out, "PATH=/usr/local/bin:/usr/bin:/bin\nBASE=base\n");
 }
 
 TEST_F(ProcessOutcome, LargeArgumentsArriveWhole) {
@@ -114,7 +114,7 @@ TEST_F(ProcessOutcome, LargeArgumentsArriveWhole) {
   Task count = shell("echo ${#1} ${#2} ${#3} ${#4} ${#LARGE}");
   count.arguments.insert(count.arguments.end(), {"sh", large, large, large, large});
   count.environment = {"LARGE=" + large};
-  EXPECT_EQ(run(count).stdout_tail, "100000 100000 100000 100000 100000\n");
+  EXPECT_EQ(run(count).out, "100000 100000 100000 100000 100000\n");
 }
 
 TEST_F(ProcessOutcome, AnArgumentThatTheKernelRefusesIsNotStarted) {

@@ -14,9 +14,9 @@ TEST_F(ProcessQueue, TasksRunOneAfterAnotherInOrder) {
   for (const Task& each : tasks) slot().start(each);
   slot().send_more();
   for (int i = 0; i < 300; ++i) {
-    const AttemptEnded ended = next_end();
+    const Ended ended = next_end();
     EXPECT_EQ(ended.token, tasks[static_cast<std::size_t>(i)].token);
-    EXPECT_EQ(ended.stdout_tail, std::to_string(i) + "\n");
+    EXPECT_EQ(ended.out, std::to_string(i) + "\n");
   }
 }
 
@@ -46,7 +46,7 @@ TEST_F(ProcessQueue, RecallBringsBackWhatHasNotStarted) {
   for (int i = 0; i < 4; ++i) EXPECT_EQ(queued.erase(std::get<TaskReturned>(next_event()).token), 1U);
 
   std::ofstream(folder_ / "go") << "";
-  const AttemptEnded ended = next_end();
+  const Ended ended = next_end();
   EXPECT_EQ(ended.token, running.token);
   EXPECT_FALSE(ended.was_stopped);
   EXPECT_FALSE(std::filesystem::exists(folder_ / "started"));
@@ -63,10 +63,10 @@ TEST_F(ProcessQueue, ManyLargeTasksAndLargeOutputsPassEachOther) {
     slot().send_more();
   }
   for (int i = 0; i < 20; ++i) {
-    const AttemptEnded ended = next_end();
+    const Ended ended = next_end();
     EXPECT_EQ(ended.stdout_bytes, 100'001U);
-    EXPECT_EQ(ended.stdout_tail.size(), kTailBytes);
-    EXPECT_EQ(ended.stderr_tail, ended.stdout_tail);
+    EXPECT_EQ(ended.out.size(), 100'001U);
+    EXPECT_EQ(ended.err, ended.out);
   }
 }
 

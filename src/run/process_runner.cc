@@ -103,16 +103,30 @@ Result<std::unique_ptr<Slot>> ProcessRunner::open_slot(const SlotSetup& setup) {
                                 raised_copy(setup.hold_descriptor >= 0 ? setup.hold_descriptor : null.get())};
   if (!given.complete()) return could_not_open(errno);
 
+  Enforcement enforcement = enforce(setup.limits, cgroups_, slots_opened_++);
   LiveHelpers& helpers = LiveHelpers::of_this_process();
   for (;;) {
     const pid_t pid = helpers.add([&] { return spawn_helper_patiently(image_.get(), given); });
-    if (pid > 0) return std::make_unique<ProcessSlot>(pid, std::move(our_end), setup);
+    if (pid > 0) return std::make_unique<ProcessSlot>(pid, std::move(our_end), setup, std::move(enforcement));
     const bool may_be_forbidden = pid == -EACCES || pid == -EPERM;
     if (!may_be_forbidden || image_place_ == ImagePlace::disk) {
+      enforcement.cgroup.remove();
       return std::unexpected(errno_error(-pid, "could not start the slot helper", kNext));
     }
-    if (Result<void> made = next_image(); !made) return pass(made);
+    if (Result<void> made = next_image(); !made) {
+      enforcement.cgroup.remove();
+      return pass(made);
+    }
   }
+}
+
+std::string ProcessRunner::limits_by() const {
+  switch (cgroups_.version()) {
+    case CgroupVersion::none: return "resource limits of each process (no cgroup may be made here)";
+    case CgroupVersion::v1: return "cgroup v1";
+    case CgroupVersion::v2: return "cgroup v2";
+  }
+  return {};
 }
 
 }  // namespace drover

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ports/runner.h"
+#include "run/cgroups.h"
 #include "run/descriptor.h"
 
 namespace drover {
@@ -16,11 +17,16 @@ class ProcessRunner final : public Runner {
   /// From one thread at a time. /proc has to be mounted.
   Result<std::unique_ptr<Slot>> open_slot(const SlotSetup& setup) override;
 
+  /// How the limits of items are held here, for people: "cgroup v1", or what stands in for it.
+  std::string limits_by() const;
+
  private:
   enum class ImagePlace { none, memory, disk };
 
   Result<void> next_image();
 
+  Cgroups cgroups_ = Cgroups::find();
+  std::size_t slots_opened_ = 0;
   Descriptor image_;  // of the helper program, made when the first slot is opened
   ImagePlace image_place_ = ImagePlace::none;
 };

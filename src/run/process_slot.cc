@@ -1,6 +1,7 @@
 #include "run/process_slot.h"
 
 #include <poll.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -19,6 +20,9 @@ namespace {
 // How long a helper may take to kill what it runs before it is killed itself.
 constexpr std::chrono::milliseconds kPatience{5'000};
 
+// At one time, so that an attempt that prints without end leaves time for others.
+constexpr std::size_t kMostTaken = std::size_t{512} << 10;
+
 constexpr std::size_t kKeptOutboxBytes = std::size_t{64} << 10;
 
 std::optional<SlotEvent> read_event(std::span<const char> bytes) {
@@ -26,6 +30,13 @@ std::optional<SlotEvent> read_event(std::span<const char> bytes) {
   std::optional<SlotEvent> event;
   if (frame.kind() == FrameKind::returned) {
     event = TaskReturned{frame.get<Token>()};
+  } else if (frame.kind() == FrameKind::output) {
+    AttemptPrinted printed;
+    printed.token = frame.get<Token>();
+    printed.stream = frame.get<LogStream>();
+    printed.time_ms = frame.get<std::int64_t>();
+    printed.bytes = frame.rest();
+    event = std::move(printed);
   } else if (frame.kind() == FrameKind::ended) {
     AttemptEnded ended;
     ended.token = frame.get<Token>();
@@ -36,9 +47,7 @@ std::optional<SlotEvent> read_event(std::span<const char> bytes) {
     ended.usage = frame.get<Usage>();
     ended.outcome.reason = frame.text();
     ended.stdout_bytes = frame.get<std::uint64_t>();
-    ended.stdout_tail = frame.text();
     ended.stderr_bytes = frame.get<std::uint64_t>();
-    ended.stderr_tail = frame.text();
     event = std::move(ended);
   }
   return frame.intact() ? std::move(event) : std::nullopt;
@@ -51,12 +60,21 @@ Outcome outcome_of(int status) {
 
 }  // namespace
 
-ProcessSlot::ProcessSlot(pid_t helper, Descriptor socket, const SlotSetup& setup)
-    : helper_(helper), socket_(std::move(socket)) {
+ProcessSlot::ProcessSlot(pid_t helper, Descriptor socket, const SlotSetup& setup, Enforcement enforcement)
+    : helper_(helper), socket_(std::move(socket)), cgroup_(std::move(enforcement.cgroup)) {
   {
     FrameWriter frame(outbox_, FrameKind::setup);
     frame.text(setup.workdir);
     frame.texts(setup.environment);
+    frame.put(setup.limits.log_bytes);
+    frame.put(setup.limits.nice);
+    frame.put(setup.limits.memory_bytes);
+    frame.put(enforcement.address_space);
+    frame.put(enforcement.has_processors);
+    frame.put(enforcement.processors);
+    frame.texts(cgroup_.join);
+    frame.text(cgroup_.clone_into);
+    frame.text(cgroup_.kill_counts);
   }
   send_more();
 }
@@ -91,6 +109,7 @@ void ProcessSlot::start(const Task& task) {
 
 void ProcessSlot::stop(Token token, StopHow how) {
   if (is_dead()) return;
+  ::kill(helper_, SIGCONT);  // an item can stop its helper, which would then not hear of this
   FrameWriter frame(outbox_, FrameKind::stop);
   frame.put(token);
   frame.put(how);
@@ -121,25 +140,28 @@ std::vector<SlotEvent> ProcessSlot::events() {
 }
 
 ProcessSlot::Stream ProcessSlot::receive(std::vector<SlotEvent>& events) {
-  for (;;) {
+  for (std::size_t taken = 0; taken < kMostTaken;) {
     const std::span<char> space = inbox_.space();
     const ssize_t got = ::recv(socket_.get(), space.data(), space.size(), MSG_DONTWAIT);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && errno == EAGAIN) return Stream::open;
     if (got <= 0) return Stream::ended;
     inbox_.filled(static_cast<std::size_t>(got));
+    taken += static_cast<std::size_t>(got);
     for (std::span<const char> frame = inbox_.next(); !frame.empty(); frame = inbox_.next()) {
       std::optional<SlotEvent> event = read_event(frame);
       if (!event) return Stream::ended;
       events.push_back(std::move(*event));
     }
     // Less than there was room for: that was all.
-    if (static_cast<std::size_t>(got) < space.size()) return Stream::open;
+    if (static_cast<std::size_t>(got) < space.size()) break;
   }
+  return Stream::open;
 }
 
 SlotDied ProcessSlot::bury() {
   const int status = LiveHelpers::of_this_process().bury(helper_);
+  cgroup_.remove();
   helper_ = kNobody;
   outbox_.clear();
   sent_ = 0;

@@ -8,6 +8,7 @@
 
 #include "ports/runner.h"
 #include "run/descriptor.h"
+#include "run/enforcement.h"
 #include "run/frame_buffer.h"
 
 namespace drover {
@@ -19,7 +20,7 @@ namespace drover {
 /// not let go of something.
 class ProcessSlot final : public Slot {
  public:
-  ProcessSlot(pid_t helper, Descriptor socket, const SlotSetup& setup);
+  ProcessSlot(pid_t helper, Descriptor socket, const SlotSetup& setup, Enforcement enforcement);
   ~ProcessSlot() override;
 
   int descriptor() const override { return socket_.get(); }
@@ -42,6 +43,7 @@ class ProcessSlot final : public Slot {
 
   pid_t helper_;  // kNobody once it is dead and waited for
   Descriptor socket_;
+  SlotCgroup cgroup_;
   FrameBuffer inbox_;
   std::string outbox_;
   std::size_t sent_ = 0;  // of outbox_

@@ -73,7 +73,7 @@ TEST_F(SlotDeath, AKilledHelperIsReportedAndLeavesNothingBehind) {
 
   std::ofstream(folder_ / "go") << "";
   slot_ = std::move(bystander);
-  EXPECT_EQ(next_end().stdout_tail, "undisturbed\n");
+  EXPECT_EQ(next_end().out, "undisturbed\n");
 }
 
 TEST_F(SlotDeath, ChildrenOfOurOwnAreNotTakenForOrphans) {

@@ -2,7 +2,7 @@
 // body. Both ends are the same build on the same machine, so numbers travel as they lie in memory.
 //
 //   to the helper:   setup, then any of task, stop, recall
-//   from the helper: ended, returned
+//   from the helper: output, ended, returned
 //
 // The end of the stream is a message too: the helper kills everything it started, and exits.
 #pragma once
@@ -23,11 +23,12 @@ inline constexpr int kSlotHold = 4;
 using FrameSize = std::uint64_t;  // of what follows it: kind and body
 
 enum class FrameKind : std::uint8_t {
-  setup,     // workdir, environment
+  setup,     // workdir, environment, log limit, nice, memory limit, address space, processors, cgroups
   task,      // token, program, stdout path, stderr path, arguments, environment
   stop,      // token, how
   recall,    // nothing
-  ended,     // token, ending, exit code, signal, was stopped, usage, reason, then bytes and tail of each stream
+  output,    // token, stream, time, then bytes to the end of the frame
+  ended,     // token, ending, exit code, signal, was stopped, usage, reason, bytes of each stream
   returned,  // token
 };
 
@@ -50,11 +51,9 @@ class FrameWriter {
     static_assert(std::is_trivially_copyable_v<T>);
     out_.append(reinterpret_cast<const char*>(&value), sizeof(value));
   }
-  void text(std::string_view text) { text_of_two(text, {}); }
-  /// One text whose bytes lie in two places.
-  void text_of_two(std::string_view first, std::string_view second) {
-    put(static_cast<std::uint64_t>(first.size() + second.size()));
-    out_.append(first).append(second).push_back('\0');
+  void text(std::string_view text) {
+    put(static_cast<std::uint64_t>(text.size()));
+    out_.append(text).push_back('\0');
   }
   template <class Texts>
   void texts(const Texts& texts) {
@@ -96,6 +95,9 @@ class FrameReader {
     rest_ = rest_.subspan(size + 1);
     return text;
   }
+
+  /// Whatever is left.
+  std::string_view rest() const { return {rest_.data(), rest_.size()}; }
 
  private:
   bool has(std::uint64_t size) {

@@ -16,6 +16,8 @@ namespace {
 constexpr int kFirstSweepWaitMs = 1;
 constexpr int kLastSweepWaitMs = 128;
 
+constexpr std::int64_t kBlockBytes = 512;  // the unit of ru_inblock and ru_oublock
+
 std::int64_t clock_us(clockid_t clock) {
   timespec now{};
   ::clock_gettime(clock, &now);
@@ -28,13 +30,16 @@ std::int64_t in_us(const timeval& time) {
 
 }  // namespace
 
-void Attempt::start(const TaskFrame& task, const std::vector<const char*>& base_environment) {
+void Attempt::start(const TaskFrame& task, Setup& setup) {
   begin(task.token());
-  problem_ = plan_.read(task, base_environment);
+  output_.begin(token_, setup.log_limit);
+  cgroup_ = setup.cgroup.counts_kills() ? &setup.cgroup : nullptr;
+  memory_limit_ = setup.memory_limit;
+  problem_ = plan_.read(task, setup.environment);
   if (problem_.empty()) problem_ = stdout_.open(plan_.stdout_path);
   if (problem_.empty()) problem_ = stderr_.open(plan_.stderr_path);
   if (problem_.empty()) {
-    Launched launched = launch(plan_, stdout_.write_end(), stderr_.write_end());
+    Launched launched = launch(plan_, setup, stdout_.write_end(), stderr_.write_end());
     pid_ = launched.pid;
     problem_ = std::move(launched.problem);
   }
@@ -59,6 +64,7 @@ void Attempt::begin(Token token) {
   pid_ = -1;
   was_stopped_ = had_others_ = is_killing_ = false;
   sweep_wait_ms_ = kFirstSweepWaitMs;
+  oom_kills_ = 0;
   usage_ = {.started_ms = clock_us(CLOCK_REALTIME) / 1'000};
   started_us_ = clock_us(CLOCK_MONOTONIC);
   notes_.clear();
@@ -129,6 +135,17 @@ void Attempt::finish(bool streams_are_drained) {
   }
   stdout_.close();
   stderr_.close();
+  output_.end();
+  if (cgroup_ != nullptr) {
+    const std::int64_t now = cgroup_->oom_kills();
+    oom_kills_ = now - oom_kills_before_;
+    oom_kills_before_ = now;
+    cgroup_->renew_if_full(memory_limit_);
+    if (cgroup_->is_fresh()) oom_kills_before_ = 0;
+    if (oom_kills_ > 0 && status_ == 0) {
+      notes_.push_back(std::to_string(oom_kills_) + " of its processes were killed for want of memory");
+    }
+  }
   for (const StreamCapture* stream : {&stdout_, &stderr_}) {
     if (std::string problem = stream->copy_problem(); !problem.empty()) notes_.push_back(std::move(problem));
   }
@@ -139,6 +156,8 @@ void Attempt::add_usage(const rusage& used) {
   usage_.user_us += in_us(used.ru_utime);
   usage_.system_us += in_us(used.ru_stime);
   usage_.peak_memory_kib = std::max<std::int64_t>(usage_.peak_memory_kib, used.ru_maxrss);
+  usage_.read_bytes += std::int64_t{used.ru_inblock} * kBlockBytes;
+  usage_.written_bytes += std::int64_t{used.ru_oublock} * kBlockBytes;
 }
 
 Outcome Attempt::outcome() const {
@@ -153,14 +172,21 @@ Outcome Attempt::outcome() const {
     outcome.exit_code = WEXITSTATUS(status_);
     how = "exited with code " + std::to_string(outcome.exit_code);
   }
+  if (oom_kills_ > 0 && !outcome.success()) {
+    outcome.ending = Ending::out_of_memory;
+    how = "out of memory: " + how + "; the kernel killed " + (WIFSIGNALED(status_) ? "it" : "a process of it") +
+          (memory_limit_ > 0 ? " at its limit of " + std::to_string(memory_limit_ >> 20) + " MiB"
+                             : " because the machine had none left");
+    outcome.reason = how;
+  }
   if (!notes_.empty()) outcome.reason = how;
   for (const std::string& note : notes_) outcome.reason += "; " + note;
   return outcome;
 }
 
-void Attempt::report(std::string& out) {
+void Attempt::report() {
   const Outcome ended = outcome();
-  FrameWriter frame(out, FrameKind::ended);
+  FrameWriter frame(outbox_.bytes(), FrameKind::ended);
   frame.put(token_);
   frame.put(ended.ending);
   frame.put(ended.exit_code);
@@ -168,8 +194,8 @@ void Attempt::report(std::string& out) {
   frame.put(was_stopped_);
   frame.put(usage_);
   frame.text(ended.reason);
-  stdout_.write_to(frame);
-  stderr_.write_to(frame);
+  frame.put(stdout_.bytes());
+  frame.put(stderr_.bytes());
   state_ = State::idle;
 }
 

@@ -10,7 +10,9 @@
 
 #include "base/words.h"
 #include "ports/runner.h"
+#include "run/slot/cgroup.h"
 #include "run/slot/launch.h"
+#include "run/slot/setup.h"
 #include "run/slot/stream_capture.h"
 #include "run/slot/task_plan.h"
 
@@ -22,18 +24,21 @@ namespace drover::slot {
 ///             └───────────────── it could not be started ──────────────────────────────────►┘
 class Attempt {
  public:
+  explicit Attempt(Outbox& outbox) : outbox_(outbox), output_(outbox) {}
+
   bool is_idle() const { return state_ == State::idle; }
   bool is_over() const { return state_ == State::over; }
   bool is_running(Token token) const { return is_live() && token_ == token; }
   pid_t first_process() const { return pid_; }
 
-  void start(const TaskFrame& task, const std::vector<const char*>& base_environment);
+  void start(const TaskFrame& task, Setup& setup);
   /// Over at once, without a process.
   void refuse(Token token, std::string why);
   void stop(StopHow how);
 
   StreamCapture& standard_output() { return stdout_; }
   StreamCapture& standard_error() { return stderr_; }
+  Output& output() { return output_; }
 
   /// Takes in every process that has ended. `streams_are_drained`: nothing was in the pipes after the first process
   /// had ended.
@@ -44,7 +49,7 @@ class Attempt {
   int sweep_in_ms() const { return is_live() && is_killing_ ? sweep_wait_ms_ : -1; }
 
   /// Adds the frame that says how it ended.
-  void report(std::string& out);
+  void report();
 
  private:
   enum class State : std::uint8_t { idle, running, clearing, over };
@@ -59,8 +64,10 @@ class Attempt {
   State state_ = State::idle;
   Token token_;
   TaskPlan plan_;
-  StreamCapture stdout_;
-  StreamCapture stderr_;
+  Outbox& outbox_;
+  Output output_;
+  StreamCapture stdout_{LogStream::out, output_};
+  StreamCapture stderr_{LogStream::err, output_};
 
   pid_t pid_ = -1;  // of the first process, which also names its process group
   int status_ = 0;  // as wait gives it
@@ -69,6 +76,10 @@ class Attempt {
   bool is_killing_ = false;
   int sweep_wait_ms_ = 0;
   Usage usage_;
+  Cgroup* cgroup_ = nullptr;  // of the slot, if the items' memory is watched
+  std::int64_t oom_kills_before_ = 0;
+  std::int64_t oom_kills_ = 0;
+  std::uint64_t memory_limit_ = 0;
   std::int64_t started_us_ = 0;  // steady clock
   std::string problem_;          // why it did not start
   std::vector<std::string> notes_;

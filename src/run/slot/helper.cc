@@ -19,8 +19,12 @@ namespace {
 // An end is held back for so long at most, and only while so many tasks wait here: then there is still one to run while
 // drover sends more.
 constexpr int kHoldMs = 2;
+// What a running attempt prints may gather for longer.
+constexpr int kHoldOutputMs = 50;
 constexpr std::size_t kHoldWhileQueued = 2;
 constexpr std::size_t kHoldBytes = std::size_t{32} << 10;
+
+constexpr std::size_t kMostUnsent = std::size_t{256} << 10;
 
 constexpr int kLastKillWaitMs = 128;
 
@@ -66,18 +70,28 @@ void Helper::run() {
     if (attempt_.is_over()) report_attempt();
     if (!is_told_to_end_) run_next();
     send();
-    if (had_large_task_) forget_large_tasks();
+    shrink();
   }
   kill_everything();
+  if (is_orphan()) setup_.cgroup.remove();
+}
+
+// Nobody is there any more who would tidy up after us: drover closes one half of the socket when it is done with us,
+// and waits; when it dies, both halves are closed.
+bool Helper::is_orphan() const {
+  pollfd socket{kSlotSocket, 0, 0};
+  return ::poll(&socket, 1, 0) > 0 && (socket.revents & POLLHUP) != 0;
 }
 
 void Helper::wait_for_something() {
   // In this order: a pipe that the kernel finds empty after it found the signal stays empty, unless others than the
   // first process write to it.
-  const auto unsent = static_cast<short>(may_send_ && sent_ < outbox_.size() ? POLLOUT : 0);
+  const auto unsent = static_cast<short>(may_send_ && !outbox_.empty() ? POLLOUT : 0);
+  // An attempt that prints faster than drover listens waits.
+  const bool may_print = outbox_.unsent() < kMostUnsent;
   pollfd waits[] = {{child_signals_.get(), POLLIN, 0},
-                    {attempt_.standard_output().read_end(), POLLIN, 0},
-                    {attempt_.standard_error().read_end(), POLLIN, 0},
+                    {may_print ? attempt_.standard_output().read_end() : -1, POLLIN, 0},
+                    {may_print ? attempt_.standard_error().read_end() : -1, POLLIN, 0},
                     {kSlotSocket, static_cast<short>(POLLIN | POLLRDHUP | unsent), 0}};
   const auto& [children, standard_output, standard_error, socket] = waits;
   const int ready = ::poll(waits, std::size(waits), wait_ms());
@@ -86,9 +100,10 @@ void Helper::wait_for_something() {
 
   if (standard_output.revents != 0) attempt_.standard_output().take();
   if (standard_error.revents != 0) attempt_.standard_error().take();
+  if (!outbox_.empty() && !is_holding_) hold(kHoldOutputMs);
   if (children.revents != 0) {
     const bool is_first_process = take_child_signal(child_signals_.get()) == attempt_.first_process();
-    attempt_.reap(is_first_process && standard_output.revents == 0 && standard_error.revents == 0);
+    attempt_.reap(is_first_process && may_print && standard_output.revents == 0 && standard_error.revents == 0);
   }
   if ((socket.revents & (POLLHUP | POLLRDHUP | POLLERR)) != 0) {
     is_told_to_end_ = true;
@@ -100,7 +115,7 @@ void Helper::wait_for_something() {
 int Helper::wait_ms() const {
   int wait = attempt_.sweep_in_ms();
   if (!outbox_.empty() && !may_send_) {
-    const auto held = static_cast<int>(std::max<std::int64_t>(held_since_ms_ + kHoldMs - steady_ms(), 0));
+    const auto held = static_cast<int>(std::max<std::int64_t>(send_at_ms_ - steady_ms(), 0));
     wait = wait < 0 ? held : std::min(wait, held);
   }
   return wait;
@@ -121,9 +136,9 @@ void Helper::receive() {
 void Helper::take_in(std::span<const char> frame) {
   FrameReader reader(frame);
   switch (reader.kind()) {
-    case FrameKind::setup: set_up(frame); break;
+    case FrameKind::setup: setup_.read(frame); break;
     case FrameKind::task:
-      had_large_task_ = had_large_task_ || is_large(frame);
+      is_large_ = is_large_ || is_large(frame);
       queue_.emplace_back(frame);
       break;
     case FrameKind::stop: {
@@ -134,22 +149,14 @@ void Helper::take_in(std::span<const char> frame) {
       break;
     }
     case FrameKind::recall: return_queued(); break;
+    case FrameKind::output:
     case FrameKind::ended:
     case FrameKind::returned: break;
   }
 }
 
-void Helper::set_up(std::span<const char> frame) {
-  setup_.clear();
-  FrameReader reader(setup_.emplace_back(frame).bytes());
-  workdir_ = reader.text().data();
-  for (auto count = reader.get<std::uint64_t>(); count > 0 && reader.intact(); --count) {
-    environment_.push_back(reader.text().data());
-  }
-}
-
 void Helper::return_queued() {
-  for (const TaskFrame& task : queue_) FrameWriter(outbox_, FrameKind::returned).put(task.token());
+  for (const TaskFrame& task : queue_) FrameWriter(outbox_.bytes(), FrameKind::returned).put(task.token());
   queue_.clear();
   may_send_ = true;
 }
@@ -159,7 +166,7 @@ void Helper::run_next() {
     const TaskFrame task = std::move(queue_.front());
     queue_.pop_front();
     if (is_in_workdir()) {
-      attempt_.start(task, environment_);
+      attempt_.start(task, setup_);
     } else {
       attempt_.refuse(task.token(), workdir_problem_);
     }
@@ -168,37 +175,43 @@ void Helper::run_next() {
 }
 
 bool Helper::is_in_workdir() {
-  if (*workdir_ == '\0') return true;
-  if (::chdir(workdir_) != 0) {
-    workdir_problem_ = std::string("could not enter the working directory ") + workdir_ + ": " + strerrordesc_np(errno);
+  if (is_in_place_ || *setup_.workdir == '\0') return true;
+  if (::chdir(setup_.workdir) != 0) {
+    workdir_problem_ =
+        std::string("could not enter the working directory ") + setup_.workdir + ": " + strerrordesc_np(errno);
     return false;
   }
-  workdir_ = "";
+  is_in_place_ = true;
   return true;
 }
 
 void Helper::report_attempt() {
-  if (outbox_.empty()) held_since_ms_ = steady_ms();
-  attempt_.report(outbox_);
+  hold(kHoldMs);
+  attempt_.report();
+  ended_unsent_ = true;
+}
+
+/// What is in the outbox by now, or soon will be, goes out after this time at the latest.
+void Helper::hold(int most_ms) {
+  const std::int64_t at_ms = steady_ms() + most_ms;
+  send_at_ms_ = is_holding_ ? std::min(send_at_ms_, at_ms) : at_ms;
+  is_holding_ = true;
 }
 
 void Helper::send() {
   if (outbox_.empty()) return;
-  may_send_ = may_send_ || queue_.size() < kHoldWhileQueued || outbox_.size() > kHoldBytes ||
-              steady_ms() - held_since_ms_ >= kHoldMs;
+  const bool is_short_of_work = ended_unsent_ && queue_.size() < kHoldWhileQueued;
+  may_send_ = may_send_ || is_short_of_work || outbox_.unsent() > kHoldBytes || steady_ms() >= send_at_ms_;
   if (!may_send_) return;
-  const ssize_t sent = ::send(kSlotSocket, outbox_.data() + sent_, outbox_.size() - sent_, MSG_NOSIGNAL | MSG_DONTWAIT);
-  if (sent > 0) sent_ += static_cast<std::size_t>(sent);
-  if (sent_ < outbox_.size()) return;
-  outbox_.clear();
-  if (outbox_.capacity() > kLargeTask) outbox_.shrink_to_fit();
-  sent_ = 0;
-  may_send_ = false;
+  outbox_.send();
+  if (outbox_.empty()) may_send_ = is_holding_ = ended_unsent_ = false;
 }
 
-void Helper::forget_large_tasks() {
+void Helper::shrink() {
+  if (attempt_.is_idle() && attempt_.output().shrink()) is_large_ = true;
+  if (!is_large_) return;
   if (std::any_of(queue_.begin(), queue_.end(), [](const TaskFrame& task) { return is_large(task.bytes()); })) return;
-  had_large_task_ = false;
+  is_large_ = false;
   // Our own peak is the least that the peak of any later item can read. Where it cannot be set back, it stays.
   const Descriptor file(::open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC));
   if (file) static_cast<void>(::write(file.get(), "5", 1) == 1);

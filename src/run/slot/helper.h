@@ -9,6 +9,8 @@
 #include "run/descriptor.h"
 #include "run/frame_buffer.h"
 #include "run/slot/attempt.h"
+#include "run/slot/outbox.h"
+#include "run/slot/setup.h"
 #include "run/slot/task_plan.h"
 
 namespace drover::slot {
@@ -28,31 +30,32 @@ class Helper {
   void wait_for_something();
   void receive();
   void take_in(std::span<const char> frame);
-  void set_up(std::span<const char> frame);
   void return_queued();
   void run_next();
   bool is_in_workdir();
   void report_attempt();
+  void hold(int most_ms);
   void send();
   int wait_ms() const;
-  void forget_large_tasks();
+  void shrink();
+  bool is_orphan() const;
   void kill_everything();
 
   Descriptor child_signals_;  // a signalfd for SIGCHLD
   FrameBuffer inbox_;
-  std::string outbox_;
-  std::size_t sent_ = 0;            // of outbox_
-  std::int64_t held_since_ms_ = 0;  // the oldest of outbox_
-  bool may_send_ = false;           // no more reason to hold it back
+  Outbox outbox_;
+  std::int64_t send_at_ms_ = 0;  // when the outbox is sent at the latest
+  bool is_holding_ = false;      // the outbox holds something, or is about to
+  bool ended_unsent_ = false;    // it holds how an attempt ended
+  bool may_send_ = false;        // no more reason to hold it back
   bool is_told_to_end_ = false;
 
-  std::vector<TaskFrame> setup_;  // one at most: what the next two point into
-  std::vector<const char*> environment_;
-  const char* workdir_ = "";
+  Setup setup_;
+  bool is_in_place_ = false;  // in the working directory
   std::string workdir_problem_;
   std::deque<TaskFrame> queue_;
-  bool had_large_task_ = false;
-  Attempt attempt_;
+  bool is_large_ = false;  // something made us larger than the next item should see
+  Attempt attempt_{outbox_};
 };
 
 }  // namespace drover::slot

@@ -1,9 +1,13 @@
 #include "run/slot/launch.h"
 
+#include <fcntl.h>
 #include <limits.h>
+#include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +23,7 @@ constexpr int kCouldNotStart = 127;
 /// What the new process needs to know, and where it leaves its error: it runs in our memory until it is the program.
 struct Birth {
   TaskPlan& plan;
+  const Setup& setup;
   int stdout_end;
   int stderr_end;
   pid_t helper;
@@ -65,6 +70,25 @@ int execute_from_search_path(TaskPlan& plan) {
   }
 }
 
+void set_limits(const Setup& setup) {
+  // Where the helper shares the item's memory limit, the kernel must not choose the helper.
+  if (setup.memory_limit != 0) {
+    const int file = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (file >= 0) static_cast<void>(::write(file, "1000", 4) == 4);
+    if (file >= 0) ::close(file);
+  }
+  if (setup.nice != 0) {
+    errno = 0;
+    const int now = ::getpriority(PRIO_PROCESS, 0);
+    if (errno == 0) ::setpriority(PRIO_PROCESS, 0, now + setup.nice);
+  }
+  if (setup.address_space != 0) {
+    const rlimit limit{setup.address_space, setup.address_space};
+    ::setrlimit(RLIMIT_AS, &limit);
+  }
+  if (setup.has_processors) ::sched_setaffinity(0, sizeof(setup.processors), &setup.processors);
+}
+
 /// The new process, from its first instruction. Every call here has to be safe in memory it shares with us.
 int be_born(void* argument) {
   Birth& birth = *static_cast<Birth*>(argument);
@@ -77,9 +101,33 @@ int be_born(void* argument) {
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  set_limits(birth.setup);
   TaskPlan& plan = birth.plan;
   birth.error = is_path(plan.program) ? execute_file(plan, plan.program) : execute_from_search_path(plan);
   ::_exit(kCouldNotStart);
+}
+
+/// Like vfork, but the new process is born into a cgroup. The library has no call for it, and no call could return
+/// twice on one stack: so the instruction stands here. What the new process does from here on lies below this frame.
+[[gnu::noinline]] pid_t clone_into_cgroup(int cgroup, Birth& birth) {
+  clone_args arguments{};
+  arguments.flags = CLONE_VM | CLONE_VFORK | CLONE_INTO_CGROUP;
+  arguments.exit_signal = SIGCHLD;
+  arguments.cgroup = static_cast<std::uint64_t>(cgroup);
+#if defined(__x86_64__)
+  long result = SYS_clone3;
+  asm volatile("syscall" : "+a"(result) : "D"(&arguments), "S"(sizeof(arguments)) : "rcx", "r11", "memory");
+#elif defined(__aarch64__)
+  register long number asm("x8") = SYS_clone3;
+  register long result asm("x0") = reinterpret_cast<long>(&arguments);
+  register long size asm("x1") = sizeof(arguments);
+  asm volatile("svc 0" : "+r"(result) : "r"(number), "r"(size) : "memory");
+#else
+#error "clone3 is written for x86_64 and aarch64"
+#endif
+  if (result == 0) be_born(&birth);
+  if (result < 0) errno = static_cast<int>(-result);
+  return result < 0 ? -1 : static_cast<pid_t>(result);
 }
 
 std::string explain(const char* program, int error) {
@@ -93,12 +141,14 @@ std::string explain(const char* program, int error) {
 
 }  // namespace
 
-Launched launch(TaskPlan& plan, int stdout_end, int stderr_end) {
+Launched launch(TaskPlan& plan, const Setup& setup, int stdout_end, int stderr_end) {
   // A stack of its own, so that the new process cannot disturb the frames that we return through.
   alignas(16) static char stack[std::size_t{32} << 10];
   static const pid_t helper = ::getpid();
-  Birth birth{plan, stdout_end, stderr_end, helper};
-  const pid_t pid = ::clone(be_born, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, &birth);
+  Birth birth{plan, setup, stdout_end, stderr_end, helper};
+  const int cgroup = setup.cgroup.birth_descriptor();
+  const pid_t pid = cgroup >= 0 ? clone_into_cgroup(cgroup, birth)
+                                : ::clone(be_born, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, &birth);
   if (pid < 0) return {-1, explain(plan.program, errno)};
   if (birth.error == 0) return {pid, {}};
   ::waitpid(pid, nullptr, 0);

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "run/slot/setup.h"
 #include "run/slot/task_plan.h"
 
 namespace drover::slot {
@@ -17,6 +18,6 @@ struct Launched {
 
 /// Starts the program in a process group of its own, with the two descriptors as its output. Returns when the program
 /// has taken over, or could not. The process shares our memory until then, so its cost does not grow with anything.
-Launched launch(TaskPlan& plan, int stdout_end, int stderr_end);
+Launched launch(TaskPlan& plan, const Setup& setup, int stdout_end, int stderr_end);
 
 }  // namespace drover::slot

@@ -2,15 +2,28 @@
 
 #include <fcntl.h>
 #include <sys/ioctl.h>
+#include <time.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 namespace drover::slot {
+namespace {
+
+constexpr std::size_t kFullPipe = std::size_t{64} << 10;
+constexpr int kWidePipe = 256 << 10;
+
+std::int64_t epoch_ms() {
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  return std::int64_t{now.tv_sec} * 1'000 + now.tv_nsec / 1'000'000;
+}
+
+}  // namespace
 
 std::string StreamCapture::open(const char* copy_path) {
-  never_waits_ = false;
+  never_waits_ = is_wide_ = false;
   if (*copy_path != '\0') {
     copy_path_ = copy_path;
     // Appending lets both streams share one file. Not waiting is for a FIFO that nobody reads.
@@ -42,12 +55,17 @@ std::size_t StreamCapture::take_at_most(std::size_t most) {
     ::fcntl(read_end_.get(), F_SETFL, O_NONBLOCK);
     never_waits_ = true;
   }
-  const std::size_t at = bytes_ % kTailBytes;
-  const ssize_t got = ::read(read_end_.get(), ring_.data() + at, std::min(most, kTailBytes - at));
-  if (got <= 0) return 0;
-  const auto size = static_cast<std::size_t>(got);
-  copy(ring_.data() + at, size);
+  const std::span<char> space = output_.space(stream_, epoch_ms());
+  const ssize_t got = ::read(read_end_.get(), space.data(), std::min(most, space.size()));
+  const std::size_t size = got > 0 ? static_cast<std::size_t>(got) : 0;
+  if (size > 0) copy(space.data(), size);
+  output_.filled(size);
   bytes_ += size;
+  // Somebody writes more than a pipe holds: a wider one saves turns. Where that is not allowed it stays as it is.
+  if (size >= kFullPipe && !is_wide_) {
+    ::fcntl(read_end_.get(), F_SETPIPE_SZ, kWidePipe);
+    is_wide_ = true;
+  }
   return size;
 }
 
@@ -73,13 +91,6 @@ void StreamCapture::copy(const char* bytes, std::size_t size) {
     bytes += wrote;
     size -= static_cast<std::size_t>(wrote);
   }
-}
-
-void StreamCapture::write_to(FrameWriter& frame) const {
-  frame.put(bytes_);
-  const std::size_t at = bytes_ % kTailBytes;
-  const std::string_view newest(ring_.data(), at);
-  frame.text_of_two(bytes_ > at ? std::string_view(ring_.data() + at, kTailBytes - at) : std::string_view(), newest);
 }
 
 std::string StreamCapture::copy_problem() const {

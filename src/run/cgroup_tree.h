@@ -1,0 +1,16 @@
+// Removing cgroups. Compiled into drover and into the slot's helper.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace drover {
+
+/// With the whole path.
+std::vector<std::string> subfolders_of(const std::string& folder);
+
+/// Kills what is in a cgroup and in those below it, which items may have made, and removes them. Gives up on what does
+/// not die in a tenth of a second.
+void remove_cgroup_tree(const std::string& folder);
+
+}  // namespace drover

@@ -1,0 +1,28 @@
+#include "run/slot/outbox.h"
+
+#include <sys/socket.h>
+
+namespace drover::slot {
+namespace {
+
+constexpr std::size_t kKeptBytes = std::size_t{64} << 10;
+// So much that was sent is moved out of the way, for an attempt that prints without end.
+constexpr std::size_t kMovedBytes = std::size_t{256} << 10;
+
+}  // namespace
+
+void Outbox::send() {
+  if (empty()) return;
+  const ssize_t sent = ::send(kSlotSocket, bytes_.data() + sent_, unsent(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (sent > 0) sent_ += static_cast<std::size_t>(sent);
+  if (empty()) {
+    bytes_.clear();
+    if (bytes_.capacity() > kKeptBytes) bytes_.shrink_to_fit();
+    sent_ = 0;
+  } else if (sent_ > kMovedBytes) {
+    bytes_.erase(0, sent_);
+    sent_ = 0;
+  }
+}
+
+}  // namespace drover::slot

@@ -1,0 +1,118 @@
+#include "run/slot/output.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <string>
+
+namespace drover::slot {
+namespace {
+
+constexpr std::size_t kReadBytes = std::size_t{64} << 10;
+constexpr std::size_t kEndBytes = std::size_t{1} << 20;
+// What is read within this time travels and is kept as one piece.
+constexpr std::int64_t kOnePieceMs = 10;
+constexpr std::size_t kLargePiece = std::size_t{64} << 10;
+
+}  // namespace
+
+void Output::begin(Token token, std::uint64_t limit) {
+  token_ = token;
+  limit_ = limit;
+  const std::uint64_t end = std::min<std::uint64_t>(kEndBytes, limit / 2);
+  head_left_ = limit == 0 ? std::numeric_limits<std::uint64_t>::max() : limit - end;
+  frame_ = kNone;
+  end_.clear();
+  end_.keep_at_most(std::max<std::size_t>(end, 256));
+}
+
+bool Output::may_extend(LogStream stream, std::int64_t now_ms) const {
+  return frame_ != kNone && frame_ >= outbox_.first_unsent() && frame_ < outbox_.bytes().size() && stream == stream_ &&
+         now_ms - time_ms_ <= kOnePieceMs && outbox_.bytes().size() - frame_ < kLargePiece;
+}
+
+void Output::begin_frame(LogStream stream, std::int64_t time_ms) {
+  frame_ = outbox_.bytes().size();
+  stream_ = stream;
+  time_ms_ = time_ms;
+  FrameWriter frame(outbox_.bytes(), FrameKind::output);
+  frame.put(token_);
+  frame.put(stream);
+  frame.put(time_ms);
+}
+
+void Output::end_frame() {
+  const FrameSize size = outbox_.bytes().size() - frame_ - sizeof(FrameSize);
+  std::memcpy(outbox_.bytes().data() + frame_, &size, sizeof(size));
+}
+
+std::span<char> Output::space(LogStream stream, std::int64_t now_ms) {
+  if (head_left_ == 0) {
+    if (scratch_ == nullptr) {
+      void* memory = ::mmap(nullptr, kReadBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      if (memory == MAP_FAILED) return {};
+      scratch_ = static_cast<char*>(memory);
+      has_been_large_ = true;
+      cut_ms_ = now_ms;
+    }
+    stream_ = stream;
+    time_ms_ = now_ms;
+    return {scratch_, kReadBytes};
+  }
+  if (!may_extend(stream, now_ms)) begin_frame(stream, now_ms);
+  std::string& out = outbox_.bytes();
+  fill_at_ = out.size();
+  const auto most = static_cast<std::size_t>(std::min<std::uint64_t>(kReadBytes, head_left_));
+  out.resize_and_overwrite(fill_at_ + most, [&](char*, std::size_t) { return fill_at_ + most; });
+  return {out.data() + fill_at_, most};
+}
+
+void Output::filled(std::size_t size) {
+  if (head_left_ == 0) {
+    if (size > 0) end_.add(stream_, time_ms_, {scratch_, size});
+    return;
+  }
+  std::string& out = outbox_.bytes();
+  out.resize(fill_at_ + size);
+  head_left_ -= size;
+  constexpr std::size_t kHeader =
+      sizeof(FrameSize) + sizeof(FrameKind) + sizeof(Token) + sizeof(LogStream) + sizeof(std::int64_t);
+  if (out.size() == frame_ + kHeader) {  // nothing came: no frame
+    out.resize(frame_);
+    frame_ = kNone;
+    return;
+  }
+  has_been_large_ = has_been_large_ || out.size() > kLargePiece;
+  end_frame();
+}
+
+void Output::add_frame(LogStream stream, std::int64_t time_ms, std::string_view first, std::string_view second) {
+  begin_frame(stream, time_ms);
+  outbox_.bytes().append(first).append(second);
+  end_frame();
+}
+
+void Output::end() {
+  if (end_.dropped() > 0) {
+    const std::string note = "[drover: " + std::to_string(end_.dropped()) + " bytes were cut out here; the limit is " +
+                             std::to_string(limit_) + " bytes of output]\n";
+    add_frame(LogStream::note, cut_ms_, note, {});
+  }
+  end_.each([&](LogStream stream, std::int64_t time_ms, std::string_view first, std::string_view second) {
+    add_frame(stream, time_ms, first, second);
+  });
+  end_.clear();
+  frame_ = kNone;
+}
+
+bool Output::shrink() {
+  if (!has_been_large_ || !outbox_.empty()) return false;
+  has_been_large_ = false;
+  if (scratch_ != nullptr) ::munmap(scratch_, kReadBytes);
+  scratch_ = nullptr;
+  return true;
+}
+
+}  // namespace drover::slot

@@ -1,0 +1,53 @@
+// What of the running attempt's output drover gets to see.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "run/slot/outbox.h"
+#include "run/slot/output_end.h"
+
+namespace drover::slot {
+
+/// The beginning goes out as it is read. When the attempt's limit is near, the rest waits here, the last megabyte of it
+/// at most, until the attempt has ended; what fell out in between is named in a note.
+///
+/// Bytes are read from a pipe straight to where they go from: space(), read, filled().
+class Output {
+ public:
+  explicit Output(Outbox& outbox) : outbox_(outbox) {}
+
+  /// `limit` 0: none.
+  void begin(Token token, std::uint64_t limit);
+  std::span<char> space(LogStream stream, std::int64_t now_ms);
+  void filled(std::size_t size);
+  void end();
+
+  /// Frees what a long output has taken; whether there was anything.
+  bool shrink();
+
+ private:
+  bool may_extend(LogStream stream, std::int64_t now_ms) const;
+  void begin_frame(LogStream stream, std::int64_t time_ms);
+  void end_frame();
+  void add_frame(LogStream stream, std::int64_t time_ms, std::string_view first, std::string_view second);
+
+  Outbox& outbox_;
+  Token token_;
+  std::uint64_t limit_ = 0;
+  std::uint64_t head_left_ = 0;
+
+  std::size_t frame_ = kNone;  // where the frame begins in the outbox that the last bytes went into
+  std::size_t fill_at_ = 0;
+  LogStream stream_ = LogStream::out;
+  std::int64_t time_ms_ = 0;
+
+  char* scratch_ = nullptr;
+  std::int64_t cut_ms_ = 0;
+  OutputEnd end_;
+  bool has_been_large_ = false;
+
+  static constexpr std::size_t kNone = SIZE_MAX;
+};
+
+}  // namespace drover::slot
