@@ -1,5 +1,6 @@
 // drover items: the items of a run, or one of them with what it printed.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <boost/json.hpp>
@@ -7,21 +8,31 @@
 #include "base/units.h"
 #include "cli/opened_run.h"
 #include "cli/print.h"
-#include "cli/report.h"
+#include "cli/run_reporter.h"
+#include "screen/live_block.h"
+#include "screen/plain_text.h"
 #include "store/manifest.h"
 #include "wire/base64.h"
 #include "worker/item_list.h"
+#include "worker/run_logs.h"
 
 namespace drover {
 namespace {
 
 namespace json = boost::json;
 
+// Of each stream of an attempt, when one item is shown: the whole is for `drover logs`.
+constexpr std::size_t kEndBytes = std::size_t{64} << 10;
+constexpr std::size_t kMostFrames = 64;
+constexpr std::uint64_t kMostSorted = 100'000;
+
 struct ItemsFlags {
   CommonFlags common;
   std::string reference;
   std::string state;
   std::int64_t limit = 100;
+  std::string sort;
+  bool tsv = false;
 };
 
 std::string how_it_ended(const ListedItem& item) {
@@ -33,17 +44,23 @@ std::string how_it_ended(const ListedItem& item) {
 
 json::object to_json(const Attempt& attempt) {
   const auto or_null = [](const auto& value) { return value ? json::value(*value) : json::value(nullptr); };
-  return {{"attempt", attempt.attempt.value},
-          {"state", std::string(to_string(attempt.state))},
-          {"ending", std::string(to_string(attempt.ending))},
-          {"exit_code", or_null(attempt.exit_code)},
-          {"signal", or_null(attempt.signal)},
-          {"reason", attempt.reason.empty() ? json::value(nullptr) : json::value(utf8(attempt.reason))},
-          {"started_ms", attempt.started_ms},
-          {"ended_ms", attempt.ended_ms},
-          {"wall_us", attempt.wall_us},
-          {"cpu_ms", (attempt.user_us + attempt.system_us + 500) / 1000},
-          {"peak_memory_kib", attempt.peak_memory_kib}};
+  return {
+      {"attempt", attempt.attempt.value},
+      {"state", std::string(to_string(attempt.state))},
+      {"ending", std::string(to_string(attempt.ending))},
+      {"exit_code", or_null(attempt.exit_code)},
+      {"signal", or_null(attempt.signal)},
+      {"reason", attempt.reason.empty() ? json::value(nullptr) : json::value(utf8(attempt.reason))},
+      {"started_ms", attempt.started_ms},
+      {"ended_ms", attempt.ended_ms},
+      {"wall_us", attempt.wall_us},
+      {"cpu_ms", (attempt.user_us + attempt.system_us + 500) / 1000},
+      {"peak_memory_kib", attempt.peak_memory_kib},
+      {"read_bytes", attempt.read_bytes},
+      {"written_bytes", attempt.written_bytes},
+      {"slot", attempt.slot},
+      {"log_bytes", attempt.log.bytes},
+      {"last_line", attempt.log.last_line.empty() ? json::value(nullptr) : json::value(utf8(attempt.log.last_line))}};
 }
 
 json::object to_json(const ListedItem& item, const std::string& text) {
@@ -59,13 +76,99 @@ json::object to_json(const ListedItem& item, const std::string& text) {
   return out;
 }
 
-// Control characters would move the cursor of whoever looks.
-std::string printable(std::string_view text, std::size_t most) {
-  std::string out = utf8(text.substr(0, most));
-  std::ranges::replace_if(out, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
-  if (text.size() > most) out += "…";
-  return out;
+enum class SortBy : std::uint8_t { index, duration, memory, started };
+
+Result<SortBy> parse_sort(const std::string& text) {
+  if (text.empty() || text == "index") return SortBy::index;
+  if (text == "duration") return SortBy::duration;
+  if (text == "memory") return SortBy::memory;
+  if (text == "started") return SortBy::started;
+  return fail(ErrorCode::bad_input, fmt::format("items cannot be sorted by '{}'", text),
+              "use index, duration, memory or started");
 }
+
+std::int64_t sort_value(SortBy by, const ListedItem& item) {
+  if (!item.last) return -1;
+  switch (by) {
+    case SortBy::index: break;
+    case SortBy::duration: return item.last->wall_us;
+    case SortBy::memory: return item.last->peak_memory_kib;
+    case SortBy::started: return item.last->started_ms;
+  }
+  return 0;
+}
+
+/// The largest of many, of which only so many are kept in memory.
+class Largest {
+ public:
+  Largest(SortBy by, std::size_t most) : by_(by), most_(most) {}
+
+  void add(const ListedItem& item) {
+    kept_.emplace(sort_value(by_, item), item);
+    if (kept_.size() > most_) kept_.erase(std::prev(kept_.end()));
+  }
+  template <class Take>
+  void each(Take&& take) const {
+    for (const auto& [value, item] : kept_) {
+      if (!take(item)) return;
+    }
+  }
+
+ private:
+  const SortBy by_;
+  const std::size_t most_;
+  std::multimap<std::int64_t, ListedItem, std::greater<>> kept_;
+};
+
+std::string size_text(const std::optional<Attempt>& attempt) {
+  return attempt ? format_size(static_cast<std::uint64_t>(attempt->peak_memory_kib) * 1024) : "-";
+}
+
+/// Items as a table as wide as the terminal, as lines of tab-separated values, or as JSON.
+class ItemPrinter {
+ public:
+  ItemPrinter(bool json, bool tsv) : json_(json), tsv_(tsv) {
+    if (isatty(STDOUT_FILENO) == 1) width_ = LiveBlock(STDOUT_FILENO).size().columns;
+  }
+
+  void header() const {
+    if (tsv_) {
+      show(
+          "index\tstate\tattempts\texit\twall_us\tcpu_us\tpeak_memory_kib\tread_bytes\twritten_bytes\tlog_bytes\t"
+          "started_ms\titem\n");
+    } else if (!json_) {
+      show(kRow, "INDEX", "STATE", "ATTEMPTS", "EXIT", "TIME", "MEMORY", "ITEM");
+    }
+  }
+
+  void print(const ListedItem& item, const std::string& text) const {
+    if (json_) {
+      show("{}\n", json::serialize(to_json(item, text)));
+    } else if (tsv_) {
+      const Attempt last = item.last.value_or(Attempt{});
+      show("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", item.item.value, to_string(item.state), item.attempts,
+           how_it_ended(item), last.wall_us, last.user_us + last.system_us, last.peak_memory_kib, last.read_bytes,
+           last.written_bytes, last.log.bytes, last.started_ms, plain_text(text));
+    } else {
+      const std::size_t room = width_ == 0 ? 60 : width_ > kFixedCells + 10 ? width_ - kFixedCells : 10;
+      show(kRow, item.item.value, to_string(item.state), item.attempts, how_it_ended(item),
+           item.last ? format_duration_us(item.last->wall_us) : "-", size_text(item.last), plain_text(text, room));
+    }
+  }
+
+ private:
+  static constexpr const char* kRow = "{:>9}  {:<9}  {:>8}  {:>11}  {:>11}  {:>10}  {}\n";
+  static constexpr std::size_t kFixedCells = 9 + 9 + 8 + 11 + 11 + 10 + 6 * 2 + 1;
+
+  template <class... Values>
+  static void show(const char* format, const Values&... values) {
+    print_text(stdout, fmt::format(fmt::runtime(format), values...));
+  }
+
+  const bool json_;
+  const bool tsv_;
+  std::size_t width_ = 0;  // 0: no terminal
+};
 
 Result<int> list(const ItemsFlags& flags, OpenedRun& run, const std::set<ItemIndex>& running) {
   std::optional<ItemState> only;
@@ -76,42 +179,95 @@ Result<int> list(const ItemsFlags& flags, OpenedRun& run, const std::set<ItemInd
                   "use pending, waiting, running, succeeded, failed or cancelled");
     }
   }
+  auto sort = parse_sort(flags.sort);
+  if (!sort) return pass(sort);
+  const auto limit = static_cast<std::uint64_t>(flags.limit);
+  if (*sort != SortBy::index && (limit == 0 || limit > kMostSorted)) {
+    return fail(ErrorCode::bad_input, "sorted items are kept in memory, so there is a limit to them",
+                fmt::format("give --limit, at most {}", kMostSorted));
+  }
   auto manifest = ManifestReader::open(*run.reader, run.job.manifest);
   if (!manifest) return pass(manifest);
-  if (!flags.common.json) {
-    show("{:>9}  {:<9}  {:>8}  {:>11}  {:>11}  {:>10}  {}\n", "INDEX", "STATE", "ATTEMPTS", "EXIT", "TIME", "MEMORY",
-         "ITEM");
-  }
+  const ItemPrinter printer(flags.common.json, flags.tsv);
+  printer.header();
   std::uint64_t shown = 0;
   bool more = false;
   std::optional<Error> failed;
-  auto listed = list_items(*run.reader, run.job, running, only, [&](const ListedItem& item) {
-    if (flags.limit != 0 && shown == static_cast<std::uint64_t>(flags.limit)) {
-      more = true;
-      return false;
-    }
+  const auto print = [&](const ListedItem& item) {
     auto text = manifest->item(item.item);
     if (!text) {
       failed = text.error();
       return false;
     }
+    printer.print(item, *text);
     ++shown;
-    if (flags.common.json) {
-      show("{}\n", json::serialize(to_json(item, *text)));
-    } else {
-      show("{:>9}  {:<9}  {:>8}  {:>11}  {:>11}  {:>10}  {}\n", item.item.value, to_string(item.state), item.attempts,
-           how_it_ended(item), item.last ? format_duration_us(item.last->wall_us) : "-",
-           item.last ? format_size(static_cast<std::uint64_t>(item.last->peak_memory_kib) * 1024) : "-",
-           printable(*text, 60));
-    }
     return true;
+  };
+  Largest largest(*sort, limit);
+  auto listed = list_items(*run.reader, run.job, running, only, [&](const ListedItem& item) {
+    if (*sort != SortBy::index) {
+      largest.add(item);
+      return true;
+    }
+    more = limit != 0 && shown == limit;
+    return !more && print(item);
   });
   if (!listed) return pass(listed);
+  largest.each(print);
   if (failed) return std::unexpected(*failed);
-  if (more && !flags.common.json && !flags.common.quiet) {
+  if (more && !flags.common.json && !flags.tsv && !flags.common.quiet) {
     print_notice(fmt::format("more follow; --limit 0 shows all"));
   }
   return kAllSucceeded;
+}
+
+/// The last of what an attempt printed, each stream by itself.
+struct OutputEnds {
+  std::string out;
+  std::string err;
+};
+
+Result<OutputEnds> output_ends(RunLogs& logs, const LoggedAttempt& attempt) {
+  OutputEnds ends;
+  auto places = logs.reader().frames_of(attempt.extents);
+  if (!places) return pass(places);
+  // From the last frame back, until there is enough of both or enough was looked at.
+  const std::size_t first = places->size() > kMostFrames ? places->size() - kMostFrames : 0;
+  for (std::size_t i = first; i < places->size(); ++i) {
+    auto raw = logs.reader().frame((*places)[i]);
+    if (!raw) return pass(raw);
+    if (*raw == nullptr) continue;
+    RecordCursor cursor(**raw);
+    while (const auto record = cursor.next()) {
+      if (record->key != attempt.key) continue;
+      std::string& end = record->stream == LogStream::err ? ends.err : ends.out;
+      end += record->bytes;
+      if (end.size() > 2 * kEndBytes) end.erase(0, end.size() - kEndBytes);
+    }
+  }
+  for (std::string* end : {&ends.out, &ends.err}) {
+    if (end->size() > kEndBytes) end->erase(0, end->size() - kEndBytes);
+  }
+  return ends;
+}
+
+void print_attempt(const LoggedAttempt& attempt, const OutputEnds& ends) {
+  if (attempt.row) {
+    const Attempt& row = *attempt.row;
+    show("attempt {}: {}{}, {}, {} of memory, {} read, {} written\n", row.attempt.value, to_string(row.state),
+         row.reason.empty() ? "" : fmt::format(" ({})", plain_text(row.reason, 300)), format_duration_us(row.wall_us),
+         size_text(row), format_size(static_cast<std::uint64_t>(row.read_bytes)),
+         format_size(static_cast<std::uint64_t>(row.written_bytes)));
+  } else {
+    show("attempt {}: {}\n", attempt.key.attempt.value,
+         attempt.running ? "running" : "its end was never recorded: the run was killed");
+  }
+  for (const auto& [name, bytes] : {std::pair("stdout", &ends.out), {"stderr", &ends.err}}) {
+    if (bytes->empty()) continue;
+    show("--- {}\n", name);
+    print_text(stdout, *bytes);
+    if (!bytes->ends_with('\n')) show("\n");
+  }
 }
 
 Result<int> show_one(const ItemsFlags& flags, OpenedRun& run, const std::set<ItemIndex>& running) {
@@ -122,38 +278,27 @@ Result<int> show_one(const ItemsFlags& flags, OpenedRun& run, const std::set<Ite
   if (!manifest) return pass(manifest);
   auto text = manifest->item(index);
   if (!text) return pass(text);
-  std::vector<Attempt> attempts;
-  auto read = run.reader->each_attempt(run.job.id, index, [&](const Attempt& attempt) {
-    if (attempt.item == index) attempts.push_back(attempt);
-    return attempt.item == index;
-  });
-  if (!read) return pass(read);
+  RunLogs logs(run.folder, *run.reader, run.job);
+  auto attempts = logs.of_item(index);
+  if (!attempts) return pass(attempts);
 
   json::array listed;
   if (!flags.common.json) {
     show("item {} of run '{}': {}\n  {}\n", index.value, run.folder.name(), to_string(item->state),
-         printable(*text, 500));
+         plain_text(*text, 500));
   }
-  for (const Attempt& attempt : attempts) {
-    auto output = run.reader->output(run.job.id, index, attempt.attempt);
-    if (!output) return pass(output);
-    const AttemptOutput printed = output->value_or(AttemptOutput{});
-    if (flags.common.json) {
-      json::object one = to_json(attempt);
-      one["stdout"] = utf8(printed.stdout_tail);
-      one["stderr"] = utf8(printed.stderr_tail);
-      listed.push_back(std::move(one));
+  for (const LoggedAttempt& attempt : *attempts) {
+    auto ends = output_ends(logs, attempt);
+    if (!ends) return pass(ends);
+    if (!flags.common.json) {
+      print_attempt(attempt, *ends);
       continue;
     }
-    show("attempt {}: {}{}, {}, {}\n", attempt.attempt.value, to_string(attempt.state),
-         attempt.reason.empty() ? "" : fmt::format(" ({})", printable(attempt.reason, 300)),
-         format_duration_us(attempt.wall_us), format_size(static_cast<std::uint64_t>(attempt.peak_memory_kib) * 1024));
-    for (const auto& [name, bytes] : {std::pair("stdout", &printed.stdout_tail), {"stderr", &printed.stderr_tail}}) {
-      if (bytes->empty()) continue;
-      show("--- {}\n", name);
-      print_text(stdout, *bytes);
-      if (!bytes->ends_with('\n')) show("\n");
-    }
+    json::object one = attempt.row ? to_json(*attempt.row) : json::object{{"attempt", attempt.key.attempt.value}};
+    if (!attempt.row) one["state"] = attempt.running ? "running" : "unrecorded";
+    one["stdout"] = utf8(ends->out);
+    one["stderr"] = utf8(ends->err);
+    listed.push_back(std::move(one));
   }
   if (flags.common.json) {
     json::object out = to_json(*item, *text);
@@ -183,7 +328,10 @@ void add_items(CLI::App& app, Invocation& invocation) {
   verb->add_option("--limit", flags->limit, "At most this many; 0: all (default: 100)")
       ->type_name("N")
       ->check(CLI::NonNegativeNumber);
-  verb->footer("Examples:\n  drover items nightly --state failed\n  drover items nightly:17");
+  verb->add_option("--sort", flags->sort, "By index, duration, memory or started; the largest first")->type_name("KEY");
+  verb->add_flag("--tsv", flags->tsv, "Print tab-separated values");
+  verb->footer(
+      "Examples:\n  drover items nightly --state failed --sort duration --limit 20\n  drover items nightly:17");
   verb->callback([flags, &invocation] {
     auto done = items(*flags);
     invocation.exit_status = done ? *done : failure(done.error());

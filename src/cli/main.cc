@@ -49,6 +49,8 @@ int main(int argc, char** argv) {
   drover::add_retry(app, invocation);
   drover::add_status(app, invocation);
   drover::add_items(app, invocation);
+  drover::add_logs(app, invocation);
+  drover::add_report(app, invocation);
   drover::add_cancel(app, invocation);
   drover::add_sql(app, invocation);
   drover::add_version(app, invocation);

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/units.h"
+#include "cli/limit_flags.h"
 #include "cli/print.h"
 #include "cli/run_job.h"
 #include "store/sqlite_store.h"
@@ -20,6 +21,7 @@ struct ResumeFlags {
   std::size_t jobs = 0;
   std::string out;
   bool take_failed = false;
+  ShortageFlags shortage;
 };
 
 // The run is going on in another process: that one takes the failed items up.
@@ -49,12 +51,15 @@ Result<int> resume(const ResumeFlags& flags) {
     if (!seen) return pass(seen);
     if (seen->holder()) return retry_in_holder(*seen, flags);
   }
+  auto shortage = make_shortage(flags.shortage);
+  if (!shortage) return pass(shortage);
   auto folder = RunFolder::hold(root, reference->run, print_notice);
   if (!folder) return pass(folder);
   auto store = open_store(*folder);
   if (!store) return pass(store);
   DriveOptions options{
       flags.common, flags.jobs == 0 ? default_slots() : flags.jobs, flags.out, std::nullopt, flags.take_failed, true};
+  options.shortage = *shortage;
   if (!options.out_dir.empty()) options.out_dir = std::filesystem::absolute(options.out_dir).string();
   return drive(*folder, **store, std::nullopt, options);
 }
@@ -72,6 +77,7 @@ void add_verb(CLI::App& app, Invocation& invocation, bool take_failed) {
       ->check(CLI::Range(1, 4096));
   verb->add_option("--out", flags->out, "Also write each item's output to DIR/INDEX.out and DIR/INDEX.err")
       ->type_name("DIR");
+  add_shortage_flags(*verb, flags->shortage);
   verb->footer(take_failed ? "Example:\n  drover retry nightly" : "Example:\n  drover resume nightly");
   verb->callback([flags, &invocation] {
     auto status = resume(*flags);

@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "cli/accept_items.h"
 #include "cli/item_source.h"
+#include "cli/limit_flags.h"
 #include "cli/policy_flags.h"
 #include "cli/run_job.h"
 #include "store/manifest.h"
@@ -24,6 +25,8 @@ namespace {
 struct RunFlags {
   CommonFlags common;
   PolicyFlags policy;
+  LimitFlags limits;
+  ShortageFlags shortage;
   std::vector<std::string> command;
   std::string items;
   bool null_separated = false;
@@ -96,6 +99,9 @@ Result<Definition> make_definition(const RunFlags& flags, std::vector<std::strin
     std::erase_if(definition.environment, [&](const auto& it) { return it.first == variable; });
     definition.environment.emplace_back(variable, setting.substr(equals + 1));
   }
+  auto limits = make_limits(flags.limits);
+  if (!limits) return pass(limits);
+  definition.limits = *limits;
   auto program = find_program(definition);
   if (!program) return pass(program);
   return definition;
@@ -128,15 +134,6 @@ Error changed(const std::string& name, const std::string& what) {
                       name)};
 }
 
-std::string shown(const std::vector<std::string>& command) {
-  std::string out;
-  for (const std::string& word : command) {
-    const bool plain = !word.empty() && word.find_first_of(" '\"\\$`\n\t*?[]()<>|&;") == std::string::npos;
-    out += (out.empty() ? "" : " ") + (plain ? word : shell_quote(word));
-  }
-  return out;
-}
-
 // The same line again goes on. A line that says something else is refused, and what differs is named.
 Result<void> compare(StoreReader& reader, const Job& job, const Definition& now, const ItemSource& source) {
   auto text = reader.definition(job.definition);
@@ -145,7 +142,8 @@ Result<void> compare(StoreReader& reader, const Job& job, const Definition& now,
   if (!before) return pass(before);
   const auto differs = [&](const std::string& what) { return std::unexpected(changed(job.name, what)); };
   if (before->command != now.command || before->shell != now.shell) {
-    return differs(fmt::format("its command was: {}{}", before->shell ? "--shell " : "", shown(before->command)));
+    return differs(
+        fmt::format("its command was: {}{}", before->shell ? "--shell " : "", shown_command(before->command)));
   }
   if (before->workdir != now.workdir) return differs(fmt::format("it ran in {}", before->workdir));
   if (before->environment != now.environment) return differs("its --env settings were others");
@@ -175,6 +173,7 @@ struct Asked {
   ItemSource source;
   Definition definition;
   CommandTemplate command;
+  Shortage shortage;
 };
 
 Result<Asked> understand(const RunFlags& flags, const Invocation& invocation) {
@@ -194,12 +193,14 @@ Result<Asked> understand(const RunFlags& flags, const Invocation& invocation) {
   auto command_template = CommandTemplate::parse(*definition);
   if (!command_template) return pass(command_template);
   if (auto valid = check_policy(flags.policy); !valid) return pass(valid);
+  auto shortage = make_shortage(flags.shortage);
+  if (!shortage) return pass(shortage);
   if (flags.name && !is_valid_name(*flags.name)) {
     return fail(ErrorCode::bad_input, fmt::format("'{}' cannot be a name", *flags.name),
                 "use letters, digits, '_', '.' and '-', at most 128");
   }
   if (auto made = make_out_dir(flags.out); !made) return pass(made);
-  return Asked{std::move(*source), std::move(*definition), std::move(*command_template)};
+  return Asked{std::move(*source), std::move(*definition), std::move(*command_template), *shortage};
 }
 
 // `accepted` becomes true when the list is safe and the job may exist.
@@ -211,7 +212,14 @@ Result<int> run_in(RunFolder& folder, const RunFlags& flags, const Asked& asked,
   auto jobs = (*reader)->jobs();
   if (!jobs) return pass(jobs);
 
-  DriveOptions options{flags.common, flags.jobs == 0 ? default_slots() : flags.jobs, flags.out, {}, false, false};
+  DriveOptions options{flags.common,
+                       flags.jobs == 0 ? default_slots() : flags.jobs,
+                       flags.out,
+                       {},
+                       false,
+                       false,
+                       asked.definition.limits,
+                       asked.shortage};
   if (!options.out_dir.empty()) options.out_dir = std::filesystem::absolute(options.out_dir).string();
   if (!jobs->empty()) {
     const Job& job = jobs->back();
@@ -274,6 +282,8 @@ void add_run(CLI::App& app, Invocation& invocation) {
       ->type_name("N")
       ->check(CLI::Range(1, 4096));
   add_policy_flags(*verb, flags->policy);
+  add_limit_flags(*verb, flags->limits);
+  add_shortage_flags(*verb, flags->shortage);
   verb->add_option("--env", flags->environment, "Set a variable for the command; may be repeated")
       ->type_name("NAME=VALUE")
       ->expected(1)

@@ -7,9 +7,10 @@
 #include <filesystem>
 
 #include "base/units.h"
-#include "cli/report.h"
+#include "cli/run_reporter.h"
 #include "run/process_runner.h"
 #include "store/sqlite_store.h"
+#include "wire/definition.h"
 #include "worker/local_run.h"
 
 namespace drover {
@@ -49,6 +50,23 @@ void block_signals() {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 }
 
+// Limits that are asked for are held by different means on different machines; people should know by which.
+Result<void> say_limits(StoreReader& reader, const Job& job, const DriveOptions& options, const ProcessRunner& runner,
+                        Reporter& reporter) {
+  auto text = reader.definition(job.definition);
+  if (!text) return pass(text);
+  auto definition = definition_from_json(*text);
+  if (!definition) return pass(definition);
+  const ItemLimits limits = options.limits.value_or(definition->limits);
+  std::string what;
+  if (limits.memory_bytes > 0) what += fmt::format("{} of memory", format_size(limits.memory_bytes));
+  if (limits.milli_cpus > 0) {
+    what += fmt::format("{}{:g} CPUs", what.empty() ? "" : " and ", static_cast<double>(limits.milli_cpus) / 1000);
+  }
+  if (!what.empty()) reporter.notice(fmt::format("each item may use {}, by {}", what, runner.limits_by()));
+  return {};
+}
+
 }  // namespace
 
 Result<void> make_out_dir(const std::string& path) {
@@ -76,20 +94,22 @@ Result<int> drive(RunFolder& folder, Store& store, const std::optional<SubmitJob
   auto reader = open_sqlite_reader(folder.database());
   if (!reader) return pass(reader);
   ProcessRunner runner;
-  Reporter reporter(options.flags, folder.name());
+  Reporter reporter(options.flags, folder.name(), **reader);
   RunEnd end = RunEnd::job_ended;
   {
-    LocalRun run(
-        folder, runner, **reader, {options.slots, options.out_dir},
-        [&](const RunProgress& progress) { reporter.progress(progress); },
-        [&](const std::string& text) { reporter.notice(text); });
+    LocalRun run(folder, runner, **reader,
+                 {options.slots, options.out_dir, options.limits, options.shortage, reporter.shows_use()},
+                 {.progress = [&](const RunProgress& progress) { reporter.progress(progress); },
+                  .failed = [&](const FailedAttempt& failed) { reporter.failed(failed); },
+                  .notice = [&](const std::string& text) { reporter.notice(text); }});
     if (auto started = run.start(store); !started) return pass(started);
     auto job = job_to_drive(run, **reader, fresh, options);
     if (!job) return pass(job);
     reporter.started(*job, options.resumed);
+    if (auto said = say_limits(**reader, *job, options, runner, reporter); !said) return pass(said);
     if (!job->ended()) {
       auto ended = run.run(*job);
-      reporter.clear_line();
+      reporter.clear();
       if (!ended) {
         Error error = ended.error();
         if (error.code == ErrorCode::no_space || error.code == ErrorCode::io) {
@@ -105,7 +125,7 @@ Result<int> drive(RunFolder& folder, Store& store, const std::optional<SubmitJob
   auto jobs = (*reader)->jobs();
   if (!jobs) return pass(jobs);
   const Job& job = jobs->back();
-  if (auto printed = reporter.summary(**reader, job, end == RunEnd::interrupted); !printed) return pass(printed);
+  if (auto printed = reporter.summary(job, end == RunEnd::interrupted); !printed) return pass(printed);
   if (end == RunEnd::interrupted) return kInterrupted;
   return job.state == JobState::succeeded ? kAllSucceeded : kSomeDidNot;
 }

@@ -11,6 +11,7 @@
 #include "core/policy.h"
 #include "ports/store.h"
 #include "store/run_folder.h"
+#include "worker/machine.h"
 
 namespace drover {
 
@@ -21,6 +22,8 @@ struct DriveOptions {
   std::optional<Policy> policy;  // replaces the job's
   bool take_failed = false;      // failed items run again
   bool resumed = false;
+  std::optional<ItemLimits> limits;  // over those of the job's definition
+  Shortage shortage;
 };
 
 /// Makes the folder of --out, if one is asked for.

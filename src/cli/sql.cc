@@ -5,7 +5,7 @@
 #include <boost/json.hpp>
 
 #include "cli/print.h"
-#include "cli/report.h"
+#include "cli/run_reporter.h"
 #include "cli/verb.h"
 #include "store/ledger_query.h"
 #include "store/run_folder.h"
@@ -61,7 +61,7 @@ Result<int> sql(const SqlFlags& flags) {
                            show("{}\n", json::serialize(row));
                          } else {
                            std::vector<std::string> texts;
-          texts.reserve(cells.size());
+                           texts.reserve(cells.size());
                            for (const Cell& cell : cells) texts.push_back(one_field(to_text(cell)));
                            show("{}\n", fmt::join(texts, "\t"));
                          }

@@ -8,7 +8,7 @@
 #include "base/units.h"
 #include "cli/opened_run.h"
 #include "cli/print.h"
-#include "cli/report.h"
+#include "cli/run_reporter.h"
 
 namespace drover {
 namespace {

@@ -175,4 +175,13 @@ const std::string* CommandTemplate::fixed_program() const {
   return nullptr;
 }
 
+std::string shown_command(const std::vector<std::string>& command) {
+  std::string out;
+  for (const std::string& word : command) {
+    const bool plain = !word.empty() && word.find_first_of(" '\"\\$`\n\t*?[]()<>|&;") == std::string::npos;
+    out += (out.empty() ? "" : " ") + (plain ? word : shell_quote(word));
+  }
+  return out;
+}
+
 }  // namespace drover

@@ -50,4 +50,7 @@ class CommandTemplate {
 /// Quoted so that /bin/sh reads it back as one word.
 std::string shell_quote(std::string_view text);
 
+/// The command as somebody could type it.
+std::string shown_command(const std::vector<std::string>& command);
+
 }  // namespace drover

@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "wire/base64.h"
 #include "wire/definition.h"
 #include "worker/program.h"
 
@@ -17,7 +18,10 @@ namespace drover {
 namespace json = boost::json;
 namespace {
 
-constexpr std::int64_t kProgressMs = 500;
+constexpr std::int64_t kProgressMs = 200;
+// What a running item printed can be lost by a crash for so long.
+constexpr std::int64_t kFlushMs = 1'000;
+constexpr std::int64_t kLookMs = 1'000;
 constexpr std::int64_t kPollWaitMs = 20'000;
 constexpr std::size_t kLongestVariable = (std::size_t{128} << 10) - sizeof "DROVER_ITEM=";
 
@@ -29,18 +33,18 @@ std::uint64_t random_number() {
 }  // namespace
 
 LocalRun::LocalRun(const RunFolder& folder, Runner& runner, StoreReader& reader, LocalRunOptions options,
-                   ShowProgress show, Say say)
+                   Listener listener)
     : folder_(folder),
       runner_(runner),
       reader_(reader),
       options_(std::move(options)),
-      show_(std::move(show)),
-      say_(std::move(say)),
+      listener_(std::move(listener)),
       agent_(options_.slots),
       slots_(options_.slots),
       incarnation_(random_number()) {}
 
 LocalRun::~LocalRun() {
+  logs_.reset();    // writes what was printed, and posts what waited for that
   engine_.reset();  // commits what was posted; nothing calls into the loop after it
   for (const auto& slot : slots_) {
     if (slot) loop_->remove(slot->descriptor());
@@ -86,7 +90,9 @@ Result<void> LocalRun::prepare(const Job& job) {
   if (!manifest) return pass(manifest);
   manifest_ = std::make_unique<ManifestReader>(std::move(*manifest));
 
-  setup_ = {attempt_environment(*definition), definition->workdir, folder_.lock_descriptor()};
+  logs_ = std::make_unique<LogWriter>(folder_.logs());
+  setup_ = {attempt_environment(*definition), definition->workdir, folder_.lock_descriptor(),
+            options_.limits.value_or(definition->limits)};
   setup_.environment.push_back(concat("DROVER_JOB_ID=", job.uuid.text()));
 
   sigset_t wanted;
@@ -122,9 +128,11 @@ bool LocalRun::finished() {
   if (drained_ == Drained::no && agent_.draining() && agent_.idle()) {
     // The last reports are on their way. When one more is answered, what they came to is known here.
     drained_ = Drained::asked;
-    engine_->post(Report{.worker = worker_, .incarnation = incarnation_}, {}, [this](const Result<Effect>& answer) {
-      loop_->post([this, ok = answer.has_value()] {
-        if (ok) drained_ = Drained::yes;
+    logs_->settle({}, [this](const Result<std::vector<Bytes>>&) {
+      engine_->post(Report{.worker = worker_, .incarnation = incarnation_}, [this](const Result<Effect>& answer) {
+        loop_->post([this, ok = answer.has_value()] {
+          if (ok) drained_ = Drained::yes;
+        });
       });
     });
   }
@@ -150,6 +158,11 @@ void LocalRun::step() {
   agent_.on_tick(now_ms());
   do_actions();
   while (!failed_ && agent_.should_poll(now_ms())) poll();
+  if (now_ms() >= looked_ms_ + kLookMs) look_at_machine();
+  if (now_ms() >= flushed_ms_ + kFlushMs) {
+    flushed_ms_ = now_ms();
+    logs_->flush();
+  }
   if (now_ms() >= shown_ms_ + kProgressMs) show_progress();
 }
 
@@ -171,6 +184,7 @@ void LocalRun::do_actions() {
 
 void LocalRun::start_item(const StartItem& start) {
   const ItemIndex index = start.item.token.item;
+  attempts_[start.item.token] = start.item.attempt;
   auto item = manifest_->item(index);
   if (!item) {
     failed_ = item.error();
@@ -194,7 +208,6 @@ void LocalRun::start_item(const StartItem& start) {
     task.stdout_path = concat(options_.out_dir, "/", index.value, ".out");
     task.stderr_path = concat(options_.out_dir, "/", index.value, ".err");
   }
-  attempts_[start.item.token] = start.item.attempt;
   slots_[start.slot]->start(task);
 }
 
@@ -205,7 +218,9 @@ void LocalRun::on_slot_ready(std::size_t slot) {
 }
 
 void LocalRun::on_slot_event(std::size_t slot, SlotEvent& event) {
-  if (auto* ended = std::get_if<AttemptEnded>(&event)) {
+  if (const auto* printed = std::get_if<AttemptPrinted>(&event)) {
+    on_printed(*printed);
+  } else if (auto* ended = std::get_if<AttemptEnded>(&event)) {
     on_attempt_ended(slot, *ended);
   } else if (const auto* returned = std::get_if<TaskReturned>(&event)) {
     attempts_.erase(returned->token);
@@ -222,17 +237,31 @@ void LocalRun::on_slot_event(std::size_t slot, SlotEvent& event) {
   }
 }
 
+void LocalRun::on_printed(const AttemptPrinted& printed) {
+  const auto attempt = attempts_.find(printed.token);
+  DROVER_CHECK(attempt != attempts_.end(), "what prints was started");
+  logs_->add({job_.id, printed.token.item, attempt->second}, printed.stream, printed.time_ms, printed.bytes);
+}
+
 void LocalRun::on_attempt_ended(std::size_t slot, AttemptEnded& ended) {
-  auto attempt = attempts_.extract(ended.token);
-  DROVER_CHECK(!attempt.empty(), "what ends was started");
-  if (!ended.stdout_tail.empty() || !ended.stderr_tail.empty()) {
-    outputs_.push_back(
-        {job_.id, ended.token.item, attempt.mapped(), std::move(ended.stdout_tail), std::move(ended.stderr_tail)});
-  }
   if (ended.outcome.success() && !ended.outcome.reason.empty()) {
-    say_(concat("item ", ended.token.item.value, ": ", ended.outcome.reason));
+    listener_.notice(concat("item ", ended.token.item.value, ": ", ended.outcome.reason));
   }
-  agent_.on_ended(slot, {ended.token, std::move(ended.outcome), ended.usage}, ended.was_stopped, now_ms());
+  statistics_.add(ended.usage);
+  EndedAttempt told{.token = ended.token, .outcome = std::move(ended.outcome), .usage = ended.usage};
+  told.log.bytes = ended.stdout_bytes + ended.stderr_bytes;
+  agent_.on_ended(slot, std::move(told), ended.was_stopped, now_ms());
+}
+
+// What it came to is known now, and so is what it said last.
+void LocalRun::note_failure(const EndedAttempt& ended, AttemptNumber attempt) {
+  FailedAttempt failed{.item = ended.token.item,
+                       .attempt = attempt,
+                       .outcome = ended.outcome,
+                       .last_line = ended.log.last_line,
+                       .will_retry = after_failure(job_.policy, ended.outcome, attempt.value) == Verdict::run_again};
+  listener_.failed(failed);
+  statistics_.add(std::move(failed));
 }
 
 void LocalRun::poll() {
@@ -242,8 +271,26 @@ void LocalRun::poll() {
             .given_up = {},
             .want = said.want,
             .wait_ms = kPollWaitMs};
-  engine_->post(std::move(poll), std::exchange(outputs_, {}), [this](Result<Effect> answer) {
-    loop_->post([this, answer = std::move(answer)]() mutable { on_answer(std::move(answer)); });
+  std::vector<LogKey> keys;
+  for (EndedAttempt& ended : poll.report.ended) {
+    const auto attempt = attempts_.extract(ended.token);
+    const LogKey key{job_.id, ended.token.item, attempt.empty() ? AttemptNumber{1} : attempt.mapped()};
+    std::string last_line = logs_->end(key);
+    keys.push_back(key);
+    if (ended.outcome.success()) continue;
+    ended.log.last_line = std::move(last_line);
+    if (ended.outcome.ending != Ending::stopped && ended.outcome.ending != Ending::lost)
+      note_failure(ended, key.attempt);
+  }
+  if (!keys.empty()) in_report_[poll.number] = keys;
+  // What was printed is durable before the ledger speaks of it.
+  logs_->settle(std::move(keys), [this, poll = std::move(poll)](const Result<std::vector<Bytes>>& places) mutable {
+    const auto answered = [this](Result<Effect> answer) {
+      loop_->post([this, answer = std::move(answer)]() mutable { on_answer(std::move(answer)); });
+    };
+    if (!places) return answered(std::unexpected(places.error()));
+    for (std::size_t i = 0; i < places->size(); ++i) poll.report.ended[i].log.extents = (*places)[i];
+    engine_->post(std::move(poll), answered);
   });
 }
 
@@ -253,6 +300,11 @@ void LocalRun::on_answer(Result<Effect> answer) {
     return;
   }
   const auto& reply = std::get<PollAnswer>(*answer);
+  // Answers come in the order of the polls, each when it and all before it are durable.
+  while (!in_report_.empty() && in_report_.begin()->first <= reply.number) {
+    logs_->forget(std::move(in_report_.begin()->second));
+    in_report_.erase(in_report_.begin());
+  }
   agent_.on_answer(reply.number, reply.leases, reply.stops, now_ms());
 }
 
@@ -264,11 +316,11 @@ void LocalRun::on_signal() {
   if (interrupts_ == 1) {
     agent_.drain(now_ms());
     if (running > 0) {
-      say_(concat("draining: ", plural(running, "item"), " still running, nothing new is started; ",
-                  "once more (Ctrl-C) kills them"));
+      listener_.notice(concat("draining: ", plural(running, "item"), " still running, nothing new is started; ",
+                              "once more (Ctrl-C) kills them"));
     }
   } else {
-    say_(concat("killing ", plural(running, "running item")));
+    listener_.notice(concat("killing ", plural(running, "running item")));
     agent_.kill_all(now_ms());
   }
 }
@@ -277,6 +329,7 @@ void LocalRun::on_control(const json::object& request, ControlServer::Answer ans
   const json::value* verb = request.if_contains("verb");
   const std::string name = verb != nullptr && verb->is_string() ? std::string(verb->get_string()) : "";
   if (name == "status") return answer_status(answer);
+  if (name == "log") return answer_log(request, answer);
   if (name == "retry") return answer_retry(answer);
   if (name == "cancel") return change_job(CancelJob{job_.id, "cancelled by the user"}, {}, answer);
   answer({{"ok", false}, {"error", concat("unknown verb '", name, "'")}});
@@ -291,7 +344,46 @@ void LocalRun::answer_status(const ControlServer::Answer& answer) {
                                    {"since_ms", it.since_ms},
                                    {"seconds", static_cast<double>(now_ms() - it.since_ms) / 1e3}});
   }
-  answer({{"ok", true}, {"pid", getpid()}, {"draining", agent_.draining()}, {"running", std::move(running)}});
+  // Ended, and not yet in the ledger.
+  json::array ended;
+  const auto add = [&](ItemIndex item, AttemptNumber attempt) {
+    ended.push_back(json::object{{"item", item.value}, {"attempt", attempt.value}});
+  };
+  for (const auto& [token, attempt] : attempts_) add(token.item, attempt);
+  for (const auto& [number, keys] : in_report_) {
+    for (const LogKey& key : keys) add(key.item, key.attempt);
+  }
+  answer({{"ok", true},
+          {"pid", getpid()},
+          {"draining", agent_.draining()},
+          {"running", std::move(running)},
+          {"unrecorded", std::move(ended)},
+          {"first_segment", logs_->first_segment()}});
+}
+
+// Somebody reads the log of what runs: where it is by now, and for a whole run only that all of it can be read.
+void LocalRun::answer_log(const json::object& request, const ControlServer::Answer& answer) {
+  const json::value* wanted = request.if_contains("item");
+  LogKey key{job_.id, {}, {}};
+  if (wanted != nullptr && wanted->is_number()) {
+    key.item = ItemIndex{wanted->to_number<std::uint64_t>()};
+    for (const auto& [token, attempt] : attempts_) {
+      if (token.item == key.item) key.attempt = std::max(key.attempt, attempt);
+    }
+    for (const auto& [number, keys] : in_report_) {
+      for (const LogKey& it : keys) {
+        if (it.item == key.item) key.attempt = std::max(key.attempt, it.attempt);
+      }
+    }
+  }
+  ++unanswered_;
+  logs_->show(key, [this, key, answer](const Result<Bytes>& place) {
+    loop_->post([this, key, answer, place] {
+      --unanswered_;
+      if (!place) return answer({{"ok", false}, {"error", place.error().message}});
+      answer({{"ok", true}, {"attempt", key.attempt.value}, {"extents", base64(place->value)}});
+    });
+  });
 }
 
 void LocalRun::answer_retry(const ControlServer::Answer& answer) {
@@ -305,7 +397,7 @@ void LocalRun::answer_retry(const ControlServer::Answer& answer) {
 // Asks the engine, and answers when it has. Until then the run goes on.
 void LocalRun::change_job(Command command, json::object details, const ControlServer::Answer& answer) {
   ++unanswered_;
-  engine_->post(std::move(command), {}, [this, details = std::move(details), answer](Result<Effect> effect) {
+  engine_->post(std::move(command), [this, details = std::move(details), answer](Result<Effect> effect) {
     loop_->post([this, details, answer, effect = std::move(effect)]() mutable {
       --unanswered_;
       details["ok"] = effect.has_value();
@@ -315,9 +407,36 @@ void LocalRun::change_job(Command command, json::object details, const ControlSe
   });
 }
 
+void LocalRun::look_at_machine() {
+  looked_ms_ = now_ms();
+  if (options_.measures_use) statistics_.add(use_of_descendants(), looked_ms_);
+  if (!options_.shortage.any()) return;
+  std::string why = options_.shortage.now();
+  if (why.empty() != holding_.empty()) agent_.hold(!why.empty(), now_ms());
+  holding_ = std::move(why);
+}
+
+RunProgress LocalRun::progress() {
+  const std::vector<RunningNow> running = agent_.running();
+  RunProgress progress{.job = job_,
+                       .running = running.size(),
+                       .slots = slots_.size(),
+                       .draining = agent_.draining(),
+                       .holding = holding_,
+                       .longest = {},
+                       .statistics = statistics_};
+  for (const RunningNow& it : running) {
+    auto text = manifest_->item(it.item.token.item);
+    progress.longest.push_back({it.item.token.item, it.item.attempt, text ? std::move(*text) : std::string(),
+                                static_cast<double>(now_ms() - it.since_ms) / 1e3});
+  }
+  std::ranges::stable_sort(progress.longest, std::ranges::greater{}, &RunningItem::seconds);
+  return progress;
+}
+
 void LocalRun::show_progress() {
   shown_ms_ = now_ms();
-  show_({job_, agent_.running().size(), agent_.draining()});
+  if (listener_.progress) listener_.progress(progress());
 }
 
 Result<std::vector<SettledItem>> settled_items(StoreReader& reader, JobId job, bool with_failed) {

@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "engine/engine.h"
 #include "engine/system_clock.h"
+#include "logs/log_writer.h"
 #include "ports/runner.h"
 #include "ports/store.h"
 #include "store/manifest.h"
@@ -20,19 +21,17 @@
 #include "worker/command_template.h"
 #include "worker/control.h"
 #include "worker/event_loop.h"
+#include "worker/machine.h"
+#include "worker/run_progress.h"
 
 namespace drover {
 
 struct LocalRunOptions {
   std::size_t slots = 1;
-  std::string out_dir;  // per-item copies of the output go there, and it exists; empty: none
-};
-
-/// How far the run is, for whoever shows it.
-struct RunProgress {
-  Job job;
-  std::size_t running = 0;
-  bool draining = false;
+  std::string out_dir;               // per-item copies of the output go there, and it exists; empty: none
+  std::optional<ItemLimits> limits;  // over those of the job's definition
+  Shortage shortage;                 // when to start nothing more for now
+  bool measures_use = false;         // whoever shows the progress wants to know what the items use
 };
 
 /// Why the loop ended.
@@ -40,12 +39,15 @@ enum class RunEnd : std::uint8_t { job_ended, interrupted };
 
 class LocalRun {
  public:
-  using ShowProgress = std::function<void(const RunProgress&)>;
-  using Say = std::function<void(const std::string&)>;
+  /// What somebody may want to hear of a run that is on its way.
+  struct Listener {
+    std::function<void(const RunProgress&)> progress;
+    std::function<void(const FailedAttempt&)> failed;
+    std::function<void(const std::string&)> notice;
+  };
 
   /// `job` has been accepted by the engine and has not ended.
-  LocalRun(const RunFolder& folder, Runner& runner, StoreReader& reader, LocalRunOptions options, ShowProgress show,
-           Say say);
+  LocalRun(const RunFolder& folder, Runner& runner, StoreReader& reader, LocalRunOptions options, Listener listener);
   ~LocalRun();
   LocalRun(const LocalRun&) = delete;
   LocalRun& operator=(const LocalRun&) = delete;
@@ -64,14 +66,19 @@ class LocalRun {
   void start_item(const StartItem& start);
   void on_slot_ready(std::size_t slot);
   void on_slot_event(std::size_t slot, SlotEvent& event);
+  void on_printed(const AttemptPrinted& printed);
   void on_attempt_ended(std::size_t slot, AttemptEnded& ended);
+  void note_failure(const EndedAttempt& ended, AttemptNumber attempt);
   void poll();
   void on_answer(Result<Effect> answer);
   void on_signal();
   void on_control(const boost::json::object& request, ControlServer::Answer answer);
   void answer_status(const ControlServer::Answer& answer);
+  void answer_log(const boost::json::object& request, const ControlServer::Answer& answer);
   void answer_retry(const ControlServer::Answer& answer);
   void change_job(Command command, boost::json::object details, const ControlServer::Answer& answer);
+  void look_at_machine();
+  RunProgress progress();
   void show_progress();
   std::int64_t now_ms() const { return engine_->now_ms(); }
   bool finished();
@@ -80,8 +87,7 @@ class LocalRun {
   Runner& runner_;
   StoreReader& reader_;
   const LocalRunOptions options_;
-  const ShowProgress show_;
-  const Say say_;
+  const Listener listener_;
 
   SystemWallClock wall_;
   SystemSteadyClock steady_;
@@ -99,16 +105,21 @@ class LocalRun {
   WorkerId worker_;
   std::uint64_t incarnation_ = 0;
 
-  // Goes with the next poll.
-  std::vector<AttemptOutput> outputs_;
-  std::map<Token, AttemptNumber> attempts_;  // of items that are in a slot
+  std::map<PollNumber, std::vector<LogKey>> in_report_;  // what has ended, until the ledger has it
+  std::map<Token, AttemptNumber> attempts_;              // of what was started and is not reported
   std::size_t interrupts_ = 0;
   std::size_t unanswered_ = 0;  // requests of the control socket that the engine has
   enum class Drained : std::uint8_t { no, asked, yes } drained_ = Drained::no;
   std::int64_t shown_ms_ = 0;
+  std::int64_t flushed_ms_ = 0;
+  std::int64_t looked_ms_ = 0;
+  std::string holding_;  // why nothing new is started for now
+  RunStatistics statistics_;
   std::optional<Error> failed_;
 
-  std::unique_ptr<Engine> engine_;  // last: its threads call into the loop
+  // Last, and in this order: their threads call into what is above, the log's into the engine.
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<LogWriter> logs_;
 };
 
 /// The items of the job that ended without success, as a ReopenJob takes them.

@@ -36,11 +36,13 @@ class LocalRuns : public testing::Test {
     store_ = std::move(*open_sqlite_store(folder_->database()));
     reader_ = std::move(*open_sqlite_reader(folder_->database()));
     run_ = std::make_unique<LocalRun>(
-        *folder_, runner_, *reader_, LocalRunOptions{.slots = 2, .out_dir = {}}, [](const RunProgress&) {},
-        [&](const std::string& text) { said_.push_back(text); });
+        *folder_, runner_, *reader_, LocalRunOptions{.slots = 2, .out_dir = {}},
+        LocalRun::Listener{.progress = [](const RunProgress&) {},
+                           .failed = [](const FailedAttempt&) {},
+                           .notice = [&](const std::string& text) { said_.push_back(text); }});
     if (reader_->jobs()->empty()) {
       const auto manifest = write_range_manifest(*store_, 1, count);
-      const auto definition = store_->add_definition(definition_to_json({command, false, "/", {}, ItemKind::text}));
+      const auto definition = store_->add_definition(definition_to_json({command, false, "/", {}, ItemKind::text, {}}));
       ASSERT_TRUE(run_->start(*store_));
       ASSERT_TRUE(run_->engine().ask(SubmitJob{Uuid{}, "r", *definition, manifest->id, count, policy}));
     } else {

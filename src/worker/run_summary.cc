@@ -5,27 +5,28 @@
 #include <map>
 
 #include "base/text.h"
+#include "screen/shape.h"
 
 namespace drover {
 namespace {
 
-std::string failure_kind(const Attempt& attempt) {
-  switch (attempt.ending) {
-    case Ending::exited: return concat("exit code ", attempt.exit_code.value_or(0));
-    case Ending::signalled: {
-      const int signal = attempt.signal.value_or(0);
-      const char* name = sigabbrev_np(signal);
-      return concat("signal ", signal, name != nullptr ? concat(" (SIG", name, ")") : "");
-    }
+// Of kinds of failures there are few. Should every item fail in its own way, those beyond are put together.
+constexpr std::size_t kMostGroups = 1000;
+
+}  // namespace
+
+std::string failure_kind(Ending ending, std::int32_t exit_code, std::int32_t signal) {
+  switch (ending) {
+    case Ending::exited: return concat("exit code ", exit_code);
+    case Ending::signalled: return concat("signal ", signal, " (", signal_name(signal), ")");
     case Ending::timed_out: return "timed out";
     case Ending::not_started: return "could not start";
     case Ending::stopped: return "stopped";
     case Ending::lost: return "lost";
+    case Ending::out_of_memory: return "out of memory";
   }
   return "unknown";
 }
-
-}  // namespace
 
 Result<ItemCounts> count_items(StoreReader& reader, const Job& job, std::uint64_t running) {
   ItemCounts counts{.succeeded = job.succeeded, .failed = job.failed, .cancelled = job.cancelled};
@@ -42,38 +43,35 @@ Result<ItemCounts> count_items(StoreReader& reader, const Job& job, std::uint64_
   return counts;
 }
 
-Result<std::string> example_text(StoreReader& reader, JobId job, const FailureGroup& group) {
-  auto output = reader.output(job, group.example, group.example_attempt);
-  if (!output) return pass(output);
-  const AttemptOutput printed = output->value_or(AttemptOutput{});
-  std::string_view text = printed.stderr_tail;
-  text = text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
-  text.remove_prefix(text.find_last_of('\n') + 1);
-  return text.empty() ? group.example_reason : std::string(text);
-}
-
 Result<RunSummary> summarize(StoreReader& reader, JobId job) {
   RunSummary summary;
-  std::map<std::string, FailureGroup> groups;
+  std::map<std::pair<std::string, std::string>, FailureGroup> groups;
   auto read = reader.each_attempt(job, ItemIndex{0}, [&](const Attempt& attempt) {
     ++summary.attempts;
     summary.cpu_us += attempt.user_us + attempt.system_us;
+    summary.read_bytes += attempt.read_bytes;
+    summary.written_bytes += attempt.written_bytes;
+    summary.log_bytes += attempt.log.bytes;
     if (attempt.ending != Ending::not_started && attempt.ending != Ending::lost) {
       summary.wall_us.add(attempt.wall_us);
       summary.memory_kib.add(attempt.peak_memory_kib);
     }
     if (!attempt.settled || attempt.state != AttemptState::failed) return true;
-    FailureGroup& group = groups[failure_kind(attempt)];
+    std::pair key(failure_kind(attempt.ending, attempt.exit_code.value_or(0), attempt.signal.value_or(0)),
+                  shape_of(attempt.log.last_line));
+    if (groups.size() >= kMostGroups && !groups.contains(key)) key = {"other ways", ""};
+    FailureGroup& group = groups[key];
     if (group.items++ == 0) {
       group.example = attempt.item;
       group.example_attempt = attempt.attempt;
-      group.example_reason = attempt.reason;
+      group.example_text = attempt.log.last_line.empty() ? attempt.reason : attempt.log.last_line;
     }
     return true;
   });
   if (!read) return pass(read);
-  for (auto& [what, group] : groups) {
-    group.what = what;
+  for (auto& [key, group] : groups) {
+    group.what = key.first;
+    group.shape = key.second;
     summary.failures.push_back(std::move(group));
   }
   std::ranges::stable_sort(summary.failures, std::ranges::greater{}, &FailureGroup::items);

@@ -24,25 +24,29 @@ struct ItemCounts {
 /// `running` is what the holder of the folder says; nobody but it knows.
 Result<ItemCounts> count_items(StoreReader& reader, const Job& job, std::uint64_t running);
 
-/// Items that failed in the same way.
+/// "exit code 3", "signal 9 (SIGKILL)", "timed out", "out of memory", "could not start".
+std::string failure_kind(Ending ending, std::int32_t exit_code, std::int32_t signal);
+
+/// Items that failed in the same way: they ended alike, and what they said last has the same shape.
 struct FailureGroup {
-  std::string what;  // "exit code 3", "signal 9 (SIGKILL)", "timed out", "could not start"
+  std::string what;   // failure_kind()
+  std::string shape;  // of their last line; empty: they said nothing
   std::uint64_t items = 0;
   ItemIndex example;
   AttemptNumber example_attempt;
-  std::string example_reason;
+  std::string example_text;  // what the example said last, else why it ended
 };
 
 struct RunSummary {
   std::uint64_t attempts = 0;
   std::int64_t cpu_us = 0;
+  std::int64_t read_bytes = 0;
+  std::int64_t written_bytes = 0;
+  std::uint64_t log_bytes = 0;
   Histogram wall_us;
   Histogram memory_kib;
   std::vector<FailureGroup> failures;  // the largest first
 };
-
-/// What the example of a group says of itself: the last line of its stderr, else why it ended.
-Result<std::string> example_text(StoreReader& reader, JobId job, const FailureGroup& group);
 
 Result<RunSummary> summarize(StoreReader& reader, JobId job);
 
