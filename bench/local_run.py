@@ -4,6 +4,7 @@
 Each contender is run as people run it and timed whole, start and end included:
 
   drover      drover run --quiet -j2: output captured, every attempt durable, in a fresh folder on disk
+  before      the same by another binary, given with --before: what a change has cost
   spawn loop  two threads that vfork, exec and wait; output to /dev/null: the limit
   xargs       xargs -n1 -P2
   make        make -s -j2 over a makefile of phony targets
@@ -85,10 +86,20 @@ class Drover(Contender):
     def verify(self, program):
         with sqlite3.connect(self.work / "data/runs/bench/drover.db") as ledger:
             succeeded = ledger.execute("SELECT count(*) FROM items WHERE state = 'succeeded'").fetchone()[0]
-            printed = ledger.execute("SELECT count(*) FROM outputs WHERE stdout = ?", (LINE,)).fetchone()[0]
         ledger.close()
-        if succeeded != self.items or printed != (self.items if program.lines else 0):
-            sys.exit(f"bench: the ledger has {succeeded} succeeded items and {printed} lines of {self.items}")
+        if succeeded != self.items:
+            sys.exit(f"bench: the ledger has {succeeded} succeeded items of {self.items}")
+        if program.lines:
+            printed = subprocess.run([self.drover, "logs", "bench", "--data", "data", "--json"], cwd=self.work, capture_output=True)
+            if printed.stdout.count(LINE.strip()) != self.items:
+                sys.exit("bench: drover lost output")
+
+
+class DroverBefore(Drover):
+    name = "before"
+
+    def verify(self, program):
+        pass
 
 
 class SpawnLoop(Contender):
@@ -164,6 +175,7 @@ def ratio(rates, name, to):
 def main():
     parser = harness.options(__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=0, metavar="N", help="default: 5")
+    parser.add_argument("--before", metavar="DROVER", help="another binary of drover, to hold this one against")
     flags = parser.parse_args()
     rounds = flags.rounds or (1 if flags.tiny else 5)
     items, parallel_items = (200, 20) if flags.tiny else (10_000, 1_000)
@@ -175,6 +187,8 @@ def main():
     with harness.work_folder(flags) as work:
         contenders = [Drover(work, items, flags.build / "bin/drover"), SpawnLoop(work, items, flags.build / "bench/spawn_loop"),
                       Xargs(work, items), Make(work, items), Parallel(work, parallel_items)]
+        if flags.before:
+            contenders.insert(1, DroverBefore(work, items, flags.before))
         for program in programs:
             rates, cpu_us = measure(work, program, contenders, rounds)
             rows = [[one.name, f"{one.items:,}", f"{harness.median(rates[one.name]):,.0f}",
@@ -189,6 +203,8 @@ def main():
     targets.at_least("/bin/true: drover / xargs -P2", plain["xargs -P2"], 1.8)
     targets.at_least("/bin/true: drover / GNU parallel", plain["GNU parallel -j2"], 10)
     targets.at_least("/bin/true: drover / spawn loop", plain["spawn loop"], 0.85)
+    if flags.before:
+        targets.at_least("/bin/true: drover / before", plain["before"], 0.95)
     return harness.finish(flags, "local_run", {"rounds": rounds, "results": results}, targets)
 
 
