@@ -17,6 +17,8 @@ wire → core, agent, base
 ports → core, agent, base
 engine → core, ports, base
 store, logs, net, run, accel, objects, provide → ports, wire, base
+screen → base
+page → base, core, ports, screen
 run → accel
 api → wire, core, ports, base
 server, worker, cli → everything

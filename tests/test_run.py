@@ -54,7 +54,7 @@ def test_some_failed_is_status_1_and_failures_are_grouped_with_an_example(drover
     assert "1 succeeded" in ended.out and "5 failed" in ended.out
     assert re.search(r"3\s+exit code 3", ended.out) and re.search(r"1\s+exit code 5", ended.out), ended
     assert re.search(r"1\s+signal 9 \(SIGKILL\)", ended.out), ended
-    assert "drover items r:1" in ended.out and "drover items r:3" in ended.out and "drover items r:4" in ended.out
+    assert "drover logs r:1" in ended.out and "drover logs r:3" in ended.out and "drover logs r:4" in ended.out
     assert "drover retry r" in ended.out
 
 

@@ -1,0 +1,6 @@
+// Stops itself, for ever unless somebody continues it.
+#include <signal.h>
+
+int main() {
+  for (;;) ::raise(SIGSTOP);
+}
