@@ -5,7 +5,8 @@
 PREFIX ?= /usr/local
 BENCH ?= all
 JOBS ?= $(shell nproc)
-SOURCES = $(shell git ls-files 'src/*.cc' 'src/*.h' 'bench/*.cc' 'bench/*.h' 'tests/*.cc' 'tests/*.h')
+SOURCES = $(shell git ls-files 'src/*.cc' 'src/*.h' 'bench/*.cc' 'bench/*.h' 'tests/*.cc' 'tests/*.h' 'examples/*.cc' \
+	'examples/*.h')
 
 help:  ## Show what there is to make
 	@grep -hE '^[a-z-]+:.*  ## ' $(MAKEFILE_LIST) | awk -F ':.*  ## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -17,7 +18,7 @@ build: setup  ## Build build/bin/drover
 	@cmake --preset release >/dev/null
 	@cmake --build --preset release -j $(JOBS)
 
-demo: build  ## Build, and run a thousand small items
+demo: build  ## Render a thousand pictures, and show the sheet and the report
 	@./tools/demo build/bin/drover
 
 test: build  ## Build, and run every test but the long ones
@@ -33,7 +34,7 @@ test-tsan: setup  ## Unit tests under the thread sanitizer
 	@cmake --build --preset tsan --target unit_tests -j $(JOBS)
 	@ctest --preset tsan -L unit
 
-bench: build  ## Measure against peers and limits (BENCH=local_run, manifest or store for one)
+bench: build  ## Measure against peers and limits (BENCH=local_run, logs, manifest or store for one)
 	@./tools/setup bench
 	@./bench/run $(BENCH)
 
