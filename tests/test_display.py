@@ -27,14 +27,14 @@ class Terminal:
 
     def __init__(self, drover, columns, rows, *words, env=None):
         self.drover = drover
-        self.socket = f"drover-{drover.mark[:8]}"
+        self.socket = str(drover.folder / "tmux")
         self.environment = {**drover.environment(env), "LC_ALL": "C.UTF-8"}
         for name in ("TMUX", "NO_COLOR"):
             self.environment.pop(name, None)
         self.tmux("-f", "/dev/null", "new-session", "-d", "-x", columns, "-y", rows, *words)
 
     def tmux(self, *words):
-        done = subprocess.run(["tmux", "-u", "-L", self.socket, *map(str, words)], env=self.environment, cwd=self.drover.folder,
+        done = subprocess.run(["tmux", "-u", "-S", self.socket, *map(str, words)], env=self.environment, cwd=self.drover.folder,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         assert done.returncode == 0, f"tmux {words}: {done.stdout}"
         return done.stdout
@@ -68,7 +68,7 @@ class Terminal:
         self.tmux("resize-window", "-x", columns, "-y", rows)
 
     def close(self):
-        subprocess.run(["tmux", "-L", self.socket, "kill-server"], env=self.environment, stderr=subprocess.DEVNULL)
+        subprocess.run(["tmux", "-S", self.socket, "kill-server"], env=self.environment, stderr=subprocess.DEVNULL)
 
 
 @pytest.fixture
