@@ -35,6 +35,19 @@ std::string signal_name(std::int32_t signal) {
   return concat("signal ", signal);
 }
 
+std::string failure_kind(Ending ending, std::int32_t exit_code, std::int32_t signal) {
+  switch (ending) {
+    case Ending::exited: return concat("exit code ", exit_code);
+    case Ending::signalled: return concat("signal ", signal, " (", signal_name(signal), ")");
+    case Ending::timed_out: return "timed out";
+    case Ending::not_started: return "could not start";
+    case Ending::stopped: return "stopped";
+    case Ending::lost: return "lost";
+    case Ending::out_of_memory: return "out of memory";
+  }
+  return "unknown";
+}
+
 std::string describe(const Outcome& outcome) {
   if (!outcome.reason.empty()) return outcome.reason;
   switch (outcome.ending) {

@@ -99,6 +99,9 @@ struct AttemptLog {
 /// "SIGKILL", "SIGRTMIN+2".
 std::string signal_name(std::int32_t signal);
 
+/// "exit code 3", "signal 9 (SIGKILL)", "timed out", "out of memory", "could not start".
+std::string failure_kind(Ending ending, std::int32_t exit_code, std::int32_t signal);
+
 /// "exited with code 3", "killed by signal 9 (SIGKILL)": an outcome in words.
 std::string describe(const Outcome& outcome);
 

@@ -20,20 +20,7 @@ bool larger(const FailureGroup& a, const FailureGroup& b) {
 }  // namespace
 
 std::string how_it_ended(const Attempt& attempt) {
-  switch (attempt.ending) {
-    case Ending::exited: return concat("exit code ", attempt.exit_code.value_or(0));
-    case Ending::signalled: {
-      const int signal = attempt.signal.value_or(0);
-      const char* name = sigabbrev_np(signal);
-      return concat("signal ", signal, name != nullptr ? concat(" (SIG", name, ")") : "");
-    }
-    case Ending::timed_out: return "timed out";
-    case Ending::not_started: return "could not start";
-    case Ending::stopped: return "stopped";
-    case Ending::lost: return "lost";
-    case Ending::out_of_memory: return "out of memory";
-  }
-  return "unknown";
+  return failure_kind(attempt.ending, attempt.exit_code.value_or(0), attempt.signal.value_or(0));
 }
 
 std::string_view telling_line(const Attempt& attempt) {

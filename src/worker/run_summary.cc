@@ -15,19 +15,6 @@ constexpr std::size_t kMostGroups = 1000;
 
 }  // namespace
 
-std::string failure_kind(Ending ending, std::int32_t exit_code, std::int32_t signal) {
-  switch (ending) {
-    case Ending::exited: return concat("exit code ", exit_code);
-    case Ending::signalled: return concat("signal ", signal, " (", signal_name(signal), ")");
-    case Ending::timed_out: return "timed out";
-    case Ending::not_started: return "could not start";
-    case Ending::stopped: return "stopped";
-    case Ending::lost: return "lost";
-    case Ending::out_of_memory: return "out of memory";
-  }
-  return "unknown";
-}
-
 Result<ItemCounts> count_items(StoreReader& reader, const Job& job, std::uint64_t running) {
   ItemCounts counts{.succeeded = job.succeeded, .failed = job.failed, .cancelled = job.cancelled};
   if (job.ended()) {

@@ -24,9 +24,6 @@ struct ItemCounts {
 /// `running` is what the holder of the folder says; nobody but it knows.
 Result<ItemCounts> count_items(StoreReader& reader, const Job& job, std::uint64_t running);
 
-/// "exit code 3", "signal 9 (SIGKILL)", "timed out", "out of memory", "could not start".
-std::string failure_kind(Ending ending, std::int32_t exit_code, std::int32_t signal);
-
 /// Items that failed in the same way: they ended alike, and what they said last has the same shape.
 struct FailureGroup {
   std::string what;   // failure_kind()
