@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::size_t kLongestLine = std::size_t{1} << 20;
 constexpr int kPatienceMs = 60'000;
+constexpr int kAnswerPatienceMs = 1'000;
 
 /// A socket's address may be 107 bytes long and a folder's path longer: the folder is opened, and the address goes
 /// through its descriptor.
@@ -39,6 +40,17 @@ class SocketAddress {
   int folder_;
   sockaddr_un address_{.sun_family = AF_UNIX, .sun_path = {}};
 };
+
+/// Most answers fit into the socket's buffer. The run does not wait for a client that does not read the rest.
+void send_all(int connection, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t sent = send(connection, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent < 0 && errno == EINTR) continue;
+    pollfd writable{connection, POLLOUT, 0};
+    if (sent < 0 && (errno != EAGAIN || poll(&writable, 1, kAnswerPatienceMs) <= 0)) return;
+    if (sent > 0) text.remove_prefix(static_cast<std::size_t>(sent));
+  }
+}
 
 }  // namespace
 
@@ -100,8 +112,7 @@ void ControlServer::read_from(int connection) {
   handler_(request.get_object(), [this, connection, alive = alive_](const json::object& answer) {
     if (!*alive) return;
     const std::string text = json::serialize(answer) + "\n";
-    // Answers are small against a socket's buffer; a client that does not read loses its answer.
-    [[maybe_unused]] const auto sent = send(connection, text.data(), text.size(), MSG_NOSIGNAL);
+    send_all(connection, text);
     partial_.erase(connection);
     close(connection);
   });
