@@ -13,6 +13,7 @@ namespace json = boost::json;
 namespace {
 
 std::string time_text(std::int64_t time_ms) {
+  if (time_ms == 0) return "(time not known)       ";  // as wide as a time
   const std::time_t seconds = time_ms / 1000;
   return fmt::format("{:%Y-%m-%d %H:%M:%S}.{:03}", fmt::localtime(seconds), time_ms % 1000);
 }

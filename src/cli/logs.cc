@@ -5,7 +5,6 @@
 
 #include <CLI/CLI.hpp>
 #include <boost/json.hpp>
-#include <chrono>
 #include <deque>
 #include <set>
 
@@ -14,6 +13,7 @@
 #include "cli/opened_run.h"
 #include "cli/print.h"
 #include "cli/run_job.h"
+#include "engine/system_clock.h"
 #include "worker/run_logs.h"
 
 namespace drover {
@@ -43,15 +43,10 @@ struct LogsFlags {
   bool failed = false;
 };
 
-std::int64_t epoch_ms_now() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
 /// "10m" is ten minutes ago; else a point in time, here or, with a Z, in UTC.
 Result<std::int64_t> parse_since(const std::string& text) {
   if (text.empty()) return 0;
-  if (const auto ago_ms = parse_duration_ms(text)) return epoch_ms_now() - *ago_ms;
+  if (const auto ago_ms = parse_duration_ms(text)) return SystemWallClock().epoch_ms() - *ago_ms;
   for (const char* format :
        {"%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M", "%Y-%m-%d"}) {
     tm when{};
@@ -182,7 +177,11 @@ class PiecePrinter {
     const Kept oldest = std::move(waiting_.begin()->second);
     waiting_.erase(waiting_.begin());
     waiting_bytes_ -= oldest.text.size();
-    return assembler(oldest.key).add({oldest.key, oldest.stream, oldest.time_ms, oldest.text});
+    LineBlocks& lines = assembler(oldest.key);
+    const bool going_on = lines.add({oldest.key, oldest.stream, oldest.time_ms, oldest.text});
+    // Of millions of items only those in the middle of a line are remembered.
+    if (lines.empty()) assemblers_.erase(oldest.key);
+    return going_on;
   }
 
   struct Kept {

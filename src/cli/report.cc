@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <chrono>
 #include <filesystem>
 #include <thread>
 
@@ -11,6 +10,7 @@
 #include "build_info.h"
 #include "cli/opened_run.h"
 #include "cli/print.h"
+#include "engine/system_clock.h"
 #include "page/report.h"
 #include "screen/shape.h"
 #include "store/manifest.h"
@@ -34,11 +34,6 @@ std::string this_machine() {
                      format_size(machine_memory_bytes()));
 }
 
-std::int64_t epoch_ms_now() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
 Result<int> report(const ReportFlags& flags) {
   auto run = open_run(flags.common, flags.reference);
   if (!run) return pass(run);
@@ -56,7 +51,7 @@ Result<int> report(const ReportFlags& flags) {
                                .command = shown_command(definition->command),
                                .machine = this_machine(),
                                .running = run->holder.has_value(),
-                               .now_ms = epoch_ms_now(),
+                               .now_ms = SystemWallClock().epoch_ms(),
                                .item_text = [&](ItemIndex item) { return manifest->item(item); },
                                .shape = shape_of});
   if (!written) return pass(written);

@@ -153,7 +153,6 @@ RunView Reporter::view(const RunProgress& progress) {
   view.succeeded = job.succeeded;
   view.failed = job.failed;
   view.cancelled = job.cancelled;
-  view.running = progress.running;
   const std::uint64_t left = job.total - std::min(job.total, done_of(job));
   view.running = std::min<std::uint64_t>(progress.running, left);
   view.waiting = std::min(waiting_, left - view.running);

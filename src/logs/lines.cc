@@ -1,5 +1,6 @@
 #include "logs/lines.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace drover {
@@ -38,6 +39,10 @@ bool LineBlocks::add(const LogRecord& record) {
   partial.bytes = bytes.substr(whole);
   partial.time_ms = record.time_ms;
   return true;
+}
+
+bool LineBlocks::empty() const {
+  return std::ranges::all_of(partial_, [](const Partial& it) { return it.bytes.empty(); });
 }
 
 bool LineBlocks::finish() {

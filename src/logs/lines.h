@@ -28,6 +28,8 @@ class LineBlocks {
   bool add(const LogRecord& record);
   /// What was never ended with a newline.
   bool finish();
+  /// No line is begun.
+  bool empty() const;
 
  private:
   struct Partial {
