@@ -1,13 +1,10 @@
 """`drover report`: the page works in a real browser, from a file, without a complaint, and says what the ledger says."""
 
-import shutil
 
 import pytest
 
 from drover import wait_until
-from page.browser import PROGRAM, Chromium
-
-pytestmark = pytest.mark.skipif(shutil.which(PROGRAM) is None, reason=f"{PROGRAM} is not installed")
+from page.browser import Chromium
 
 WIDE, NARROW = 1280, 400
 HOSTILE = b"</script><script>document.title='broken'</script><img src=x onerror=alert(1)>\x1b[31m \xff\xfe"
