@@ -11,7 +11,15 @@ namespace {
 
 constexpr std::uint32_t kSizesMagic = 0x184D2A5D;  // one of zstd's skippable frames
 constexpr std::uint32_t kEndMagic = 0x184D2A5E;
-constexpr int kLevel = 1;
+
+int level_of(PackEffort effort) {
+  switch (effort) {
+    case PackEffort::normal: return 1;
+    case PackEffort::little: return -10;
+    case PackEffort::none: return ZSTD_minCLevel();
+  }
+  return 1;
+}
 
 void put_u32(std::string& out, std::uint32_t number) {
   for (int shift = 0; shift < 32; shift += 8) out += static_cast<char>(number >> shift);
@@ -48,7 +56,6 @@ struct FramePacker::State {
 };
 
 FramePacker::FramePacker() : state_(std::make_unique<State>()) {
-  ZSTD_CCtx_setParameter(state_->context, ZSTD_c_compressionLevel, kLevel);
   ZSTD_CCtx_setParameter(state_->context, ZSTD_c_checksumFlag, 1);
 }
 
@@ -56,7 +63,8 @@ FramePacker::~FramePacker() {
   ZSTD_freeCCtx(state_->context);
 }
 
-std::string_view FramePacker::pack(std::string_view raw) {
+std::string_view FramePacker::pack(std::string_view raw, PackEffort effort) {
+  ZSTD_CCtx_setParameter(state_->context, ZSTD_c_compressionLevel, level_of(effort));
   std::string& out = state_->out;
   const std::size_t bound = ZSTD_compressBound(raw.size());
   if (out.size() < kFrameHeader + bound) out.resize(kFrameHeader + bound);

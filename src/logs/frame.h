@@ -29,12 +29,15 @@ std::optional<FrameSizes> read_frame_header(std::string_view bytes);
 /// What a segment ends with that was closed in order.
 std::string segment_end_mark();
 
+/// What compressing may cost: about 300 MB a second and core, 500 (and half as much saved), or next to nothing.
+enum class PackEffort : std::uint8_t { normal, little, none };
+
 class FramePacker {
  public:
   FramePacker();
   ~FramePacker();
   /// Header and compressed bytes, good until the next call.
-  std::string_view pack(std::string_view raw);
+  std::string_view pack(std::string_view raw, PackEffort effort = PackEffort::normal);
 
  private:
   struct State;

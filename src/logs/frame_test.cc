@@ -31,7 +31,8 @@ TEST(Frame, WhatWasPackedComesBack) {
   std::string raw;
   for (const std::size_t size : {0, 1, 100, 4096, 256 << 10, 5 << 20, 17}) {
     for (const std::string& bytes : {noise(random, size), std::string(size, 'x')}) {
-      const std::string_view packed = packer.pack(bytes);
+      const auto effort = static_cast<PackEffort>(random.below(3));
+      const std::string_view packed = packer.pack(bytes, effort);
       const FrameSizes sizes = read_frame_header(packed).value_or(FrameSizes{});
       EXPECT_EQ(sizes.raw, bytes.size());
       EXPECT_EQ(sizes.packed, packed.size() - kFrameHeader);

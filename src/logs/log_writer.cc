@@ -9,7 +9,13 @@ namespace {
 constexpr std::size_t kLongLine = std::size_t{64} << 10;
 constexpr int kThreads = 2;
 // So much may wait for the threads before whoever adds has to wait.
-constexpr std::size_t kMostQueued = std::size_t{4} << 20;
+constexpr std::size_t kMostQueued = std::size_t{16} << 20;
+
+/// An item that prints faster than two cores compress is not made to wait for them: the log takes more room instead.
+PackEffort effort_for(std::size_t queued_bytes) {
+  if (queued_bytes < kMostQueued / 4) return PackEffort::normal;
+  return queued_bytes < kMostQueued / 2 ? PackEffort::little : PackEffort::none;
+}
 
 }  // namespace
 
@@ -143,8 +149,9 @@ void LogWriter::run() {
     const Work work = std::move(work_.front());
     work_.pop_front();
     const std::uint64_t number = taken_++;
+    const PackEffort effort = effort_for(queued_bytes_);
     lock.unlock();
-    const std::string_view packed = work.frame.raw.empty() ? std::string_view() : packer.pack(work.frame.raw);
+    const std::string_view packed = work.frame.raw.empty() ? std::string_view() : packer.pack(work.frame.raw, effort);
     lock.lock();
     changed_.wait(lock, [&] { return turn_ == number; });
     lock.unlock();

@@ -16,6 +16,8 @@ namespace drover {
 namespace {
 
 constexpr std::uint64_t kSegmentBytes = std::uint64_t{64} << 20;
+// So much is sent to the disk without waiting for it, so that a sync later finds little left to do.
+constexpr std::uint64_t kPushedBytes = std::uint64_t{2} << 20;
 constexpr std::string_view kSuffix = ".zst";
 
 Result<void> sync_folder(const std::string& folder) {
@@ -73,7 +75,7 @@ Result<void> SegmentWriter::open_next() {
   const std::string path = segment_path(folder_, number_);
   file_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644);
   if (file_ < 0) return cannot_write(errno, path);
-  size_ = 0;
+  size_ = pushed_ = 0;
   return sync_folder(folder_);
 }
 
@@ -85,6 +87,11 @@ Result<void> SegmentWriter::write(std::string_view bytes) {
     bytes.remove_prefix(static_cast<std::size_t>(wrote));
     size_ += static_cast<std::uint64_t>(wrote);
     unsynced_ = true;
+  }
+  if (size_ - pushed_ >= kPushedBytes) {
+    ::sync_file_range(file_, static_cast<off64_t>(pushed_), static_cast<off64_t>(size_ - pushed_),
+                      SYNC_FILE_RANGE_WRITE);
+    pushed_ = size_;
   }
   return {};
 }

@@ -38,6 +38,7 @@ class SegmentWriter {
   std::uint64_t number_;  // of the file that is open, or was last
   int file_ = -1;
   std::uint64_t size_ = 0;
+  std::uint64_t pushed_ = 0;  // of it, towards the disk
   bool unsynced_ = false;
 };
 
