@@ -13,6 +13,10 @@ namespace drover {
 /// Bytes from a socket, cut into frames. It grows for a large frame and gives the memory back after it.
 class FrameBuffer {
  public:
+  static constexpr std::size_t kKeptCapacity = std::size_t{64} << 10;
+  /// It does not give back so much.
+  explicit FrameBuffer(std::size_t kept_capacity = kKeptCapacity) : kept_capacity_(kept_capacity) {}
+
   /// Where the next bytes go; never empty once next() has given out every whole frame.
   std::span<char> space() {
     if (begin_ > 0 || wanted() > capacity_) make_room();
@@ -23,7 +27,7 @@ class FrameBuffer {
   /// The next whole frame, kind and body, good until the next call; empty when there is none.
   std::span<const char> next() {
     if (!has_size() || end_ - begin_ < whole_frame()) {
-      if (begin_ == end_ && capacity_ > kKeptCapacity) *this = {};
+      if (begin_ == end_ && capacity_ > kept_capacity_) give_back();
       return {};
     }
     const std::span<const char> frame(bytes_.get() + begin_ + sizeof(FrameSize), whole_frame() - sizeof(FrameSize));
@@ -33,7 +37,6 @@ class FrameBuffer {
 
  private:
   static constexpr std::size_t kCapacity = std::size_t{16} << 10;
-  static constexpr std::size_t kKeptCapacity = std::size_t{64} << 10;
 
   bool has_size() const { return end_ - begin_ >= sizeof(FrameSize); }
   std::size_t whole_frame() const {
@@ -42,6 +45,11 @@ class FrameBuffer {
     return sizeof(size) + size;
   }
   std::size_t wanted() const { return has_size() ? std::max(kCapacity, whole_frame()) : kCapacity; }
+
+  void give_back() {
+    bytes_.reset();
+    capacity_ = begin_ = end_ = 0;
+  }
 
   /// Moves what is left to the front, of a larger buffer if its frame needs that.
   void make_room() {
@@ -58,6 +66,7 @@ class FrameBuffer {
     end_ = left;
   }
 
+  std::size_t kept_capacity_;
   std::unique_ptr<char[]> bytes_;
   std::size_t capacity_ = 0;
   std::size_t begin_ = 0;

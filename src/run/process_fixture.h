@@ -105,6 +105,7 @@ class ProcessTest : public ::testing::Test {
     while (true) {
       SlotEvent event = next_event_of_any_kind();
       const auto* printed = std::get_if<AttemptPrinted>(&event);
+      if (std::holds_alternative<SlotDied>(event)) printed_ = {};
       if (printed == nullptr) return event;
       std::string* to = &printed_.notes;
       if (printed->stream == LogStream::out) to = &printed_.out;

@@ -48,6 +48,22 @@ TEST_F(ProcessOutput, ALimitKeepsTheBeginningAndTheEnd) {
                              " bytes were cut out here; the limit is 100000 bytes of output]\n");
 }
 
+TEST_F(ProcessOutput, TheEndOfALongOutputIsInOneAndInOrder) {
+  setup_.limits.log_bytes = 4 << 20;
+  const Ended ended =
+      run(shell("seq 1 3000000; sleep 0.02; echo slow; seq 1 50000 >&2; sleep 0.02; seq 1 9000; sleep 0.02; echo end"));
+  const std::string all = numbers_up_to(3'000'000) + "slow\n" + numbers_up_to(9'000) + "end\n";
+  constexpr std::size_t kHead = 3 << 20;
+  EXPECT_EQ(ended.stdout_bytes, all.size());
+  EXPECT_EQ(ended.err, numbers_up_to(50'000));
+  ASSERT_LE(ended.out.size() + ended.err.size(), 4U << 20);
+  ASSERT_GE(ended.out.size() + ended.err.size(), 31U << 17);
+  EXPECT_EQ(ended.out.substr(0, kHead), all.substr(0, kHead));
+  EXPECT_TRUE(all.ends_with(std::string_view(ended.out).substr(kHead)));
+  EXPECT_EQ(ended.notes, "[drover: " + std::to_string(all.size() - ended.out.size()) +
+                             " bytes were cut out here; the limit is 4194304 bytes of output]\n");
+}
+
 TEST_F(ProcessOutput, WhatFitsIntoTheLimitIsWhole) {
   setup_.limits.log_bytes = 1'200'000;
   const Ended ended = run(shell("seq 1 100000; seq 1 100000 >&2"));

@@ -44,7 +44,9 @@ class ProcessSlot final : public Slot {
   pid_t helper_;  // kNobody once it is dead and waited for
   Descriptor socket_;
   SlotCgroup cgroup_;
-  FrameBuffer inbox_;
+  // A long output comes in large frames, one after another.
+  static constexpr std::size_t kKeptInbox = std::size_t{256} << 10;
+  FrameBuffer inbox_{kKeptInbox};
   std::string outbox_;
   std::size_t sent_ = 0;  // of outbox_
 };

@@ -16,6 +16,9 @@ namespace {
 constexpr int kFirstSweepWaitMs = 1;
 constexpr int kLastSweepWaitMs = 128;
 
+// What is in a pipe counts as its writer's memory, and so does this process.
+constexpr std::uint64_t kTightMemory = std::uint64_t{64} << 20;
+
 constexpr std::int64_t kBlockBytes = 512;  // the unit of ru_inblock and ru_oublock
 
 std::int64_t clock_us(clockid_t clock) {
@@ -32,7 +35,8 @@ std::int64_t in_us(const timeval& time) {
 
 void Attempt::start(const TaskFrame& task, Setup& setup) {
   begin(task.token());
-  output_.begin(token_, setup.log_limit);
+  const bool is_tight = setup.memory_limit > 0 && setup.memory_limit < kTightMemory;
+  output_.begin(token_, setup.log_limit, is_tight ? Memory::scarce : Memory::plenty);
   cgroup_ = setup.cgroup.counts_kills() ? &setup.cgroup : nullptr;
   memory_limit_ = setup.memory_limit;
   problem_ = plan_.read(task, setup.environment);

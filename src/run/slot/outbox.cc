@@ -5,7 +5,6 @@
 namespace drover::slot {
 namespace {
 
-constexpr std::size_t kKeptBytes = std::size_t{64} << 10;
 // So much that was sent is moved out of the way, for an attempt that prints without end.
 constexpr std::size_t kMovedBytes = std::size_t{256} << 10;
 
@@ -17,7 +16,6 @@ void Outbox::send() {
   if (sent > 0) sent_ += static_cast<std::size_t>(sent);
   if (empty()) {
     bytes_.clear();
-    if (bytes_.capacity() > kKeptBytes) bytes_.shrink_to_fit();
     sent_ = 0;
   } else if (sent_ > kMovedBytes) {
     bytes_.erase(0, sent_);

@@ -18,6 +18,8 @@ class Outbox {
 
   /// As much as the socket takes now.
   void send();
+  /// Gives back the memory that a long output took. Call it when it is empty.
+  void shrink() { bytes_ = {}; }
 
  private:
   std::string bytes_;

@@ -10,7 +10,8 @@
 namespace drover::slot {
 namespace {
 
-constexpr std::size_t kReadBytes = std::size_t{64} << 10;
+constexpr std::size_t kMostRead = std::size_t{128} << 10;
+constexpr std::size_t kMostReadScarce = std::size_t{64} << 10;
 constexpr std::size_t kEndBytes = std::size_t{1} << 20;
 // What is read within this time travels and is kept as one piece.
 constexpr std::int64_t kOnePieceMs = 10;
@@ -18,9 +19,10 @@ constexpr std::size_t kLargePiece = std::size_t{64} << 10;
 
 }  // namespace
 
-void Output::begin(Token token, std::uint64_t limit) {
+void Output::begin(Token token, std::uint64_t limit, Memory memory) {
   token_ = token;
   limit_ = limit;
+  memory_ = memory;
   const std::uint64_t end = std::min<std::uint64_t>(kEndBytes, limit / 2);
   head_left_ = limit == 0 ? std::numeric_limits<std::uint64_t>::max() : limit - end;
   frame_ = kNone;
@@ -51,20 +53,20 @@ void Output::end_frame() {
 std::span<char> Output::space(LogStream stream, std::int64_t now_ms) {
   if (head_left_ == 0) {
     if (scratch_ == nullptr) {
-      void* memory = ::mmap(nullptr, kReadBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      void* memory = ::mmap(nullptr, kMostReadScarce, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
       if (memory == MAP_FAILED) return {};
       scratch_ = static_cast<char*>(memory);
       has_been_large_ = true;
-      cut_ms_ = now_ms;
     }
     stream_ = stream;
     time_ms_ = now_ms;
-    return {scratch_, kReadBytes};
+    return {scratch_, kMostReadScarce};
   }
   if (!may_extend(stream, now_ms)) begin_frame(stream, now_ms);
   std::string& out = outbox_.bytes();
   fill_at_ = out.size();
-  const auto most = static_cast<std::size_t>(std::min<std::uint64_t>(kReadBytes, head_left_));
+  const std::size_t most_read = memory_ == Memory::plenty ? kMostRead : kMostReadScarce;
+  const auto most = static_cast<std::size_t>(std::min<std::uint64_t>(most_read, head_left_));
   out.resize_and_overwrite(fill_at_ + most, [&](char*, std::size_t) { return fill_at_ + most; });
   return {out.data() + fill_at_, most};
 }
@@ -77,6 +79,7 @@ void Output::filled(std::size_t size) {
   std::string& out = outbox_.bytes();
   out.resize(fill_at_ + size);
   head_left_ -= size;
+  if (head_left_ == 0) cut_ms_ = time_ms_;
   constexpr std::size_t kHeader =
       sizeof(FrameSize) + sizeof(FrameKind) + sizeof(Token) + sizeof(LogStream) + sizeof(std::int64_t);
   if (out.size() == frame_ + kHeader) {  // nothing came: no frame
@@ -88,6 +91,12 @@ void Output::filled(std::size_t size) {
   end_frame();
 }
 
+std::size_t Output::take(int pipe, LogStream stream, std::int64_t now_ms) {
+  if (head_left_ > 0 || memory_ == Memory::scarce) return 0;
+  has_been_large_ = true;
+  return end_.take(pipe, stream, now_ms);
+}
+
 void Output::add_frame(LogStream stream, std::int64_t time_ms, std::string_view first, std::string_view second) {
   begin_frame(stream, time_ms);
   outbox_.bytes().append(first).append(second);
@@ -95,6 +104,7 @@ void Output::add_frame(LogStream stream, std::int64_t time_ms, std::string_view 
 }
 
 void Output::end() {
+  end_.look();
   if (end_.dropped() > 0) {
     const std::string note = "[drover: " + std::to_string(end_.dropped()) + " bytes were cut out here; the limit is " +
                              std::to_string(limit_) + " bytes of output]\n";
@@ -110,7 +120,8 @@ void Output::end() {
 bool Output::shrink() {
   if (!has_been_large_ || !outbox_.empty()) return false;
   has_been_large_ = false;
-  if (scratch_ != nullptr) ::munmap(scratch_, kReadBytes);
+  outbox_.shrink();
+  if (scratch_ != nullptr) ::munmap(scratch_, kMostReadScarce);
   scratch_ = nullptr;
   return true;
 }

@@ -9,19 +9,27 @@
 
 namespace drover::slot {
 
+/// What this process may use of the memory that its item has.
+enum class Memory : std::uint8_t { scarce, plenty };
+
 /// The beginning goes out as it is read. When the attempt's limit is near, the rest waits here, the last megabyte of it
 /// at most, until the attempt has ended; what fell out in between is named in a note.
 ///
-/// Bytes are read from a pipe straight to where they go from: space(), read, filled().
+/// Bytes are read from a pipe straight to where they go from: space(), read, filled(). Those that most likely fall out
+/// are not even read: take().
 class Output {
  public:
   explicit Output(Outbox& outbox) : outbox_(outbox) {}
 
   /// `limit` 0: none.
-  void begin(Token token, std::uint64_t limit);
+  void begin(Token token, std::uint64_t limit, Memory memory);
   std::span<char> space(LogStream stream, std::int64_t now_ms);
   void filled(std::size_t size);
+  /// Takes some of what is in the pipe unread, if only the end is wanted by now; how much that was.
+  std::size_t take(int pipe, LogStream stream, std::int64_t now_ms);
   void end();
+
+  Memory memory() const { return memory_; }
 
   /// Frees what a long output has taken; whether there was anything.
   bool shrink();
@@ -35,6 +43,7 @@ class Output {
   Outbox& outbox_;
   Token token_;
   std::uint64_t limit_ = 0;
+  Memory memory_ = Memory::scarce;
   std::uint64_t head_left_ = 0;
 
   std::size_t frame_ = kNone;  // where the frame begins in the outbox that the last bytes went into

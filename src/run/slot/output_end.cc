@@ -6,11 +6,19 @@
 #include <cstring>
 
 namespace drover::slot {
+namespace {
+
+// Less than that is not worth the pages that a pipe takes.
+constexpr std::size_t kLargeEnd = std::size_t{1} << 20;
+constexpr std::size_t kLookedAtOnce = std::size_t{16} << 10;
+
+}  // namespace
 
 void OutputEnd::clear() {
   if (ring_ != nullptr) ::munmap(ring_, capacity_);
   ring_ = nullptr;
   first_ = end_ = dropped_ = 0;
+  unseen_.close();
 }
 
 OutputEnd::Piece OutputEnd::piece(std::uint64_t at, std::size_t size) const {
@@ -56,14 +64,36 @@ void OutputEnd::drop(std::size_t size) {
   }
 }
 
+std::size_t OutputEnd::take(int pipe, LogStream stream, std::int64_t time_ms) {
+  if (capacity_ < kLargeEnd) return 0;
+  const std::uint64_t before = unseen_.dropped();
+  const std::size_t took = unseen_.take(pipe, stream, time_ms);
+  dropped_ += unseen_.dropped() - before;
+  if (unseen_.dropped() > before && first_ < end_) drop(capacity_);
+  return took;
+}
+
+void OutputEnd::look() {
+  if (unseen_.empty()) return;
+  char buffer[kLookedAtOnce];
+  PipeHold seen = std::move(unseen_);
+  unseen_ = {};
+  seen.pour(buffer,
+            [&](LogStream stream, std::int64_t time_ms, std::span<const char> bytes) { add(stream, time_ms, bytes); });
+}
+
+bool OutputEnd::has_ring() {
+  if (ring_ != nullptr) return true;
+  void* memory = ::mmap(nullptr, capacity_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory != MAP_FAILED) ring_ = static_cast<char*>(memory);
+  return ring_ != nullptr;
+}
+
 void OutputEnd::add(LogStream stream, std::int64_t time_ms, std::span<const char> bytes) {
-  if (ring_ == nullptr) {
-    void* memory = ::mmap(nullptr, capacity_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) {
-      dropped_ += bytes.size();
-      return;
-    }
-    ring_ = static_cast<char*>(memory);
+  look();
+  if (!has_ring()) {
+    dropped_ += bytes.size();
+    return;
   }
   if (const std::size_t most = capacity_ - sizeof(Header); bytes.size() > most) {
     dropped_ += bytes.size() - most;

@@ -12,7 +12,8 @@ namespace drover::slot {
 namespace {
 
 constexpr std::size_t kFullPipe = std::size_t{64} << 10;
-constexpr int kWidePipe = 256 << 10;
+constexpr int kWidePipe = 1 << 20;
+constexpr int kWidePipeScarce = 256 << 10;
 
 std::int64_t epoch_ms() {
   timespec now{};
@@ -55,7 +56,11 @@ std::size_t StreamCapture::take_at_most(std::size_t most) {
     ::fcntl(read_end_.get(), F_SETFL, O_NONBLOCK);
     never_waits_ = true;
   }
-  const std::span<char> space = output_.space(stream_, epoch_ms());
+  const std::int64_t now_ms = epoch_ms();
+  if (is_wide_ && !copy_) {
+    if (const std::size_t moved = take_unread(now_ms); moved > 0) return moved;
+  }
+  const std::span<char> space = output_.space(stream_, now_ms);
   const ssize_t got = ::read(read_end_.get(), space.data(), std::min(most, space.size()));
   const std::size_t size = got > 0 ? static_cast<std::size_t>(got) : 0;
   if (size > 0) copy(space.data(), size);
@@ -63,9 +68,17 @@ std::size_t StreamCapture::take_at_most(std::size_t most) {
   bytes_ += size;
   // Somebody writes more than a pipe holds: a wider one saves turns. Where that is not allowed it stays as it is.
   if (size >= kFullPipe && !is_wide_) {
-    ::fcntl(read_end_.get(), F_SETPIPE_SZ, kWidePipe);
+    ::fcntl(read_end_.get(), F_SETPIPE_SZ, output_.memory() == Memory::plenty ? kWidePipe : kWidePipeScarce);
     is_wide_ = true;
   }
+  return size;
+}
+
+std::size_t StreamCapture::take_unread(std::int64_t now_ms) {
+  int left = 0;
+  if (::ioctl(read_end_.get(), FIONREAD, &left) != 0 || static_cast<std::size_t>(left) < kFullPipe) return 0;
+  const std::size_t size = output_.take(read_end_.get(), stream_, now_ms);
+  bytes_ += size;
   return size;
 }
 

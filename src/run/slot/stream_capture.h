@@ -38,6 +38,8 @@ class StreamCapture {
 
  private:
   std::size_t take_at_most(std::size_t most);
+  /// Much at once, and without reading it, if it is such that it will most likely not be kept.
+  std::size_t take_unread(std::int64_t now_ms);
   void copy(const char* bytes, std::size_t size);
 
   const LogStream stream_;
