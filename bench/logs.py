@@ -8,9 +8,9 @@ and with the default one. All of it from the page cache.
 """
 
 import os
+import shutil
 import subprocess
 import sys
-import time
 
 import harness
 
@@ -18,17 +18,24 @@ PATTERN = "ERROR needle of item [0-9]*7$"
 ONE_CORE = ["taskset", "-c", str(min(os.sched_getaffinity(0)))]
 
 
+# Whoever starts a process passes its own peak of memory on to it, so somebody small has to start those that are measured.
+MEASURE = """
+import resource, subprocess, sys, time
+start = time.perf_counter()
+status = subprocess.call(sys.argv[1:])
+print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=sys.stderr)
+sys.exit(status)
+"""
+
+
 def timed(command, **options):
     """Seconds, peak memory in MiB of the largest process of it, and what it printed."""
-    start = time.perf_counter()
-    process = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, env=harness.environment(), **options)
-    printed = process.stdout.read()
-    _, status, used = os.wait4(process.pid, 0)
-    seconds = time.perf_counter() - start
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode != 0:
-        sys.exit(f"bench: {command} ended with {process.returncode}")
-    return seconds, used.ru_maxrss / 1024, printed
+    ended = subprocess.run([sys.executable, "-c", MEASURE, *map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                           env=harness.environment(), **options)
+    if ended.returncode != 0:
+        sys.exit(f"bench: {command} ended with {ended.returncode}: {ended.stderr.decode()}")
+    seconds, peak_kib = ended.stderr.split()[-2:]
+    return float(seconds), int(peak_kib) / 1024, ended.stdout
 
 
 def median_of(rounds, contenders):
@@ -79,7 +86,8 @@ def capture(flags, work, size, rounds):
         subprocess.run([item, "1", str(size)], stdout=lines, check=True)
 
     def run_drover(*limit):
-        once = timed([drover, "run", "--quiet", "--fresh", "--data", work / "data", "--name", "capture", *limit, "--", "cat", ":::", work / "lines"])
+        once = timed([drover, "run", "--quiet", "--data", work / "captured", "--name", "capture", *limit, "--", "cat", ":::", work / "lines"])
+        shutil.rmtree(work / "captured")
         return once
 
     def run_cat():
