@@ -17,6 +17,9 @@ std::string_view to_string(ErrorCode code) {
     case ErrorCode::newer_schema: return "newer_schema";
     case ErrorCode::io: return "io";
     case ErrorCode::stopped: return "stopped";
+    case ErrorCode::denied: return "denied";
+    case ErrorCode::unreachable: return "unreachable";
+    case ErrorCode::timeout: return "timeout";
   }
   return "unknown";
 }

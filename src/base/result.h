@@ -20,6 +20,9 @@ enum class ErrorCode {
   newer_schema,  // written by a later version
   io,            // any other trouble with files, sockets, processes
   stopped,       // the machinery was stopped by an earlier error
+  denied,        // who asks may not do that
+  unreachable,   // nobody answers there
+  timeout,       // no answer in time
 };
 
 std::string_view to_string(ErrorCode code);

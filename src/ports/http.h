@@ -1,0 +1,141 @@
+// HTTP as its users see it. A handler gets a request and a Reply, which may be answered later and from any thread: when
+// a commit is durable, when a long poll has something to say. net/ has the adapter.
+#pragma once
+
+#include <algorithm>
+#include <cctype>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+
+namespace drover {
+
+struct HttpHeader {
+  std::string name;
+  std::string value;
+
+  bool operator==(const HttpHeader&) const = default;
+};
+
+/// Everything of a request before its body.
+struct HttpHead {
+  std::string method;  // "GET"
+  std::string path;    // as it was sent, escapes and all, without the query
+  std::string query;   // behind the '?', as it was sent
+  std::vector<HttpHeader> headers;
+  std::string peer;       // its address, for people
+  bool encrypted = false;
+
+  /// Its value; nullptr: there is none. Letter case does not matter.
+  const std::string* header(std::string_view name) const {
+    const auto same = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b)); };
+    for (const HttpHeader& it : headers) {
+      if (std::ranges::equal(it.name, name, same)) return &it.value;
+    }
+    return nullptr;
+  }
+};
+
+struct HttpResponse {
+  int status = 200;
+  std::vector<HttpHeader> headers;
+  std::string body;
+};
+
+/// Takes a large body piece by piece. Called on a thread that may wait for disks, one call after another.
+class HttpBodySink {
+ public:
+  virtual ~HttpBodySink() = default;
+  /// What went wrong ends the request: no more is read, and handle() is told by finish() never having been called.
+  virtual Result<void> take(std::string_view bytes) = 0;
+  /// All of it came.
+  virtual Result<void> finish() = 0;
+};
+
+/// Gives a large body piece by piece. Called on a thread that may wait for disks, one call after another, and no sooner
+/// than the peer has room for it.
+class HttpBodySource {
+ public:
+  virtual ~HttpBodySource() = default;
+  /// The next piece; an empty one is the end. After an error the connection is cut, so that the peer sees it is not whole.
+  virtual Result<std::string> next() = 0;
+};
+
+/// A body without an end in sight, such as server-sent events. May be used from any thread.
+class HttpStream {
+ public:
+  virtual ~HttpStream() = default;
+  /// False: the peer is gone.
+  virtual bool write(std::string bytes) = 0;
+  /// Written and not yet taken by the peer: whoever writes much should look at it.
+  virtual std::size_t unsent() const = 0;
+  virtual void end() = 0;
+};
+
+/// What a reply is made to. Only net/ and tests see it.
+class HttpExchange {
+ public:
+  virtual ~HttpExchange() = default;
+  virtual void send(HttpResponse response) = 0;
+  virtual void send(HttpResponse head, std::unique_ptr<HttpBodySource> body) = 0;
+  virtual std::shared_ptr<HttpStream> stream(HttpResponse head) = 0;
+  virtual bool peer_is_gone() const = 0;
+};
+
+/// The right to answer one request, once, from any thread. One that is dropped unanswered answers 500.
+class HttpReply {
+ public:
+  explicit HttpReply(std::shared_ptr<HttpExchange> exchange) : exchange_(std::move(exchange)) {}
+  HttpReply(HttpReply&&) noexcept = default;
+  HttpReply& operator=(HttpReply&& other) noexcept {
+    drop();
+    exchange_ = std::move(other.exchange_);
+    return *this;
+  }
+  ~HttpReply() { drop(); }
+
+  void send(HttpResponse response) { std::exchange(exchange_, nullptr)->send(std::move(response)); }
+  /// `head.body` is empty; its length is not known to the peer beforehand.
+  void send(HttpResponse head, std::unique_ptr<HttpBodySource> body) {
+    std::exchange(exchange_, nullptr)->send(std::move(head), std::move(body));
+  }
+  std::shared_ptr<HttpStream> stream(HttpResponse head) {
+    return std::exchange(exchange_, nullptr)->stream(std::move(head));
+  }
+  bool peer_is_gone() const { return exchange_->peer_is_gone(); }
+
+ private:
+  void drop() {
+    if (auto exchange = std::exchange(exchange_, nullptr)) exchange->send({.status = 500, .headers = {}, .body = {}});
+  }
+
+  std::shared_ptr<HttpExchange> exchange_;
+};
+
+struct HttpRequest {
+  HttpHead head;
+  std::string body;                    // all of it, if it was small
+  std::unique_ptr<HttpBodySink> sink;  // what took it, if the handler had wanted that; its finish() has been called
+};
+
+/// How a body is to be taken.
+struct HttpBodyPlan {
+  std::uint64_t most_bytes = 0;        // a longer one is answered with 413
+  std::unique_ptr<HttpBodySink> sink;  // nothing: it is gathered in memory
+};
+
+class HttpHandler {
+ public:
+  virtual ~HttpHandler() = default;
+  /// Asked when the head is there. On an I/O thread: must not wait.
+  virtual HttpBodyPlan plan(const HttpHead& head) = 0;
+  /// On an I/O thread: must not wait.
+  virtual void handle(HttpRequest request, HttpReply reply) = 0;
+};
+
+}  // namespace drover
