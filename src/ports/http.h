@@ -28,12 +28,14 @@ struct HttpHead {
   std::string path;    // as it was sent, escapes and all, without the query
   std::string query;   // behind the '?', as it was sent
   std::vector<HttpHeader> headers;
-  std::string peer;       // its address, for people
+  std::string peer;  // its address, for people
   bool encrypted = false;
 
   /// Its value; nullptr: there is none. Letter case does not matter.
   const std::string* header(std::string_view name) const {
-    const auto same = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b)); };
+    const auto same = [](char a, char b) {
+      return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
+    };
     for (const HttpHeader& it : headers) {
       if (std::ranges::equal(it.name, name, same)) return &it.value;
     }
@@ -62,7 +64,8 @@ class HttpBodySink {
 class HttpBodySource {
  public:
   virtual ~HttpBodySource() = default;
-  /// The next piece; an empty one is the end. After an error the connection is cut, so that the peer sees it is not whole.
+  /// The next piece; an empty one is the end. After an error the connection is cut, so that the peer sees it is not
+  /// whole.
   virtual Result<std::string> next() = 0;
 };
 

@@ -98,7 +98,7 @@ std::string encode(const WorkerReport& report);
 std::string encode(const WorkerPollAnswer& answer);
 std::string encode(const WorkerJob& job);
 std::string encode(const ItemRange& range);
-std::string encode_texts(const std::vector<std::string>& texts);    // items, frames or places
+std::string encode_texts(const std::vector<std::string>& texts);  // items, frames or places
 std::string encode_job_number(JobId job);
 
 Result<WorkerHello> decode_hello(std::string_view bytes);
