@@ -6,13 +6,13 @@
 #include <boost/json.hpp>
 
 #include "base/units.h"
+#include "base/utf8.h"
 #include "cli/opened_run.h"
 #include "cli/print.h"
-#include "cli/run_reporter.h"
 #include "screen/live_block.h"
 #include "screen/plain_text.h"
 #include "store/manifest.h"
-#include "wire/base64.h"
+#include "wire/views.h"
 #include "worker/item_list.h"
 #include "worker/run_logs.h"
 
@@ -42,37 +42,12 @@ std::string how_it_ended(const ListedItem& item) {
   return std::string(to_string(item.last->ending));
 }
 
-json::object to_json(const Attempt& attempt) {
-  const auto or_null = [](const auto& value) { return value ? json::value(*value) : json::value(nullptr); };
-  return {
-      {"attempt", attempt.attempt.value},
-      {"state", std::string(to_string(attempt.state))},
-      {"ending", std::string(to_string(attempt.ending))},
-      {"exit_code", or_null(attempt.exit_code)},
-      {"signal", or_null(attempt.signal)},
-      {"reason", attempt.reason.empty() ? json::value(nullptr) : json::value(utf8(attempt.reason))},
-      {"started_ms", attempt.started_ms},
-      {"ended_ms", attempt.ended_ms},
-      {"wall_us", attempt.wall_us},
-      {"cpu_ms", (attempt.user_us + attempt.system_us + 500) / 1000},
-      {"peak_memory_kib", attempt.peak_memory_kib},
-      {"read_bytes", attempt.read_bytes},
-      {"written_bytes", attempt.written_bytes},
-      {"slot", attempt.slot},
-      {"log_bytes", attempt.log.bytes},
-      {"last_line", attempt.log.last_line.empty() ? json::value(nullptr) : json::value(utf8(attempt.log.last_line))}};
-}
-
 json::object to_json(const ListedItem& item, const std::string& text) {
   json::object out{{"index", item.item.value}};
-  if (utf8(text) == text) {
-    out["item"] = text;
-  } else {
-    out["item_b64"] = base64(text);
-  }
+  put_item_text(out, text);
   out["state"] = std::string(to_string(item.state));
   out["attempts"] = item.attempts;
-  out["last"] = item.last ? json::value(to_json(*item.last)) : json::value(nullptr);
+  out["last"] = item.last ? json::value(attempt_to_json(*item.last)) : json::value(nullptr);
   return out;
 }
 
@@ -294,7 +269,8 @@ Result<int> show_one(const ItemsFlags& flags, OpenedRun& run, const std::set<Ite
       print_attempt(attempt, *ends);
       continue;
     }
-    json::object one = attempt.row ? to_json(*attempt.row) : json::object{{"attempt", attempt.key.attempt.value}};
+    json::object one =
+        attempt.row ? attempt_to_json(*attempt.row) : json::object{{"attempt", attempt.key.attempt.value}};
     if (!attempt.row) one["state"] = attempt.running ? "running" : "unrecorded";
     one["stdout"] = utf8(ends->out);
     one["stderr"] = utf8(ends->err);

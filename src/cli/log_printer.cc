@@ -6,7 +6,7 @@
 #include <boost/json.hpp>
 #include <cstdio>
 
-#include "cli/run_reporter.h"
+#include "base/utf8.h"
 
 namespace drover {
 namespace json = boost::json;

@@ -10,6 +10,7 @@
 #include <cstdlib>
 
 #include "base/units.h"
+#include "base/utf8.h"
 #include "cli/print.h"
 #include "screen/layout.h"
 #include "screen/plain_text.h"
@@ -43,56 +44,6 @@ std::string kind_of(const Outcome& outcome) {
 }
 
 }  // namespace
-
-std::string utf8(std::string_view bytes) {
-  std::string out;
-  out.reserve(bytes.size());
-  for (std::size_t at = 0; at < bytes.size();) {
-    const auto lead = static_cast<unsigned char>(bytes[at]);
-    const std::size_t length = lead < 0x80                   ? 1
-                               : lead >= 0xf0 && lead < 0xf5 ? 4
-                               : lead >= 0xe0                ? 3
-                               : lead >= 0xc2                ? 2
-                                                             : 0;
-    bool whole = length > 0 && lead < 0xf5 && at + length <= bytes.size();
-    std::uint32_t point = length == 1 ? lead : lead & (0x7fU >> length);
-    for (std::size_t i = 1; whole && i < length; ++i) {
-      const auto next = static_cast<unsigned char>(bytes[at + i]);
-      whole = (next & 0xc0) == 0x80;
-      point = point << 6 | (next & 0x3fU);
-    }
-    // Overlong forms and surrogates are not text either.
-    if (whole && ((length == 3 && (point < 0x800 || (point >= 0xd800 && point < 0xe000))) ||
-                  (length == 4 && (point < 0x10000 || point > 0x10ffff)))) {
-      whole = false;
-    }
-    if (whole) {
-      out += bytes.substr(at, length);
-      at += length;
-    } else {
-      out += "\xef\xbf\xbd";
-      ++at;
-    }
-  }
-  return out;
-}
-
-json::object job_to_json(const Job& job, const ItemCounts& counts) {
-  return {{"id", job.uuid.text()},
-          {"name", job.name},
-          {"state", std::string(to_string(job.state))},
-          {"total", job.total},
-          {"counts", json::object{{"pending", counts.pending},
-                                  {"waiting", counts.waiting},
-                                  {"running", counts.running},
-                                  {"succeeded", counts.succeeded},
-                                  {"failed", counts.failed},
-                                  {"cancelled", counts.cancelled}}},
-          {"reason", job.reason.empty() ? json::value(nullptr) : json::value(utf8(job.reason))},
-          {"created_ms", job.created_ms},
-          {"ended_ms", job.ended_ms == 0 ? json::value(nullptr) : json::value(job.ended_ms)},
-          {"queue", nullptr}};
-}
 
 Reporter::Reporter(const CommonFlags& flags, std::string name, StoreReader& reader)
     : flags_(flags), name_(std::move(name)), reader_(reader) {

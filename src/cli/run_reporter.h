@@ -55,10 +55,4 @@ class Reporter {
   std::uint64_t waiting_ = 0;
 };
 
-/// A job as every face shows it.
-boost::json::object job_to_json(const Job& job, const ItemCounts& counts);
-
-/// Text that can stand in JSON: what is not UTF-8 is replaced.
-std::string utf8(std::string_view bytes);
-
 }  // namespace drover

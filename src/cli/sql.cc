@@ -4,8 +4,8 @@
 #include <CLI/CLI.hpp>
 #include <boost/json.hpp>
 
+#include "base/utf8.h"
 #include "cli/print.h"
-#include "cli/run_reporter.h"
 #include "cli/verb.h"
 #include "store/ledger_query.h"
 #include "store/run_folder.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "screen/char_width.h"
-#include "screen/utf8.h"
+#include "base/utf8.h"
 
 namespace drover {
 namespace {

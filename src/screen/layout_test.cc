@@ -7,7 +7,7 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "screen/cells.h"
-#include "screen/utf8.h"
+#include "base/utf8.h"
 
 namespace drover {
 namespace {

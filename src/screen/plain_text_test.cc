@@ -4,7 +4,7 @@
 
 #include "screen/cells.h"
 #include "screen/char_width.h"
-#include "screen/utf8.h"
+#include "base/utf8.h"
 
 namespace drover {
 namespace {

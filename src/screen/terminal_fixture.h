@@ -16,7 +16,7 @@
 
 #include "screen/char_width.h"
 #include "screen/live_block.h"
-#include "screen/utf8.h"
+#include "base/utf8.h"
 
 namespace drover {
 

@@ -26,8 +26,7 @@ struct WrittenManifest {
   std::uint64_t items = 0;
 };
 
-/// Takes items one by one. Packing stands on the caller's thread; compressing and storing on one of its own. Until
-/// finish() the store is this writer's alone.
+/// Takes items one by one. Packing stands on the caller's thread; compressing and storing on one of its own.
 class ManifestWriter {
  public:
   static Result<std::unique_ptr<ManifestWriter>> begin(Store& store);

@@ -88,6 +88,7 @@ RunFolder::RunFolder(RunFolder&& other) noexcept
     : root_(std::move(other.root_)),
       name_(std::move(other.name_)),
       path_(std::move(other.path_)),
+      is_server_(other.is_server_),
       lock_(std::exchange(other.lock_, -1)) {}
 
 RunFolder::~RunFolder() {
@@ -100,6 +101,18 @@ Result<RunFolder> RunFolder::hold(const std::string& root, const std::string& na
   if (auto taken = folder.take_lock(notice); !taken) return pass(taken);
   if (auto recovered = folder.recover_aside(); !recovered) return pass(recovered);
   return folder;
+}
+
+Result<RunFolder> RunFolder::hold_server(const std::string& root) {
+  RunFolder folder(root, "server");
+  folder.is_server_ = true;
+  folder.path_ = concat(root, "/server");
+  if (auto taken = folder.take_lock([](const std::string&) {}); !taken) return pass(taken);
+  return folder;
+}
+
+std::string RunFolder::title() const {
+  return is_server_ ? concat("the server's folder ", path_) : concat("run '", name_, "'");
 }
 
 Result<void> RunFolder::take_lock(const std::function<void(const std::string&)>& notice) {
@@ -118,11 +131,14 @@ Result<void> RunFolder::take_lock(const std::function<void(const std::string&)>&
     if (locked && is_file_at(lock_, lock_path)) break;
     close(std::exchange(lock_, -1));
     if (const auto pid = locked ? std::nullopt : living_holder(lock_path)) {
-      return fail(ErrorCode::in_use, concat("run '", name_, "' is held by process ", *pid),
-                  concat("watch it with 'drover status ", name_, "', stop it with 'drover cancel ", name_, "'"));
+      return fail(ErrorCode::in_use, concat(title(), " is held by process ", *pid),
+                  is_server_
+                      ? "use that server, or another folder with --data"
+                      : concat("watch it with 'drover status ", name_, "', stop it with 'drover cancel ", name_, "'"));
     }
     if (std::chrono::steady_clock::now() > give_up) {
-      return fail(ErrorCode::in_use, concat("run '", name_, "' was killed and some of its processes will not die"),
+      return fail(ErrorCode::in_use,
+                  concat(title(), " was left by a killed process, and some of its children will not die"),
                   "look for drover-slot with ps, and for what hangs below it");
     }
     if (!said && !locked) notice(concat("waiting for the processes of the killed run '", name_, "' to end"));

@@ -25,6 +25,8 @@ class RunFolder {
                                 const std::function<void(const std::string&)>& notice);
   /// Makes a folder that nobody has, called `base` or `base-2`, `base-3`, …, and gives its name.
   static Result<std::string> claim(const std::string& root, const std::string& base);
+  /// A server's folder: of its own kind, beside the runs.
+  static Result<RunFolder> hold_server(const std::string& root);
   /// A folder that is only read.
   static Result<RunFolder> look(const std::string& root, const std::string& name);
   /// The run most recently held, if any.
@@ -55,6 +57,7 @@ class RunFolder {
 
  private:
   RunFolder(std::string root, std::string name);
+  std::string title() const;
   std::string aside() const;
   std::string gone() const;
   Result<void> recover_aside();
@@ -63,6 +66,7 @@ class RunFolder {
   std::string root_;
   std::string name_;
   std::string path_;
+  bool is_server_ = false;
   int lock_ = -1;
 };
 

@@ -1,5 +1,7 @@
 #include "store/sqlite_store.h"
 
+#include <mutex>
+
 #include "base/text.h"
 #include "store/record_sql.h"
 #include "store/schema.h"
@@ -50,6 +52,7 @@ class SqliteStore : public Store {
   }
 
   Result<void> commit(const Batch& batch) override {
+    const std::scoped_lock lock(mutex_);
     return in_transaction([&]() -> Result<void> {
       for (const Mutation& mutation : batch.mutations) {
         auto done = std::visit([&](const auto& it) { return write(it); }, mutation);
@@ -60,6 +63,7 @@ class SqliteStore : public Store {
   }
 
   Result<DefinitionId> add_definition(std::string_view text) override {
+    const std::scoped_lock lock(mutex_);
     auto statement = db_.prepare("INSERT INTO definitions(text) VALUES(?)");
     if (!statement) return pass(statement);
     if (auto done = statement->bind(1, text).run(); !done) return pass(done);
@@ -67,11 +71,13 @@ class SqliteStore : public Store {
   }
 
   Result<ManifestId> begin_manifest() override {
+    const std::scoped_lock lock(mutex_);
     if (auto done = db_.run("INSERT INTO manifests(items) VALUES(NULL)"); !done) return pass(done);
     return ManifestId{static_cast<std::uint64_t>(db_.last_insert_id())};
   }
 
   Result<void> add_chunks(ManifestId manifest, const std::vector<ManifestChunk>& chunks) override {
+    const std::scoped_lock lock(mutex_);
     return in_transaction([&]() -> Result<void> {
       for (const ManifestChunk& chunk : chunks) {
         add_chunk_.bind(1, to_cell(manifest)).bind(2, to_cell(chunk.first)).bind(3, to_cell(chunk.count));
@@ -83,6 +89,7 @@ class SqliteStore : public Store {
   }
 
   Result<void> end_manifest(ManifestId manifest, const ManifestInfo& info) override {
+    const std::scoped_lock lock(mutex_);
     auto statement = db_.prepare("UPDATE manifests SET kind = ?, items = ?, first_number = ? WHERE manifest = ?");
     if (!statement) return pass(statement);
     statement->bind(1, static_cast<std::int64_t>(info.kind)).bind(2, to_cell(info.items));
@@ -166,6 +173,7 @@ class SqliteStore : public Store {
     return statement.run();
   }
 
+  std::mutex mutex_;  // one writer at a time: commits, and the lists that are being read in
   Database db_;
   Statement begin_, commit_, clear_counters_, put_counters_, put_job_, put_block_, put_open_, delete_open_, put_grant_,
       delete_grant_, put_worker_, add_attempt_, unsettle_, add_chunk_;

@@ -7,19 +7,10 @@
 
 #include "base/result.h"
 #include "ports/store.h"
+#include "wire/views.h"
 #include "worker/histogram.h"
 
 namespace drover {
-
-/// Items by state, in the words everybody uses.
-struct ItemCounts {
-  std::uint64_t pending = 0;
-  std::uint64_t waiting = 0;
-  std::uint64_t running = 0;
-  std::uint64_t succeeded = 0;
-  std::uint64_t failed = 0;
-  std::uint64_t cancelled = 0;
-};
 
 /// `running` is what the holder of the folder says; nobody but it knows.
 Result<ItemCounts> count_items(StoreReader& reader, const Job& job, std::uint64_t running);

@@ -1,4 +1,4 @@
-#include "screen/utf8.h"
+#include "base/utf8.h"
 
 namespace drover {
 
@@ -17,6 +17,21 @@ Utf8Char utf8_char(std::string_view text, std::size_t at) {
   const bool surrogate = point >= 0xd800 && point < 0xe000;
   if (overlong || surrogate || point > 0x10ffff) return {};
   return {point, length, true};
+}
+
+std::string utf8(std::string_view bytes) {
+  std::string out;
+  out.reserve(bytes.size());
+  for (std::size_t at = 0; at < bytes.size();) {
+    const Utf8Char next = utf8_char(bytes, at);
+    if (next.valid) {
+      out += bytes.substr(at, next.length);
+    } else {
+      out += "\xef\xbf\xbd";
+    }
+    at += next.length;
+  }
+  return out;
 }
 
 }  // namespace drover

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace drover {
@@ -17,5 +18,8 @@ struct Utf8Char {
 
 /// The character that begins at byte `at`, which must be inside `text`.
 Utf8Char utf8_char(std::string_view text, std::size_t at);
+
+/// The text with everything that is not UTF-8 replaced: what JSON and pages can carry.
+std::string utf8(std::string_view bytes);
 
 }  // namespace drover

@@ -1,0 +1,42 @@
+#include "api/problem.h"
+
+#include <boost/json.hpp>
+
+#include "base/utf8.h"
+
+namespace drover {
+namespace json = boost::json;
+
+int http_status(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::bad_input: return 400;
+    case ErrorCode::denied: return 403;
+    case ErrorCode::not_found: return 404;
+    case ErrorCode::conflict:
+    case ErrorCode::in_use: return 409;
+    case ErrorCode::no_space: return 507;
+    case ErrorCode::stopped:
+    case ErrorCode::unreachable: return 503;
+    case ErrorCode::timeout: return 504;
+    case ErrorCode::read_only:
+    case ErrorCode::damaged:
+    case ErrorCode::newer_schema:
+    case ErrorCode::io: return 500;
+  }
+  return 500;
+}
+
+HttpResponse problem(int status, const Error& error) {
+  json::object body{
+      {"type", "about:blank"}, {"status", status}, {"code", to_string(error.code)}, {"detail", utf8(error.message)}};
+  if (!error.next.empty()) body["next"] = utf8(error.next);
+  return {.status = status,
+          .headers = {{"Content-Type", "application/problem+json"}},
+          .body = json::serialize(body) + "\n"};
+}
+
+HttpResponse problem(const Error& error) {
+  return problem(http_status(error.code), error);
+}
+
+}  // namespace drover

@@ -1,0 +1,101 @@
+// What the faces in api/ need of the server behind them. server/ has the adapter; a test has a fake.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "core/command.h"
+#include "ports/http.h"
+#include "ports/store.h"
+
+namespace drover {
+
+struct NewManifest {
+  ManifestId id;
+  std::uint64_t items = 0;
+};
+
+/// Takes a list of items one by one. Its calls may wait for the disk.
+class ItemIntake {
+ public:
+  virtual ~ItemIntake() = default;
+  virtual Result<void> add(std::string_view item) = 0;
+  /// All of it is durable when this returns.
+  virtual Result<NewManifest> finish() = 0;
+};
+
+/// An item and its state, as people see it.
+struct ItemView {
+  ItemIndex item;
+  std::string_view state;
+  std::uint64_t attempts = 0;
+  std::optional<Attempt> last;
+};
+
+struct ItemQuestion {
+  JobId job;
+  ItemIndex from;
+  std::uint64_t limit = 100;
+  std::string state;  // empty: all
+};
+
+struct LogQuestion {
+  JobId job;
+  ItemIndex item;
+  AttemptNumber attempt;  // 0: all, one after another
+  bool only_stderr = false;
+  std::uint64_t tail = 0;  // lines; 0: all
+  bool follow = false;
+};
+
+struct SearchQuestion {
+  JobId job;
+  std::string pattern;
+  bool only_failed = false;
+  bool ignore_case = false;
+  std::uint64_t limit = 1000;
+};
+
+/// A worker as the server knows it.
+struct WorkerView {
+  Worker worker;
+  std::uint64_t running = 0;  // items in its hands
+  std::int64_t seen_ms = 0;   // when it was last heard; 0: not since the server started
+  std::string version;
+  std::uint64_t milli_cpus = 0;
+  std::uint64_t memory_bytes = 0;
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  /// Answered when it is durable, on any thread.
+  virtual void post(Command command, std::function<void(Result<Effect>)> answered) = 0;
+  /// Does the work on a thread that may wait for disks.
+  virtual void later(std::function<void()> work) = 0;
+
+  // What follows may wait for disks: from within later() only.
+  virtual Result<DefinitionId> add_definition(std::string_view text) = 0;
+  virtual Result<std::unique_ptr<ItemIntake>> begin_items() = 0;
+  virtual Result<NewManifest> add_range(std::int64_t first, std::uint64_t count) = 0;
+  virtual Result<ManifestInfo> manifest(ManifestId id) = 0;
+  virtual Result<std::vector<Job>> jobs() = 0;
+  virtual Result<std::string> definition(DefinitionId id) = 0;
+  virtual Result<std::vector<ItemView>> items(const ItemQuestion& question) = 0;
+  virtual Result<std::string> item_text(const Job& job, ItemIndex item) = 0;
+  virtual Result<std::vector<Attempt>> attempts(JobId job, ItemIndex item) = 0;
+  /// The items that ended without success, to be taken up again.
+  virtual Result<std::vector<SettledItem>> settled(JobId job, bool with_failed) = 0;
+  virtual Result<std::unique_ptr<HttpBodySource>> log(const LogQuestion& question) = 0;
+  virtual Result<std::unique_ptr<HttpBodySource>> search(const SearchQuestion& question) = 0;
+  virtual Result<std::vector<WorkerView>> workers() = 0;
+};
+
+}  // namespace drover

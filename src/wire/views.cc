@@ -1,0 +1,67 @@
+#include "wire/views.h"
+
+#include <boost/json.hpp>
+
+#include "base/utf8.h"
+#include "wire/base64.h"
+
+namespace drover {
+namespace json = boost::json;
+namespace {
+
+json::value text_or_null(std::string_view text) {
+  return text.empty() ? json::value(nullptr) : json::value(utf8(text));
+}
+
+template <class T>
+json::value or_null(const std::optional<T>& value) {
+  return value ? json::value(*value) : json::value(nullptr);
+}
+
+}  // namespace
+
+json::object job_to_json(const Job& job, const ItemCounts& counts) {
+  return {{"id", job.uuid.text()},
+          {"name", job.name},
+          {"state", to_string(job.state)},
+          {"total", job.total},
+          {"counts", json::object{{"pending", counts.pending},
+                                  {"waiting", counts.waiting},
+                                  {"running", counts.running},
+                                  {"succeeded", counts.succeeded},
+                                  {"failed", counts.failed},
+                                  {"cancelled", counts.cancelled}}},
+          {"reason", text_or_null(job.reason)},
+          {"created_ms", job.created_ms},
+          {"ended_ms", job.ended_ms == 0 ? json::value(nullptr) : json::value(job.ended_ms)},
+          {"queue", nullptr}};
+}
+
+json::object attempt_to_json(const Attempt& attempt) {
+  return {{"attempt", attempt.attempt.value},
+          {"state", to_string(attempt.state)},
+          {"ending", to_string(attempt.ending)},
+          {"exit_code", or_null(attempt.exit_code)},
+          {"signal", or_null(attempt.signal)},
+          {"reason", text_or_null(attempt.reason)},
+          {"started_ms", attempt.started_ms},
+          {"ended_ms", attempt.ended_ms},
+          {"wall_us", attempt.wall_us},
+          {"cpu_ms", (attempt.user_us + attempt.system_us + 500) / 1000},
+          {"peak_memory_kib", attempt.peak_memory_kib},
+          {"read_bytes", attempt.read_bytes},
+          {"written_bytes", attempt.written_bytes},
+          {"slot", attempt.slot},
+          {"log_bytes", attempt.log.bytes},
+          {"last_line", text_or_null(attempt.log.last_line)}};
+}
+
+void put_item_text(json::object& out, std::string_view text) {
+  if (utf8(text) == text) {
+    out["item"] = text;
+  } else {
+    out["item_b64"] = base64(text);
+  }
+}
+
+}  // namespace drover

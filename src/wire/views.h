@@ -1,0 +1,27 @@
+// Jobs, items and attempts as JSON, as every face shows them.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <cstdint>
+#include <string_view>
+
+#include "core/records.h"
+
+namespace drover {
+
+/// Items by state, in the words everybody uses.
+struct ItemCounts {
+  std::uint64_t pending = 0;
+  std::uint64_t waiting = 0;
+  std::uint64_t running = 0;
+  std::uint64_t succeeded = 0;
+  std::uint64_t failed = 0;
+  std::uint64_t cancelled = 0;
+};
+
+boost::json::object job_to_json(const Job& job, const ItemCounts& counts);
+boost::json::object attempt_to_json(const Attempt& attempt);
+/// Puts the item's text in: as "item", or as "item_b64" where JSON cannot carry it.
+void put_item_text(boost::json::object& out, std::string_view text);
+
+}  // namespace drover
