@@ -73,6 +73,16 @@ struct Job {
   }
 };
 
+/// Items by state, in the words everybody uses.
+struct ItemCounts {
+  std::uint64_t pending = 0;
+  std::uint64_t waiting = 0;
+  std::uint64_t running = 0;
+  std::uint64_t succeeded = 0;
+  std::uint64_t failed = 0;
+  std::uint64_t cancelled = 0;
+};
+
 /// An open item with a history. One without has no such row: its block says open and one grant covers it.
 struct OpenItem {
   JobId job;

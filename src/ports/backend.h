@@ -39,7 +39,6 @@ struct ItemView {
 };
 
 struct ItemQuestion {
-  JobId job;
   ItemIndex from;
   std::uint64_t limit = 100;
   std::string state;  // empty: all
@@ -88,7 +87,8 @@ class Backend {
   virtual Result<ManifestInfo> manifest(ManifestId id) = 0;
   virtual Result<std::vector<Job>> jobs() = 0;
   virtual Result<std::string> definition(DefinitionId id) = 0;
-  virtual Result<std::vector<ItemView>> items(const ItemQuestion& question) = 0;
+  virtual Result<ItemCounts> counts(const Job& job) = 0;
+  virtual Result<std::vector<ItemView>> items(const Job& job, const ItemQuestion& question) = 0;
   virtual Result<std::string> item_text(const Job& job, ItemIndex item) = 0;
   virtual Result<std::vector<Attempt>> attempts(JobId job, ItemIndex item) = 0;
   /// The items that ended without success, to be taken up again.

@@ -9,16 +9,6 @@
 
 namespace drover {
 
-/// Items by state, in the words everybody uses.
-struct ItemCounts {
-  std::uint64_t pending = 0;
-  std::uint64_t waiting = 0;
-  std::uint64_t running = 0;
-  std::uint64_t succeeded = 0;
-  std::uint64_t failed = 0;
-  std::uint64_t cancelled = 0;
-};
-
 boost::json::object job_to_json(const Job& job, const ItemCounts& counts);
 boost::json::object attempt_to_json(const Attempt& attempt);
 /// Puts the item's text in: as "item", or as "item_b64" where JSON cannot carry it.

@@ -1,0 +1,33 @@
+// A list of items as it is uploaded: bytes cut into lines, or at NUL bytes, and handed on one by one.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "ports/backend.h"
+#include "ports/http.h"
+
+namespace drover {
+
+class ItemLines : public HttpBodySink {
+ public:
+  ItemLines(Backend& backend, char separator) : backend_(backend), separator_(separator) {}
+
+  Result<void> take(std::string_view bytes) override;
+  Result<void> finish() override;
+  /// After finish().
+  NewManifest manifest() const { return manifest_; }
+
+ private:
+  Result<void> begin();
+  Result<void> add(std::string_view item);
+
+  Backend& backend_;
+  const char separator_;
+  std::unique_ptr<ItemIntake> intake_;
+  std::string rest_;  // the beginning of an item
+  NewManifest manifest_;
+};
+
+}  // namespace drover

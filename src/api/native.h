@@ -1,0 +1,82 @@
+// The native API at /api/v1: JSON in, JSON out, errors as problems. One table says what there is; a request becomes a
+// command or a question to the backend, and its answer a response.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/url.h"
+#include "ports/backend.h"
+#include "ports/http.h"
+
+namespace drover {
+
+/// What a caller must be allowed to do.
+enum class ApiNeed : std::uint8_t { read, submit, change_job, administrate };
+
+/// A request that the API knows, with what its path and query say.
+struct ApiCall {
+  ApiNeed need = ApiNeed::read;
+  std::string job;  // the reference in the path, if it is about one job
+};
+
+class NativeApi {
+ public:
+  explicit NativeApi(Backend& backend);
+
+  static bool is_ours(std::string_view path) { return path.starts_with("/api/v1/"); }
+  /// What the request is; an error if there is no such thing here.
+  Result<ApiCall> recognise(const HttpHead& head) const;
+  HttpBodyPlan plan(const HttpHead& head);
+  void handle(HttpRequest request, HttpReply reply);
+
+ private:
+  struct Asked {
+    HttpRequest request;
+    std::vector<std::string> parts;  // what stands for the placeholders of the path
+    QueryPairs query;
+
+    const std::string* parameter(std::string_view name) const;
+    Result<std::uint64_t> number(std::string_view name, std::uint64_t usual, std::uint64_t most) const;
+    bool flag(std::string_view name) const;
+  };
+  using Handler = void (NativeApi::*)(Asked asked, HttpReply reply);
+  struct Route {
+    std::string_view method;
+    std::string_view path;  // below /api/v1/; "*" stands for one segment
+    ApiNeed need;
+    bool about_a_job;
+    Handler handler;
+  };
+  struct Found {
+    const Route* route = nullptr;
+    std::vector<std::string> parts;
+  };
+
+  static const std::vector<Route>& routes();
+  static Result<Found> find(const HttpHead& head);
+
+  void upload_manifest(Asked asked, HttpReply reply);
+  void submit(Asked asked, HttpReply reply);
+  void list_jobs(Asked asked, HttpReply reply);
+  void show_job(Asked asked, HttpReply reply);
+  void cancel(Asked asked, HttpReply reply);
+  void retry(Asked asked, HttpReply reply);
+  void list_items(Asked asked, HttpReply reply);
+  void show_item(Asked asked, HttpReply reply);
+  void show_log(Asked asked, HttpReply reply);
+  void search_logs(Asked asked, HttpReply reply);
+  void list_workers(Asked asked, HttpReply reply);
+
+  Result<Job> job_of(const std::string& reference);
+
+  Backend& backend_;
+};
+
+/// The UUID of a job that was submitted with this token: the same token, the same job.
+Uuid uuid_of_token(std::string_view client_token);
+
+}  // namespace drover

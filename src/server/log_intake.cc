@@ -1,0 +1,75 @@
+#include "server/log_intake.h"
+
+#include <utility>
+
+#include "logs/frame.h"
+
+namespace drover {
+namespace {
+
+bool is_one_frame(std::string_view bytes) {
+  const auto sizes = read_frame_header(bytes);
+  return sizes && bytes.size() == kFrameHeader + sizes->packed;
+}
+
+}  // namespace
+
+LogIntake::LogIntake(const std::string& folder) : segments_(folder) {
+  thread_ = std::thread([this] { run(); });
+}
+
+LogIntake::~LogIntake() {
+  {
+    const std::scoped_lock lock(mutex_);
+    closing_ = true;
+  }
+  wakes_.notify_one();
+  thread_.join();
+}
+
+void LogIntake::add(std::vector<std::string> frames, Placed placed) {
+  {
+    const std::scoped_lock lock(mutex_);
+    work_.push_back({std::move(frames), std::move(placed)});
+  }
+  wakes_.notify_one();
+}
+
+Result<std::vector<Extent>> LogIntake::append(const std::vector<std::string>& frames) {
+  for (const std::string& frame : frames) {
+    if (!is_one_frame(frame)) return fail(ErrorCode::bad_input, "what was sent as a frame of logs is none");
+  }
+  std::vector<Extent> places;
+  for (const std::string& frame : frames) {
+    if (failed_) return std::unexpected(*failed_);
+    auto extent = segments_.append(frame);
+    if (!extent) {
+      failed_ = extent.error();
+      return pass(extent);
+    }
+    places.push_back(*extent);
+  }
+  return places;
+}
+
+void LogIntake::run() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    wakes_.wait(lock, [&] { return !work_.empty() || closing_; });
+    if (work_.empty()) return;
+    std::vector<Work> work = std::exchange(work_, {});
+    lock.unlock();
+    std::vector<Result<std::vector<Extent>>> places;
+    places.reserve(work.size());
+    for (const Work& one : work) places.push_back(append(one.frames));
+    if (!failed_) {
+      if (auto synced = segments_.sync(); !synced) failed_ = synced.error();
+    }
+    for (std::size_t i = 0; i < work.size(); ++i) {
+      work[i].placed(failed_ && places[i] ? std::unexpected(*failed_) : std::move(places[i]));
+    }
+    lock.lock();
+  }
+}
+
+}  // namespace drover

@@ -1,0 +1,52 @@
+// Frames of logs that workers made, appended to the server's segments as they come: nothing is compressed twice. A
+// thread of its own appends for many workers and syncs once.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/result.h"
+#include "logs/extents.h"
+#include "logs/segment.h"
+
+namespace drover {
+
+class LogIntake {
+ public:
+  explicit LogIntake(const std::string& folder);
+  /// What was handed over is written before it goes.
+  ~LogIntake();
+  LogIntake(const LogIntake&) = delete;
+  LogIntake& operator=(const LogIntake&) = delete;
+
+  /// Gets where each frame is, when all would survive a power cut; or what went wrong, and from then on always with
+  /// that. On the intake's thread.
+  using Placed = std::function<void(Result<std::vector<Extent>>)>;
+  /// Frames that are none are refused as bad input, and nothing of them is kept.
+  void add(std::vector<std::string> frames, Placed placed);
+
+ private:
+  struct Work {
+    std::vector<std::string> frames;
+    Placed placed;
+  };
+
+  void run();
+  Result<std::vector<Extent>> append(const std::vector<std::string>& frames);
+
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable wakes_;
+  std::vector<Work> work_;
+  bool closing_ = false;
+
+  SegmentWriter segments_;  // the thread's alone, and so is this
+  std::optional<Error> failed_;
+  std::thread thread_;
+};
+
+}  // namespace drover

@@ -1,0 +1,21 @@
+// Logs as bodies of responses: made piece by piece, as fast as the reader takes them.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "logs/log_reader.h"
+#include "ports/backend.h"
+
+namespace drover {
+
+/// The output of these attempts, one after another.
+Result<std::unique_ptr<HttpBodySource>> log_body(const std::string& folder, const std::vector<Attempt>& attempts,
+                                                 const LogQuestion& question);
+
+/// The lines that match, one JSON object each.
+Result<std::unique_ptr<HttpBodySource>> search_body(const std::string& folder, std::vector<Attempt> attempts,
+                                                    const SearchQuestion& question);
+
+}  // namespace drover

@@ -1,0 +1,147 @@
+#include "server/server_backend.h"
+
+#include <set>
+
+#include "base/text.h"
+#include "server/log_source.h"
+#include "store/manifest.h"
+#include "worker/item_list.h"
+#include "worker/local_run.h"
+#include "worker/run_summary.h"
+
+namespace drover {
+namespace {
+
+class StoredItems : public ItemIntake {
+ public:
+  explicit StoredItems(std::unique_ptr<ManifestWriter> writer) : writer_(std::move(writer)) {}
+  Result<void> add(std::string_view item) override { return writer_->add(item); }
+  Result<NewManifest> finish() override {
+    auto written = writer_->finish();
+    if (!written) return pass(written);
+    return NewManifest{written->id, written->items};
+  }
+
+ private:
+  std::unique_ptr<ManifestWriter> writer_;
+};
+
+/// What workers have named as running.
+Result<std::set<ItemIndex>> running_items(StoreReader& reader, JobId job) {
+  std::set<ItemIndex> running;
+  auto read = reader.each_open_item(job, [&](const OpenItem& item) {
+    if (!item.waiting() && item.counted) running.insert(item.item);
+  });
+  if (!read) return pass(read);
+  return running;
+}
+
+}  // namespace
+
+void ServerBackend::post(Command command, std::function<void(Result<Effect>)> answered) {
+  engine_.post(std::move(command), std::move(answered));
+}
+
+Result<std::unique_ptr<ItemIntake>> ServerBackend::begin_items() {
+  auto writer = ManifestWriter::begin(store_);
+  if (!writer) return pass(writer);
+  return std::make_unique<StoredItems>(std::move(*writer));
+}
+
+Result<NewManifest> ServerBackend::add_range(std::int64_t first, std::uint64_t count) {
+  auto written = write_range_manifest(store_, first, count);
+  if (!written) return pass(written);
+  return NewManifest{written->id, written->items};
+}
+
+Result<ItemCounts> ServerBackend::counts(const Job& job) {
+  auto running = running_items(ReadPool::reader(), job.id);
+  if (!running) return pass(running);
+  return count_items(ReadPool::reader(), job, running->size());
+}
+
+Result<std::vector<ItemView>> ServerBackend::items(const Job& job, const ItemQuestion& question) {
+  StoreReader& reader = ReadPool::reader();
+  auto running = running_items(reader, job.id);
+  if (!running) return pass(running);
+  std::optional<ItemState> only;
+  if (!question.state.empty()) {
+    only = item_state_from(question.state);
+    if (!only) {
+      return fail(ErrorCode::bad_input, concat("'", question.state, "' is no state of an item"),
+                  "say pending, waiting, running, succeeded, failed or cancelled");
+    }
+  }
+  std::vector<ItemView> out;
+  auto listed = list_items(reader, job, *running, only, [&](const ListedItem& item) {
+    if (out.size() >= question.limit) return false;
+    if (item.item >= question.from) out.push_back({item.item, to_string(item.state), item.attempts, item.last});
+    return out.size() < question.limit;
+  });
+  if (!listed) return pass(listed);
+  return out;
+}
+
+Result<std::string> ServerBackend::item_text(const Job& job, ItemIndex item) {
+  auto manifest = ManifestReader::open(ReadPool::reader(), job.manifest);
+  if (!manifest) return pass(manifest);
+  return manifest->item(item);
+}
+
+Result<std::vector<Attempt>> ServerBackend::attempts(JobId job, ItemIndex item) {
+  std::vector<Attempt> out;
+  auto read = ReadPool::reader().each_attempt(job, item, [&](const Attempt& attempt) {
+    if (attempt.item == item) out.push_back(attempt);
+    return attempt.item == item;
+  });
+  if (!read) return pass(read);
+  return out;
+}
+
+Result<std::vector<SettledItem>> ServerBackend::settled(JobId job, bool with_failed) {
+  return settled_items(ReadPool::reader(), job, with_failed);
+}
+
+Result<std::unique_ptr<HttpBodySource>> ServerBackend::log(const LogQuestion& question) {
+  auto found = attempts(question.job, question.item);
+  if (!found) return pass(found);
+  return log_body(logs_, *found, question);
+}
+
+Result<std::unique_ptr<HttpBodySource>> ServerBackend::search(const SearchQuestion& question) {
+  std::vector<Attempt> wanted;
+  auto read = ReadPool::reader().each_attempt(question.job, ItemIndex{0}, [&](const Attempt& attempt) {
+    if (!question.only_failed || attempt.state == AttemptState::failed) wanted.push_back(attempt);
+    return true;
+  });
+  if (!read) return pass(read);
+  return search_body(logs_, std::move(wanted), question);
+}
+
+void ServerBackend::note_worker(WorkerId worker, const WorkerHello& hello) {
+  const std::scoped_lock lock(mutex_);
+  seen_[worker] = {hello, engine_.now_ms(), engine_.now_ms()};
+}
+
+void ServerBackend::note_seen(WorkerId worker) {
+  const std::scoped_lock lock(mutex_);
+  if (const auto it = seen_.find(worker); it != seen_.end()) it->second.seen_ms = engine_.now_ms();
+}
+
+Result<std::vector<WorkerView>> ServerBackend::workers() {
+  const std::scoped_lock lock(mutex_);
+  std::vector<WorkerView> out;
+  for (const auto& [id, seen] : seen_) {
+    out.push_back({.worker = {.id = id,
+                              .name = seen.hello.name,
+                              .incarnation = seen.hello.incarnation,
+                              .registered_ms = seen.registered_ms},
+                   .seen_ms = seen.seen_ms,
+                   .version = seen.hello.version,
+                   .milli_cpus = seen.hello.milli_cpus,
+                   .memory_bytes = seen.hello.memory_bytes});
+  }
+  return out;
+}
+
+}  // namespace drover

@@ -1,0 +1,58 @@
+// The server behind its faces: the engine, the ledger's readers, lists of items and logs.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "engine/engine.h"
+#include "ports/backend.h"
+#include "server/read_pool.h"
+#include "wire/worker_protocol.h"
+
+namespace drover {
+
+class ServerBackend : public Backend {
+ public:
+  ServerBackend(Engine& engine, Store& store, ReadPool& readers, std::string logs)
+      : engine_(engine), store_(store), readers_(readers), logs_(std::move(logs)) {}
+
+  void post(Command command, std::function<void(Result<Effect>)> answered) override;
+  void later(std::function<void()> work) override { readers_.post(std::move(work)); }
+
+  Result<DefinitionId> add_definition(std::string_view text) override { return store_.add_definition(text); }
+  Result<std::unique_ptr<ItemIntake>> begin_items() override;
+  Result<NewManifest> add_range(std::int64_t first, std::uint64_t count) override;
+  Result<ManifestInfo> manifest(ManifestId id) override { return ReadPool::reader().manifest(id); }
+  Result<std::vector<Job>> jobs() override { return ReadPool::reader().jobs(); }
+  Result<std::string> definition(DefinitionId id) override { return ReadPool::reader().definition(id); }
+  Result<ItemCounts> counts(const Job& job) override;
+  Result<std::vector<ItemView>> items(const Job& job, const ItemQuestion& question) override;
+  Result<std::string> item_text(const Job& job, ItemIndex item) override;
+  Result<std::vector<Attempt>> attempts(JobId job, ItemIndex item) override;
+  Result<std::vector<SettledItem>> settled(JobId job, bool with_failed) override;
+  Result<std::unique_ptr<HttpBodySource>> log(const LogQuestion& question) override;
+  Result<std::unique_ptr<HttpBodySource>> search(const SearchQuestion& question) override;
+  Result<std::vector<WorkerView>> workers() override;
+
+  /// A worker has said who it is, or was heard of again. From any thread.
+  void note_worker(WorkerId worker, const WorkerHello& hello);
+  void note_seen(WorkerId worker);
+
+ private:
+  struct Seen {
+    WorkerHello hello;
+    std::int64_t registered_ms = 0;
+    std::int64_t seen_ms = 0;
+  };
+
+  Engine& engine_;
+  Store& store_;
+  ReadPool& readers_;
+  const std::string logs_;
+
+  std::mutex mutex_;  // guards what follows
+  std::map<WorkerId, Seen> seen_;
+};
+
+}  // namespace drover

@@ -1,0 +1,232 @@
+#include "server/worker_calls.h"
+
+#include <algorithm>
+
+#include "api/problem.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "logs/extents.h"
+
+namespace drover {
+namespace {
+
+constexpr std::string_view kRoot = "/worker/v1/";
+constexpr std::uint64_t kLargestCall = std::uint64_t{64} << 20;
+constexpr std::int64_t kTermMs = 60'000;
+constexpr std::int64_t kPollWaitMs = 20'000;
+// Texts of items up to this size ride in the answer to a poll.
+constexpr std::size_t kMostText = std::size_t{256} << 10;
+constexpr std::size_t kMostAskedText = std::size_t{16} << 20;
+
+HttpResponse bytes(std::string body) {
+  return {.status = 200, .headers = {{"Content-Type", "application/x-protobuf"}}, .body = std::move(body)};
+}
+
+bool is_worker_name(std::string_view name) {
+  return !name.empty() && name.size() <= 128 && std::ranges::all_of(name, [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '_' || c == '.' || c == '-';
+  });
+}
+
+}  // namespace
+
+HttpBodyPlan WorkerCalls::plan(const HttpHead& head) const {
+  return {.most_bytes = head.method == "POST" ? kLargestCall : 0, .sink = nullptr};
+}
+
+void WorkerCalls::handle(HttpRequest request, HttpReply reply) {
+  const std::string_view what = std::string_view(request.head.path).substr(kRoot.size());
+  const auto shared = std::make_shared<HttpReply>(std::move(reply));
+  if (request.head.method != "POST") {
+    return shared->send(problem(405, {ErrorCode::bad_input, "workers only POST", {}}));
+  }
+  if (what == "poll") return on_poll(request.body, shared);
+  if (what == "report") return on_report(request.body, shared);
+  if (what == "logs") return on_logs(request.body, shared);
+  if (what == "register") return on_register(request.body, shared);
+  if (what == "job") return on_job(request.body, shared);
+  if (what == "items") return on_items(request.body, shared);
+  shared->send(problem({ErrorCode::not_found, "there is no such call for workers", "use a worker of this version"}));
+}
+
+void WorkerCalls::on_register(std::string_view body, Reply reply) {
+  auto hello = decode_hello(body);
+  if (!hello) return reply->send(problem(hello.error()));
+  if (hello->protocol < kOldestWorkerProtocol || hello->protocol > kWorkerProtocol) {
+    return reply->send(problem({ErrorCode::bad_input,
+                                concat("worker '", hello->name, "' speaks version ", hello->protocol,
+                                       " of the protocol, this server ", kOldestWorkerProtocol, " to ", kWorkerProtocol),
+                                "install the server's version on the worker"}));
+  }
+  if (!is_worker_name(hello->name)) {
+    return reply->send(problem({ErrorCode::bad_input, "that cannot be a worker's name",
+                                "a name has letters, digits, '_', '.' and '-', at most 128"}));
+  }
+  backend_.post(RegisterWorker{hello->name, hello->incarnation, kTermMs},
+                [this, hello = *hello, reply = std::move(reply)](const Result<Effect>& effect) {
+                  if (!effect) return reply->send(problem(effect.error()));
+                  const WorkerId worker = std::get<WorkerRegistered>(*effect).worker;
+                  backend_.note_worker(worker, hello);
+                  reply->send(bytes(encode(WorkerWelcome{.worker = worker,
+                                                         .term_ms = kTermMs,
+                                                         .poll_wait_ms = kPollWaitMs,
+                                                         .server = server_})));
+                });
+}
+
+void WorkerCalls::place(Framed framed, std::shared_ptr<Report> report, const Reply& reply,
+                        std::function<void()> go_on) {
+  backend_.note_seen(report->worker);
+  if (framed.frames.empty()) return go_on();
+  logs_.add(std::move(framed.frames), [report = std::move(report), ended_frames = std::move(framed.ended_frames), reply,
+                                       go_on = std::move(go_on)](const Result<std::vector<Extent>>& places) {
+    if (!places) return reply->send(problem(places.error()));
+    for (std::size_t i = 0; i < report->ended.size(); ++i) {
+      if (ended_frames[i].empty()) continue;
+      Bytes& extents = report->ended[i].log.extents;
+      ExtentList list = ExtentList::decode(extents.value);
+      for (const std::uint32_t frame : ended_frames[i]) list.add((*places)[frame]);
+      extents = list.encode();
+    }
+    go_on();
+  });
+}
+
+void WorkerCalls::on_poll(std::string_view body, const Reply& reply) {
+  auto decoded = decode_poll(body);
+  if (!decoded) return reply->send(problem(decoded.error()));
+  auto poll = std::make_shared<Poll>(std::move(decoded->poll));
+  poll->wait_ms = std::clamp<std::int64_t>(poll->wait_ms, 0, kPollWaitMs);
+  const std::shared_ptr<Report> report(poll, &poll->report);
+  place({std::move(decoded->frames), std::move(decoded->ended_frames)}, report, reply, [this, poll, reply] {
+    backend_.post(std::move(*poll), [this, reply](Result<Effect> effect) {
+      if (!effect) return reply->send(problem(effect.error()));
+      answer_poll(std::get<PollAnswer>(std::move(*effect)), reply);
+    });
+  });
+}
+
+void WorkerCalls::on_report(std::string_view body, const Reply& reply) {
+  auto decoded = decode_report(body);
+  if (!decoded) return reply->send(problem(decoded.error()));
+  const auto report = std::make_shared<Report>(std::move(decoded->report));
+  place({std::move(decoded->frames), std::move(decoded->ended_frames)}, report, reply, [this, report, reply] {
+    backend_.post(std::move(*report), [reply](const Result<Effect>& effect) {
+      reply->send(effect ? bytes({}) : problem(effect.error()));
+    });
+  });
+}
+
+void WorkerCalls::on_logs(std::string_view body, const Reply& reply) {
+  auto frames = decode_texts(body);
+  if (!frames) return reply->send(problem(frames.error()));
+  logs_.add(std::move(*frames), [reply](const Result<std::vector<Extent>>& places) {
+    if (!places) return reply->send(problem(places.error()));
+    std::vector<std::string> out;
+    for (const Extent& place : *places) {
+      ExtentList list;
+      list.add(place);
+      out.push_back(list.encode().value);
+    }
+    reply->send(bytes(encode_texts(out)));
+  });
+}
+
+std::optional<WorkerCalls::JobFacts> WorkerCalls::known_facts(JobId job) {
+  const std::scoped_lock lock(mutex_);
+  const auto it = facts_.find(job);
+  if (it == facts_.end()) return std::nullopt;
+  return it->second;
+}
+
+Result<WorkerCalls::JobFacts> WorkerCalls::facts(JobId job) {
+  if (auto known = known_facts(job)) return *known;
+  auto jobs = backend_.jobs();
+  if (!jobs) return pass(jobs);
+  const auto it = std::ranges::find(*jobs, job, &Job::id);
+  if (it == jobs->end()) return fail(ErrorCode::not_found, concat("there is no job ", job.value));
+  auto manifest = backend_.manifest(it->manifest);
+  if (!manifest) return pass(manifest);
+  JobFacts found{*it, *manifest};
+  const std::scoped_lock lock(mutex_);
+  facts_[job] = found;
+  return found;
+}
+
+Result<std::vector<std::string>> WorkerCalls::texts(const JobFacts& facts, ItemIndex first, std::uint64_t count,
+                                                    std::size_t most_bytes) {
+  if (first.value >= facts.job.total || count > facts.job.total - first.value) {
+    return fail(ErrorCode::bad_input, concat("job ", facts.job.name, " has only ", plural(facts.job.total, "item")));
+  }
+  auto manifest = ManifestReader::open(ReadPool::reader(), facts.job.manifest);
+  if (!manifest) return pass(manifest);
+  std::vector<std::string> out;
+  std::size_t size = 0;
+  for (std::uint64_t i = 0; i < count && size <= most_bytes; ++i) {
+    auto text = manifest->item(ItemIndex{first.value + i});
+    if (!text) return pass(text);
+    size += text->size();
+    out.push_back(std::move(*text));
+  }
+  return out;
+}
+
+// A lease says which items; their texts are put beside it, unless they are numbers or too long.
+void WorkerCalls::answer_poll(PollAnswer answer, const Reply& reply) {
+  WorkerPollAnswer out{.answer = std::move(answer), .items = {}};
+  bool all_known = true;
+  for (const Lease& lease : out.answer.leases) {
+    const auto known = known_facts(lease.job);
+    all_known = all_known && known && known->manifest.kind == ManifestKind::range;
+    if (!all_known) break;
+    out.items.push_back({.texts = {},
+                         .is_range = true,
+                         .first_number = known->manifest.first_number + static_cast<std::int64_t>(lease.first.value)});
+  }
+  if (all_known) return reply->send(bytes(encode(out)));
+  backend_.later([this, out = std::move(out), reply]() mutable {
+    out.items.clear();
+    std::size_t room = kMostText;
+    for (const Lease& lease : out.answer.leases) {
+      LeasedItems items;
+      if (auto known = facts(lease.job)) {
+        if (known->manifest.kind == ManifestKind::range) {
+          items = {.texts = {},
+                   .is_range = true,
+                   .first_number = known->manifest.first_number + static_cast<std::int64_t>(lease.first.value)};
+        } else if (auto found = texts(*known, lease.first, lease.count, room); found && found->size() == lease.count) {
+          items.texts = std::move(*found);
+          for (const std::string& text : items.texts) room -= std::min(room, text.size());
+        }
+      }
+      out.items.push_back(std::move(items));
+    }
+    reply->send(bytes(encode(out)));
+  });
+}
+
+void WorkerCalls::on_job(std::string_view body, const Reply& reply) {
+  auto job = decode_job_number(body);
+  if (!job) return reply->send(problem(job.error()));
+  backend_.later([this, job = *job, reply] {
+    auto known = facts(job);
+    if (!known) return reply->send(problem(known.error()));
+    auto definition = backend_.definition(known->job.definition);
+    if (!definition) return reply->send(problem(definition.error()));
+    reply->send(bytes(encode(WorkerJob{job, known->job.uuid.text(), known->job.name, *definition, {}})));
+  });
+}
+
+void WorkerCalls::on_items(std::string_view body, const Reply& reply) {
+  auto range = decode_item_range(body);
+  if (!range) return reply->send(problem(range.error()));
+  backend_.later([this, range = *range, reply] {
+    auto known = facts(range.job);
+    if (!known) return reply->send(problem(known.error()));
+    auto found = texts(*known, range.first, range.count, kMostAskedText);
+    if (!found) return reply->send(problem(found.error()));
+    reply->send(bytes(encode_texts(*found)));  // perhaps only the first of them: the worker asks for the rest
+  });
+}
+
+}  // namespace drover

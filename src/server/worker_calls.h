@@ -1,0 +1,66 @@
+// What workers ask for, below /worker/v1/: see wire/worker_protocol.h. Frames of logs become durable before the report
+// that refers to them is posted.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ports/http.h"
+#include "server/log_intake.h"
+#include "server/server_backend.h"
+#include "store/manifest.h"
+#include "wire/worker_protocol.h"
+
+namespace drover {
+
+class WorkerCalls {
+ public:
+  WorkerCalls(ServerBackend& backend, LogIntake& logs, std::uint64_t server)
+      : backend_(backend), logs_(logs), server_(server) {}
+
+  static bool is_ours(std::string_view path) { return path.starts_with("/worker/v1/"); }
+  HttpBodyPlan plan(const HttpHead& head) const;
+  void handle(HttpRequest request, HttpReply reply);
+
+ private:
+  /// What is asked about a job again and again and never changes.
+  struct JobFacts {
+    Job job;
+    ManifestInfo manifest;
+  };
+  using Reply = std::shared_ptr<HttpReply>;
+  /// Frames and what refers to them.
+  struct Framed {
+    std::vector<std::string> frames;
+    std::vector<std::vector<std::uint32_t>> ended_frames;
+  };
+
+  void on_register(std::string_view body, Reply reply);
+  void on_poll(std::string_view body, const Reply& reply);
+  void on_report(std::string_view body, const Reply& reply);
+  void on_logs(std::string_view body, const Reply& reply);
+  void on_job(std::string_view body, const Reply& reply);
+  void on_items(std::string_view body, const Reply& reply);
+
+  /// Goes on when the frames are durable, with the report's extents filled in.
+  void place(Framed framed, std::shared_ptr<Report> report, const Reply& reply, std::function<void()> go_on);
+  void answer_poll(PollAnswer answer, const Reply& reply);
+  /// Nothing: it has to be looked up where one may wait.
+  std::optional<JobFacts> known_facts(JobId job);
+  Result<JobFacts> facts(JobId job);
+  Result<std::vector<std::string>> texts(const JobFacts& facts, ItemIndex first, std::uint64_t count,
+                                         std::size_t most_bytes);
+
+  ServerBackend& backend_;
+  LogIntake& logs_;
+  const std::uint64_t server_;
+  std::mutex mutex_;  // guards facts_
+  std::map<JobId, JobFacts> facts_;
+};
+
+}  // namespace drover
