@@ -1,0 +1,28 @@
+// Who sent a request, once its key has been checked.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/uuid.h"
+#include "keys/scope.h"
+
+namespace drover {
+
+struct Caller {
+  Scope scope = Scope::read;
+  std::string key_id;  // empty: a job's key, which is stored nowhere
+  std::string label;   // for people; a worker's is its name
+  std::string fleet;   // of a worker's key; may be empty
+  std::optional<Uuid> job;
+
+  /// With everything there is: lists of jobs, workers, keys.
+  bool may(Action action) const { return drover::may(scope, action); }
+  /// With one job and what belongs to it.
+  bool may(Action action, const Uuid& which) const {
+    return may(action) || (job == which && may_with_own_job(scope, action));
+  }
+  bool operator==(const Caller&) const = default;
+};
+
+}  // namespace drover

@@ -1,0 +1,61 @@
+#include "keys/job_key.h"
+
+#include "base/check.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "keys/digest.h"
+
+namespace drover {
+namespace {
+
+// drover-job-UUID.GRANT-ITEM.EXPIRES_MS.MAC
+constexpr std::string_view kPrefix = "drover-job-";
+
+SecretText mac_text(const SecretText& server_secret, std::string_view claim) {
+  return SecretText(base64url(hmac_sha256(server_secret.reveal(), claim)));
+}
+
+/// What stands before the next dot, or all of it; taken from the front of `rest`.
+std::string_view next_part(std::string_view& rest) {
+  const std::string_view part = rest.substr(0, rest.find('.'));
+  rest.remove_prefix(std::min(part.size() + 1, rest.size()));
+  return part;
+}
+
+}  // namespace
+
+SecretText make_job_key(const SecretText& server_secret, const Uuid& job, Token attempt, std::int64_t expires_ms) {
+  DROVER_CHECK(expires_ms >= 0, "a time before 1970");
+  const std::string claim =
+      concat(kPrefix, job.text(), ".", attempt.grant.value, "-", attempt.item.value, ".", expires_ms);
+  return SecretText(concat(claim, ".", mac_text(server_secret, claim).reveal()));
+}
+
+bool looks_like_job_key(std::string_view text) {
+  return text.starts_with(kPrefix);
+}
+
+Result<Caller> check_job_key(const SecretText& server_secret, std::string_view text, std::int64_t now_ms) {
+  const auto wrong = [] {
+    return fail(ErrorCode::denied, "this job key was not given out by this server",
+                "use the key in the environment of a running attempt");
+  };
+  const std::size_t last_dot = text.rfind('.');
+  if (!looks_like_job_key(text) || last_dot == std::string_view::npos) return wrong();
+  const std::string_view claim = text.substr(0, last_dot);
+  // The texts are compared, not what they decode to: no second spelling of a MAC is good.
+  if (!mac_text(server_secret, claim).equals(text.substr(last_dot + 1))) return wrong();
+
+  std::string_view rest = claim.substr(kPrefix.size());
+  const auto job = Uuid::parse(next_part(rest));
+  const std::string_view attempt = next_part(rest);
+  const auto expires_ms = parse_number(rest);
+  if (!job || !expires_ms) return wrong();
+  if (std::cmp_greater_equal(now_ms, *expires_ms)) {
+    return fail(ErrorCode::denied, concat("the key of attempt ", attempt, " of job ", job->text(), " has expired"),
+                "a running attempt has a fresh one in its environment");
+  }
+  return Caller{.scope = Scope::job, .key_id = {}, .label = concat("attempt ", attempt), .fleet = {}, .job = *job};
+}
+
+}  // namespace drover

@@ -1,0 +1,102 @@
+// The server's keys: one file, held in memory, changed only after the change is on the disk. Reading takes a shared
+// lock for a microsecond and never waits for a disk. Expired keys and join tokens are kept for a week, so that whoever
+// comes with one is told why it is refused.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/uuid.h"
+#include "base/words.h"
+#include "keys/caller.h"
+#include "keys/key.h"
+#include "keys/ring_file.h"
+#include "keys/secret_text.h"
+
+namespace drover {
+
+/// The ring's name in the server's folder.
+inline constexpr std::string_view kKeyRingFile = "keys.json";
+
+struct KeyRequest {
+  Scope scope = Scope::read;  // any but `job`
+  std::string label;
+  std::optional<std::int64_t> expires_ms;
+  std::string fleet;
+};
+
+struct JoinTokenRequest {
+  std::uint64_t uses = 1;
+  std::optional<std::int64_t> expires_ms;  // nothing: in an hour
+  std::string fleet;
+  std::vector<std::string> addresses;  // of the server, as workers reach it
+  std::string ca_fingerprint;          // empty: plain HTTP
+};
+
+struct IssuedJoinToken {
+  std::string id;
+  std::int64_t expires_ms = 0;
+  SecretText text;  // "drover-join-…", to be shown once
+};
+
+/// All of a join token that may be shown.
+struct JoinTokenInfo {
+  std::string id;  // "JNDR" and 16 of A-Z2-7
+  std::uint64_t uses_left = 0;
+  std::uint64_t joined = 0;
+  std::int64_t created_ms = 0;
+  std::int64_t expires_ms = 0;
+  std::string fleet;
+
+  bool operator==(const JoinTokenInfo&) const = default;
+};
+
+/// All of it may be called from any thread. One process at a time, which whoever holds the folder's lock sees to.
+class KeyRing {
+ public:
+  /// Makes the file, with one admin key, if there is none. Refuses one that others can read.
+  static Result<std::unique_ptr<KeyRing>> open(const std::string& path, std::int64_t now_ms);
+
+  /// Who shows this "ID.SECRET" or job key; `denied` if nobody of ours. An unknown id takes as long, and reads the
+  /// same, as a wrong secret.
+  Result<Caller> check(std::string_view bearer_token, std::int64_t now_ms) const;
+
+  std::vector<KeyInfo> list() const;
+  std::vector<JoinTokenInfo> join_tokens() const;
+
+  // These wait for the disk.
+  Result<Key> create(const KeyRequest& request, std::int64_t now_ms);
+  Result<IssuedJoinToken> create_join_token(const JoinTokenRequest& request, std::int64_t now_ms);
+  /// A key, or a join token; the keys that one gave stay. The last admin key which does not expire stays too.
+  Result<void> remove(const std::string& id);
+  /// Gives a worker its key, for the "ID.SECRET" of a join token. The same nonce gives the same key, and no further use
+  /// is spent: a worker that did not hear the answer asks again.
+  Result<Key> join(std::string_view token_secret, const std::string& nonce, const std::string& worker_name,
+                   std::int64_t now_ms);
+
+  /// For the environment of an attempt. Stored nowhere; check() knows it.
+  SecretText job_key(const Uuid& job, Token attempt, std::int64_t expires_ms) const;
+
+ private:
+  KeyRing(std::string path, Ring ring);
+  /// Writes a changed ring to the disk and only then shows it to readers. Under `changing_`.
+  Result<void> commit(Ring changed);
+
+  const std::string path_;
+  std::mutex changing_;                // held by whoever changes the ring, while the disk works
+  mutable std::shared_mutex reading_;  // and this only for the moment in which `ring_` is exchanged
+  Ring ring_;
+};
+
+/// For a program on the server's machine and of its user: an admin key out of the ring's file.
+Result<Key> read_admin_key(const std::string& path, std::int64_t now_ms);
+
+}  // namespace drover

@@ -1,0 +1,42 @@
+// Text that must not be seen: it cannot be printed by accident, and its memory is wiped when it goes. What others made
+// of it on the way (a parser, a socket's buffer) is not.
+#pragma once
+
+#include <openssl/crypto.h>
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace drover {
+
+class SecretText {
+ public:
+  SecretText() = default;
+  /// Takes the text over; what `text` held before is the caller's to wipe.
+  explicit SecretText(std::string text) : text_(std::move(text)) {}
+  SecretText(const SecretText&) = default;
+  SecretText(SecretText&& other) noexcept { text_.swap(other.text_); }
+  SecretText& operator=(SecretText other) noexcept {
+    text_.swap(other.text_);
+    return *this;
+  }
+  ~SecretText() {
+    text_.resize(text_.capacity());  // a short text's old bytes may lie behind its end
+    OPENSSL_cleanse(text_.data(), text_.size());
+  }
+
+  /// For those who store it, send it or compute with it.
+  const std::string& reveal() const { return text_; }
+  bool empty() const { return text_.empty(); }
+
+  /// In a time that tells the length of `other` and nothing else.
+  bool equals(std::string_view other) const {
+    return other.size() == text_.size() && CRYPTO_memcmp(other.data(), text_.data(), text_.size()) == 0;
+  }
+
+ private:
+  std::string text_;
+};
+
+}  // namespace drover
