@@ -35,30 +35,42 @@ Agent::Agent(std::size_t slots) : slots_(slots) {
 
 void Agent::on_answer(PollNumber number, const std::vector<Lease>& leases, const std::vector<StopOrder>& stops,
                       std::int64_t now_ms) {
-  if (number == last_poll_) outstanding_ = asked_ = false;
+  if (unanswered_.erase(number) == 0) return;
+  if (number == last_poll_) asked_ = false;
+  newest_answer_ = std::max(newest_answer_, number);
+  std::erase_if(given_up_, [&](const GivenUp& it) { return it.told_by && it.told_by <= number; });
   for (const StopOrder& order : stops) {
-    stopped_[order.job] = {newest_grant_, order.mode};
+    // Answers may overtake each other, but they were given in the order of their polls.
+    Stopped& stopped = stopped_[order.job];
+    if (number < stopped.up_to) continue;
+    stopped = {number, order.mode};
     std::erase_if(backlog_, [&](const AgentItem& item) {
-      if (item.job != order.job) return false;
+      if (item.job != order.job || item.poll > number) return false;
       returned_.push_back(item.token);
       return true;
     });
     for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
       recall(slot);
       const auto& handed = slots_[slot].handed;
-      if (order.mode == StopMode::kill_running && !handed.empty() && handed.front().item.job == order.job) {
+      if (order.mode == StopMode::kill_running && !handed.empty() && handed.front().item.job == order.job &&
+          handed.front().item.poll <= number) {
         begin_stop(slot, StopReason::cancelled, now_ms);
       }
     }
   }
   for (const Lease& lease : leases) {
-    newest_grant_ = std::max(newest_grant_, lease.grant);
     for (std::uint64_t offset = 0; offset < lease.count; ++offset) {
-      backlog_.push_back({{lease.grant, ItemIndex{lease.first.value + offset}},
-                          lease.job,
-                          lease.attempt_of(offset),
-                          lease.timeout_ms,
-                          lease.grace_ms});
+      const AgentItem item{{lease.grant, ItemIndex{lease.first.value + offset}},
+                           lease.job,
+                           lease.attempt_of(offset),
+                           lease.timeout_ms,
+                           lease.grace_ms,
+                           number};
+      if (stop_order_for(item) != nullptr) {
+        returned_.push_back(item.token);
+      } else {
+        backlog_.push_back(item);
+      }
     }
   }
   if (draining_) drain(now_ms);  // what was asked for before the drain goes straight back
@@ -85,6 +97,10 @@ void Agent::on_ended(std::size_t slot, EndedAttempt ended, bool was_stopped, std
       case StopReason::interrupted:
         ended.outcome.ending = Ending::lost;
         ended.outcome.reason = "lost: the run was interrupted";
+        break;
+      case StopReason::lease_over:
+        ended.outcome.ending = Ending::lost;
+        ended.outcome.reason = "lost: its lease ran out";
         break;
     }
   }
@@ -183,8 +199,7 @@ void Agent::watch(std::size_t slot, std::int64_t now_ms) {
 
 void Agent::drain(std::int64_t now_ms) {
   draining_ = true;
-  for (const AgentItem& item : backlog_) returned_.push_back(item.token);
-  backlog_.clear();
+  return_backlog();
   for (std::size_t slot = 0; slot < slots_.size(); ++slot) recall(slot);
   fill(now_ms);
 }
@@ -194,6 +209,54 @@ void Agent::kill_all(std::int64_t now_ms) {
   drain(now_ms);
   for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
     if (!slots_[slot].handed.empty()) begin_stop(slot, StopReason::interrupted, now_ms);
+  }
+}
+
+void Agent::give_up(PollNumber number) {
+  if (unanswered_.erase(number) == 0) return;
+  if (number == last_poll_) asked_ = false;
+  given_up_.push_back({number, {}});
+  // The answer may have said what is gone. It is said again of what is named again.
+  for (SlotState& slot : slots_) {
+    if (!slot.handed.empty()) slot.handed.front().named = false;
+  }
+}
+
+void Agent::tell_again(AgentReport report, std::int64_t now_ms) {
+  if (!report.ended.empty()) report_at_ms_ = now_ms;
+  ended_.insert(ended_.begin(), std::make_move_iterator(report.ended.begin()),
+                std::make_move_iterator(report.ended.end()));
+  returned_.insert(returned_.begin(), report.returned.begin(), report.returned.end());
+  for (const RunningAttempt& running : report.running) {
+    for (SlotState& slot : slots_) {
+      if (!slot.handed.empty() && slot.handed.front().item.token == running.token) slot.handed.front().named = false;
+    }
+  }
+}
+
+void Agent::doubt_leases(std::int64_t now_ms) {
+  return_backlog();
+  for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
+    recall(slot);
+    if (!slots_[slot].handed.empty()) slots_[slot].handed.front().named = false;
+  }
+  fill(now_ms);
+}
+
+void Agent::abandon_leases(std::int64_t now_ms) {
+  abandoned_up_to_ = newest_answer_;
+  return_backlog();
+  for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
+    recall(slot);
+    if (!slots_[slot].handed.empty()) begin_stop(slot, StopReason::lease_over, now_ms);
+  }
+}
+
+void Agent::on_gone(const std::vector<Token>& gone, std::int64_t now_ms) {
+  for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
+    const auto& handed = slots_[slot].handed;
+    if (handed.empty() || std::ranges::find(gone, handed.front().item.token) == gone.end()) continue;
+    begin_stop(slot, StopReason::lease_over, now_ms);
   }
 }
 
@@ -207,28 +270,36 @@ std::vector<AgentAction> Agent::take_actions() {
   return std::exchange(actions_, {});
 }
 
-bool Agent::should_poll(std::int64_t now_ms) const {
+bool Agent::has_news(std::int64_t now_ms) const {
   if (!ended_.empty() && (ended_.size() >= kReportItems || now_ms >= report_at_ms_ || !has_work())) {
     return true;
   }
   if (!returned_.empty()) return true;
-  if (!outstanding_ || (!asked_ && want() > 0)) return true;
   return std::ranges::any_of(slots_, [&](const SlotState& slot) {
     return !slot.handed.empty() && !slot.handed.front().named && now_ms >= slot.handed.front().since_ms + kNameAfterMs;
   });
 }
 
-AgentPoll Agent::make_poll(std::int64_t now_ms) {
-  last_poll_ = PollNumber{last_poll_.value + 1};
-  AgentPoll poll{last_poll_, std::exchange(ended_, {}), {}, std::exchange(returned_, {}), want()};
+AgentReport Agent::make_report(std::int64_t now_ms) {
+  AgentReport report{std::exchange(ended_, {}), {}, std::exchange(returned_, {})};
   for (SlotState& slot : slots_) {
     if (slot.handed.empty()) continue;
     Handed& running = slot.handed.front();
     if (running.named || now_ms < running.since_ms + kNameAfterMs) continue;
     running.named = true;
-    poll.running.push_back({running.item.token, running.since_ms});
+    report.running.push_back({running.item.token, running.since_ms});
   }
-  outstanding_ = true;
+  return report;
+}
+
+AgentPoll Agent::make_poll(std::int64_t now_ms) {
+  last_poll_ = PollNumber{last_poll_.value + 1};
+  AgentPoll poll{make_report(now_ms), last_poll_, {}, want()};
+  for (GivenUp& it : given_up_) {
+    poll.given_up.push_back(it.number);
+    if (!it.told_by) it.told_by = last_poll_;
+  }
+  unanswered_.insert(last_poll_);
   asked_ = poll.want > 0;
   return poll;
 }
@@ -273,7 +344,7 @@ std::vector<RunningNow> Agent::running() const {
 
 const Agent::Stopped* Agent::stop_order_for(const AgentItem& item) const {
   const auto it = stopped_.find(item.job);
-  return it != stopped_.end() && item.token.grant <= it->second.up_to ? &it->second : nullptr;
+  return it != stopped_.end() && item.poll <= it->second.up_to ? &it->second : nullptr;
 }
 
 std::size_t Agent::ahead() const {
@@ -294,11 +365,16 @@ std::uint64_t Agent::want() const {
 
 // An unstarted item is in the agent's hands again.
 void Agent::take_back(const AgentItem& item) {
-  if (draining_ || stop_order_for(item) != nullptr) {
+  if (draining_ || stop_order_for(item) != nullptr || item.poll <= abandoned_up_to_) {
     returned_.push_back(item.token);
   } else {
     backlog_.push_front(item);
   }
+}
+
+void Agent::return_backlog() {
+  for (const AgentItem& item : backlog_) returned_.push_back(item.token);
+  backlog_.clear();
 }
 
 // Hands items out evenly: every slot its first before any slot its second.
@@ -331,7 +407,8 @@ void Agent::recall(std::size_t slot) {
 
 void Agent::begin_stop(std::size_t slot, StopReason reason, std::int64_t now_ms) {
   Handed& running = slots_[slot].handed.front();
-  const bool at_once = reason == StopReason::interrupted || running.item.grace_ms <= 0;
+  const bool at_once =
+      reason == StopReason::interrupted || reason == StopReason::lease_over || running.item.grace_ms <= 0;
   if (running.stopping != StopReason::none && !at_once) return;
   if (running.stopping == StopReason::none) running.stopping = reason;
   running.kill_at_ms = now_ms + (at_once ? kKillAgainMs : running.item.grace_ms);
@@ -346,6 +423,7 @@ void Agent::next_in_slot(std::size_t slot, std::int64_t now_ms) {
   state.handed.front().since_ms = now_ms;
   const Stopped* order = stop_order_for(state.handed.front().item);
   if (order != nullptr && order->mode == StopMode::kill_running) begin_stop(slot, StopReason::cancelled, now_ms);
+  if (state.handed.front().item.poll <= abandoned_up_to_) begin_stop(slot, StopReason::lease_over, now_ms);
   if (killing_) begin_stop(slot, StopReason::interrupted, now_ms);
 }
 

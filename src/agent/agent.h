@@ -24,6 +24,7 @@ struct AgentItem {
   AttemptNumber attempt;
   std::int64_t timeout_ms = 0;
   std::int64_t grace_ms = 0;
+  PollNumber poll;  // whose answer brought it
 };
 
 struct StartItem {
@@ -41,12 +42,17 @@ struct RecallSlot {
 };
 using AgentAction = std::variant<StartItem, StopItem, RecallSlot>;
 
-/// What the next poll says.
-struct AgentPoll {
-  PollNumber number;
+/// What the server is to be told.
+struct AgentReport {
   std::vector<EndedAttempt> ended;
   std::vector<RunningAttempt> running;
   std::vector<Token> returned;
+};
+
+/// What the next poll says.
+struct AgentPoll : AgentReport {
+  PollNumber number;
+  std::vector<PollNumber> given_up;  // whose answers are no longer waited for
   std::uint64_t want = 0;
 };
 
@@ -62,6 +68,7 @@ class Agent {
   /// Times given to an agent are epoch milliseconds that never go back.
   explicit Agent(std::size_t slots);
 
+  /// The answer to a poll that was given up, or was answered before, changes nothing.
   void on_answer(PollNumber number, const std::vector<Lease>& leases, const std::vector<StopOrder>& stops,
                  std::int64_t now_ms);
   /// `ended.outcome` is what the process did; why it was stopped, if it was, the agent knows.
@@ -73,6 +80,20 @@ class Agent {
   void on_slot_up(std::size_t slot, std::int64_t now_ms);
   void on_tick(std::int64_t now_ms);
 
+  // What only a session with a far server needs.
+
+  /// The poll's answer is no longer waited for. Later polls say so until one of them is answered.
+  void give_up(PollNumber number);
+  /// What a report or a poll said may not have arrived: it is said again.
+  void tell_again(AgentReport report, std::int64_t now_ms);
+  /// The server was out of reach for longer than the leases last, and may have handed its items to others. What is not
+  /// started goes back, and what runs is named again, so that the server says what of it is gone.
+  void doubt_leases(std::int64_t now_ms);
+  /// The leases have run out: nothing of them may run on.
+  void abandon_leases(std::int64_t now_ms);
+  /// These are somebody else's by now.
+  void on_gone(const std::vector<Token>& gone, std::int64_t now_ms);
+
   /// Start nothing more; what is not started goes back.
   void drain(std::int64_t now_ms);
   /// Drain, and kill what runs: it counts as lost, not as tried.
@@ -82,8 +103,15 @@ class Agent {
   void hold(bool on, std::int64_t now_ms);
 
   std::vector<AgentAction> take_actions();
-  bool should_poll(std::int64_t now_ms) const;
+  /// There is something to tell or to ask.
+  bool should_poll(std::int64_t now_ms) const { return has_news(now_ms) || wants_to_ask(); }
   AgentPoll make_poll(std::int64_t now_ms);
+  /// There is something that the server should hear of now.
+  bool has_news(std::int64_t now_ms) const;
+  /// No poll is under way, or none that asks for the items that there is room for.
+  bool wants_to_ask() const { return unanswered_.empty() || (!asked_ && want() > 0); }
+  /// The news without a question.
+  AgentReport make_report(std::int64_t now_ms);
   std::optional<std::int64_t> next_deadline() const;
 
   bool draining() const { return draining_; }
@@ -93,7 +121,7 @@ class Agent {
   std::size_t slots() const { return slots_.size(); }
 
  private:
-  enum class StopReason : std::uint8_t { none, timeout, cancelled, interrupted };
+  enum class StopReason : std::uint8_t { none, timeout, cancelled, interrupted, lease_over };
   struct Handed {
     AgentItem item;
     std::int64_t since_ms = 0;  // when it became the first in its slot
@@ -102,7 +130,7 @@ class Agent {
     bool named = false;           // reported as running
   };
   struct Stopped {
-    GrantId up_to;  // later grants of the job are none of this order's business
+    PollNumber up_to;  // what later polls brought of the job is none of this order's business
     StopMode mode = StopMode::finish_running;
   };
   struct SlotState {
@@ -120,6 +148,7 @@ class Agent {
   void hand(std::size_t slot, const AgentItem& item, std::int64_t now_ms);
   AgentItem take_from(std::size_t slot, Token token);
   void take_back(const AgentItem& item);
+  void return_backlog();
   void tell(std::size_t slot, EndedAttempt ended, std::int64_t now_ms);
   void recall(std::size_t slot);
   void begin_stop(std::size_t slot, StopReason reason, std::int64_t now_ms);
@@ -132,7 +161,6 @@ class Agent {
   std::vector<SlotState> slots_;
   std::deque<AgentItem> backlog_;
   std::map<JobId, Stopped> stopped_;
-  GrantId newest_grant_;
   bool draining_ = false;
   bool killing_ = false;
   bool holding_ = false;
@@ -143,8 +171,15 @@ class Agent {
   std::int64_t report_at_ms_ = 0;  // when what has ended is told at the latest
   std::vector<Token> returned_;
   PollNumber last_poll_;
-  bool outstanding_ = false;  // a poll is on its way or parked; there always is one, to carry orders back
-  bool asked_ = false;        // and it wants items
+  PollNumber newest_answer_;
+  PollNumber abandoned_up_to_;  // what these polls brought may not run
+  std::set<PollNumber> unanswered_;  // on their way or parked; there always is one, to carry orders back
+  bool asked_ = false;               // the last one wants items, and is not answered
+  struct GivenUp {
+    PollNumber number;
+    PollNumber told_by;  // the first poll that said so; none yet: 0
+  };
+  std::vector<GivenUp> given_up_;
 };
 
 }  // namespace drover

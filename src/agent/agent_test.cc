@@ -270,6 +270,88 @@ TEST(Agent, DoesNotAskAgainWhileAPollIsParked) {
   EXPECT_TRUE(it.agent.should_poll(it.now_ms)) << "answered with nothing: ask again";
 }
 
+TEST(Agent, AStopOrderHoldsForALeaseThatItOvertook) {
+  Worked it(1);
+  const AgentPoll first = it.agent.make_poll(it.now_ms);
+  const AgentPoll second = it.agent.make_poll(it.now_ms);
+  it.agent.on_answer(second.number, {}, {StopOrder{JobId{1}, StopMode::kill_running}}, it.now_ms);
+  it.agent.on_answer(first.number, {lease(1, 0, 2)}, {}, it.now_ms);
+  EXPECT_TRUE(only<StartItem>(it.agent.take_actions()).empty());
+  EXPECT_EQ(it.agent.make_poll(it.now_ms).returned.size(), 2U);
+}
+
+TEST(Agent, APollThatWasGivenUpIsNamedUntilSomeoneHeardIt) {
+  Worked it(1);
+  const AgentPoll lost = it.agent.make_poll(it.now_ms);
+  it.agent.give_up(lost.number);
+  EXPECT_TRUE(it.agent.should_poll(it.now_ms));
+  const AgentPoll second = it.agent.make_poll(it.now_ms);
+  EXPECT_EQ(second.given_up, std::vector{lost.number});
+  it.agent.give_up(second.number);
+  const AgentPoll third = it.agent.make_poll(it.now_ms);
+  EXPECT_EQ(third.given_up, (std::vector{lost.number, second.number}));
+  it.agent.on_answer(third.number, {}, {}, it.now_ms);
+  EXPECT_TRUE(it.agent.make_poll(it.now_ms).given_up.empty());
+}
+
+TEST(Agent, TheLateAnswerToAPollThatWasGivenUpIsNotBelieved) {
+  Worked it(1);
+  const AgentPoll lost = it.agent.make_poll(it.now_ms);
+  it.agent.give_up(lost.number);
+  it.agent.on_answer(lost.number, {lease(1, 0, 1)}, {}, it.now_ms);
+  EXPECT_TRUE(it.agent.take_actions().empty());
+}
+
+TEST(Agent, AReportThatMayNotHaveArrivedIsToldAgain) {
+  Worked it(2);
+  it.lend(lease(1, 0, 6));
+  it.end(0, token(1, 0), 5'000'000);
+  it.tick(1000);
+  it.agent.drain(it.now_ms);
+  const AgentReport report = it.agent.make_report(it.now_ms);
+  EXPECT_EQ(report.ended.size(), 1U);
+  EXPECT_EQ(report.running.size(), 2U);
+  EXPECT_EQ(report.returned.size(), 3U);
+  EXPECT_FALSE(it.agent.has_news(it.now_ms));
+  it.agent.tell_again(report, it.now_ms);
+  EXPECT_TRUE(it.agent.has_news(it.now_ms));
+  const AgentReport again = it.agent.make_report(it.now_ms);
+  EXPECT_EQ(again.ended, report.ended);
+  EXPECT_EQ(again.running, report.running);
+  EXPECT_EQ(again.returned, report.returned);
+}
+
+TEST(Agent, AfterALongSilenceWhatRunsIsNamedAgainAndWhatDoesNotGoesBack) {
+  Worked it(1);
+  it.lend(lease(1, 0, 3));
+  it.tick(1000);
+  EXPECT_EQ(it.agent.make_report(it.now_ms).running.size(), 1U);
+  it.agent.doubt_leases(it.now_ms);
+  const AgentReport report = it.agent.make_report(it.now_ms);
+  EXPECT_EQ(report.running.size(), 1U);
+  EXPECT_EQ(report.returned.size(), 2U);
+  it.agent.on_gone({token(1, 0)}, it.now_ms);
+  const auto stops = only<StopItem>(it.agent.take_actions());
+  ASSERT_EQ(stops.size(), 1U);
+  EXPECT_EQ(stops[0].how, StopHow::kill);
+}
+
+TEST(Agent, NothingRunsOnWhenItsLeaseIsAbandoned) {
+  Worked it(1);
+  it.lend(lease(1, 0, 12));
+  it.end(0, token(1, 0), 500);  // five are in the slot
+  it.agent.abandon_leases(it.now_ms);
+  EXPECT_EQ(only<StopItem>(it.agent.take_actions()).size(), 1U);
+  const auto stops = only<StopItem>(it.end(0, token(1, 1), 500, true, {Ending::signalled, 0, 9, ""}));
+  ASSERT_EQ(stops.size(), 1U) << "it had begun before it could be recalled";
+  EXPECT_EQ(stops[0].token, token(1, 2));
+  it.agent.on_returned(0, token(1, 5), it.now_ms);
+  EXPECT_TRUE(only<StartItem>(it.agent.take_actions()).empty());
+  const AgentReport report = it.agent.make_report(it.now_ms);
+  EXPECT_EQ(report.ended.back().outcome.ending, Ending::lost);
+  EXPECT_EQ(report.returned.size(), 7U);
+}
+
 // Slots that end, return, die and come back at random: every item is told exactly once, ended or returned.
 TEST(Agent, TellsEveryItemExactlyOnceWhateverHappens) {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
