@@ -118,6 +118,8 @@ class Agent {
   /// Nothing runs, nothing is held, nothing is left to tell.
   bool idle() const;
   std::vector<RunningNow> running() const;
+  /// What has ended and waits to be told.
+  const std::vector<EndedAttempt>& untold() const { return ended_; }
   std::size_t slots() const { return slots_.size(); }
 
  private:

@@ -1,0 +1,112 @@
+// A worker's side of its session with a far server, as pure as the agent it speaks for: it says what to send, is told
+// what came back, and what did not. The driver owns sockets and clocks.
+//
+// What it promises: one poll is always under way; a poll whose answer does not come is named as given up; what a call
+// told and nobody acknowledged is told again (hearing it twice changes nothing); what ended before the process was
+// started anew is told in the name of the incarnation that ran it, before the new one registers and thereby loses it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "agent/agent.h"
+
+namespace drover {
+
+/// What an earlier process on this machine had not been thanked for, as its disk kept it.
+struct LeftBehind {
+  WorkerId worker;
+  std::uint64_t incarnation = 0;
+  std::vector<EndedAttempt> ended;
+};
+
+struct HelloCall {
+  std::uint64_t incarnation = 0;
+};
+struct ReportCall {
+  WorkerId worker;
+  std::uint64_t incarnation = 0;
+  AgentReport report;
+};
+struct PollCall {
+  WorkerId worker;
+  std::uint64_t incarnation = 0;
+  AgentPoll poll;
+  std::int64_t wait_ms = 0;
+};
+
+/// One request to send. Its number names it when its answer comes.
+struct SessionCall {
+  std::uint64_t number = 0;
+  std::variant<HelloCall, ReportCall, PollCall> what;
+};
+
+class ServerSession {
+ public:
+  struct Options {
+    bool strict_lease = false;  // kill what runs when the leases have run out, rather than hope that they are renewed
+    std::uint64_t first_call = 1;
+  };
+
+  ServerSession(Agent& agent, std::uint64_t incarnation, std::optional<LeftBehind> left_behind, Options options);
+
+  /// What is to be sent now.
+  std::vector<SessionCall> take_calls(std::int64_t now_ms);
+
+  // What came of a call. Calls that were given up, or are not known, are ignored.
+  void on_welcome(std::uint64_t call, WorkerId worker, std::int64_t term_ms, std::int64_t wait_ms, std::int64_t now_ms);
+  void on_poll_answer(std::uint64_t call, const std::vector<Lease>& leases, const std::vector<StopOrder>& stops,
+                      const std::vector<Token>& gone, bool drain, std::int64_t now_ms);
+  void on_report_taken(std::uint64_t call, std::int64_t now_ms);
+  /// The server does not know us.
+  void on_not_registered(std::uint64_t call, std::int64_t now_ms);
+  /// No answer will come.
+  void on_failed(std::uint64_t call, std::int64_t now_ms);
+  void on_tick(std::int64_t now_ms);
+
+  std::optional<std::int64_t> next_deadline(std::int64_t now_ms) const;
+
+  /// What would be lost with this process if its disk did not keep it.
+  std::optional<LeftBehind> left_behind() const;
+  /// Nothing is under way but questions, and nothing is left to tell.
+  bool all_told() const;
+  bool registered() const { return registered_; }
+
+ private:
+  struct UnderWay {
+    SessionCall call;
+    std::int64_t sent_ms = 0;
+    std::int64_t until_ms = 0;
+  };
+
+  bool has_something_to_send(std::int64_t now_ms) const;
+  bool under_way(std::size_t kind) const;
+  SessionCall send(decltype(SessionCall::what) what, std::int64_t bound_ms, std::int64_t now_ms);
+  std::optional<UnderWay> take(std::uint64_t call);
+  void heard(const UnderWay& call, std::int64_t now_ms);
+  void tell_again(UnderWay call, std::int64_t now_ms);
+  std::int64_t lease_over_ms() const;
+
+  Agent& agent_;
+  const std::uint64_t incarnation_;
+  std::optional<LeftBehind> left_behind_;
+  const Options options_;
+
+  WorkerId worker_;  // who we were when last registered
+  bool registered_ = false;
+  bool disowned_ = false;  // the server did not know us: what we held is gone
+  std::int64_t term_ms_ = 0;
+  std::int64_t wait_ms_ = 0;
+  std::int64_t renewed_ms_ = 0;  // when the last call that was answered had been sent
+  bool abandoned_ = false;       // since then
+
+  std::map<std::uint64_t, UnderWay> calls_;
+  std::uint64_t next_call_;
+  std::uint32_t failures_ = 0;  // in a row
+  std::int64_t not_before_ms_ = 0;
+};
+
+}  // namespace drover
