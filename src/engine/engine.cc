@@ -47,6 +47,11 @@ void Engine::post(Command command, Reply reply) {
   core_wakes_.notify_one();
 }
 
+std::optional<Error> Engine::failure() {
+  const std::scoped_lock lock(mutex_);
+  return failed_;
+}
+
 Result<Effect> Engine::ask(Command command) {
   std::promise<Result<Effect>> promise;
   auto answer = promise.get_future();

@@ -35,6 +35,8 @@ class Engine {
   Result<Effect> ask(Command command);
 
   std::int64_t now_ms() const { return timeline_.now_ms(); }
+  /// What stopped it for good, if something has.
+  std::optional<Error> failure();
 
  private:
   Engine(Store& store, Timeline timeline, Core core, Listener listener);

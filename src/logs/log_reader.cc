@@ -87,6 +87,12 @@ Result<bool> LogReader::is_closed(std::uint64_t segment) {
   return *end == mark;
 }
 
+Result<std::string> LogReader::packed(const FramePlace& place) {
+  auto bytes = read(place.segment, place.offset, static_cast<std::size_t>(place.next - place.offset));
+  if (!bytes) return pass(bytes);
+  return std::string(*bytes);
+}
+
 Result<const std::string*> LogReader::frame(const FramePlace& place) {
   const auto known = std::ranges::find_if(
       recent_, [&](const Cached& it) { return it.segment == place.segment && it.offset == place.offset; });

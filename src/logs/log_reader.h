@@ -37,6 +37,8 @@ class LogReader {
   Result<void> each_record(const ExtentList& extents, const LogKey& key, const TakeRecord& take);
   /// The places of all its frames.
   Result<std::vector<FramePlace>> frames_of(const ExtentList& extents);
+  /// The frame as it stands in the file.
+  Result<std::string> packed(const FramePlace& place);
   /// The records of one frame; nothing: it is damaged.
   Result<const std::string*> frame(const FramePlace& place);
 

@@ -19,7 +19,7 @@ PackEffort effort_for(std::size_t queued_bytes) {
 
 }  // namespace
 
-LogWriter::LogWriter(const std::string& folder) : segments_(folder) {
+LogWriter::LogWriter(const std::string& folder, Sharing sharing) : sharing_(sharing), segments_(folder) {
   for (int i = 0; i < kThreads; ++i) threads_.emplace_back([this] { run(); });
 }
 
@@ -93,6 +93,10 @@ void LogWriter::gather(Partials partials) {
   Frame frame;
   for (auto it = pending_.begin(); it != pending_.end();) {
     auto& [key, pending] = *it;
+    if (!pending.ended && sharing_ == Sharing::ended_only && partials == Partials::kept_back) {
+      ++it;
+      continue;
+    }
     if (pending.ended || partials == Partials::written) write_partials(key, pending);
     if (!pending.records.empty()) {
       frame.keys.push_back(key);

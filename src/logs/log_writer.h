@@ -24,7 +24,11 @@ namespace drover {
 
 class LogWriter {
  public:
-  explicit LogWriter(const std::string& folder);
+  /// Whether an attempt that still runs may share a frame with those that ended: it is written sooner then, and whoever
+  /// wants the frames of the ended ones gets some of its output too.
+  enum class Sharing : std::uint8_t { everybody, ended_only };
+
+  explicit LogWriter(const std::string& folder, Sharing sharing = Sharing::everybody);
   /// What was added is written before it goes.
   ~LogWriter();
   LogWriter(const LogWriter&) = delete;
@@ -80,6 +84,7 @@ class LogWriter {
   void finish(const Work& work, std::string_view packed);
   Result<std::vector<Bytes>> places_of(const std::vector<LogKey>& ended) const;
 
+  const Sharing sharing_;
   std::map<LogKey, Pending> pending_;
 
   std::mutex mutex_;  // guards what follows

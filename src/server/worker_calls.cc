@@ -53,10 +53,11 @@ void WorkerCalls::on_register(std::string_view body, Reply reply) {
   auto hello = decode_hello(body);
   if (!hello) return reply->send(problem(hello.error()));
   if (hello->protocol < kOldestWorkerProtocol || hello->protocol > kWorkerProtocol) {
-    return reply->send(problem({ErrorCode::bad_input,
-                                concat("worker '", hello->name, "' speaks version ", hello->protocol,
-                                       " of the protocol, this server ", kOldestWorkerProtocol, " to ", kWorkerProtocol),
-                                "install the server's version on the worker"}));
+    return reply->send(
+        problem({ErrorCode::bad_input,
+                 concat("worker '", hello->name, "' speaks version ", hello->protocol, " of the protocol, this server ",
+                        kOldestWorkerProtocol, " to ", kWorkerProtocol),
+                 "install the server's version on the worker"}));
   }
   if (!is_worker_name(hello->name)) {
     return reply->send(problem({ErrorCode::bad_input, "that cannot be a worker's name",
@@ -67,10 +68,8 @@ void WorkerCalls::on_register(std::string_view body, Reply reply) {
                   if (!effect) return reply->send(problem(effect.error()));
                   const WorkerId worker = std::get<WorkerRegistered>(*effect).worker;
                   backend_.note_worker(worker, hello);
-                  reply->send(bytes(encode(WorkerWelcome{.worker = worker,
-                                                         .term_ms = kTermMs,
-                                                         .poll_wait_ms = kPollWaitMs,
-                                                         .server = server_})));
+                  reply->send(bytes(encode(WorkerWelcome{
+                      .worker = worker, .term_ms = kTermMs, .poll_wait_ms = kPollWaitMs, .server = server_})));
                 });
 }
 
@@ -111,9 +110,8 @@ void WorkerCalls::on_report(std::string_view body, const Reply& reply) {
   if (!decoded) return reply->send(problem(decoded.error()));
   const auto report = std::make_shared<Report>(std::move(decoded->report));
   place({std::move(decoded->frames), std::move(decoded->ended_frames)}, report, reply, [this, report, reply] {
-    backend_.post(std::move(*report), [reply](const Result<Effect>& effect) {
-      reply->send(effect ? bytes({}) : problem(effect.error()));
-    });
+    backend_.post(std::move(*report),
+                  [reply](const Result<Effect>& effect) { reply->send(effect ? bytes({}) : problem(effect.error())); });
   });
 }
 

@@ -12,7 +12,6 @@
 #include "base/units.h"
 #include "wire/base64.h"
 #include "wire/definition.h"
-#include "worker/program.h"
 
 namespace drover {
 namespace json = boost::json;
@@ -23,7 +22,6 @@ constexpr std::int64_t kProgressMs = 200;
 constexpr std::int64_t kFlushMs = 1'000;
 constexpr std::int64_t kLookMs = 1'000;
 constexpr std::int64_t kPollWaitMs = 20'000;
-constexpr std::size_t kLongestVariable = (std::size_t{128} << 10) - sizeof "DROVER_ITEM=";
 
 std::uint64_t random_number() {
   std::random_device device;
@@ -80,20 +78,16 @@ Result<void> LocalRun::prepare(const Job& job) {
   if (!text) return pass(text);
   auto definition = definition_from_json(*text);
   if (!definition) return pass(definition);
-  auto command = CommandTemplate::parse(*definition);
-  if (!command) return pass(command);
-  command_ = std::make_unique<CommandTemplate>(std::move(*command));
-  auto program = find_program(*definition);
-  if (!program) return pass(program);
-  program_ = std::move(*program);
+  auto how = make_job_run(*definition, job.uuid.text());
+  if (!how) return pass(how);
+  how_ = std::make_unique<JobRun>(std::move(*how));
   auto manifest = ManifestReader::open(reader_, job.manifest);
   if (!manifest) return pass(manifest);
   manifest_ = std::make_unique<ManifestReader>(std::move(*manifest));
 
   logs_ = std::make_unique<LogWriter>(folder_.logs());
-  setup_ = {attempt_environment(*definition), definition->workdir, folder_.lock_descriptor(),
-            options_.limits.value_or(definition->limits)};
-  setup_.environment.push_back(concat("DROVER_JOB_ID=", job.uuid.text()));
+  how_->setup.hold_descriptor = folder_.lock_descriptor();
+  if (options_.limits) how_->setup.limits = *options_.limits;
 
   sigset_t wanted;
   sigemptyset(&wanted);
@@ -114,7 +108,7 @@ Result<void> LocalRun::prepare(const Job& job) {
 }
 
 Result<void> LocalRun::open_slot(std::size_t slot) {
-  auto opened = runner_.open_slot(setup_);
+  auto opened = runner_.open_slot(how_->setup);
   if (!opened) return pass(opened);
   slots_[slot] = std::move(*opened);
   loop_->watch(slots_[slot]->descriptor(), [this, slot] { on_slot_ready(slot); });
@@ -190,25 +184,16 @@ void LocalRun::start_item(const StartItem& start) {
     failed_ = item.error();
     return;
   }
-  auto arguments = command_->render(*item, index);
-  if (!arguments) {
-    agent_.on_refused(start.slot, start.item.token, concat("could not start: ", arguments.error().message), now_ms());
+  auto task = make_task(*how_, start.item.token, start.item.attempt, *item);
+  if (!task) {
+    agent_.on_refused(start.slot, start.item.token, concat("could not start: ", task.error().message), now_ms());
     return;
   }
-  Task task{
-      .token = start.item.token,
-      .program = program_.empty() ? arguments->front() : program_,
-      .arguments = std::move(*arguments),
-      .environment = {concat("DROVER_ITEM_INDEX=", index.value), concat("DROVER_ATTEMPT=", start.item.attempt.value)},
-      .stdout_path = {},
-      .stderr_path = {}};
-  // The kernel takes no longer string; a command that does not need it should still run.
-  if (item->size() < kLongestVariable) task.environment.push_back(concat("DROVER_ITEM=", *item));
   if (!options_.out_dir.empty()) {
-    task.stdout_path = concat(options_.out_dir, "/", index.value, ".out");
-    task.stderr_path = concat(options_.out_dir, "/", index.value, ".err");
+    task->stdout_path = concat(options_.out_dir, "/", index.value, ".out");
+    task->stderr_path = concat(options_.out_dir, "/", index.value, ".err");
   }
-  slots_[start.slot]->start(task);
+  slots_[start.slot]->start(*task);
 }
 
 void LocalRun::on_slot_ready(std::size_t slot) {

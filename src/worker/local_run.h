@@ -18,9 +18,9 @@
 #include "ports/store.h"
 #include "store/manifest.h"
 #include "store/run_folder.h"
-#include "worker/command_template.h"
 #include "worker/control.h"
 #include "worker/event_loop.h"
+#include "worker/job_run.h"
 #include "worker/machine.h"
 #include "worker/run_progress.h"
 
@@ -98,10 +98,8 @@ class LocalRun {
   int signals_ = -1;
 
   Job job_;
-  std::unique_ptr<CommandTemplate> command_;
+  std::unique_ptr<JobRun> how_;
   std::unique_ptr<ManifestReader> manifest_;
-  SlotSetup setup_;
-  std::string program_;  // looked up once, if it is the same for every item
   WorkerId worker_;
   std::uint64_t incarnation_ = 0;
 

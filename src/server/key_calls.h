@@ -1,0 +1,55 @@
+// Keys over HTTP: made, listed, deleted; and a machine that joins with a token.
+//
+//   POST   /api/v1/keys        {"scope", "label", "expires"} → a key, its secret shown once
+//   GET    /api/v1/keys        keys and join tokens, without secrets
+//   DELETE /api/v1/keys/ID
+//   POST   /api/v1/join-tokens {"uses", "expires", "fleet"} → a join token, shown once
+//   POST   /join               {"secret", "nonce", "name"} → a worker's key; the token's secret is all it takes
+//   GET    /ca.pem             the authority that signed the server's certificate; for everybody
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "keys/key_ring.h"
+#include "ports/backend.h"
+#include "ports/http.h"
+
+namespace drover {
+
+class KeyCalls {
+ public:
+  /// How workers reach the server, and how they know it.
+  struct Identity {
+    std::vector<std::string> addresses;
+    std::string ca_pem;  // empty: plain HTTP
+  };
+
+  KeyCalls(KeyRing& ring, Backend& backend, std::function<std::int64_t()> now_ms)
+      : ring_(ring), backend_(backend), now_ms_(std::move(now_ms)) {}
+
+  /// Before the first request.
+  void set_identity(Identity identity) { identity_ = std::move(identity); }
+
+  /// These take no key.
+  static bool is_open(std::string_view path) { return path == "/join" || path == "/ca.pem"; }
+  /// These take an admin's.
+  static bool is_ours(std::string_view path);
+  void handle(HttpRequest request, HttpReply reply);
+
+ private:
+  HttpResponse answer(const HttpRequest& request);
+  HttpResponse create(const std::string& body);
+  HttpResponse create_join_token(const std::string& body);
+  HttpResponse list() const;
+  HttpResponse join(const std::string& body);
+
+  KeyRing& ring_;
+  Backend& backend_;
+  const std::function<std::int64_t()> now_ms_;
+  Identity identity_;
+};
+
+}  // namespace drover

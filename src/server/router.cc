@@ -1,0 +1,97 @@
+#include "server/router.h"
+
+#include "api/problem.h"
+#include "base/text.h"
+#include "base/utf8.h"
+
+namespace drover {
+namespace {
+
+constexpr std::uint64_t kLargestKeyCall = std::uint64_t{64} << 10;
+constexpr std::string_view kBearer = "Bearer ";
+
+bool is_about_health(std::string_view path) {
+  return path == "/healthz" || path == "/readyz" || path == "/";
+}
+
+Action action_for(ApiNeed need) {
+  switch (need) {
+    case ApiNeed::read: return Action::read;
+    case ApiNeed::submit: return Action::submit;
+    case ApiNeed::change_job: return Action::change_job;
+    case ApiNeed::administrate: return Action::administrate;
+  }
+  return Action::administrate;
+}
+
+HttpResponse text(int status, std::string body) {
+  return {.status = status, .headers = {{"Content-Type", "text/plain; charset=utf-8"}}, .body = std::move(body)};
+}
+
+}  // namespace
+
+std::optional<HttpResponse> Router::refusal(const HttpHead& head) const {
+  if (is_about_health(head.path) || KeyCalls::is_open(head.path)) return std::nullopt;
+  const std::string* authorization = head.header("Authorization");
+  if (authorization == nullptr || !authorization->starts_with(kBearer)) {
+    HttpResponse response = problem(401, {ErrorCode::denied, "this takes a key",
+                                          "send 'Authorization: Bearer KEY'; the CLI takes it from $DROVER_KEY"});
+    response.headers.push_back({"WWW-Authenticate", "Bearer"});
+    return response;
+  }
+  auto caller = keys_.check(std::string_view(*authorization).substr(kBearer.size()), now_ms_());
+  if (!caller) return problem(401, caller.error());
+  const auto forbid = [&](std::string_view what) {
+    return problem(403, {ErrorCode::denied, concat("a key of scope '", to_string(caller->scope), "' may not ", what),
+                         "use another key, or have an admin make one with 'drover key create'"});
+  };
+  if (WorkerCalls::is_ours(head.path)) {
+    if (!caller->may(Action::work)) return forbid("work");
+    return std::nullopt;
+  }
+  if (KeyCalls::is_ours(head.path)) {
+    if (!caller->may(Action::administrate)) return forbid("deal with keys");
+    return std::nullopt;
+  }
+  if (!NativeApi::is_ours(head.path)) return std::nullopt;
+  auto call = api_.recognise(head);
+  if (!call) return std::nullopt;  // it is answered there
+  const Action action = action_for(call->need);
+  if (caller->may(action)) return std::nullopt;
+  const auto job = Uuid::parse(call->job);
+  if (job && caller->may(action, *job)) return std::nullopt;
+  return forbid(concat(head.method, " ", utf8(head.path)));
+}
+
+HttpBodyPlan Router::plan(const HttpHead& head) {
+  if (refusal(head)) return {};
+  if (WorkerCalls::is_ours(head.path)) return workers_.plan(head);
+  if (KeyCalls::is_open(head.path) || KeyCalls::is_ours(head.path))
+    return {.most_bytes = kLargestKeyCall, .sink = nullptr};
+  if (NativeApi::is_ours(head.path)) return api_.plan(head);
+  return {};
+}
+
+void Router::handle(HttpRequest request, HttpReply reply) {
+  const std::string& path = request.head.path;
+  if (auto refused = refusal(request.head)) {
+    log_.info(concat(request.head.peer, " ", request.head.method, " ", utf8(path), " ", refused->status));
+    return reply.send(std::move(*refused));
+  }
+  if (path == "/healthz") return reply.send(text(200, "ok\n"));
+  if (path == "/readyz") return reply.send(ready_ ? text(200, "ready\n") : text(503, "not ready\n"));
+  if (path == "/") {
+    return reply.send(text(200,
+                           "Drover: batch work, every item of it.\n\n"
+                           "API      /api/v1/ (docs/api.md)\n"
+                           "health   /healthz, /readyz\n"
+                           "CLI      drover submit, status, logs; drover --help\n"));
+  }
+  if (KeyCalls::is_open(path) || KeyCalls::is_ours(path))
+    return key_calls_.handle(std::move(request), std::move(reply));
+  if (WorkerCalls::is_ours(path)) return workers_.handle(std::move(request), std::move(reply));
+  if (NativeApi::is_ours(path)) return api_.handle(std::move(request), std::move(reply));
+  reply.send(problem({ErrorCode::not_found, concat("there is no ", utf8(path)), "the API is at /api/v1/"}));
+}
+
+}  // namespace drover

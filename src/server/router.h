@@ -1,0 +1,41 @@
+// Every request comes here first: who is it, may they, and whose business is it.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "api/native.h"
+#include "keys/key_ring.h"
+#include "ports/http.h"
+#include "server/key_calls.h"
+#include "server/server_log.h"
+#include "server/worker_calls.h"
+
+namespace drover {
+
+class Router : public HttpHandler {
+ public:
+  Router(KeyRing& keys, NativeApi& api, WorkerCalls& workers, KeyCalls& key_calls, ServerLog& log,
+         std::function<std::int64_t()> now_ms)
+      : keys_(keys), api_(api), workers_(workers), key_calls_(key_calls), log_(log), now_ms_(std::move(now_ms)) {}
+
+  HttpBodyPlan plan(const HttpHead& head) override;
+  void handle(HttpRequest request, HttpReply reply) override;
+
+  /// While it is not ready it says so to those who ask.
+  void set_ready(bool ready) { ready_ = ready; }
+
+ private:
+  /// Nothing: go on.
+  std::optional<HttpResponse> refusal(const HttpHead& head) const;
+
+  KeyRing& keys_;
+  NativeApi& api_;
+  WorkerCalls& workers_;
+  KeyCalls& key_calls_;
+  ServerLog& log_;
+  const std::function<std::int64_t()> now_ms_;
+  std::atomic<bool> ready_ = false;
+};
+
+}  // namespace drover

@@ -1,0 +1,221 @@
+#include "server/server.h"
+
+#include <signal.h>
+#include <sys/stat.h>
+
+#include <condition_variable>
+#include <fstream>
+#include <mutex>
+#include <random>
+#include <thread>
+
+#include "api/native.h"
+#include "base/text.h"
+#include "engine/engine.h"
+#include "engine/system_clock.h"
+#include "keys/certificates.h"
+#include "keys/key_ring.h"
+#include "net/http_server.h"
+#include "server/key_calls.h"
+#include "server/log_intake.h"
+#include "server/read_pool.h"
+#include "server/router.h"
+#include "server/server_backend.h"
+#include "server/worker_calls.h"
+#include "store/run_folder.h"
+#include "store/sqlite_store.h"
+
+namespace drover {
+namespace {
+
+constexpr std::string_view kDefaultAddress = "127.0.0.1:8750";
+constexpr std::size_t kReaders = 2;
+constexpr std::int64_t kStopGraceMs = 500;
+
+bool is_loopback(std::string_view address) {
+  return address.starts_with("127.") || address.starts_with("[::1]") || address.starts_with("localhost:") ||
+         address.starts_with("unix:");
+}
+
+std::string host_of(std::string_view address) {
+  std::string_view host = address.substr(0, address.rfind(':'));
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  return std::string(host);
+}
+
+std::uint64_t random_number() {
+  std::random_device device;
+  return (static_cast<std::uint64_t>(device()) << 32) ^ device();
+}
+
+/// A signal that ends the server, or -1 after so long.
+int wait_for_signal(std::int64_t ms) {
+  sigset_t wanted;
+  sigemptyset(&wanted);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&wanted, signal);
+  const timespec time{ms / 1000, ms % 1000 * 1'000'000};
+  return sigtimedwait(&wanted, nullptr, &time);
+}
+
+}  // namespace
+
+std::string server_address_file(const std::string& root) {
+  return concat(root, "/server/address");
+}
+
+std::string server_key_file(const std::string& root) {
+  return concat(root, "/server/", kKeyRingFile);
+}
+
+// In the order in which they are made; they go in the opposite one: first nobody can ask any more, then what was asked
+// is committed and answered, then the store closes.
+struct Server::Parts {
+  explicit Parts(const ServerOptions& it) : options(it), log(it.log) {}
+
+  const ServerOptions options;
+  ServerLog log;
+  SystemWallClock wall;
+  SystemSteadyClock steady;
+  std::unique_ptr<RunFolder> folder;
+  std::unique_ptr<KeyRing> keys;
+  std::unique_ptr<Store> store;
+  std::unique_ptr<Engine> engine;
+  std::unique_ptr<ReadPool> readers;
+  std::unique_ptr<ServerBackend> backend;
+  std::unique_ptr<LogIntake> logs;
+  std::unique_ptr<NativeApi> api;
+  std::unique_ptr<WorkerCalls> workers;
+  std::unique_ptr<KeyCalls> key_calls;
+  std::unique_ptr<Router> router;
+  std::unique_ptr<HttpServer> http;
+  std::vector<std::string> addresses;
+
+  Result<void> open_store();
+  Result<void> make_rooms();
+  Result<void> listen();
+  Result<void> tell_where();
+};
+
+Result<void> Server::Parts::open_store() {
+  auto held = RunFolder::hold_server(options.data);
+  if (!held) return pass(held);
+  folder = std::make_unique<RunFolder>(std::move(*held));
+  ::chmod(folder->path().c_str(), 0700);
+  auto ring = KeyRing::open(server_key_file(options.data), wall.epoch_ms());
+  if (!ring) return pass(ring);
+  keys = std::move(*ring);
+  auto opened = open_sqlite_store(folder->database(), [this](std::int64_t waited_ms) {
+    log.warning(concat("another program has held the ledger's write lock for ", waited_ms / 1000, " s; waiting"));
+  });
+  if (!opened) return pass(opened);
+  store = std::move(*opened);
+  return {};
+}
+
+Result<void> Server::Parts::make_rooms() {
+  auto started = Engine::start(*store, wall, steady, [](const Effect&) {});
+  if (!started) return pass(started);
+  engine = std::move(*started);
+  auto pool = ReadPool::start(folder->database(), kReaders);
+  if (!pool) return pass(pool);
+  readers = std::move(*pool);
+  const auto now_ms = [this] { return engine->now_ms(); };
+  backend = std::make_unique<ServerBackend>(*engine, *store, *readers, folder->logs());
+  logs = std::make_unique<LogIntake>(folder->logs());
+  api = std::make_unique<NativeApi>(*backend);
+  workers = std::make_unique<WorkerCalls>(*backend, *logs, random_number());
+  key_calls = std::make_unique<KeyCalls>(*keys, *backend, now_ms);
+  router = std::make_unique<Router>(*keys, *api, *workers, *key_calls, log, now_ms);
+  return {};
+}
+
+Result<void> Server::Parts::listen() {
+  HttpServerOptions http_options{.listen = options.listen, .tls = std::nullopt, .limits = {}};
+  if (http_options.listen.empty()) http_options.listen.emplace_back(kDefaultAddress);
+  const bool beyond = !std::ranges::all_of(http_options.listen, is_loopback);
+  KeyCalls::Identity identity;
+  if (beyond && !options.plain_http) {
+    auto authority = Authority::open(folder->path(), wall.epoch_ms());
+    if (!authority) return pass(authority);
+    CertificateRequest request{.names = {"localhost", "127.0.0.1", "::1"}};
+    for (const std::string& address : http_options.listen) {
+      if (const std::string host = host_of(address); host != "0.0.0.0" && host != "::") request.names.push_back(host);
+    }
+    for (const std::string& name : options.advertise)
+      request.names.push_back(host_of(name + (name.contains(':') ? "" : ":0")));
+    auto certificate = issue_certificate(*authority, request, wall.epoch_ms());
+    if (!certificate) return pass(certificate);
+    http_options.tls = TlsIdentity{certificate->pem, certificate->key_pem.reveal()};
+    identity.ca_pem = authority->own.pem;
+  }
+  auto started = HttpServer::start(http_options, *router);
+  if (!started) return pass(started);
+  http = std::move(*started);
+  for (const std::string& address : http->addresses()) {
+    const bool is_unix = address.starts_with("unix:");
+    addresses.push_back(is_unix ? address : concat(http_options.tls ? "https://" : "http://", address));
+  }
+  const std::string port = addresses.front().substr(addresses.front().rfind(':') + 1);
+  for (const std::string& name : options.advertise) {
+    identity.addresses.push_back(
+        concat(http_options.tls ? "https://" : "http://", name, name.contains(':') ? "" : ":" + port));
+  }
+  if (identity.addresses.empty()) identity.addresses = addresses;
+  key_calls->set_identity(std::move(identity));
+  return {};
+}
+
+// For clients on this machine and of this user.
+Result<void> Server::Parts::tell_where() {
+  const std::string path = server_address_file(options.data);
+  std::ofstream file(path, std::ios::trunc);
+  file << addresses.front() << "\n";
+  file.close();
+  if (!file) return std::unexpected(errno_error(errno, path));
+  return {};
+}
+
+Server::Server(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+Result<std::unique_ptr<Server>> Server::start(const ServerOptions& options) {
+  auto parts = std::make_unique<Parts>(options);
+  if (auto done = parts->open_store(); !done) return pass(done);
+  if (auto done = parts->make_rooms(); !done) return pass(done);
+  if (auto done = parts->listen(); !done) return pass(done);
+  if (auto done = parts->tell_where(); !done) return pass(done);
+  parts->router->set_ready(true);
+  for (const std::string& address : parts->addresses) parts->log.info(concat("listening on ", address));
+  return std::unique_ptr<Server>(new Server(std::move(parts)));
+}
+
+Server::~Server() {
+  if (!parts_) return;
+  if (parts_->router) parts_->router->set_ready(false);
+  // Parked polls are answered by the engine's end; whoever still waits then is cut off.
+  parts_->http.reset();
+  parts_->readers.reset();
+  parts_->logs.reset();
+  parts_->engine.reset();
+}
+
+const std::vector<std::string>& Server::addresses() const {
+  return parts_->addresses;
+}
+
+Result<void> Server::run() {
+  constexpr std::int64_t kLookMs = 500;
+  while (true) {
+    const int signal = wait_for_signal(kLookMs);
+    if (auto failed = parts_->engine->failure()) {
+      parts_->log.error(concat("the store failed: ", failed->message));
+      return std::unexpected(*failed);
+    }
+    if (signal < 0) continue;
+    parts_->log.info(concat("stopping on signal ", signal));
+    parts_->router->set_ready(false);
+    parts_->http->stop(kStopGraceMs);
+    return {};
+  }
+}
+
+}  // namespace drover

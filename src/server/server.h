@@ -1,0 +1,45 @@
+// `drover server`: the core behind HTTP. This file is the table of contents of its parts.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "server/server_log.h"
+
+namespace drover {
+
+struct ServerOptions {
+  std::string data;                    // the root; the server's own folder is below it
+  std::vector<std::string> listen;     // empty: 127.0.0.1:8750
+  std::vector<std::string> advertise;  // names and addresses by which others reach it
+  bool plain_http = false;             // no TLS although it listens beyond this machine
+  ServerLog::Form log = ServerLog::Form::text;
+};
+
+class Server {
+ public:
+  /// Opens the store, loads the engine and listens: ready when it returns. SIGINT, SIGTERM and SIGHUP must be blocked
+  /// in every thread.
+  static Result<std::unique_ptr<Server>> start(const ServerOptions& options);
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  /// "http://127.0.0.1:8750"
+  const std::vector<std::string>& addresses() const;
+  /// Until a signal says to stop, or the store fails.
+  Result<void> run();
+
+ private:
+  struct Parts;
+  explicit Server(std::unique_ptr<Parts> parts);
+  std::unique_ptr<Parts> parts_;
+};
+
+/// Where a client on this machine finds the address and the key of the server with this data.
+std::string server_address_file(const std::string& root);
+std::string server_key_file(const std::string& root);
+
+}  // namespace drover

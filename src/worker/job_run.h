@@ -1,0 +1,27 @@
+// What a job's items have in common when they are run: the command with its placeholders, the program, what slots
+// share.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "base/uuid.h"
+#include "ports/runner.h"
+#include "wire/definition.h"
+#include "worker/command_template.h"
+
+namespace drover {
+
+struct JobRun {
+  CommandTemplate command;
+  std::string program;  // looked up once, if it is the same for every item
+  SlotSetup setup;
+};
+
+/// An error: none of its items can be started here.
+Result<JobRun> make_job_run(const Definition& definition, std::string_view uuid);
+
+/// The attempt, filled in for its item.
+Result<Task> make_task(const JobRun& job, Token token, AttemptNumber attempt, const std::string& item);
+
+}  // namespace drover

@@ -1,0 +1,390 @@
+#include "worker/remote_worker.h"
+
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <random>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "wire/definition.h"
+
+namespace drover {
+namespace {
+
+constexpr std::int64_t kLongestWaitMs = 1'000;
+
+std::uint64_t random_number() {
+  std::random_device device;
+  return (static_cast<std::uint64_t>(device()) << 32) ^ device();
+}
+
+std::vector<Token> tokens_of(const std::vector<EndedAttempt>& ended) {
+  std::vector<Token> tokens;
+  for (const EndedAttempt& it : ended) tokens.push_back(it.token);
+  return tokens;
+}
+
+}  // namespace
+
+RemoteWorker::RemoteWorker(RemoteWorkerOptions options, Runner& runner, Notice notice)
+    : options_(std::move(options)),
+      runner_(runner),
+      notice_(std::move(notice)),
+      agent_(options_.slots),
+      session_(agent_, options_.hello.incarnation = random_number(), std::nullopt, {}),
+      slots_(options_.slots) {}
+
+RemoteWorker::~RemoteWorker() {
+  calls_.reset();
+  logs_.reset();
+  for (const JobSlot& slot : slots_) {
+    if (slot.slot) loop_->remove(slot.slot->descriptor());
+  }
+  slots_.clear();
+  if (signals_ >= 0) close(signals_);
+  std::error_code ignored;
+  if (!options_.spool.empty()) std::filesystem::remove_all(options_.spool, ignored);
+}
+
+Result<void> RemoteWorker::prepare(const ServerCalls::MakeClient& make_client) {
+  auto loop = EventLoop::make();
+  if (!loop) return pass(loop);
+  loop_ = std::move(*loop);
+  std::error_code error;
+  // What an earlier process left there was in the name of an incarnation that has lost its leases.
+  std::filesystem::remove_all(options_.spool, error);
+  std::filesystem::create_directories(options_.spool, error);
+  if (error) return std::unexpected(errno_error(error.value(), options_.spool, "choose another folder with --data"));
+  logs_ = std::make_unique<LogWriter>(options_.spool, LogWriter::Sharing::ended_only);
+  spooled_ = std::make_unique<LogReader>(options_.spool);
+
+  sigset_t wanted;
+  sigemptyset(&wanted);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&wanted, signal);
+  signals_ = signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (signals_ < 0) return std::unexpected(errno_error(errno, "cannot listen for signals"));
+  loop_->watch(signals_, [this] { on_signal(); });
+  auto calls = ServerCalls::start(make_client, [this](std::function<void()> work) { loop_->post(std::move(work)); });
+  if (!calls) return pass(calls);
+  calls_ = std::move(*calls);
+  return {};
+}
+
+Result<void> RemoteWorker::run(const ServerCalls::MakeClient& make_client) {
+  if (auto ready = prepare(make_client); !ready) return ready;
+  while (true) {
+    step();
+    if (finished()) break;
+    std::int64_t until_ms = now_ms() + kLongestWaitMs;
+    if (const auto deadline = agent_.next_deadline()) until_ms = std::min(until_ms, *deadline);
+    if (const auto deadline = session_.next_deadline(now_ms())) until_ms = std::min(until_ms, *deadline);
+    loop_->turn(std::max<std::int64_t>(0, until_ms - now_ms()));
+  }
+  if (failed_) return std::unexpected(*failed_);
+  return {};
+}
+
+bool RemoteWorker::finished() const {
+  return failed_ || (agent_.draining() && session_.all_told()) || interrupts_ > 2;
+}
+
+void RemoteWorker::step() {
+  agent_.on_tick(now_ms());
+  session_.on_tick(now_ms());
+  const bool has_had_enough = options_.most_items > 0 && ended_ >= options_.most_items;
+  const bool is_idle = options_.exit_when_idle && saw_nothing_to_do_ && agent_.idle();
+  if ((has_had_enough || is_idle) && !agent_.draining()) agent_.drain(now_ms());
+  do_actions();
+  send_calls();
+}
+
+void RemoteWorker::do_actions() {
+  // Doing one may give the agent something new to say.
+  for (auto actions = agent_.take_actions(); !actions.empty() && !failed_; actions = agent_.take_actions()) {
+    for (const AgentAction& action : actions) {
+      if (const auto* start = std::get_if<StartItem>(&action)) {
+        slots_[start->slot].waiting.push_back(*start);
+        start_waiting(start->slot);
+      }
+      if (const auto* stop = std::get_if<StopItem>(&action)) {
+        if (slots_[stop->slot].slot) slots_[stop->slot].slot->stop(stop->token, stop->how);
+      }
+      if (const auto* again = std::get_if<RecallSlot>(&action)) recall(again->slot);
+    }
+  }
+  for (const JobSlot& it : slots_) {
+    if (!it.slot) continue;
+    if (it.slot->has_unsent()) it.slot->send_more();
+    loop_->want_writable(it.slot->descriptor(), it.slot->has_unsent());
+  }
+}
+
+void RemoteWorker::recall(std::size_t slot) {
+  JobSlot& it = slots_[slot];
+  // Those that wait here come back first, the latest before those that came before it.
+  while (!it.waiting.empty()) {
+    const Token token = it.waiting.back().item.token;
+    it.waiting.pop_back();
+    agent_.on_returned(slot, token, now_ms());
+  }
+  if (it.slot) it.slot->recall();
+}
+
+const Result<JobRun>& RemoteWorker::job_run(JobId job) {
+  const auto known = jobs_.find(job);
+  if (known != jobs_.end()) return known->second;
+  const auto make = [&]() -> Result<JobRun> {
+    auto info = calls_->job(job);
+    if (!info) return pass(info);
+    auto definition = definition_from_json(info->definition);
+    if (!definition) return pass(definition);
+    return make_job_run(*definition, info->uuid);
+  };
+  return jobs_.emplace(job, make()).first->second;
+}
+
+Result<void> RemoteWorker::open_slot(std::size_t slot, JobId job) {
+  JobSlot& it = slots_[slot];
+  if (it.slot) {
+    loop_->remove(it.slot->descriptor());
+    it.slot.reset();
+  }
+  auto opened = runner_.open_slot(job_run(job)->setup);
+  if (!opened) return pass(opened);
+  it.slot = std::move(*opened);
+  it.job = job;
+  it.handed = 0;
+  loop_->watch(it.slot->descriptor(), [this, slot] { on_slot_ready(slot); });
+  return {};
+}
+
+void RemoteWorker::start_waiting(std::size_t slot) {
+  JobSlot& it = slots_[slot];
+  while (!it.waiting.empty() && !failed_) {
+    const StartItem start = it.waiting.front();
+    const Token token = start.item.token;
+    const auto refuse = [&](const Error& error) {
+      it.waiting.pop_front();
+      agent_.on_refused(slot, token, concat("could not start: ", error.message), now_ms());
+    };
+    const Result<JobRun>& job = job_run(start.item.job);
+    if (!job) {
+      if (it.handed > 0) return;  // in its turn
+      refuse(job.error());
+      continue;
+    }
+    if (!it.slot || it.job != start.item.job) {
+      if (it.handed > 0) return;
+      if (auto opened = open_slot(slot, start.item.job); !opened) {
+        failed_ = opened.error();
+        return;
+      }
+    }
+    const auto held = held_.find(token);
+    DROVER_CHECK(held != held_.end(), "what is started came with a lease");
+    auto task = make_task(*job, token, start.item.attempt, held->second.text);
+    if (!task) {
+      if (it.handed > 0) return;
+      refuse(task.error());
+      continue;
+    }
+    it.waiting.pop_front();
+    ++it.handed;
+    it.slot->start(*task);
+  }
+}
+
+void RemoteWorker::on_slot_ready(std::size_t slot) {
+  if (slots_[slot].slot->has_unsent()) slots_[slot].slot->send_more();
+  std::vector<SlotEvent> events = slots_[slot].slot->events();
+  for (SlotEvent& event : events) on_slot_event(slot, event);
+}
+
+void RemoteWorker::on_slot_event(std::size_t slot, SlotEvent& event) {
+  JobSlot& it = slots_[slot];
+  if (const auto* printed = std::get_if<AttemptPrinted>(&event)) {
+    const Held& held = held_.at(printed->token);
+    logs_->add({held.job, printed->token.item, held.attempt}, printed->stream, printed->time_ms, printed->bytes);
+  } else if (auto* ended = std::get_if<AttemptEnded>(&event)) {
+    --it.handed;
+    ++ended_;
+    EndedAttempt told{.token = ended->token, .outcome = std::move(ended->outcome), .usage = ended->usage};
+    told.log.bytes = ended->stdout_bytes + ended->stderr_bytes;
+    agent_.on_ended(slot, std::move(told), ended->was_stopped, now_ms());
+    start_waiting(slot);
+  } else if (const auto* returned = std::get_if<TaskReturned>(&event)) {
+    --it.handed;
+    agent_.on_returned(slot, returned->token, now_ms());
+    start_waiting(slot);
+  } else {
+    on_slot_died(slot, std::get<SlotDied>(event).reason);
+  }
+}
+
+void RemoteWorker::on_slot_died(std::size_t slot, const std::string& reason) {
+  JobSlot& it = slots_[slot];
+  loop_->remove(it.slot->descriptor());
+  it.slot.reset();
+  it.handed = 0;
+  it.waiting.clear();  // the agent takes back what it had handed there
+  agent_.on_slot_died(slot, reason, now_ms());
+  agent_.on_slot_up(slot, now_ms());
+}
+
+void RemoteWorker::send_calls() {
+  for (SessionCall& call : session_.take_calls(now_ms())) {
+    const std::uint64_t number = call.number;
+    if (std::holds_alternative<HelloCall>(call.what)) {
+      calls_->hello(options_.hello, [this, number](const auto& welcome) { on_welcome(number, welcome); });
+    } else if (auto* poll = std::get_if<PollCall>(&call.what)) {
+      AgentPoll& said = poll->poll;
+      Poll out{
+          .report = {}, .number = said.number, .given_up = said.given_up, .want = said.want, .wait_ms = poll->wait_ms};
+      const std::vector<Token> told = tokens_of(said.ended);
+      with_frames(std::move(said), poll->worker, poll->incarnation,
+                  [this, number, told, out = std::move(out)](Result<WorkerReport>& report) mutable {
+                    if (!report) return on_failure(number, report.error());
+                    out.report = std::move(report->report);
+                    calls_->poll({std::move(out), std::move(report->frames), std::move(report->ended_frames)},
+                                 [this, number, told](Result<ReadyAnswer> answer) {
+                                   if (answer) forget(told);
+                                   on_answer(number, std::move(answer));
+                                 });
+                  });
+    } else {
+      auto& report = std::get<ReportCall>(call.what);
+      const std::vector<Token> told = tokens_of(report.report.ended);
+      with_frames(
+          std::move(report.report), report.worker, report.incarnation, [this, number, told](Result<WorkerReport>& out) {
+            if (!out) return on_failure(number, out.error());
+            calls_->report(std::move(*out),
+                           [this, number, told](const Result<void>& taken) { on_reported(number, told, taken); });
+          });
+    }
+  }
+}
+
+void RemoteWorker::with_frames(AgentReport said, WorkerId worker, std::uint64_t incarnation,
+                               std::function<void(Result<WorkerReport>&)> go_on) {
+  for (const Token& token : said.returned) held_.erase(token);
+  auto report = std::make_shared<Report>(
+      Report{worker, incarnation, std::move(said.ended), std::move(said.running), std::move(said.returned)});
+  std::vector<LogKey> keys;
+  std::vector<Token> tokens;
+  for (EndedAttempt& ended : report->ended) {
+    if (!printed_.contains(ended.token)) {
+      const auto held = held_.extract(ended.token);
+      if (held.empty()) continue;
+      const LogKey key{held.mapped().job, ended.token.item, held.mapped().attempt};
+      printed_[ended.token] = {.key = key, .last_line = logs_->end(key), .extents = {}};
+    }
+    const Printed& printed = printed_.at(ended.token);
+    if (!ended.outcome.success()) ended.log.last_line = printed.last_line;
+    if (printed.placed) continue;
+    keys.push_back(printed.key);
+    tokens.push_back(ended.token);
+  }
+  logs_->settle(std::move(keys), [this, report, tokens = std::move(tokens),
+                                  go_on = std::move(go_on)](const Result<std::vector<Bytes>>& places) {
+    loop_->post([this, report, tokens, go_on, places] {
+      Result<WorkerReport> framed = places ? Result<WorkerReport>() : std::unexpected(places.error());
+      if (!framed) return go_on(framed);
+      for (std::size_t i = 0; i < tokens.size(); ++i) {
+        Printed& printed = printed_[tokens[i]];
+        printed.extents = (*places)[i];
+        printed.placed = true;
+      }
+      framed = attach_frames(std::move(*report));
+      go_on(framed);
+    });
+  });
+}
+
+Result<WorkerReport> RemoteWorker::attach_frames(Report report) {
+  WorkerReport out{.report = std::move(report), .frames = {}, .ended_frames = {}};
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t> known;
+  for (const EndedAttempt& ended : out.report.ended) {
+    std::vector<std::uint32_t>& mine = out.ended_frames.emplace_back();
+    const auto printed = printed_.find(ended.token);
+    if (printed == printed_.end() || printed->second.extents.value.empty()) continue;
+    auto frames = spooled_->frames_of(ExtentList::decode(printed->second.extents.value));
+    if (!frames) return pass(frames);
+    for (const FramePlace& place : *frames) {
+      const auto [at, is_new] =
+          known.emplace(std::pair(place.segment, place.offset), static_cast<std::uint32_t>(out.frames.size()));
+      if (is_new) {
+        auto bytes = spooled_->packed(place);
+        if (!bytes) return pass(bytes);
+        out.frames.push_back(std::move(*bytes));
+      }
+      mine.push_back(at->second);
+    }
+  }
+  return out;
+}
+
+void RemoteWorker::forget(const std::vector<Token>& told) {
+  std::vector<LogKey> keys;
+  for (const Token& token : told) {
+    const auto printed = printed_.extract(token);
+    if (!printed.empty()) keys.push_back(printed.mapped().key);
+  }
+  if (!keys.empty()) logs_->forget(std::move(keys));
+}
+
+void RemoteWorker::on_welcome(std::uint64_t call, const Result<WorkerWelcome>& welcome) {
+  if (!welcome) return on_failure(call, welcome.error());
+  notice_(concat("registered as worker '", options_.hello.name, "'"));
+  last_problem_.clear();
+  session_.on_welcome(call, welcome->worker, welcome->term_ms, welcome->poll_wait_ms, now_ms());
+}
+
+void RemoteWorker::on_answer(std::uint64_t call, Result<ReadyAnswer> answer) {
+  if (!answer) return on_failure(call, answer.error());
+  last_problem_.clear();
+  std::vector<Lease> leases;
+  for (ReadyLease& ready : answer->leases) {
+    for (std::uint64_t offset = 0; offset < ready.lease.count; ++offset) {
+      held_[{ready.lease.grant, ItemIndex{ready.lease.first.value + offset}}] = {
+          ready.lease.job, ready.lease.attempt_of(offset), std::move(ready.texts[offset])};
+    }
+    leases.push_back(std::move(ready.lease));
+  }
+  saw_nothing_to_do_ = leases.empty();
+  session_.on_poll_answer(call, leases, answer->stops, {}, answer->drain, now_ms());
+}
+
+void RemoteWorker::on_reported(std::uint64_t call, const std::vector<Token>& told, const Result<void>& taken) {
+  if (!taken) return on_failure(call, taken.error());
+  forget(told);
+  session_.on_report_taken(call, now_ms());
+}
+
+void RemoteWorker::on_failure(std::uint64_t call, const Error& error) {
+  if (error.code == ErrorCode::not_found) return session_.on_not_registered(call, now_ms());
+  if (error.code == ErrorCode::denied && !session_.registered()) failed_ = error;
+  if (error.message != last_problem_) notice_(concat("the server: ", error.message, "; trying again"));
+  last_problem_ = error.message;
+  session_.on_failed(call, now_ms());
+}
+
+void RemoteWorker::on_signal() {
+  signalfd_siginfo info{};
+  if (read(signals_, &info, sizeof info) != sizeof info) return;
+  ++interrupts_;
+  const auto running = agent_.running().size();
+  if (interrupts_ == 1) {
+    agent_.drain(now_ms());
+    notice_(running == 0 ? "stopping"
+                         : concat("draining: ", plural(running, "item"), " still running; once more kills them"));
+  } else {
+    notice_(concat("killing ", plural(running, "running item")));
+    agent_.kill_all(now_ms());
+  }
+}
+
+}  // namespace drover

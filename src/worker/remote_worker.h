@@ -1,0 +1,123 @@
+// `drover worker`: takes leases from a server and runs them. The agent decides, the session speaks, slots run; this
+// wires them into one loop. What items print is spooled on disk and travels with the report of their end.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/agent.h"
+#include "agent/server_session.h"
+#include "base/result.h"
+#include "engine/system_clock.h"
+#include "engine/timeline.h"
+#include "logs/log_reader.h"
+#include "logs/log_writer.h"
+#include "ports/runner.h"
+#include "worker/event_loop.h"
+#include "worker/job_run.h"
+#include "worker/server_calls.h"
+
+namespace drover {
+
+struct RemoteWorkerOptions {
+  WorkerHello hello;  // its incarnation is made here
+  std::size_t slots = 1;
+  std::string spool;             // a folder of its own, for what items print until the server has it
+  bool exit_when_idle = false;   // go when there is nothing to do
+  std::uint64_t most_items = 0;  // go after so many; 0: never for that reason
+};
+
+class RemoteWorker {
+ public:
+  using Notice = std::function<void(const std::string&)>;
+
+  RemoteWorker(RemoteWorkerOptions options, Runner& runner, Notice notice);
+  ~RemoteWorker();
+  RemoteWorker(const RemoteWorker&) = delete;
+  RemoteWorker& operator=(const RemoteWorker&) = delete;
+
+  /// Until a signal, the server, or its options say to go, and all has been told. SIGINT, SIGTERM and SIGHUP must be
+  /// blocked in every thread.
+  Result<void> run(const ServerCalls::MakeClient& make_client);
+
+ private:
+  /// A slot and the job it is set up for. What is for another job waits until it is empty, and is then set up anew.
+  struct JobSlot {
+    std::unique_ptr<Slot> slot;
+    JobId job;
+    std::size_t handed = 0;
+    std::deque<StartItem> waiting;
+  };
+  /// An item in our hands.
+  struct Held {
+    JobId job;
+    AttemptNumber attempt;
+    std::string text;
+  };
+  /// What an ended item printed, until the server has taken the report.
+  struct Printed {
+    LogKey key;
+    std::string last_line;
+    Bytes extents;  // in the spool
+    bool placed = false;
+  };
+
+  Result<void> prepare(const ServerCalls::MakeClient& make_client);
+  void step();
+  bool finished() const;
+  void send_calls();
+  void do_actions();
+  void start_waiting(std::size_t slot);
+  Result<void> open_slot(std::size_t slot, JobId job);
+  const Result<JobRun>& job_run(JobId job);
+  void on_slot_ready(std::size_t slot);
+  void on_slot_event(std::size_t slot, SlotEvent& event);
+  void on_slot_died(std::size_t slot, const std::string& reason);
+  void recall(std::size_t slot);
+
+  /// Goes on when what the report's items printed is in the spool's files, with the frames beside the report.
+  void with_frames(AgentReport said, WorkerId worker, std::uint64_t incarnation,
+                   std::function<void(Result<WorkerReport>&)> go_on);
+  Result<WorkerReport> attach_frames(Report report);
+  void on_welcome(std::uint64_t call, const Result<WorkerWelcome>& welcome);
+  void on_answer(std::uint64_t call, Result<ReadyAnswer> answer);
+  void on_reported(std::uint64_t call, const std::vector<Token>& told, const Result<void>& taken);
+  void on_failure(std::uint64_t call, const Error& error);
+  void on_signal();
+  void forget(const std::vector<Token>& told);
+  std::int64_t now_ms() const { return timeline_.now_ms(); }
+
+  RemoteWorkerOptions options_;
+  Runner& runner_;
+  const Notice notice_;
+  SystemWallClock wall_;
+  SystemSteadyClock steady_;
+  const Timeline timeline_{wall_, steady_, 0};
+
+  std::unique_ptr<EventLoop> loop_;
+  Agent agent_;
+  ServerSession session_;
+  std::vector<JobSlot> slots_;
+  std::map<JobId, Result<JobRun>> jobs_;
+  std::map<Token, Held> held_;
+  std::map<Token, Printed> printed_;
+  int signals_ = -1;
+  std::size_t interrupts_ = 0;
+  std::uint64_t ended_ = 0;
+  bool saw_nothing_to_do_ = false;
+  std::string last_problem_;
+  std::optional<Error> failed_;
+
+  // Last: their threads call into what is above.
+  std::unique_ptr<LogWriter> logs_;
+  std::unique_ptr<LogReader> spooled_;
+  std::unique_ptr<ServerCalls> calls_;
+};
+
+}  // namespace drover

@@ -1,0 +1,76 @@
+// A worker's calls to its server: blocking, on a few threads of their own, answered on the worker's loop. A poll's
+// answer comes with everything that is needed to start its items.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/result.h"
+#include "ports/http_client.h"
+#include "wire/worker_protocol.h"
+
+namespace drover {
+
+/// A lease with what it takes to run it.
+struct ReadyLease {
+  Lease lease;
+  std::vector<std::string> texts;  // of its items
+};
+
+struct ReadyAnswer {
+  std::vector<ReadyLease> leases;
+  std::vector<StopOrder> stops;
+  bool drain = false;
+};
+
+class ServerCalls {
+ public:
+  using MakeClient = std::function<Result<std::unique_ptr<HttpClient>>()>;
+  /// Runs something on the worker's loop.
+  using Post = std::function<void(std::function<void()>)>;
+
+  static Result<std::unique_ptr<ServerCalls>> start(const MakeClient& make_client, Post post);
+  /// What is under way is broken off.
+  ~ServerCalls();
+  ServerCalls(const ServerCalls&) = delete;
+  ServerCalls& operator=(const ServerCalls&) = delete;
+
+  // Each is answered once, on the loop.
+  void hello(WorkerHello hello, std::function<void(Result<WorkerWelcome>)> done);
+  void poll(WorkerPoll poll, std::function<void(Result<ReadyAnswer>)> done);
+  void report(WorkerReport report, std::function<void(Result<void>)> done);
+
+  /// What the server said of a job, once a lease of it has come. From the loop.
+  Result<WorkerJob> job(JobId job);
+
+ private:
+  explicit ServerCalls(Post post) : post_(std::move(post)) {}
+
+  void add(std::function<void(HttpClient&)> work);
+  void run(HttpClient& client);
+  static Result<std::string> call(HttpClient& client, const std::string& path, std::string body,
+                                  std::int64_t deadline_ms);
+  Result<ReadyAnswer> make_ready(HttpClient& client, WorkerPollAnswer answer);
+  Result<void> learn(HttpClient& client, JobId job);
+  /// Sends frames ahead if they are too much for one message; what is left rides with it.
+  static Result<void> send_ahead(HttpClient& client, WorkerReport& report);
+
+  const Post post_;
+  std::vector<std::unique_ptr<HttpClient>> clients_;
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable wakes_;
+  std::deque<std::function<void(HttpClient&)>> work_;
+  std::map<JobId, WorkerJob> jobs_;
+  bool closing_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace drover
