@@ -22,6 +22,17 @@ struct HttpHeader {
   bool operator==(const HttpHeader&) const = default;
 };
 
+/// The value of the first one of that name; nullptr: there is none. Letter case does not matter.
+inline const std::string* find_header(const std::vector<HttpHeader>& headers, std::string_view name) {
+  const auto same = [](char a, char b) {
+    return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
+  };
+  for (const HttpHeader& it : headers) {
+    if (std::ranges::equal(it.name, name, same)) return &it.value;
+  }
+  return nullptr;
+}
+
 /// Everything of a request before its body.
 struct HttpHead {
   std::string method;  // "GET"
@@ -31,22 +42,15 @@ struct HttpHead {
   std::string peer;  // its address, for people
   bool encrypted = false;
 
-  /// Its value; nullptr: there is none. Letter case does not matter.
-  const std::string* header(std::string_view name) const {
-    const auto same = [](char a, char b) {
-      return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
-    };
-    for (const HttpHeader& it : headers) {
-      if (std::ranges::equal(it.name, name, same)) return &it.value;
-    }
-    return nullptr;
-  }
+  const std::string* header(std::string_view name) const { return find_header(headers, name); }
 };
 
 struct HttpResponse {
   int status = 200;
   std::vector<HttpHeader> headers;
   std::string body;
+
+  const std::string* header(std::string_view name) const { return find_header(headers, name); }
 };
 
 /// Takes a large body piece by piece. Called on a thread that may wait for disks, one call after another.
@@ -103,7 +107,7 @@ class HttpReply {
   ~HttpReply() { drop(); }
 
   void send(HttpResponse response) { std::exchange(exchange_, nullptr)->send(std::move(response)); }
-  /// `head.body` is empty; its length is not known to the peer beforehand.
+  /// `head.body` is empty. The peer knows the length beforehand only if there is a Content-Length among the headers.
   void send(HttpResponse head, std::unique_ptr<HttpBodySource> body) {
     std::exchange(exchange_, nullptr)->send(std::move(head), std::move(body));
   }
@@ -123,7 +127,7 @@ class HttpReply {
 struct HttpRequest {
   HttpHead head;
   std::string body;                    // all of it, if it was small
-  std::unique_ptr<HttpBodySink> sink;  // what took it, if the handler had wanted that; its finish() has been called
+  std::unique_ptr<HttpBodySink> sink;  // what took it, if the handler had wanted that, to its finish() or its failure
 };
 
 /// How a body is to be taken.

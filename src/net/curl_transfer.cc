@@ -1,0 +1,249 @@
+#include "net/curl_transfer.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/text.h"
+
+namespace drover {
+namespace {
+
+/// What is not taken piece by piece is gathered up to this.
+constexpr std::size_t kMostGathered = std::size_t{64} << 20;
+constexpr std::string_view kUnix = "unix:";
+
+bool breaks_lines(std::string_view text) {
+  return text.find_first_of(std::string_view("\r\n\0", 3)) != std::string_view::npos;
+}
+
+std::string_view without_blanks(std::string_view text) {
+  const std::size_t begin = std::min(text.find_first_not_of(" \t\r\n"), text.size());
+  const std::size_t end = text.find_last_not_of(" \t\r\n");
+  return end == std::string_view::npos ? std::string_view() : text.substr(begin, end + 1 - begin);
+}
+
+bool may_have_body(std::string_view method) {
+  return method == "POST" || method == "PUT" || method == "PATCH";
+}
+
+ErrorCode code_of(CURLcode code, bool was_connected) {
+  switch (code) {
+    case CURLE_COULDNT_CONNECT:
+    case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_RESOLVE_PROXY: return ErrorCode::unreachable;
+    // Nobody took the call: the time went into knocking.
+    case CURLE_OPERATION_TIMEDOUT: return was_connected ? ErrorCode::timeout : ErrorCode::unreachable;
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_ISSUER_ERROR:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_CERTPROBLEM: return ErrorCode::denied;
+    default: return ErrorCode::io;
+  }
+}
+
+}  // namespace
+
+Result<CurlTarget> CurlTarget::make(ClientOptions options) {
+  CurlTarget target;
+  const auto wrong = [&](std::string_view why) {
+    return fail(ErrorCode::bad_input, concat("the server's address cannot be right: ", why),
+                "write it as http://HOST:PORT, https://HOST:PORT or unix:/PATH");
+  };
+  if (breaks_lines(options.token)) return fail(ErrorCode::bad_input, "the token has a line break in it");
+  if (options.base.starts_with(kUnix)) {
+    target.socket_path = options.base.substr(kUnix.size());
+    target.url = "http://localhost";
+    target.is_loopback = true;
+    if (target.socket_path.empty()) return wrong("the path of its socket is empty");
+  } else {
+    struct UrlDeleter {
+      void operator()(CURLU* url) const { curl_url_cleanup(url); }
+    };
+    const std::unique_ptr<CURLU, UrlDeleter> url(curl_url());
+    const CURLUcode parsed = curl_url_set(url.get(), CURLUPART_URL, options.base.c_str(), 0);
+    if (parsed != CURLUE_OK) return wrong(curl_url_strerror(parsed));
+    const auto part = [&](CURLUPart which) {
+      char* text = nullptr;
+      if (curl_url_get(url.get(), which, &text, 0) != CURLUE_OK) return std::string();
+      std::string copy(text);
+      curl_free(text);
+      return copy;
+    };
+    const std::string scheme = part(CURLUPART_SCHEME);
+    if (scheme != "http" && scheme != "https") return wrong("it is neither http nor https");
+    if (!part(CURLUPART_USER).empty() || !part(CURLUPART_PASSWORD).empty()) return wrong("it has a user in it");
+    if (!part(CURLUPART_QUERY).empty() || !part(CURLUPART_FRAGMENT).empty()) return wrong("it has a query in it");
+    const std::string host = part(CURLUPART_HOST);
+    target.is_loopback = host == "localhost" || host == "[::1]" || host.starts_with("127.");
+    target.url = options.base;
+    while (target.url.ends_with('/')) target.url.pop_back();
+  }
+  target.options = std::move(options);
+  return target;
+}
+
+CurlTransfer::CurlTransfer(CURL* handle, const CurlTarget& target, const HttpCall& call)
+    : handle_(handle), target_(target), call_(call) {}
+
+CurlTransfer::~CurlTransfer() {
+  // It points at headers_ and at this.
+  curl_easy_reset(handle_);
+}
+
+/// The call, for people. A query may hold a signature, and is nobody's business.
+std::string CurlTransfer::where() const {
+  const std::string_view base = target_.socket_path.empty() ? target_.url : target_.options.base;
+  return concat(call_.method, ' ', base, call_.path.substr(0, call_.path.find('?')));
+}
+
+Result<void> CurlTransfer::prepare(std::int64_t remaining_ms) {
+  if (auto set = set_headers(); !set) return set;
+  const auto set = [this](CURLoption option, auto value) { curl_easy_setopt(handle_, option, value); };
+  set(CURLOPT_URL, concat(target_.url, call_.path).c_str());
+  if (!target_.socket_path.empty()) set(CURLOPT_UNIX_SOCKET_PATH, target_.socket_path.c_str());
+  if (target_.is_loopback) set(CURLOPT_PROXY, "");
+  set(CURLOPT_PROTOCOLS_STR, "http,https");
+  set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
+  set(CURLOPT_NOSIGNAL, 1L);
+  set(CURLOPT_TCP_NODELAY, 1L);
+  set(CURLOPT_TCP_KEEPALIVE, 1L);
+  set(CURLOPT_PATH_AS_IS, 1L);
+  set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(target_.options.connect_timeout_ms));
+  set(CURLOPT_TIMEOUT_MS, static_cast<long>(remaining_ms));
+  set(CURLOPT_HEADERFUNCTION, &CurlTransfer::on_header);
+  set(CURLOPT_HEADERDATA, static_cast<void*>(this));
+  set(CURLOPT_WRITEFUNCTION, &CurlTransfer::on_body);
+  set(CURLOPT_WRITEDATA, static_cast<void*>(this));
+  set(CURLOPT_BUFFERSIZE, 128L << 10);
+  set_security();
+  set_body();
+  return {};
+}
+
+void CurlTransfer::set_security() {
+  curl_easy_setopt(handle_, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
+  if (!target_.options.ca_pem) return;
+  const std::string& pem = *target_.options.ca_pem;
+  curl_blob blob{const_cast<char*>(pem.data()), pem.size(), CURL_BLOB_NOCOPY};
+  curl_easy_setopt(handle_, CURLOPT_CAINFO_BLOB, &blob);
+  // The folder of whom the system trusts would be asked besides.
+  curl_easy_setopt(handle_, CURLOPT_CAPATH, nullptr);
+}
+
+Result<void> CurlTransfer::set_headers() {
+  const auto add = [this](const std::string& line) {
+    curl_slist* longer = curl_slist_append(headers_.get(), line.c_str());
+    if (longer == nullptr) return;
+    headers_.release();
+    headers_.reset(longer);
+  };
+  for (const HttpHeader& header : call_.headers) {
+    if (breaks_lines(header.name) || breaks_lines(header.value) || header.name.empty()) {
+      return fail(ErrorCode::bad_input, concat(where(), ": a header has a line break in it, or no name"));
+    }
+    // Curl takes "name:" for a header to leave out.
+    add(header.value.empty() ? header.name + ";" : concat(header.name, ": ", header.value));
+  }
+  if (!target_.options.token.empty()) add("Authorization: Bearer " + target_.options.token);
+  if (find_header(call_.headers, "content-type") == nullptr) add("Content-Type:");
+  if (breaks_lines(call_.path) || !call_.path.starts_with('/')) {
+    return fail(ErrorCode::bad_input, "a call's path begins with a slash and has no line break in it");
+  }
+  curl_easy_setopt(handle_, CURLOPT_HTTPHEADER, headers_.get());
+  return {};
+}
+
+void CurlTransfer::set_body() {
+  if (call_.body_source) {
+    curl_easy_setopt(handle_, CURLOPT_UPLOAD, 1L);
+    curl_easy_setopt(handle_, CURLOPT_READFUNCTION, &CurlTransfer::on_read);
+    curl_easy_setopt(handle_, CURLOPT_READDATA, static_cast<void*>(this));
+    curl_easy_setopt(handle_, CURLOPT_UPLOAD_BUFFERSIZE, 128L << 10);
+    if (const std::string* length = find_header(call_.headers, "content-length")) {
+      curl_off_t bytes = -1;
+      std::from_chars(length->data(), length->data() + length->size(), bytes);
+      curl_easy_setopt(handle_, CURLOPT_INFILESIZE_LARGE, bytes);
+    }
+  } else if (!call_.body.empty() || may_have_body(call_.method)) {
+    curl_easy_setopt(handle_, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(call_.body.size()));
+    curl_easy_setopt(handle_, CURLOPT_POSTFIELDS, call_.body.data());
+  }
+  if (call_.method == "HEAD") curl_easy_setopt(handle_, CURLOPT_NOBODY, 1L);
+  curl_easy_setopt(handle_, CURLOPT_CUSTOMREQUEST, call_.method.c_str());
+}
+
+std::size_t CurlTransfer::on_header(char* bytes, std::size_t size, std::size_t count, void* self) {
+  static_cast<CurlTransfer*>(self)->header({bytes, size * count});
+  return size * count;
+}
+
+void CurlTransfer::header(std::string_view line) {
+  // There may be several heads: "100 Continue" comes before the real one.
+  if (line.starts_with("HTTP/")) response_ = {};
+  const std::size_t colon = line.find(':');
+  if (colon == std::string_view::npos) return;
+  response_.headers.push_back({std::string(line.substr(0, colon)), std::string(without_blanks(line.substr(colon + 1)))});
+}
+
+std::size_t CurlTransfer::on_body(char* bytes, std::size_t size, std::size_t count, void* self) {
+  return static_cast<CurlTransfer*>(self)->body({bytes, size * count}) ? size * count : CURL_WRITEFUNC_ERROR;
+}
+
+bool CurlTransfer::body(std::string_view bytes) {
+  long status = 0;
+  curl_easy_getinfo(handle_, CURLINFO_RESPONSE_CODE, &status);
+  if (call_.take && status / 100 == 2) {
+    partly_taken_ = true;
+    auto taken = call_.take(bytes);
+    if (!taken) error_ = taken.error();
+    return taken.has_value();
+  }
+  if (response_.body.size() + bytes.size() > kMostGathered) {
+    error_ = Error{ErrorCode::io, concat(where(), ": the answer is longer than ", kMostGathered >> 20, " MiB"), {}};
+    return false;
+  }
+  response_.body += bytes;
+  return true;
+}
+
+std::size_t CurlTransfer::on_read(char* into, std::size_t size, std::size_t count, void* self) {
+  return static_cast<CurlTransfer*>(self)->read({into, size * count});
+}
+
+std::size_t CurlTransfer::read(std::span<char> into) {
+  if (piece_at_ == piece_.size()) {
+    auto next = call_.body_source();
+    if (!next) {
+      error_ = next.error();
+      return CURL_READFUNC_ABORT;
+    }
+    piece_ = std::move(*next);
+    piece_at_ = 0;
+  }
+  const std::size_t bytes = std::min(into.size(), piece_.size() - piece_at_);
+  std::copy_n(piece_.data() + piece_at_, bytes, into.data());
+  piece_at_ += bytes;
+  return bytes;
+}
+
+Result<HttpResponse> CurlTransfer::outcome(CURLcode code) {
+  if (error_) return std::unexpected(*error_);
+  if (code == CURLE_OK) {
+    long status = 0;
+    curl_easy_getinfo(handle_, CURLINFO_RESPONSE_CODE, &status);
+    response_.status = static_cast<int>(status);
+    return std::move(response_);
+  }
+  // Of a connection that was kept curl says 0 connects, of one that never came to be, too: its time says which.
+  curl_off_t sent_at_us = 0;
+  curl_easy_getinfo(handle_, CURLINFO_PRETRANSFER_TIME_T, &sent_at_us);
+  return fail(code_of(code, sent_at_us > 0), concat(where(), ": ", curl_easy_strerror(code)));
+}
+
+std::int64_t CurlTransfer::retry_after_ms() const {
+  curl_off_t seconds = 0;
+  curl_easy_getinfo(handle_, CURLINFO_RETRY_AFTER, &seconds);
+  return std::clamp<std::int64_t>(seconds, 0, 3600) * 1000;
+}
+
+}  // namespace drover

@@ -1,0 +1,69 @@
+// One request and its response as libcurl sees them: the settings, the callbacks, and what came of it.
+#pragma once
+
+#include <curl/curl.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "net/http_client.h"
+#include "ports/http_client.h"
+
+namespace drover {
+
+struct CurlListDeleter {
+  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
+};
+
+/// Where a client's calls go.
+struct CurlTarget {
+  ClientOptions options;
+  std::string url;          // before the path
+  std::string socket_path;  // of a Unix socket
+  bool is_loopback = false;
+
+  static Result<CurlTarget> make(ClientOptions options);
+};
+
+class CurlTransfer {
+ public:
+  /// All three outlive it. `remaining_ms`: until the deadline; 0: there is none.
+  CurlTransfer(CURL* handle, const CurlTarget& target, const HttpCall& call);
+  ~CurlTransfer();
+  CurlTransfer(const CurlTransfer&) = delete;
+  CurlTransfer& operator=(const CurlTransfer&) = delete;
+
+  Result<void> prepare(std::int64_t remaining_ms);
+  /// What the call gave, now that curl is done with it.
+  Result<HttpResponse> outcome(CURLcode code);
+  /// The caller has been given a part of the body, and cannot be given it again.
+  bool was_partly_taken() const { return partly_taken_; }
+  /// Milliseconds the server asked to be left alone for.
+  std::int64_t retry_after_ms() const;
+
+ private:
+  static std::size_t on_header(char* bytes, std::size_t size, std::size_t count, void* self);
+  static std::size_t on_body(char* bytes, std::size_t size, std::size_t count, void* self);
+  static std::size_t on_read(char* into, std::size_t size, std::size_t count, void* self);
+  void header(std::string_view line);
+  bool body(std::string_view bytes);
+  std::size_t read(std::span<char> into);
+  Result<void> set_headers();
+  void set_body();
+  void set_security();
+  std::string where() const;
+
+  CURL* handle_;
+  const CurlTarget& target_;
+  const HttpCall& call_;
+  std::unique_ptr<curl_slist, CurlListDeleter> headers_;
+  HttpResponse response_;
+  bool partly_taken_ = false;
+  std::optional<Error> error_;  // of a callback
+  std::string piece_;           // of the body_source, from piece_at_ on
+  std::size_t piece_at_ = 0;
+};
+
+}  // namespace drover

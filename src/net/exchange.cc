@@ -1,0 +1,96 @@
+#include "net/exchange.h"
+
+#include "net/connection.h"
+
+namespace drover {
+namespace {
+
+/// The writer's end of a stream.
+class Stream final : public HttpStream {
+ public:
+  Stream(std::shared_ptr<StreamBuffer> buffer, std::shared_ptr<Inbox> inbox, std::weak_ptr<Connection> connection)
+      : buffer_(std::move(buffer)), inbox_(std::move(inbox)), connection_(std::move(connection)) {}
+  /// One that is dropped has ended.
+  ~Stream() override { end(); }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  bool write(std::string bytes) override { return tell(buffer_->add(bytes)); }
+  std::size_t unsent() const override { return buffer_->unsent(); }
+  void end() override { tell(buffer_->end()); }
+
+ private:
+  bool tell(StreamBuffer::Added added) {
+    if (added == StreamBuffer::Added::wake_the_connection) {
+      inbox_->post([connection = connection_] {
+        if (const auto it = connection.lock()) it->run();
+      });
+    }
+    return added != StreamBuffer::Added::peer_is_gone;
+  }
+
+  std::shared_ptr<StreamBuffer> buffer_;
+  std::shared_ptr<Inbox> inbox_;
+  std::weak_ptr<Connection> connection_;
+};
+
+}  // namespace
+
+StreamBuffer::Added StreamBuffer::told() {
+  if (gone_) return Added::peer_is_gone;
+  return std::exchange(woken_, true) ? Added::it_knows : Added::wake_the_connection;
+}
+
+StreamBuffer::Added StreamBuffer::add(std::string_view bytes) {
+  const std::scoped_lock lock(mutex_);
+  if (!gone_) waiting_ += bytes;
+  return told();
+}
+
+StreamBuffer::Added StreamBuffer::end() {
+  const std::scoped_lock lock(mutex_);
+  if (std::exchange(ended_, true)) return gone_ ? Added::peer_is_gone : Added::it_knows;
+  return told();
+}
+
+std::size_t StreamBuffer::unsent() const {
+  const std::scoped_lock lock(mutex_);
+  return waiting_.size() + in_socket_;
+}
+
+StreamBuffer::Taken StreamBuffer::take() {
+  const std::scoped_lock lock(mutex_);
+  woken_ = false;
+  // It counts as being in the socket before it stops being here.
+  in_socket_ += waiting_.size();
+  return {std::exchange(waiting_, {}), ended_};
+}
+
+void StreamBuffer::peer_left() {
+  const std::scoped_lock lock(mutex_);
+  gone_ = true;
+  waiting_ = {};
+  in_socket_ = 0;
+}
+
+std::shared_ptr<HttpStream> Exchange::stream(HttpResponse head) {
+  auto buffer = std::make_shared<StreamBuffer>();
+  answer({.head = std::move(head), .source = nullptr, .stream = buffer});
+  return std::make_shared<Stream>(std::move(buffer), inbox_, connection_);
+}
+
+void Exchange::answer(Answer answer) {
+  if (inbox_->is_here()) {
+    const auto connection = connection_.lock();
+    if (!connection) return;
+    if (connection->is_in_handler()) return connection->keep(std::move(answer));
+  }
+  inbox_->post([connection = connection_, answer = std::move(answer)]() mutable {
+    const auto it = connection.lock();
+    if (!it) return;
+    it->keep(std::move(answer));
+    it->run();
+  });
+}
+
+}  // namespace drover

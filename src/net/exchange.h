@@ -1,0 +1,77 @@
+// A reply on its way from any thread to the connection that waits for it.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "net/inbox.h"
+#include "ports/http.h"
+
+namespace drover {
+
+class Connection;
+
+/// What was written to a body without an end and not yet taken by the peer: filled by any thread, emptied by the
+/// connection's.
+class StreamBuffer {
+ public:
+  enum class Added : std::uint8_t { wake_the_connection, it_knows, peer_is_gone };
+  Added add(std::string_view bytes);
+  Added end();
+  std::size_t unsent() const;
+
+  // For the connection.
+
+  struct Taken {
+    std::string bytes;
+    bool ended = false;  // and there will be no more
+  };
+  Taken take();
+  /// How much of what it took the socket has not.
+  void set_in_socket(std::size_t bytes) { in_socket_ = bytes; }
+  void peer_left();
+
+ private:
+  Added told();
+
+  mutable std::mutex mutex_;  // guards what follows
+  std::string waiting_;
+  bool ended_ = false;
+  bool woken_ = false;
+  bool gone_ = false;
+
+  std::atomic<std::size_t> in_socket_ = 0;
+};
+
+/// What a request is answered with: a whole response, or a head and where its body comes from.
+struct Answer {
+  HttpResponse head;
+  std::unique_ptr<HttpBodySource> source;
+  std::shared_ptr<StreamBuffer> stream;
+};
+
+class Exchange final : public HttpExchange {
+ public:
+  Exchange(std::shared_ptr<Inbox> inbox, std::weak_ptr<Connection> connection)
+      : inbox_(std::move(inbox)), connection_(std::move(connection)) {}
+
+  void send(HttpResponse response) override { answer({.head = std::move(response)}); }
+  void send(HttpResponse head, std::unique_ptr<HttpBodySource> body) override {
+    answer({.head = std::move(head), .source = std::move(body)});
+  }
+  std::shared_ptr<HttpStream> stream(HttpResponse head) override;
+  bool peer_is_gone() const override { return gone_; }
+
+  void peer_left() { gone_ = true; }
+
+ private:
+  void answer(Answer answer);
+
+  std::shared_ptr<Inbox> inbox_;
+  std::weak_ptr<Connection> connection_;  // locked on its own thread alone, where it must end
+  std::atomic<bool> gone_ = false;
+};
+
+}  // namespace drover

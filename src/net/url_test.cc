@@ -1,0 +1,60 @@
+#include "net/url.h"
+
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+
+namespace drover {
+namespace {
+
+using Segments = std::vector<std::string>;
+
+TEST(Url, EscapesAreDecodedOnce) {
+  EXPECT_EQ(percent_decoded("a%20b%2f%41+"), "a b/A+");
+  EXPECT_EQ(percent_decoded("%2541"), "%41");
+  EXPECT_EQ(percent_decoded("%00"), std::string(1, '\0'));
+  EXPECT_EQ(percent_decoded("%c3%BC"), "ü");
+  EXPECT_EQ(percent_decoded(""), "");
+}
+
+TEST(Url, BrokenEscapesAreRefused) {
+  for (const char* text : {"%", "a%", "%4", "%g0", "%0g", "%%41", "% 1", "%-1", "%+1", "%\xff\xff"}) {
+    EXPECT_FALSE(percent_decoded(text)) << text;
+  }
+}
+
+TEST(Url, PathIsSplitBeforeItIsDecoded) {
+  EXPECT_EQ(path_segments("/api/v1/jobs"), (Segments{"api", "v1", "jobs"}));
+  EXPECT_EQ(path_segments("/bucket/a%2Fb//c/"), (Segments{"bucket", "a/b", "", "c", ""}));
+  EXPECT_EQ(path_segments("/"), Segments{""});
+  EXPECT_EQ(path_segments("/%2e%2e/.."), (Segments{"..", ".."}));
+  EXPECT_FALSE(path_segments(""));
+  EXPECT_FALSE(path_segments("*"));
+  EXPECT_FALSE(path_segments("jobs"));
+  EXPECT_FALSE(path_segments("/a/%zz"));
+}
+
+TEST(Url, QueryIsPairsInOrder) {
+  EXPECT_EQ(query_pairs("a=1&b=x+y&c&a=%26%3D"), (QueryPairs{{"a", "1"}, {"b", "x y"}, {"c", ""}, {"a", "&="}}));
+  EXPECT_EQ(query_pairs("a=b=c&&=v&"), (QueryPairs{{"a", "b=c"}, {"", "v"}}));
+  EXPECT_EQ(query_pairs(""), QueryPairs{});
+  EXPECT_EQ(query_pairs("a=%2B"), (QueryPairs{{"a", "+"}}));
+  EXPECT_FALSE(query_pairs("a=%"));
+  EXPECT_FALSE(query_pairs("%4=a"));
+}
+
+TEST(Url, AnyBytesAreTakenWithoutHarm) {
+  Random random(7);
+  for (int round = 0; round < 20'000; ++round) {
+    std::string text = "/";
+    for (std::uint64_t length = random.below(40); length > 0; --length) {
+      text += random.one_in(2) ? "%&=+/"[random.below(5)] : static_cast<char>(random.below(256));
+    }
+    EXPECT_LE(percent_decoded(text).value_or("").size(), text.size());
+    EXPECT_FALSE(path_segments(text).value_or(Segments{""}).empty());
+    query_pairs(text);
+  }
+}
+
+}  // namespace
+}  // namespace drover
