@@ -34,7 +34,7 @@ void Connection::run() {
   arm();
 }
 
-/// True: something was done, and there may be more to do.
+/// True: something was done, if only a close(), and there may be more to do in another state than before.
 bool Connection::step() {
   switch (state_) {
     case State::handshake: return shake_hands();
@@ -127,7 +127,7 @@ bool Connection::flush() {
       readable_ = false;
       return false;
     case Channel::Outcome::ended:
-    case Channel::Outcome::failed: close(); return false;
+    case Channel::Outcome::failed: close(); return true;
   }
   return false;
 }
@@ -139,7 +139,7 @@ bool Connection::shake_hands() {
     case Channel::Outcome::wants_read: readable_ = false; return false;
     case Channel::Outcome::wants_write: read_wants_write_ = true; return false;
     case Channel::Outcome::ended:
-    case Channel::Outcome::failed: close(); return false;
+    case Channel::Outcome::failed: close(); return true;
   }
   return false;
 }

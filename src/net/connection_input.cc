@@ -11,24 +11,25 @@ bool Connection::read_request() {
   if (out_.bytes() >= kMostUnsent) return false;
   if (std::exchange(unread_is_new_, false)) {
     const std::size_t used = parse(unread_);
-    if (state_ == State::closed) return false;
+    if (state_ == State::closed) return true;
     keep_unread(unread_.substr(used));
     return true;
   }
   if (peer_ended_ || (loop_.server().stopping && !parser_)) {
     // Replies to what it sent before leave first.
-    if (out_.empty()) close();
-    return false;
+    if (!out_.empty()) return false;
+    close();
+    return true;
   }
   if (!readable_) return give_gathered();
   const std::span<char> scratch = loop_.scratch();
   const Channel::Moved got = read(scratch);
-  if (got.outcome != Channel::Outcome::moved) return got.outcome == Channel::Outcome::ended;
+  if (got.outcome != Channel::Outcome::moved) return peer_ended_ || state_ == State::closed;
   if (head_is_done_) since_ms_ = IoLoop::now_ms();
   const std::string_view bytes(scratch.data(), got.bytes);
   if (unread_.empty()) {
     const std::size_t used = parse(bytes);
-    if (state_ == State::closed) return false;
+    if (state_ == State::closed) return true;
     keep_unread(std::string(bytes.substr(used)));
   } else {
     unread_ += bytes;
@@ -157,7 +158,7 @@ bool Connection::watch_peer() {
   if (!readable_ || !may_read_ahead()) return false;
   const std::span<char> scratch = loop_.scratch();
   const Channel::Moved got = read(scratch.first(kMostReadAhead - unread_.size()));
-  if (state_ == State::closed) return false;
+  if (state_ == State::closed) return true;
   if (got.outcome == Channel::Outcome::moved) {
     unread_.append(scratch.data(), got.bytes);
     unread_is_new_ = true;

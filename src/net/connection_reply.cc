@@ -90,9 +90,8 @@ bool Connection::continue_reply() {
     StreamBuffer::Taken taken = stream_->take();
     const bool was_empty = taken.bytes.empty();
     if (!was_empty) push_body(std::move(taken.bytes));
-    if (state_ == State::closed) return false;
-    if (taken.ended) finish_body();
-    if (state_ == State::closed) return false;
+    if (taken.ended && state_ != State::closed) finish_body();
+    if (state_ == State::closed) return true;
     stream_->set_in_socket(out_.bytes());
     return !was_empty || taken.ended;
   }
