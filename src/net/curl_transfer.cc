@@ -1,5 +1,8 @@
 #include "net/curl_transfer.h"
 
+#include <openssl/ssl.h>
+#include <openssl/x509_vfy.h>
+
 #include <algorithm>
 #include <charconv>
 
@@ -115,6 +118,7 @@ Result<void> CurlTransfer::prepare(std::int64_t remaining_ms) {
   set(CURLOPT_WRITEFUNCTION, &CurlTransfer::on_body);
   set(CURLOPT_WRITEDATA, static_cast<void*>(this));
   set(CURLOPT_BUFFERSIZE, 128L << 10);
+  set(CURLOPT_ERRORBUFFER, static_cast<char*>(trouble_));
   set_security();
   set_body();
   return {};
@@ -122,12 +126,30 @@ Result<void> CurlTransfer::prepare(std::int64_t remaining_ms) {
 
 void CurlTransfer::set_security() {
   curl_easy_setopt(handle_, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
+  curl_easy_setopt(handle_, CURLOPT_SSL_CTX_FUNCTION, &CurlTransfer::on_tls);
+  curl_easy_setopt(handle_, CURLOPT_SSL_CTX_DATA, static_cast<void*>(this));
   if (!target_.options.ca_pem) return;
   const std::string& pem = *target_.options.ca_pem;
   curl_blob blob{const_cast<char*>(pem.data()), pem.size(), CURL_BLOB_NOCOPY};
   curl_easy_setopt(handle_, CURLOPT_CAINFO_BLOB, &blob);
   // The folder of whom the system trusts would be asked besides.
   curl_easy_setopt(handle_, CURLOPT_CAPATH, nullptr);
+}
+
+/// Curl tells a certificate that the wrong authority signed from any other trouble only while the two authorities differ
+/// in name: an authority that was made anew does not. So OpenSSL is asked.
+CURLcode CurlTransfer::on_tls(CURL*, void* context, void* self) {
+  auto* tls = static_cast<SSL_CTX*>(context);
+  SSL_CTX_set_app_data(tls, self);
+  SSL_CTX_set_verify(tls, SSL_VERIFY_PEER, &CurlTransfer::on_certificate);
+  return CURLE_OK;
+}
+
+int CurlTransfer::on_certificate(int is_good, X509_STORE_CTX* store) {
+  if (is_good == 1) return is_good;
+  const auto* ssl = static_cast<SSL*>(X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx()));
+  static_cast<CurlTransfer*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl)))->certificate_was_refused_ = true;
+  return is_good;
 }
 
 Result<void> CurlTransfer::set_headers() {
@@ -234,10 +256,13 @@ Result<HttpResponse> CurlTransfer::outcome(CURLcode code) {
     response_.status = static_cast<int>(status);
     return std::move(response_);
   }
-  // Of a connection that was kept curl says 0 connects, of one that never came to be, too: its time says which.
+  if (certificate_was_refused_) {
+    return fail(ErrorCode::denied, concat(where(), ": the server's certificate is not signed by an authority trusted here"),
+                "check that this is the right server, and that its certificate authority is the one you were given");
+  }
   curl_off_t sent_at_us = 0;
   curl_easy_getinfo(handle_, CURLINFO_PRETRANSFER_TIME_T, &sent_at_us);
-  return fail(code_of(code, sent_at_us > 0), concat(where(), ": ", curl_easy_strerror(code)));
+  return fail(code_of(code, sent_at_us > 0), concat(where(), ": ", trouble_[0] != 0 ? trouble_ : curl_easy_strerror(code)));
 }
 
 std::int64_t CurlTransfer::retry_after_ms() const {

@@ -5,11 +5,14 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "net/http_client.h"
 #include "ports/http_client.h"
+
+struct x509_store_ctx_st;
 
 namespace drover {
 
@@ -47,6 +50,8 @@ class CurlTransfer {
   static std::size_t on_header(char* bytes, std::size_t size, std::size_t count, void* self);
   static std::size_t on_body(char* bytes, std::size_t size, std::size_t count, void* self);
   static std::size_t on_read(char* into, std::size_t size, std::size_t count, void* self);
+  static CURLcode on_tls(CURL* handle, void* context, void* self);
+  static int on_certificate(int is_good, x509_store_ctx_st* store);
   void header(std::string_view line);
   bool body(std::string_view bytes);
   std::size_t read(std::span<char> into);
@@ -60,6 +65,8 @@ class CurlTransfer {
   const HttpCall& call_;
   std::unique_ptr<curl_slist, CurlListDeleter> headers_;
   HttpResponse response_;
+  char trouble_[CURL_ERROR_SIZE] = "";  // what curl says about it, if anything
+  bool certificate_was_refused_ = false;
   bool partly_taken_ = false;
   std::optional<Error> error_;  // of a callback
   std::string piece_;           // of the body_source, from piece_at_ on
