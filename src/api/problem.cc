@@ -1,11 +1,8 @@
 #include "api/problem.h"
 
-#include <boost/json.hpp>
-
-#include "base/utf8.h"
+#include "wire/problem_json.h"
 
 namespace drover {
-namespace json = boost::json;
 
 int http_status(ErrorCode code) {
   switch (code) {
@@ -27,12 +24,9 @@ int http_status(ErrorCode code) {
 }
 
 HttpResponse problem(int status, const Error& error) {
-  json::object body{
-      {"type", "about:blank"}, {"status", status}, {"code", to_string(error.code)}, {"detail", utf8(error.message)}};
-  if (!error.next.empty()) body["next"] = utf8(error.next);
   return {.status = status,
           .headers = {{"Content-Type", "application/problem+json"}},
-          .body = json::serialize(body) + "\n"};
+          .body = problem_to_json(status, error)};
 }
 
 HttpResponse problem(const Error& error) {

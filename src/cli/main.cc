@@ -53,6 +53,12 @@ int main(int argc, char** argv) {
   drover::add_report(app, invocation);
   drover::add_cancel(app, invocation);
   drover::add_sql(app, invocation);
+  drover::add_server(app, invocation);
+  drover::add_worker(app, invocation);
+  drover::add_submit(app, invocation);
+  drover::add_jobs(app, invocation);
+  drover::add_workers(app, invocation);
+  drover::add_key(app, invocation);
   drover::add_version(app, invocation);
 
   std::vector<std::string> words = take_words(argc, argv, invocation);

@@ -10,6 +10,7 @@
 
 #include "base/units.h"
 #include "cli/accept_items.h"
+#include "cli/command_flags.h"
 #include "cli/item_source.h"
 #include "cli/limit_flags.h"
 #include "cli/policy_flags.h"
@@ -24,88 +25,14 @@ namespace {
 
 struct RunFlags {
   CommonFlags common;
+  CommandFlags command;
   PolicyFlags policy;
-  LimitFlags limits;
   ShortageFlags shortage;
-  std::vector<std::string> command;
-  std::string items;
-  bool null_separated = false;
-  std::string range;
-  std::string dir;
-  std::string match;
-  std::string jsonl;
   std::optional<std::string> name;
   std::size_t jobs = 0;
-  std::vector<std::string> environment;
-  std::string workdir;
   std::string out;
-  bool shell = false;
   bool fresh = false;
 };
-
-Result<ItemSource> choose_source(const RunFlags& flags, std::vector<std::string>& command) {
-  std::vector<std::pair<std::string, ItemSource>> given;
-  if (!flags.items.empty()) {
-    given.emplace_back("--items", LinesSource{flags.items, flags.null_separated ? '\0' : '\n'});
-  }
-  if (!flags.jsonl.empty()) given.emplace_back("--jsonl", LinesSource{flags.jsonl, '\n'});
-  if (!flags.dir.empty()) given.emplace_back("--dir", FolderSource{flags.dir, flags.match});
-  if (!flags.range.empty()) {
-    auto range = parse_range(flags.range);
-    if (!range) return pass(range);
-    given.emplace_back("--range", *range);
-  }
-  const auto colons = std::ranges::find(command, ":::");
-  if (colons != command.end()) {
-    const std::vector<std::string> words(colons + 1, command.end());
-    command.erase(colons, command.end());
-    if (std::ranges::find(words, ":::") != words.end()) {
-      return fail(ErrorCode::bad_input, "there is more than one ::: on the line", "give one list of items");
-    }
-    given.emplace_back(":::", WordsSource{words});
-  }
-  if (given.empty()) {
-    return fail(ErrorCode::bad_input, "no items were given",
-                "add --items FILE, --items -, --range 1-100, --dir PATH, --jsonl FILE, or ::: a b c at the end");
-  }
-  if (given.size() > 1) {
-    return fail(ErrorCode::bad_input, fmt::format("items come from both {} and {}", given[0].first, given[1].first),
-                "give one of them");
-  }
-  if (flags.null_separated && flags.items.empty()) {
-    return fail(ErrorCode::bad_input, "-0 goes with --items", "take it away, or give --items FILE");
-  }
-  if (!flags.match.empty() && flags.dir.empty()) {
-    return fail(ErrorCode::bad_input, "--match goes with --dir", "take it away, or give --dir PATH");
-  }
-  return given.front().second;
-}
-
-Result<Definition> make_definition(const RunFlags& flags, std::vector<std::string> command) {
-  Definition definition;
-  definition.command = std::move(command);
-  definition.shell = flags.shell;
-  definition.items = flags.jsonl.empty() ? ItemKind::text : ItemKind::json;
-  std::error_code error;
-  definition.workdir = std::filesystem::absolute(flags.workdir.empty() ? "." : flags.workdir, error).lexically_normal();
-  if (definition.workdir.size() > 1 && definition.workdir.ends_with('/')) definition.workdir.pop_back();
-  for (const std::string& setting : flags.environment) {
-    const std::size_t equals = setting.find('=');
-    if (equals == std::string::npos || equals == 0) {
-      return fail(ErrorCode::bad_input, fmt::format("--env '{}' sets nothing", setting), "write --env NAME=value");
-    }
-    // The last of two settings of one name counts.
-    const std::string variable = setting.substr(0, equals);
-    std::erase_if(definition.environment, [&](const auto& it) { return it.first == variable; });
-    definition.environment.emplace_back(variable, setting.substr(equals + 1));
-  }
-  auto limits = make_limits(flags.limits);
-  if (!limits) return pass(limits);
-  definition.limits = *limits;
-  auto program = find_program(definition);
-  if (!program) return pass(program);
-  return definition;
-}
 
 // From the command and the time: "convert-20260114-101502". Making its folder claims it: of two that are started in the
 // same second one gets another.
@@ -177,19 +104,14 @@ struct Asked {
 };
 
 Result<Asked> understand(const RunFlags& flags, const Invocation& invocation) {
-  std::vector<std::string> command = flags.command;
-  if (!command.empty() && command.front().starts_with('-')) {
-    return fail(ErrorCode::bad_input, fmt::format("there is no option '{}'", command.front()), "drover run --help");
-  }
-  if (!command.empty() && invocation.had_dashes) {
-    return fail(ErrorCode::bad_input, fmt::format("'{}' stands before the --", command.front()),
-                "put the whole command behind it");
-  }
-  command.insert(command.end(), invocation.after_dashes.begin(), invocation.after_dashes.end());
-  auto source = choose_source(flags, command);
+  auto command = take_command(flags.command, invocation);
+  if (!command) return pass(command);
+  auto source = choose_source(flags.command, *command);
   if (!source) return pass(source);
-  auto definition = make_definition(flags, std::move(command));
+  auto definition = make_definition(flags.command, std::move(*command));
   if (!definition) return pass(definition);
+  auto program = find_program(*definition);
+  if (!program) return pass(program);
   auto command_template = CommandTemplate::parse(*definition);
   if (!command_template) return pass(command_template);
   if (auto valid = check_policy(flags.policy); !valid) return pass(valid);
@@ -269,42 +191,25 @@ void add_run(CLI::App& app, Invocation& invocation) {
   auto flags = std::make_shared<RunFlags>();
   CLI::App* verb = app.add_subcommand("run", "Run a command for every item of a list, on this machine");
   add_common_flags(*verb, flags->common);
-  verb->add_option("--items", flags->items, "Items: the lines of FILE, or of standard input for -")->type_name("FILE");
-  verb->add_flag("-0,--null", flags->null_separated, "Items of --items end with a NUL byte, not a newline");
-  verb->add_option("--range", flags->range, "Items: the numbers FIRST to LAST")->type_name("FIRST-LAST");
-  verb->add_option("--dir", flags->dir, "Items: the files below PATH")->type_name("PATH");
-  verb->add_option("--match", flags->match, "Only files of --dir whose name matches")->type_name("GLOB");
-  verb->add_option("--jsonl", flags->jsonl, "Items: the JSON objects in FILE, one per line; {field} is a field")
-      ->type_name("FILE");
+  add_command_flags(*verb, flags->command);
   verb->add_option("--name", flags->name, "Name of the run; the same name goes on where it stopped")->type_name("NAME");
   verb->add_flag("--fresh", flags->fresh, "Throw away what the run of this name has done, and start over");
   verb->add_option("--jobs,-j", flags->jobs, "Items at a time (default: the cores of this machine)")
       ->type_name("N")
       ->check(CLI::Range(1, 4096));
   add_policy_flags(*verb, flags->policy);
-  add_limit_flags(*verb, flags->limits);
   add_shortage_flags(*verb, flags->shortage);
-  verb->add_option("--env", flags->environment, "Set a variable for the command; may be repeated")
-      ->type_name("NAME=VALUE")
-      ->expected(1)
-      ->take_all();
-  verb->add_option("--workdir", flags->workdir, "Where the command runs (default: here)")->type_name("DIR");
   verb->add_option("--out", flags->out, "Also write each item's output to DIR/INDEX.out and DIR/INDEX.err")
       ->type_name("DIR");
-  verb->add_flag("--shell", flags->shell, "The command is a line for /bin/sh; items are quoted into it");
-  verb->prefix_command();
-  verb->footer(
-      "In the command {} is the item, {.} the item without its extension, {/} its last path component, {//} its\n"
-      "folder, {/.} its last component without extension, {#} its number from 1. Without any, the item is the last\n"
-      "argument. The command sees DROVER_JOB_ID, DROVER_ITEM, DROVER_ITEM_INDEX and DROVER_ATTEMPT.\n\n"
-      "Examples:\n"
-      "  drover run --items photos.txt -- convert {} -resize 50% small/{/}\n"
-      "  drover run --name nightly --range 1-1000 --retries 2 --timeout 10m -- ./simulate --seed {}\n"
-      "  drover run --dir in --match '*.gz' --shell -- 'zcat {} | wc -l > counts/{/.}'\n"
-      "  drover run -- echo hello {} ::: anna bert carl\n"
-      "Exit status: 0 all succeeded, 1 some did not, 2 bad usage or input, 130 interrupted.");
+  verb->footer(std::string(kCommandHelp) +
+               "Examples:\n"
+               "  drover run --items photos.txt -- convert {} -resize 50% small/{/}\n"
+               "  drover run --name nightly --range 1-1000 --retries 2 --timeout 10m -- ./simulate --seed {}\n"
+               "  drover run --dir in --match '*.gz' --shell -- 'zcat {} | wc -l > counts/{/.}'\n"
+               "  drover run -- echo hello {} ::: anna bert carl\n"
+               "Exit status: 0 all succeeded, 1 some did not, 2 bad usage or input, 130 interrupted.");
   verb->callback([flags, verb, &invocation] {
-    flags->command = verb->remaining();
+    flags->command.words = verb->remaining();
     auto status = run(*flags, invocation);
     invocation.exit_status = status ? *status : failure(status.error());
   });

@@ -51,6 +51,12 @@ Result<Reference> resolve(const std::string& root, const std::string& text);
 /// For verbs that mean a whole run.
 Result<void> refuse_item(const Reference& reference);
 
+void add_server(CLI::App& app, Invocation& invocation);
+void add_worker(CLI::App& app, Invocation& invocation);
+void add_submit(CLI::App& app, Invocation& invocation);
+void add_jobs(CLI::App& app, Invocation& invocation);
+void add_workers(CLI::App& app, Invocation& invocation);
+void add_key(CLI::App& app, Invocation& invocation);
 void add_run(CLI::App& app, Invocation& invocation);
 void add_resume(CLI::App& app, Invocation& invocation);
 void add_retry(CLI::App& app, Invocation& invocation);

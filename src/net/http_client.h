@@ -15,6 +15,7 @@ struct ClientOptions {
   std::string base;                   // "http://host:port", "https://host:port", "unix:/path/to.sock"
   std::string token;                  // sent as a bearer token, if not empty
   std::optional<std::string> ca_pem;  // these alone are trusted; nothing: whom the system trusts
+  bool trusts_anybody = false;        // only to fetch what is checked by other means
   std::int64_t connect_timeout_ms = 10'000;
 };
 

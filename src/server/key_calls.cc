@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "base/utf8.h"
+#include "keys/certificates.h"
 
 namespace drover {
 namespace json = boost::json;

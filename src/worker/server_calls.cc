@@ -1,9 +1,8 @@
 #include "worker/server_calls.h"
 
-#include <boost/json.hpp>
-
 #include "base/text.h"
 #include "logs/extents.h"
+#include "wire/problem_json.h"
 
 namespace drover {
 namespace {
@@ -13,23 +12,6 @@ constexpr std::size_t kThreads = 4;
 constexpr std::int64_t kAnswerMs = 20'000;
 constexpr std::int64_t kUploadMs = 120'000;
 constexpr std::size_t kMostBytesInOne = std::size_t{4} << 20;
-
-/// What a problem response says.
-Error error_of(const HttpResponse& response) {
-  boost::json::error_code error;
-  const boost::json::value value = boost::json::parse(response.body, error);
-  const boost::json::object* object = error ? nullptr : value.if_object();
-  const auto text = [&](const char* name) {
-    const boost::json::value* field = object == nullptr ? nullptr : object->if_contains(name);
-    return field != nullptr && field->is_string() ? std::string(field->get_string()) : std::string();
-  };
-  Error out{ErrorCode::io, text("detail"), text("next")};
-  if (out.message.empty()) out.message = concat("the server answered with status ", response.status);
-  if (response.status == 404) out.code = ErrorCode::not_found;
-  if (response.status == 401 || response.status == 403) out.code = ErrorCode::denied;
-  if (response.status == 400) out.code = ErrorCode::bad_input;
-  return out;
-}
 
 }  // namespace
 
@@ -87,7 +69,7 @@ Result<std::string> ServerCalls::call(HttpClient& client, const std::string& pat
                                .take = {},
                                .deadline_ms = deadline_ms});
   if (!response) return pass(response);
-  if (response->status != 200) return std::unexpected(error_of(*response));
+  if (response->status != 200) return std::unexpected(error_from_problem(response->status, response->body));
   return std::move(response->body);
 }
 

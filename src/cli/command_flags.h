@@ -1,0 +1,46 @@
+// The flags that say what to run and on which items, for `run` and `submit` alike.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/item_source.h"
+#include "cli/limit_flags.h"
+#include "cli/verb.h"
+#include "wire/definition.h"
+
+namespace CLI {
+class App;
+}
+
+namespace drover {
+
+struct CommandFlags {
+  std::vector<std::string> words;  // of the command, before any --
+  std::string items;
+  bool null_separated = false;
+  std::string range;
+  std::string dir;
+  std::string match;
+  std::string jsonl;
+  std::vector<std::string> environment;
+  std::string workdir;
+  bool shell = false;
+  LimitFlags limits;
+};
+
+/// What the placeholders of a command mean, for a verb's footer.
+inline constexpr const char* kCommandHelp =
+    "In the command {} is the item, {.} the item without its extension, {/} its last path component, {//} its\n"
+    "folder, {/.} its last component without extension, {#} its number from 1. Without any, the item is the last\n"
+    "argument. The command sees DROVER_JOB_ID, DROVER_ITEM, DROVER_ITEM_INDEX and DROVER_ATTEMPT.\n\n";
+
+void add_command_flags(CLI::App& app, CommandFlags& flags);
+/// The command's words, those behind the -- too.
+Result<std::vector<std::string>> take_command(const CommandFlags& flags, const Invocation& invocation);
+/// Where the items come from. Takes them off the command if they stand behind its :::.
+Result<ItemSource> choose_source(const CommandFlags& flags, std::vector<std::string>& command);
+Result<Definition> make_definition(const CommandFlags& flags, std::vector<std::string> command);
+
+}  // namespace drover

@@ -1,0 +1,41 @@
+// Items as a body to upload: read on a thread of their own while the network takes what is there, NUL after each.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "base/result.h"
+#include "cli/item_source.h"
+#include "worker/command_template.h"
+
+namespace drover {
+
+class ItemStream {
+ public:
+  /// Items that the command cannot take end it with an error.
+  ItemStream(const ItemSource& source, const CommandTemplate& command);
+  ~ItemStream();
+  ItemStream(const ItemStream&) = delete;
+  ItemStream& operator=(const ItemStream&) = delete;
+
+  /// The next piece; an empty one is the end.
+  Result<std::string> next();
+
+ private:
+  void read(const ItemSource& source, const CommandTemplate& command);
+  bool hand_over(std::string piece);
+
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  std::deque<std::string> pieces_;
+  bool ended_ = false;
+  bool closing_ = false;
+  std::optional<Error> failed_;
+  std::thread thread_;
+};
+
+}  // namespace drover

@@ -1,0 +1,93 @@
+// drover jobs, drover workers: what a server has.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <boost/json.hpp>
+
+#include "base/units.h"
+#include "cli/print.h"
+#include "cli/server_client.h"
+
+namespace drover {
+namespace json = boost::json;
+namespace {
+
+struct Flags {
+  CommonFlags common;
+  ServerFlags server;
+  std::string state;
+  std::uint64_t limit = 20;
+};
+
+std::string_view text(const json::value& object, const char* name) {
+  return object.at(name).as_string();
+}
+
+Result<int> jobs(const Flags& flags) {
+  auto client = ServerClient::connect(flags.common, flags.server);
+  if (!client) return pass(client);
+  std::string path = fmt::format("/api/v1/jobs?limit={}", flags.limit);
+  if (!flags.state.empty()) path += "&state=" + url_escape(flags.state);
+  auto answer = client->get(path);
+  if (!answer) return pass(answer);
+  if (flags.common.json) {
+    show("{}\n", json::serialize(*answer));
+    return kAllSucceeded;
+  }
+  show("{:<10} {:<24} {:<10} {:>12} {:>12} {:>10}\n", "ID", "NAME", "STATE", "ITEMS", "SUCCEEDED", "FAILED");
+  for (const json::value& job : answer->at("jobs").as_array()) {
+    const json::value& counts = job.at("counts");
+    show("{:<10} {:<24} {:<10} {:>12} {:>12} {:>10}\n", text(job, "id").substr(0, 8), text(job, "name"),
+         text(job, "state"), format_count(job.at("total").to_number<std::uint64_t>()),
+         format_count(counts.at("succeeded").to_number<std::uint64_t>()),
+         format_count(counts.at("failed").to_number<std::uint64_t>()));
+  }
+  return kAllSucceeded;
+}
+
+Result<int> workers(const Flags& flags) {
+  auto client = ServerClient::connect(flags.common, flags.server);
+  if (!client) return pass(client);
+  auto answer = client->get("/api/v1/workers");
+  if (!answer) return pass(answer);
+  if (flags.common.json) {
+    show("{}\n", json::serialize(*answer));
+    return kAllSucceeded;
+  }
+  show("{:<24} {:>6} {:>12}  {}\n", "NAME", "CPUS", "MEMORY", "VERSION");
+  for (const json::value& worker : answer->at("workers").as_array()) {
+    show("{:<24} {:>6g} {:>12}  {}\n", text(worker, "name"), worker.at("cpus").to_number<double>(),
+         format_size(worker.at("memory_bytes").to_number<std::uint64_t>()), text(worker, "version"));
+  }
+  return kAllSucceeded;
+}
+
+}  // namespace
+
+void add_jobs(CLI::App& app, Invocation& invocation) {
+  auto flags = std::make_shared<Flags>();
+  CLI::App* verb = app.add_subcommand("jobs", "List a server's jobs, the newest first");
+  add_common_flags(*verb, flags->common);
+  add_server_flag(*verb, flags->server);
+  verb->add_option("--state", flags->state, "Only those: running, succeeded, failed or cancelled")->type_name("STATE");
+  verb->add_option("--limit", flags->limit, "At most so many (default: 20)")->type_name("N");
+  verb->footer("Example:\n  drover jobs --state running");
+  verb->callback([flags, &invocation] {
+    auto done = jobs(*flags);
+    invocation.exit_status = done ? *done : failure(done.error());
+  });
+}
+
+void add_workers(CLI::App& app, Invocation& invocation) {
+  auto flags = std::make_shared<Flags>();
+  CLI::App* verb = app.add_subcommand("workers", "List a server's workers");
+  add_common_flags(*verb, flags->common);
+  add_server_flag(*verb, flags->server);
+  verb->footer("Example:\n  drover workers");
+  verb->callback([flags, &invocation] {
+    auto done = workers(*flags);
+    invocation.exit_status = done ? *done : failure(done.error());
+  });
+}
+
+}  // namespace drover

@@ -1,0 +1,146 @@
+#include "cli/server_client.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <boost/json.hpp>
+#include <cstdlib>
+#include <fstream>
+
+#include "base/text.h"
+#include "engine/system_clock.h"
+#include "keys/key_ring.h"
+#include "server/server.h"
+#include "store/run_folder.h"
+#include "wire/problem_json.h"
+
+namespace drover {
+namespace json = boost::json;
+namespace {
+
+std::string setting(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+std::optional<std::string> file_text(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return std::nullopt;
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+}  // namespace
+
+void add_server_flag(CLI::App& verb, ServerFlags& flags) {
+  verb.add_option("--server", flags.server, "A server's address (default: $DROVER_SERVER)")->type_name("URL");
+}
+
+bool names_server(const ServerFlags& flags) {
+  return !flags.server.empty() || !setting("DROVER_SERVER").empty();
+}
+
+Result<ServerAccess> find_server(const CommonFlags& common, const ServerFlags& flags) {
+  const std::string root = data_root(common.data);
+  ServerAccess access;
+  access.address = flags.server.empty() ? setting("DROVER_SERVER") : flags.server;
+  if (access.address.empty()) {
+    auto text = file_text(server_address_file(root));
+    if (!text) {
+      return fail(ErrorCode::not_found, concat("no server has ever run with the data in ", root),
+                  "start one with 'drover server', or name one with --server or $DROVER_SERVER");
+    }
+    access.address = text->substr(0, text->find('\n'));
+  }
+  if (!access.address.contains("://") && !access.address.starts_with("unix:")) access.address.insert(0, "http://");
+  access.token = setting("DROVER_KEY");
+  if (access.token.empty()) {
+    SystemWallClock wall;
+    auto key = read_admin_key(server_key_file(root), wall.epoch_ms());
+    if (!key) {
+      return fail(ErrorCode::denied, concat("there is no key for ", access.address, ": ", key.error().message),
+                  "put one into $DROVER_KEY; 'drover key create' on the server's machine makes one");
+    }
+    access.token = key->bearer().reveal();
+  }
+  const std::string ca = setting("DROVER_CA");
+  access.ca_pem = file_text(ca.empty() ? concat(root, "/server/ca.pem") : ca);
+  if (!ca.empty() && !access.ca_pem) return fail(ErrorCode::not_found, concat("cannot read $DROVER_CA, ", ca));
+  return access;
+}
+
+Result<ServerClient> ServerClient::connect(const CommonFlags& common, const ServerFlags& flags) {
+  auto access = find_server(common, flags);
+  if (!access) return pass(access);
+  auto client = make_http_client(access->client_options());
+  if (!client) return pass(client);
+  return ServerClient(std::move(*client));
+}
+
+Result<json::value> ServerClient::call(HttpCall call) {
+  auto response = client_->call(call);
+  if (!response) {
+    Error error = response.error();
+    if (error.code == ErrorCode::unreachable && error.next.empty()) {
+      error.next = "is 'drover server' running there? --server and $DROVER_SERVER name another";
+    }
+    return std::unexpected(std::move(error));
+  }
+  if (response->status >= 300) return std::unexpected(error_from_problem(response->status, response->body));
+  if (response->body.empty()) return json::value(nullptr);
+  json::error_code error;
+  json::value value = json::parse(response->body, error);
+  if (error) return fail(ErrorCode::io, "the server's answer is not JSON", "is that a Drover server?");
+  return value;
+}
+
+Result<json::value> ServerClient::get(const std::string& path) {
+  return call(
+      {.method = "GET", .path = path, .headers = {}, .body = {}, .body_source = {}, .take = {}, .may_repeat = true});
+}
+
+Result<json::value> ServerClient::post(const std::string& path, const json::value& body) {
+  return call({.method = "POST",
+               .path = path,
+               .headers = {{"Content-Type", "application/json"}},
+               .body = json::serialize(body),
+               .body_source = {},
+               .take = {}});
+}
+
+Result<void> ServerClient::remove(const std::string& path) {
+  auto done = call({.method = "DELETE", .path = path, .headers = {}, .body = {}, .body_source = {}, .take = {}});
+  if (!done) return pass(done);
+  return {};
+}
+
+Result<json::value> ServerClient::upload(const std::string& path, std::function<Result<std::string>()> source) {
+  return call({.method = "POST",
+               .path = path,
+               .headers = {{"Content-Type", "text/plain"}},
+               .body = {},
+               .body_source = std::move(source),
+               .take = {},
+               .deadline_ms = 0});
+}
+
+Result<void> ServerClient::stream(const std::string& path, const std::function<Result<void>(std::string_view)>& take) {
+  auto response = client_->call(
+      {.method = "GET", .path = path, .headers = {}, .body = {}, .body_source = {}, .take = take, .deadline_ms = 0});
+  if (!response) return pass(response);
+  if (response->status >= 300) return std::unexpected(error_from_problem(response->status, response->body));
+  return {};
+}
+
+std::string url_escape(std::string_view text) {
+  std::string out;
+  for (const unsigned char c : text) {
+    if (std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.' || c == '~') {
+      out += static_cast<char>(c);
+    } else {
+      out += fmt::format("%{:02X}", c);
+    }
+  }
+  return out;
+}
+
+}  // namespace drover

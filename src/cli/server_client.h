@@ -1,0 +1,62 @@
+// The CLI as a client of a server: where it is, with which key, and calls whose errors are the server's own words.
+#pragma once
+
+#include <boost/json/value.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "cli/verb.h"
+#include "net/http_client.h"
+#include "ports/http_client.h"
+
+namespace CLI {
+class App;
+}
+
+namespace drover {
+
+struct ServerFlags {
+  std::string server;  // else $DROVER_SERVER, else the server of this machine and user
+};
+void add_server_flag(CLI::App& verb, ServerFlags& flags);
+
+/// Whether the user speaks of a server rather than of a run on this machine.
+bool names_server(const ServerFlags& flags);
+
+/// What it takes to speak to a server.
+struct ServerAccess {
+  std::string address;
+  std::string token;
+  std::optional<std::string> ca_pem;
+
+  ClientOptions client_options() const { return {.base = address, .token = token, .ca_pem = ca_pem}; }
+};
+/// The address as above; the key from $DROVER_KEY, else that of the server on this machine; the authority from the file
+/// $DROVER_CA, else that server's.
+Result<ServerAccess> find_server(const CommonFlags& common, const ServerFlags& flags);
+
+class ServerClient {
+ public:
+  static Result<ServerClient> connect(const CommonFlags& common, const ServerFlags& flags);
+
+  Result<boost::json::value> get(const std::string& path);
+  Result<boost::json::value> post(const std::string& path, const boost::json::value& body);
+  Result<void> remove(const std::string& path);
+  /// Sends a body piece by piece.
+  Result<boost::json::value> upload(const std::string& path, std::function<Result<std::string>()> source);
+  /// Passes the body on as it comes.
+  Result<void> stream(const std::string& path, const std::function<Result<void>(std::string_view)>& take);
+
+ private:
+  explicit ServerClient(std::unique_ptr<HttpClient> client) : client_(std::move(client)) {}
+  Result<boost::json::value> call(HttpCall call);
+
+  std::unique_ptr<HttpClient> client_;
+};
+
+/// For a path or a query: everything but letters, digits and -_.~ escaped.
+std::string url_escape(std::string_view text);
+
+}  // namespace drover

@@ -1,0 +1,99 @@
+// drover worker: runs the items of a server's jobs on this machine.
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <boost/json.hpp>
+#include <cmath>
+#include <fstream>
+#include <random>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/print.h"
+#include "cli/run_job.h"
+#include "cli/server_client.h"
+#include "cli/worker_access.h"
+#include "run/process_runner.h"
+#include "store/run_folder.h"
+#include "worker/remote_worker.h"
+
+namespace drover {
+namespace {
+
+struct Flags {
+  CommonFlags common;
+  ServerFlags server;
+  std::string join;
+  std::string name;
+  double cpus = 0;
+  std::string memory;
+  bool exit_when_idle = false;
+  std::uint64_t max_items = 0;
+};
+
+std::string host_name() {
+  char name[256] = {};
+  return gethostname(name, sizeof name - 1) == 0 && name[0] != '\0' ? name : "worker";
+}
+
+Result<int> work(Flags& flags) {
+  RemoteWorkerOptions options;
+  options.hello.name = flags.name.empty() ? host_name() : flags.name;
+  if (!is_valid_name(options.hello.name)) {
+    return fail(ErrorCode::bad_input, concat("'", options.hello.name, "' cannot be a worker's name"),
+                "give one with --name: letters, digits, '_', '.' and '-'");
+  }
+  const double cpus = flags.cpus > 0 ? flags.cpus : static_cast<double>(default_slots());
+  options.slots = static_cast<std::size_t>(std::max(1.0, std::floor(cpus)));
+  options.hello.milli_cpus = static_cast<std::uint64_t>(std::llround(cpus * 1000));
+  options.hello.memory_bytes =
+      static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  if (!flags.memory.empty()) {
+    auto memory = parse_size(flags.memory);
+    if (!memory) return pass(memory);
+    options.hello.memory_bytes = *memory;
+  }
+  options.exit_when_idle = flags.exit_when_idle;
+  options.most_items = flags.max_items;
+  const std::string root = data_root(flags.common.data);
+  options.spool = concat(root, "/workers/", options.hello.name, "/spool");
+
+  auto access = worker_access(flags.common, flags.server, flags.join, options.hello.name);
+  if (!access) return pass(access);
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, signal);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  ProcessRunner runner;
+  RemoteWorker worker(std::move(options), runner, [quiet = flags.common.quiet](const std::string& text) {
+    if (!quiet) print_notice(text);
+  });
+  auto ended = worker.run([access = *access] { return make_http_client(access.client_options()); });
+  if (!ended) return pass(ended);
+  return kAllSucceeded;
+}
+
+}  // namespace
+
+void add_worker(CLI::App& app, Invocation& invocation) {
+  auto flags = std::make_shared<Flags>();
+  CLI::App* verb = app.add_subcommand("worker", "Run the items of a server's jobs on this machine");
+  add_common_flags(*verb, flags->common);
+  add_server_flag(*verb, flags->server);
+  verb->add_option("--join", flags->join, "A join token, the first time: 'drover key join' makes one")
+      ->type_name("TOKEN");
+  verb->add_option("--name", flags->name, "Its name (default: the machine's)");
+  verb->add_option("--cpus", flags->cpus, "How many CPUs items may use (default: all)")->type_name("N");
+  verb->add_option("--memory", flags->memory, "How much memory items may use (default: all)")->type_name("SIZE");
+  verb->add_flag("--exit-when-idle", flags->exit_when_idle, "Go when there is nothing to do");
+  verb->add_option("--max-items", flags->max_items, "Go after so many items")->type_name("N");
+  verb->footer("Examples:\n  drover worker\n  drover worker --join drover-join-eyJh… --name gpu-7");
+  verb->callback([flags, &invocation] {
+    auto done = work(*flags);
+    invocation.exit_status = done ? *done : failure(done.error());
+  });
+}
+
+}  // namespace drover

@@ -1,0 +1,116 @@
+#include "cli/worker_access.h"
+
+#include <boost/json.hpp>
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+#include "base/text.h"
+#include "keys/certificates.h"
+#include "keys/join_token.h"
+#include "keys/private_file.h"
+#include "store/run_folder.h"
+#include "wire/problem_json.h"
+
+namespace drover {
+namespace json = boost::json;
+namespace {
+
+std::string random_nonce() {
+  std::random_device device;
+  std::string nonce;
+  for (int i = 0; i < 8; ++i) nonce += std::to_string(device());
+  return nonce;
+}
+
+std::string access_file(const std::string& root, const std::string& name) {
+  return concat(root, "/workers/", name, "/access.json");
+}
+
+Result<ServerAccess> read_access(const std::string& path) {
+  auto text = read_private_file(path);
+  if (!text) return pass(text);
+  json::error_code error;
+  const json::value value = json::parse(text->reveal(), error);
+  const json::object* object = error ? nullptr : value.if_object();
+  const auto field = [&](const char* name) {
+    const json::value* it = object == nullptr ? nullptr : object->if_contains(name);
+    return it != nullptr && it->is_string() ? std::string(it->get_string()) : std::string();
+  };
+  ServerAccess access{.address = field("address"), .token = field("token"), .ca_pem = std::nullopt};
+  if (const std::string ca = field("ca"); !ca.empty()) access.ca_pem = ca;
+  if (access.address.empty() || access.token.empty()) {
+    return fail(ErrorCode::damaged, concat(path, " does not hold a worker's key"), "delete it, and join again");
+  }
+  return access;
+}
+
+Result<void> write_access(const std::string& path, const ServerAccess& access) {
+  std::error_code error;
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
+  if (error) return std::unexpected(errno_error(error.value(), path));
+  json::object out{{"address", access.address}, {"token", access.token}};
+  if (access.ca_pem) out["ca"] = *access.ca_pem;
+  return replace_file(path, json::serialize(out), Readers::owner);
+}
+
+Result<std::string> fetch_authority(const std::string& address, const std::string& fingerprint) {
+  auto client = make_http_client({.base = address, .token = {}, .ca_pem = {}, .trusts_anybody = true});
+  if (!client) return pass(client);
+  auto response = (*client)->call({.path = "/ca.pem", .headers = {}, .body = {}, .body_source = {}, .take = {}});
+  if (!response) return pass(response);
+  if (response->status != 200) return std::unexpected(error_from_problem(response->status, response->body));
+  return certificate_with_fingerprint(response->body, fingerprint);
+}
+
+Result<ServerAccess> join_at(const std::string& address, const JoinToken& token, const std::string& name,
+                             const std::string& nonce) {
+  ServerAccess access{.address = address, .token = {}, .ca_pem = std::nullopt};
+  if (!token.ca_fingerprint.empty()) {
+    auto authority = fetch_authority(address, token.ca_fingerprint);
+    if (!authority) return pass(authority);
+    access.ca_pem = *authority;
+  }
+  auto client = make_http_client(access.client_options());
+  if (!client) return pass(client);
+  const json::object body{{"secret", token.secret.reveal()}, {"nonce", nonce}, {"name", name}};
+  auto response = (*client)->call({.method = "POST",
+                                   .path = "/join",
+                                   .headers = {{"Content-Type", "application/json"}},
+                                   .body = json::serialize(body),
+                                   .body_source = {},
+                                   .take = {},
+                                   .may_repeat = true});
+  if (!response) return pass(response);
+  if (response->status != 201) return std::unexpected(error_from_problem(response->status, response->body));
+  json::error_code error;
+  const json::value value = json::parse(response->body, error);
+  const json::value* given = error || !value.is_object() ? nullptr : value.get_object().if_contains("token");
+  if (given == nullptr || !given->is_string()) return fail(ErrorCode::io, "the server's answer holds no key");
+  access.token = given->get_string();
+  return access;
+}
+
+}  // namespace
+
+Result<ServerAccess> worker_access(const CommonFlags& common, const ServerFlags& flags, const std::string& join_token,
+                                   const std::string& name) {
+  const std::string path = access_file(data_root(common.data), name);
+  if (join_token.empty()) {
+    if (!names_server(flags) && std::filesystem::exists(path)) return read_access(path);
+    return find_server(common, flags);
+  }
+  auto token = parse_join_token(join_token);
+  if (!token) return pass(token);
+  Result<ServerAccess> joined = fail(ErrorCode::bad_input, "the join token names no address of the server");
+  const std::string nonce = random_nonce();
+  for (const std::string& address : token->addresses) {
+    joined = join_at(address, *token, name, nonce);
+    if (joined || joined.error().code == ErrorCode::denied) break;
+  }
+  if (!joined) return pass(joined);
+  if (auto written = write_access(path, *joined); !written) return pass(written);
+  return joined;
+}
+
+}  // namespace drover

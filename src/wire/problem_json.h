@@ -1,0 +1,15 @@
+// Errors as RFC 9457 wants them in a response's body: a JSON object with a stable code, the reason and the next step.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace drover {
+
+std::string problem_to_json(int status, const Error& error);
+/// What a response without success says. Whatever its body is, there is something to tell.
+Error error_from_problem(int status, std::string_view body);
+
+}  // namespace drover
