@@ -7,6 +7,7 @@
 
 #include "cli/print.h"
 #include "cli/run_job.h"
+#include "cli/server_verbs.h"
 #include "engine/engine.h"
 #include "engine/system_clock.h"
 #include "store/sqlite_store.h"
@@ -17,6 +18,7 @@ namespace {
 
 struct CancelFlags {
   CommonFlags common;
+  ServerFlags server;
   std::string reference;
 };
 
@@ -61,6 +63,7 @@ Result<bool> cancel_in(const std::string& root, const std::string& name) {
 }
 
 Result<int> cancel(const CancelFlags& flags) {
+  if (names_server(flags.server)) return server_cancel(flags.common, flags.server, flags.reference);
   const std::string root = data_root(flags.common.data);
   auto reference = resolve(root, flags.reference);
   if (!reference) return pass(reference);
@@ -82,6 +85,7 @@ void add_cancel(CLI::App& app, Invocation& invocation) {
   auto flags = std::make_shared<CancelFlags>();
   CLI::App* verb = app.add_subcommand("cancel", "Stop a run: kill what runs, start nothing more");
   add_common_flags(*verb, flags->common);
+  add_server_flag(*verb, flags->server);
   verb->add_option("run", flags->reference, "The run, by name or id (default: the newest)");
   verb->footer("Example:\n  drover cancel nightly");
   verb->callback([flags, &invocation] {

@@ -9,6 +9,7 @@
 #include "base/utf8.h"
 #include "cli/opened_run.h"
 #include "cli/print.h"
+#include "cli/server_verbs.h"
 #include "screen/live_block.h"
 #include "screen/plain_text.h"
 #include "store/manifest.h"
@@ -28,6 +29,7 @@ constexpr std::uint64_t kMostSorted = 100'000;
 
 struct ItemsFlags {
   CommonFlags common;
+  ServerFlags server;
   std::string reference;
   std::string state;
   std::int64_t limit = 100;
@@ -286,6 +288,9 @@ Result<int> show_one(const ItemsFlags& flags, OpenedRun& run, const std::set<Ite
 }
 
 Result<int> items(const ItemsFlags& flags) {
+  if (names_server(flags.server)) {
+    return server_items(flags.common, flags.server, flags.reference, flags.state, flags.limit);
+  }
   auto run = open_run(flags.common, flags.reference);
   if (!run) return pass(run);
   std::set<ItemIndex> running;
@@ -299,6 +304,7 @@ void add_items(CLI::App& app, Invocation& invocation) {
   auto flags = std::make_shared<ItemsFlags>();
   CLI::App* verb = app.add_subcommand("items", "List the items of a run, or show one with what it printed");
   add_common_flags(*verb, flags->common);
+  add_server_flag(*verb, flags->server);
   verb->add_option("run", flags->reference, "The run, or RUN:INDEX for one item (default: the newest run)");
   verb->add_option("--state", flags->state, "Only items in this state")->type_name("STATE");
   verb->add_option("--limit", flags->limit, "At most this many; 0: all (default: 100)")

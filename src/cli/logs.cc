@@ -13,6 +13,7 @@
 #include "cli/opened_run.h"
 #include "cli/print.h"
 #include "cli/run_job.h"
+#include "cli/server_verbs.h"
 #include "engine/system_clock.h"
 #include "worker/run_logs.h"
 
@@ -26,6 +27,7 @@ constexpr std::size_t kMostWaiting = std::size_t{4} << 20;
 
 struct LogsFlags {
   CommonFlags common;
+  ServerFlags server;
   std::string reference;
   std::uint32_t attempt = 0;
   std::uint64_t tail = 0;
@@ -448,6 +450,11 @@ Result<void> check(const LogsFlags& flags) {
 }
 
 Result<int> logs(const LogsFlags& flags) {
+  if (names_server(flags.server)) {
+    return server_logs(
+        flags.common, flags.server,
+        {flags.reference, flags.attempt, flags.tail, flags.only_stderr, flags.grep, flags.ignore_case, flags.failed});
+  }
   if (auto valid = check(flags); !valid) return pass(valid);
   auto since = parse_since(flags.since);
   if (!since) return pass(since);
@@ -478,6 +485,7 @@ void add_logs(CLI::App& app, Invocation& invocation) {
   auto flags = std::make_shared<LogsFlags>();
   CLI::App* verb = app.add_subcommand("logs", "Show what items printed, follow it, or search it");
   add_common_flags(*verb, flags->common);
+  add_server_flag(*verb, flags->server);
   verb->add_option("run", flags->reference, "The run, or RUN:INDEX for one item (default: the newest run)");
   verb->add_option("--attempt", flags->attempt, "Only this attempt of the item")
       ->type_name("N")

@@ -9,6 +9,7 @@
 #include "cli/limit_flags.h"
 #include "cli/print.h"
 #include "cli/run_job.h"
+#include "cli/server_verbs.h"
 #include "store/sqlite_store.h"
 #include "worker/control.h"
 
@@ -17,6 +18,7 @@ namespace {
 
 struct ResumeFlags {
   CommonFlags common;
+  ServerFlags server;
   std::string reference;
   std::size_t jobs = 0;
   std::string out;
@@ -41,6 +43,9 @@ Result<int> retry_in_holder(const RunFolder& folder, const ResumeFlags& flags) {
 }
 
 Result<int> resume(const ResumeFlags& flags) {
+  if (flags.take_failed && names_server(flags.server)) {
+    return server_retry(flags.common, flags.server, flags.reference);
+  }
   const std::string root = data_root(flags.common.data);
   auto reference = resolve(root, flags.reference);
   if (!reference) return pass(reference);
@@ -71,6 +76,7 @@ void add_verb(CLI::App& app, Invocation& invocation, bool take_failed) {
       take_failed ? app.add_subcommand("retry", "Run what is left of a run and what failed")
                   : app.add_subcommand("resume", "Run what is left of a run: neither succeeded nor failed for good");
   add_common_flags(*verb, flags->common);
+  if (take_failed) add_server_flag(*verb, flags->server);
   verb->add_option("run", flags->reference, "The run, by name or id (default: the newest)");
   verb->add_option("--jobs,-j", flags->jobs, "Items at a time (default: the cores of this machine)")
       ->type_name("N")

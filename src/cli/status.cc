@@ -9,12 +9,14 @@
 #include "cli/opened_run.h"
 #include "cli/print.h"
 #include "cli/run_reporter.h"
+#include "cli/server_verbs.h"
 
 namespace drover {
 namespace {
 
 struct StatusFlags {
   CommonFlags common;
+  ServerFlags server;
   std::string reference;
 };
 
@@ -23,6 +25,7 @@ std::string local_time(std::int64_t epoch_ms) {
 }
 
 Result<int> status(const StatusFlags& flags) {
+  if (names_server(flags.server)) return server_status(flags.common, flags.server, flags.reference);
   auto run = open_run(flags.common, flags.reference);
   if (!run) return pass(run);
   if (auto whole = refuse_item(run->reference); !whole) return pass(whole);
@@ -69,6 +72,7 @@ void add_status(CLI::App& app, Invocation& invocation) {
   auto flags = std::make_shared<StatusFlags>();
   CLI::App* verb = app.add_subcommand("status", "Show how far a run is");
   add_common_flags(*verb, flags->common);
+  add_server_flag(*verb, flags->server);
   verb->add_option("run", flags->reference, "The run, by name or id (default: the newest)");
   verb->footer("Example:\n  drover status nightly");
   verb->callback([flags, &invocation] {

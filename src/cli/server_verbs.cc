@@ -1,0 +1,175 @@
+#include "cli/server_verbs.h"
+
+#include <fmt/format.h>
+
+#include <boost/json.hpp>
+
+#include "base/units.h"
+#include "cli/print.h"
+#include "screen/plain_text.h"
+
+namespace drover {
+namespace json = boost::json;
+namespace {
+
+std::string text(const json::value& object, const char* name) {
+  const json::value& value = object.at(name);
+  return value.is_string() ? std::string(value.get_string()) : "";
+}
+
+std::uint64_t number(const json::value& object, const char* name) {
+  return object.at(name).to_number<std::uint64_t>();
+}
+
+std::string path_of(const std::string& job, const std::string& below = {}) {
+  return fmt::format("/api/v1/jobs/{}{}", url_escape(job), below);
+}
+
+/// Without a reference: the newest job.
+Result<std::string> chosen(ServerClient& client, const std::string& job) {
+  if (!job.empty()) return job;
+  auto newest = client.get("/api/v1/jobs?limit=1");
+  if (!newest) return pass(newest);
+  const json::array& jobs = newest->at("jobs").as_array();
+  if (jobs.empty()) return fail(ErrorCode::not_found, "the server has no job yet", "submit one with 'drover submit'");
+  return text(jobs.front(), "id");
+}
+
+/// JOB:ITEM in two; no item: the whole is the job.
+std::pair<std::string, std::string> split_reference(const std::string& reference) {
+  const std::size_t colon = reference.rfind(':');
+  if (colon == std::string::npos) return {reference, ""};
+  return {reference.substr(0, colon), reference.substr(colon + 1)};
+}
+
+struct Connected {
+  ServerClient client;
+  std::string job;
+};
+
+Result<Connected> connect_about(const CommonFlags& common, const ServerFlags& server, const std::string& job) {
+  auto client = ServerClient::connect(common, server);
+  if (!client) return pass(client);
+  auto which = chosen(*client, job);
+  if (!which) return pass(which);
+  return Connected{std::move(*client), std::move(*which)};
+}
+
+}  // namespace
+
+Result<int> server_status(const CommonFlags& common, const ServerFlags& server, const std::string& job) {
+  auto it = connect_about(common, server, job);
+  if (!it) return pass(it);
+  auto answer = it->client.get(path_of(it->job));
+  if (!answer) return pass(answer);
+  if (common.json) {
+    show("{}\n", json::serialize(*answer));
+    return kAllSucceeded;
+  }
+  const json::value& counts = answer->at("counts");
+  show("job '{}' {}\n", text(*answer, "name"), text(*answer, "state"));
+  if (const std::string reason = text(*answer, "reason"); !reason.empty()) show("  {}\n", reason);
+  show("  {:<10} {}\n", "id", text(*answer, "id"));
+  show("  {:<10} {}: {} succeeded, {} failed, {} running, {} waiting, {} pending, {} cancelled\n", "items",
+       format_count(number(*answer, "total")), format_count(number(counts, "succeeded")),
+       format_count(number(counts, "failed")), format_count(number(counts, "running")),
+       format_count(number(counts, "waiting")), format_count(number(counts, "pending")),
+       format_count(number(counts, "cancelled")));
+  return kAllSucceeded;
+}
+
+Result<int> server_cancel(const CommonFlags& common, const ServerFlags& server, const std::string& job) {
+  auto it = connect_about(common, server, job);
+  if (!it) return pass(it);
+  auto answer = it->client.post(path_of(it->job, "/cancel"), json::object());
+  if (!answer) return pass(answer);
+  if (common.json) {
+    show("{}\n", json::serialize(*answer));
+  } else if (!common.quiet) {
+    show("job '{}' {}\n", text(*answer, "name"),
+         answer->at("cancelled").as_bool() ? "is cancelled" : "had ended already");
+  }
+  return kAllSucceeded;
+}
+
+Result<int> server_retry(const CommonFlags& common, const ServerFlags& server, const std::string& job) {
+  auto it = connect_about(common, server, job);
+  if (!it) return pass(it);
+  auto answer = it->client.post(path_of(it->job, "/retry"), json::object());
+  if (!answer) return pass(answer);
+  if (common.json) {
+    show("{}\n", json::serialize(*answer));
+  } else if (!common.quiet) {
+    show("job '{}': {} will run again\n", text(*answer, "name"), plural(number(*answer, "items"), "item"));
+  }
+  return kAllSucceeded;
+}
+
+Result<int> server_items(const CommonFlags& common, const ServerFlags& server, const std::string& job,
+                         const std::string& state, std::int64_t limit) {
+  const auto [name, item] = split_reference(job);
+  auto it = connect_about(common, server, name);
+  if (!it) return pass(it);
+  if (!item.empty()) {
+    auto answer = it->client.get(path_of(it->job, "/items/" + url_escape(item)));
+    if (!answer) return pass(answer);
+    show("{}\n", json::serialize(*answer));
+    return kAllSucceeded;
+  }
+  if (!common.json) show("{:>9}  {:<9}  {:>8}  {:>11}  {}\n", "INDEX", "STATE", "ATTEMPTS", "TIME", "ITEM");
+  std::uint64_t left = limit == 0 ? std::numeric_limits<std::uint64_t>::max() : static_cast<std::uint64_t>(limit);
+  std::uint64_t from = 0;
+  while (left > 0) {
+    auto page = it->client.get(path_of(it->job, fmt::format("/items?from={}&limit={}&state={}", from,
+                                                            std::min<std::uint64_t>(left, 1000), url_escape(state))));
+    if (!page) return pass(page);
+    for (const json::value& one : page->at("items").as_array()) {
+      --left;
+      if (common.json) {
+        show("{}\n", json::serialize(one));
+        continue;
+      }
+      const json::value& last = one.at("last");
+      const json::value* shown = one.as_object().if_contains("item");
+      show("{:>9}  {:<9}  {:>8}  {:>11}  {}\n", number(one, "index"), text(one, "state"), number(one, "attempts"),
+           last.is_null() ? "-" : format_duration_us(last.at("wall_us").to_number<std::int64_t>()),
+           shown == nullptr ? "(bytes)" : plain_text(std::string_view(shown->as_string()), 60));
+    }
+    const json::value& next = page->at("next");
+    if (next.is_null()) break;
+    from = next.to_number<std::uint64_t>();
+  }
+  return kAllSucceeded;
+}
+
+Result<int> server_logs(const CommonFlags& common, const ServerFlags& server, const ServerLogs& wanted) {
+  const auto [name, item] = split_reference(wanted.reference);
+  auto it = connect_about(common, server, name);
+  if (!it) return pass(it);
+  const auto print = [](std::string_view bytes) -> Result<void> {
+    if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) != bytes.size()) {
+      return std::unexpected(errno_error(errno, "standard output"));
+    }
+    return {};
+  };
+  Result<void> done;
+  if (!wanted.grep.empty()) {
+    done = it->client.stream(
+        path_of(it->job, fmt::format("/search?grep={}&limit=1000000{}{}", url_escape(wanted.grep),
+                                     wanted.ignore_case ? "&ignore_case=1" : "", wanted.failed ? "&failed=1" : "")),
+        print);
+  } else if (item.empty()) {
+    return fail(ErrorCode::bad_input, "which item's log?",
+                fmt::format("drover logs {}:0, or add --grep PATTERN", name));
+  } else {
+    done = it->client.stream(
+        path_of(it->job, fmt::format("/items/{}/log?attempt={}&tail={}{}", url_escape(item), wanted.attempt,
+                                     wanted.tail, wanted.only_stderr ? "&stream=stderr" : "")),
+        print);
+  }
+  if (!done) return pass(done);
+  std::fflush(stdout);
+  return kAllSucceeded;
+}
+
+}  // namespace drover

@@ -1,0 +1,418 @@
+"""drover server, drover worker and the CLI between them, as somebody uses them; and what happens when one of them is killed."""
+
+import http.client
+import json
+import os
+import random
+import signal
+import socket
+import sqlite3
+import ssl
+
+import pytest
+
+from drover import SOAK, wait_until
+
+MANY = 20_000 if SOAK else 2_000
+KILLS = 50 if SOAK else 5
+
+
+class Server:
+    """A server, and what it takes to speak to it."""
+
+    def __init__(self, drover, *flags, listen="127.0.0.1:0"):
+        self.drover, self.flags, self.listen = drover, flags, listen
+        self.running = None
+        self.start()
+
+    def start(self):
+        address = self.drover.data / "server/address"
+        address.unlink(missing_ok=True)
+        self.running = self.drover.start("server", "--listen", self.listen, *self.flags)
+        wait_until(lambda: (address.exists() and address.read_text().endswith("\n")) or not self.running.alive(), "the server to listen")
+        assert self.running.alive(), self.running.done()
+        self.address = address.read_text().strip()
+        self.listen = self.address.split("//")[1]  # the same port after a restart
+
+    def kill(self):
+        self.running.kill()
+
+    def stop(self):
+        self.running.signal(signal.SIGTERM)
+        ended = self.running.done()
+        assert ended.status == 0, ended
+        return ended
+
+    @property
+    def key(self):
+        first, = [key for key in json.loads((self.drover.data / "server/keys.json").read_text())["keys"] if key["scope"] == "admin"]
+        return f"{first['id']}.{first['secret']}"
+
+    def connection(self):
+        scheme, place = self.address.split("://")
+        host, port = place.rsplit(":", 1)
+        if scheme == "http":
+            return http.client.HTTPConnection("127.0.0.1", int(port), timeout=60)
+        context = ssl.create_default_context(cafile=str(self.drover.data / "server/ca.pem"))
+        return http.client.HTTPSConnection("127.0.0.1", int(port), timeout=60, context=context)
+
+    def ask(self, method, path, body=None, key=None):
+        """(status, JSON or text)"""
+        connection = self.connection()
+        headers = {} if key == "" else {"Authorization": f"Bearer {key or self.key}"}
+        connection.request(method, path, body if isinstance(body, (bytes, type(None))) else json.dumps(body), headers)
+        response = connection.getresponse()
+        text = response.read()
+        connection.close()
+        kind = response.headers.get("Content-Type", "")
+        return response.status, json.loads(text) if "json" in kind and "ndjson" not in kind else text.decode(errors="replace")
+
+    def cli(self, *arguments, **options):
+        return self.drover(*arguments, env={"DROVER_SERVER": self.address, **options.pop("env", {})}, **options)
+
+    def job(self, name):
+        status, job = self.ask("GET", f"/api/v1/jobs/{name}")
+        assert status == 200, job
+        return job
+
+    def ends(self, name, seconds=120):
+        return wait_until(lambda: (job := self.job(name))["state"] != "running" and job, f"job {name} to end", seconds)
+
+    def rows(self, query):
+        connection = sqlite3.connect(f"file:{self.drover.data}/server/drover.db?mode=ro", uri=True, timeout=60)
+        try:
+            return connection.execute(query).fetchall()
+        finally:
+            connection.close()
+
+
+@pytest.fixture
+def server(drover):
+    return Server(drover)
+
+
+def worker(server, *flags, name="w1"):
+    running = server.drover.start("worker", "--name", name, "--cpus", 2, *flags)
+    wait_until(lambda: running.says("registered") or not running.alive(), "the worker to register")
+    assert running.alive(), running.done()
+    return running
+
+
+def submit(server, name, *words, **options):
+    done = server.cli("submit", "--json", "--name", name, *words, **options)
+    assert done.status == 0, done
+    return done.json_lines[0]
+
+
+def check_all_succeeded_once(server, name, items):
+    """Every item has exactly one attempt that counts, a success; attempts are numbered from 1; no try was spent on a loss."""
+    assert server.rows("PRAGMA integrity_check") == [("ok",)]
+    rows = server.rows(f"select item, attempt, state, settled from attempts where job_name = '{name}' order by item, attempt")
+    by_item = {}
+    for item, attempt, state, settled in rows:
+        by_item.setdefault(item, []).append((attempt, state, settled))
+    assert sorted(by_item) == list(range(items))
+    for attempts in by_item.values():
+        assert [number for number, _, _ in attempts] == list(range(1, len(attempts) + 1)), attempts
+        assert attempts[-1][1:] == ("succeeded", 1), attempts
+        assert all(state == "lost" and not settled for _, state, settled in attempts[:-1]), attempts
+
+
+# --- a job, from one end to the other
+
+
+def test_a_job_runs_and_every_verb_shows_it(server):
+    worker(server)
+    job = submit(server, "greet", "--", "sh", "-c", "echo hello $0; echo oh >&2", "{}", ":::", "anna", "bert", "c d")
+    assert job["total"] == 3
+    assert server.ends("greet")["counts"]["succeeded"] == 3
+    assert "3 succeeded" in server.cli("status", "greet").out
+    assert server.cli("status", job["id"][:8], "--json").json_lines[0]["id"] == job["id"]
+    listed = server.cli("items", "greet", "--json").json_lines
+    assert [(item["index"], item["item"], item["state"]) for item in listed] == [
+        (0, "anna", "succeeded"), (1, "bert", "succeeded"), (2, "c d", "succeeded")]
+    assert server.cli("logs", "greet:2").out == "hello c d\noh\n"
+    assert server.cli("logs", "greet:2", "--stderr").out == "oh\n"
+    assert server.cli("logs", "greet:2", "--tail", 1).out == "oh\n"
+    assert [hit["item"] for hit in server.cli("logs", "greet", "--grep", "hello [ac]").json_lines] == [0, 2]
+    assert job["id"][:8] in server.cli("jobs").out
+    assert "w1" in server.cli("workers").out
+
+
+def test_an_item_runs_with_what_its_job_says(server, tmp_path):
+    worker(server)
+    (tmp_path / "list").write_bytes(b"first\n\xff\xfe\n$(reboot)\n")
+    submit(server, "env", "--items", tmp_path / "list", "--env", "COLOUR=green", "--workdir", tmp_path, "--",
+           "sh", "-c", 'printf "%s " "$COLOUR" "$PWD" "$DROVER_ITEM_INDEX" "$DROVER_ATTEMPT"; printf %s "$0" | od -An -c | tr -d " \\n"')
+    assert server.ends("env")["counts"]["succeeded"] == 3
+    shown = [server.cli("logs", f"env:{index}").out for index in range(3)]
+    assert shown == [f"green {tmp_path} 0 1 first", f"green {tmp_path} 1 1 377376", f"green {tmp_path} 2 1 $(reboot)"]
+
+
+def test_failures_are_retried_and_named(server):
+    worker(server)
+    submit(server, "bad", "--retries", 1, "--", "sh", "-c", "echo why >&2; exit $0", "{}", ":::", "0", "3", "0", "7")
+    job = server.ends("bad")
+    assert job["state"] == "failed" and job["counts"]["failed"] == 2
+    failed = server.cli("items", "bad", "--state", "failed", "--json").json_lines
+    assert [(item["index"], item["attempts"], item["last"]["exit_code"], item["last"]["last_line"]) for item in failed] == [
+        (1, 2, 3, "why"), (3, 2, 7, "why")]
+    assert server.cli("retry", "bad").status == 0
+    again = server.ends("bad")
+    assert again["counts"]["failed"] == 2
+    assert server.rows("select max(attempt) from attempts where job_name = 'bad'") == [(4,)]
+
+
+def test_a_command_that_is_not_there_fails_its_items_and_nothing_else(server):
+    worker(server)
+    submit(server, "typo", "--", "/no/such/program", ":::", "a", "b")
+    assert server.ends("typo")["counts"]["failed"] == 2
+    item = server.cli("items", "typo", "--json").json_lines[0]
+    assert item["last"]["ending"] == "not_started" and "/no/such/program" in item["last"]["reason"]
+    submit(server, "fine", "--", "true", ":::", "a")
+    assert server.ends("fine")["state"] == "succeeded"
+
+
+def test_cancel_kills_what_runs(server):
+    worker(server)
+    submit(server, "long", "--range", "1-100", "--", "sleep", "1000")
+    wait_until(lambda: server.job("long")["counts"]["running"] > 0, "items to run")
+    assert "is cancelled" in server.cli("cancel", "long").out
+    job = server.ends("long")
+    assert job["state"] == "cancelled" and job["counts"]["cancelled"] == 100
+
+
+def test_jobs_take_turns_on_one_slot(server, tmp_path):
+    """Each job has an environment and a folder of its own, and the slot is set up anew between them."""
+    server.drover.start("worker", "--name", "narrow", "--cpus", 1)
+    for number in range(4):
+        submit(server, f"job{number}", "--env", f"NUMBER={number}", "--range", "1-5", "--", "sh", "-c", "echo $NUMBER")
+    for number in range(4):
+        assert server.ends(f"job{number}")["counts"]["succeeded"] == 5
+        assert server.cli("logs", f"job{number}:3").out == f"{number}\n"
+
+
+def test_much_output_travels_whole(server):
+    worker(server)
+    submit(server, "much", "--log-limit", "0", "--", "seq", "-f", "%09.0f and some more text", "1", "{}", ":::", "1500000", "10")
+    server.ends("much")
+    shown = server.cli("logs", "much:0").raw_out
+    assert shown.count(b"\n") == 1_500_000 and shown.endswith(b"001500000 and some more text\n")
+    assert server.cli("logs", "much:1").raw_out.count(b"\n") == 10
+
+
+def test_the_same_client_token_is_the_same_job(server):
+    first = submit(server, "once", "--client-token", "abc", "--", "true", ":::", "a")
+    second = submit(server, "once", "--client-token", "abc", "--", "true", ":::", "a")
+    assert first["id"] == second["id"]
+    assert len(server.ask("GET", "/api/v1/jobs")[1]["jobs"]) == 1
+
+
+def test_a_long_list_is_uploaded_as_it_is_read(server, tmp_path):
+    count = 300_000
+    with open(tmp_path / "list", "w") as file:
+        for number in range(count):
+            file.write(f"s3://bucket/some/folder/of/pictures/{number * 7919 % 999983}.jpg\n")
+    job = submit(server, "long", "--items", tmp_path / "list", "--", "true")
+    assert job["total"] == count
+    _, listed = server.ask("GET", f"/api/v1/jobs/long/items?from={count - 1}")
+    assert listed["items"][0]["item"] == f"s3://bucket/some/folder/of/pictures/{(count - 1) * 7919 % 999983}.jpg"
+    assert listed["next"] is None
+
+
+# --- kills
+
+
+def test_killed_servers_and_workers_lose_nothing(server):
+    """Everybody is killed again and again; every item ends once, and no try is spent on that."""
+    dice = random.Random(5)
+    workers = {name: worker(server, name=name) for name in ("w1", "w2")}
+    submit(server, "many", "--range", f"1-{MANY}", "--", "sh", "-c", "echo line of $0", "{}")
+    for _ in range(KILLS):
+        before = server.rows("select count(*) from attempts")[0][0]
+        wait_until(lambda: server.rows("select count(*) from attempts")[0][0] > before + dice.randrange(1, 60)
+                   or server.job("many")["state"] != "running", "some progress")
+        if dice.random() < 0.6:
+            server.kill()
+            server.start()
+        else:
+            name = dice.choice(sorted(workers))
+            workers[name].kill()
+            workers[name] = worker(server, name=name)
+    assert server.ends("many", 600)["counts"]["succeeded"] == MANY
+    check_all_succeeded_once(server, "many", MANY)
+    for index in dice.sample(range(MANY), 20):
+        assert server.cli("logs", f"many:{index}").out.splitlines()[-1] == f"line of {index + 1}"
+
+
+def test_what_a_server_acknowledged_is_there_after_its_death(server):
+    ids = []
+    for number in range(10 if not SOAK else 50):
+        ids.append(submit(server, f"job{number}", "--range", "1-10", "--", "true")["id"])
+        server.kill()
+        server.start()
+    listed = server.ask("GET", "/api/v1/jobs?limit=1000")[1]["jobs"]
+    assert [job["id"] for job in listed] == ids[::-1]
+    assert all(job["total"] == 10 for job in listed)
+
+
+def test_a_worker_outlives_an_absent_server(server):
+    running = worker(server)
+    submit(server, "slow", "--", "sh", "-c", "sleep 2; echo done", ":::", "a", "b")
+    wait_until(lambda: server.job("slow")["counts"]["running"] == 2, "both to run")
+    server.kill()
+    wait_until(lambda: running.says("trying again"), "the worker to notice")
+    server.start()
+    assert server.ends("slow")["counts"]["succeeded"] == 2
+    assert server.rows("select attempt, state from attempts") == [(1, "succeeded")] * 2
+
+
+def test_a_drained_worker_finishes_what_it_runs_and_goes(server):
+    running = worker(server)
+    submit(server, "slow", "--range", "1-50", "--", "sh", "-c", "sleep 0.5")
+    wait_until(lambda: server.rows("select count(*) from attempts")[0][0] > 0, "the first to end")
+    running.signal(signal.SIGTERM)
+    assert running.done().status == 0
+    job = server.job("slow")
+    assert job["counts"]["running"] == 0 and 0 < job["counts"]["succeeded"] < 50
+    assert server.rows("select distinct state from attempts") == [("succeeded",)]
+
+
+def test_workers_go_when_told_so_beforehand(server):
+    submit(server, "few", "--range", "1-30", "--", "true")
+    assert server.drover("worker", "--name", "idle", "--exit-when-idle").status == 0
+    assert server.ends("few")["counts"]["succeeded"] == 30
+    submit(server, "more", "--range", "1-1000", "--", "true")
+    assert server.drover("worker", "--name", "some", "--max-items", 20).status == 0
+    assert 20 <= server.job("more")["counts"]["succeeded"] < 1000
+
+
+def test_a_second_server_on_the_same_data_is_refused(server):
+    second = server.drover("server", "--listen", "127.0.0.1:0")
+    second.refuses("is held by process", str(server.running.pid))
+
+
+# --- who may do what
+
+
+def make_key(server, scope):
+    made = server.cli("key", "create", "--scope", scope, "--label", f"a {scope} key", "--json")
+    assert made.status == 0, made
+    return made.json_lines[0]["token"]
+
+
+def test_a_key_does_what_its_scope_allows_and_no_more(server):
+    submit(server, "mine", "--", "true", ":::", "a")
+    keys = {scope: make_key(server, scope) for scope in ("read", "submit", "worker")}
+    job = {"command": ["true"], "items": ["a"]}
+    allowed = {
+        ("GET", "/api/v1/jobs"): {"read", "submit"}, ("POST", "/api/v1/jobs"): {"submit"},
+        ("POST", "/api/v1/manifests"): {"submit"}, ("POST", "/api/v1/jobs/mine/cancel"): {"submit"},
+        ("POST", "/worker/v1/poll"): {"worker"}, ("GET", "/api/v1/keys"): set(), ("POST", "/api/v1/join-tokens"): set()}
+    for (method, path), scopes in allowed.items():
+        for scope, key in keys.items():
+            status, _ = server.ask(method, path, job if method == "POST" else None, key)
+            assert (status != 403) == (scope in scopes), (method, path, scope, status)
+    for wrong in ("", "nonsense", keys["read"][:-1] + ("a" if keys["read"][-1] != "a" else "b"), "AKDRAAAAAAAAAAAAAAAA.x"):
+        assert server.ask("GET", "/api/v1/jobs", key=wrong)[0] == 401
+    key_id = keys["read"].split(".")[0]
+    assert server.cli("key", "delete", key_id).status == 0
+    assert server.ask("GET", "/api/v1/jobs", key=keys["read"])[0] == 401
+
+
+def test_a_machine_joins_over_tls_and_a_token_is_used_once(drover, tmp_path):
+    server = Server(drover, "--advertise", "127.0.0.1", listen="0.0.0.0:0")
+    assert server.address.startswith("https://")
+    local = {"DROVER_SERVER": f"https://127.0.0.1:{server.listen.rsplit(':', 1)[1]}"}
+    token = drover("key", "join", env=local).out.strip()
+    assert token.startswith("drover-join-")
+    elsewhere = {"DROVER_DATA": str(tmp_path / "elsewhere")}
+    joined = drover.start("worker", "--join", token, "--name", "far", env=elsewhere)
+    wait_until(lambda: joined.says("registered") or not joined.alive(), "the worker to join")
+    assert joined.alive(), joined.done()
+    done = drover("submit", "--name", "tls", "--", "echo", ":::", "a", env=local)
+    assert done.status == 0, done
+    server.ends("tls")
+    joined.signal(signal.SIGTERM)
+    joined.done()
+    again = drover("worker", "--join", token, "--name", "other", env={"DROVER_DATA": str(tmp_path / "third")})
+    assert again.status != 0 and "drover-join" not in again.err, again
+    # The key that it was given is kept, and is all it takes the next time.
+    back = drover.start("worker", "--name", "far", env=elsewhere)
+    wait_until(lambda: back.says("registered") or not back.alive(), "the worker to come back")
+    assert back.alive(), back.done()
+    assert (tmp_path / "elsewhere/workers/far/access.json").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_server_with_another_authority_is_not_spoken_to(drover, tmp_path):
+    server = Server(drover, "--advertise", "127.0.0.1", listen="0.0.0.0:0")
+    local = {"DROVER_SERVER": f"https://127.0.0.1:{server.listen.rsplit(':', 1)[1]}"}
+    token = drover("key", "join", env=local).out.strip()
+    server.stop()
+    for name in ("ca.pem", "ca.key"):
+        (drover.data / "server" / name).unlink()
+    server.start()
+    refused = drover("worker", "--join", token, "--name", "far", env={"DROVER_DATA": str(tmp_path / "elsewhere")})
+    assert refused.status != 0 and "registered" not in refused.err, refused
+    assert server.rows("select count(*) from workers") == [(0,)]
+
+
+def test_no_secret_is_written_where_it_does_not_belong(server):
+    worker(server)
+    key = make_key(server, "submit")
+    submit(server, "job", "--", "env", ":::", "a", env={"DROVER_KEY": key})
+    server.ends("job")
+    said = server.stop().raw_err
+    secrets = [key.split(".")[1].encode(), server.key.split(".")[1].encode()]
+    places = [path for path in server.drover.data.rglob("*") if path.is_file() and path.name != "keys.json"]
+    for secret in secrets:
+        assert secret not in said
+        for path in places:
+            assert secret not in path.read_bytes(), path
+    assert (server.drover.data / "server/keys.json").stat().st_mode & 0o777 == 0o600
+
+
+# --- peers that misbehave
+
+
+def test_bad_requests_are_answered_with_what_is_wrong(server):
+    for body, words in (
+            (b"{", "not a JSON object"), ({"items": ["a"]}, "command"), ({"command": ["true"]}, "items"),
+            ({"command": ["true"], "items": ["a"], "retrys": 1}, "retrys"),
+            ({"command": ["true"], "items": ["a"], "timeout": "soon"}, "soon"),
+            ({"command": ["true"], "items": ["a"], "range": [1, 2]}, "only one"),
+            ({"command": ["true"], "range": [5, 1]}, "range"), ({"command": ["true"], "manifest": 99}, "99"),
+            ({"command": ["true"], "items": ["a"], "name": "a/b"}, "a/b"), ({"command": "true", "items": ["a"]}, "command")):
+        status, said = server.ask("POST", "/api/v1/jobs", body)
+        assert status in (400, 404) and words in said["detail"] and said["code"] in ("bad_input", "not_found"), (body, said)
+    assert server.ask("GET", "/api/v1/jobs/none")[0] == 404
+    assert server.ask("GET", "/api/v1/nothing")[0] == 404
+    assert server.ask("DELETE", "/api/v1/jobs")[0] == 400
+    assert server.ask("GET", "/api/v1/jobs?limit=many")[0] == 400
+    assert server.ask("GET", "/api/v1/jobs")[1] == {"jobs": []}
+
+
+def test_noise_hurts_nobody(server):
+    """Malformed, cut and oversized requests, while a job runs."""
+    worker(server)
+    submit(server, "job", "--range", f"1-{MANY // 4}", "--", "true")
+    port = int(server.listen.rsplit(":", 1)[1])
+    dice = random.Random(3)
+    good = f"POST /worker/v1/poll HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {server.key}\r\nContent-Length: 40\r\n\r\n".encode() + b"\x0a" * 40
+    for number in range(20_000 if SOAK else 2_000):
+        with socket.create_connection(("127.0.0.1", port), timeout=60) as peer:
+            kind = number % 4
+            if kind == 0:
+                peer.sendall(dice.randbytes(dice.randrange(1, 300)))
+            elif kind == 1:
+                peer.sendall(good[:dice.randrange(1, len(good))])
+            elif kind == 2:
+                peer.sendall(good.replace(b"40", b"99999999999999999999"))
+            else:
+                noisy = bytearray(good)
+                for _ in range(3):
+                    noisy[dice.randrange(len(noisy))] = dice.randrange(256)
+                peer.sendall(bytes(noisy))
+    assert server.ends("job")["counts"]["succeeded"] == MANY // 4
+    assert server.running.alive()
+    assert server.stop().status == 0
