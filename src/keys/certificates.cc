@@ -149,7 +149,7 @@ Result<Names> general_names(const std::vector<std::string>& texts) {
       return fail(ErrorCode::bad_input, concat("'", text, "' is neither a host name nor an IP address"),
                   "give names without a port or a scheme");
     }
-    if (sk_GENERAL_NAME_push(names.get(), name.get()) > 0) static_cast<void>(name.release());
+    if (sk_GENERAL_NAME_push(names.get(), name.release()) <= 0) return openssl_error("could not keep a name");
   }
   return names;
 }

@@ -4,7 +4,10 @@
 #include <openssl/x509_vfy.h>
 #include <openssl/x509v3.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cstdlib>
+#include <ctime>
 #include <memory>
 
 #include "base/text.h"

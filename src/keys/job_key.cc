@@ -1,5 +1,8 @@
 #include "keys/job_key.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "base/check.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -55,7 +58,7 @@ Result<Caller> check_job_key(const SecretText& server_secret, std::string_view t
     return fail(ErrorCode::denied, concat("the key of attempt ", attempt, " of job ", job->text(), " has expired"),
                 "a running attempt has a fresh one in its environment");
   }
-  return Caller{.scope = Scope::job, .key_id = {}, .label = concat("attempt ", attempt), .fleet = {}, .job = *job};
+  return Caller{.scope = Scope::job, .key_id = {}, .label = concat("attempt ", attempt), .fleet = {}, .job = job};
 }
 
 }  // namespace drover

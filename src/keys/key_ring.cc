@@ -119,7 +119,13 @@ Result<void> save(const std::string& path, const Ring& ring) {
 
 }  // namespace
 
-KeyRing::KeyRing(std::string path, Ring ring) : path_(std::move(path)), ring_(std::move(ring)) {}
+KeyRing::KeyRing(std::string path, Ring ring)
+    : path_(std::move(path)), ring_(std::make_shared<const Ring>(std::move(ring))) {}
+
+std::shared_ptr<const Ring> KeyRing::current() const {
+  const std::lock_guard moment(pointer_);
+  return ring_;
+}
 
 Result<std::unique_ptr<KeyRing>> KeyRing::open(const std::string& path, std::int64_t now_ms) {
   auto ring = load(path);
@@ -136,26 +142,27 @@ Result<std::unique_ptr<KeyRing>> KeyRing::open(const std::string& path, std::int
 
 Result<void> KeyRing::commit(Ring changed) {
   if (auto saved = save(path_, changed); !saved) return saved;
-  const std::unique_lock alone(reading_);
-  std::swap(ring_, changed);
+  auto shown = std::make_shared<const Ring>(std::move(changed));
+  const std::lock_guard moment(pointer_);
+  ring_.swap(shown);
   return {};
 }
 
 Result<Caller> KeyRing::check(std::string_view bearer_token, std::int64_t now_ms) const {
   static const SecretText nobodys = new_secret();
-  const std::shared_lock among_others(reading_);
-  if (looks_like_job_key(bearer_token)) return check_job_key(ring_.server_secret, bearer_token, now_ms);
+  const auto ring = current();
+  if (looks_like_job_key(bearer_token)) return check_job_key(ring->server_secret, bearer_token, now_ms);
 
   const Credential shown = split(bearer_token);
-  const auto found = ring_.keys.find(shown.id);
-  const bool known = found != ring_.keys.end();
+  const auto found = ring->keys.find(shown.id);
+  const bool known = found != ring->keys.end();
   const bool right = (known ? found->second.secret : nobodys).equals(shown.secret);
   if (!known || !right) {
     return fail(ErrorCode::denied, "there is no such key, or its secret is wrong",
                 "see the keys there are with 'drover key list' on the server's machine");
   }
   const KeyInfo& info = found->second.info;
-  if (expired(info.expires_ms, now_ms)) {
+  if (info.expires_ms && *info.expires_ms <= now_ms) {
     return fail(ErrorCode::denied, concat("the key ", info.id, " expired ", how_long_ago(*info.expires_ms, now_ms)),
                 "ask for a new one");
   }
@@ -163,16 +170,16 @@ Result<Caller> KeyRing::check(std::string_view bearer_token, std::int64_t now_ms
 }
 
 std::vector<KeyInfo> KeyRing::list() const {
-  const std::shared_lock among_others(reading_);
+  const auto ring = current();
   std::vector<KeyInfo> infos;
-  for (const auto& [id, key] : ring_.keys) infos.push_back(key.info);
+  for (const auto& [id, key] : ring->keys) infos.push_back(key.info);
   return infos;
 }
 
 std::vector<JoinTokenInfo> KeyRing::join_tokens() const {
-  const std::shared_lock among_others(reading_);
+  const auto ring = current();
   std::vector<JoinTokenInfo> infos;
-  for (const auto& [id, token] : ring_.join_tokens) {
+  for (const auto& [id, token] : ring->join_tokens) {
     infos.push_back({.id = id,
                      .uses_left = token.uses_left,
                      .joined = token.joined.size(),
@@ -190,7 +197,7 @@ Result<Key> KeyRing::create(const KeyRequest& request, std::int64_t now_ms) {
   key.info.fleet = request.fleet;
 
   const std::lock_guard one_at_a_time(changing_);
-  Ring changed = ring_;
+  Ring changed = *current();
   forget_long_expired(changed, now_ms);
   changed.keys.emplace(key.info.id, key);
   if (auto done = commit(std::move(changed)); !done) return pass(done);
@@ -208,7 +215,7 @@ Result<IssuedJoinToken> KeyRing::create_join_token(const JoinTokenRequest& reque
                                  .secret = SecretText(concat(issued.id, ".", secret.reveal()))});
 
   const std::lock_guard one_at_a_time(changing_);
-  Ring changed = ring_;
+  Ring changed = *current();
   forget_long_expired(changed, now_ms);
   changed.join_tokens.emplace(issued.id, StoredJoinToken{.secret_sha256 = hex(sha256(secret.reveal())),
                                                          .uses_left = request.uses,
@@ -222,9 +229,10 @@ Result<IssuedJoinToken> KeyRing::create_join_token(const JoinTokenRequest& reque
 
 Result<void> KeyRing::remove(const std::string& id) {
   const std::lock_guard one_at_a_time(changing_);
-  const auto found = ring_.keys.find(id);
-  const bool was_lasting_admin = found != ring_.keys.end() && lasting_admin(found->second);
-  Ring changed = ring_;
+  const auto ring = current();
+  const auto found = ring->keys.find(id);
+  const bool was_lasting_admin = found != ring->keys.end() && lasting_admin(found->second);
+  Ring changed = *ring;
   if (changed.keys.erase(id) + changed.join_tokens.erase(id) == 0) {
     return fail(ErrorCode::not_found, concat("there is no key or join token '", id, "'"),
                 "see what there is with 'drover key list'");
@@ -245,8 +253,9 @@ Result<Key> KeyRing::join(std::string_view token_secret, const std::string& nonc
   const SecretText shown_hash(hex(sha256(shown.secret)));
 
   const std::lock_guard one_at_a_time(changing_);
-  const auto found = ring_.join_tokens.find(shown.id);
-  const bool known = found != ring_.join_tokens.end();
+  const auto ring = current();
+  const auto found = ring->join_tokens.find(shown.id);
+  const bool known = found != ring->join_tokens.end();
   const bool right = shown_hash.equals(known ? found->second.secret_sha256 : nobodys);
   if (!known || !right) return fail(ErrorCode::denied, "this server does not know this join token", next);
 
@@ -256,8 +265,8 @@ Result<Key> KeyRing::join(std::string_view token_secret, const std::string& nonc
                 next);
   }
   if (const auto before = token.joined.find(nonce); before != token.joined.end()) {
-    const auto key = ring_.keys.find(before->second);
-    if (key != ring_.keys.end()) return key->second;
+    const auto key = ring->keys.find(before->second);
+    if (key != ring->keys.end()) return key->second;
     return fail(ErrorCode::denied, concat("the key ", before->second, ", which this worker was given, was removed"),
                 next);
   }
@@ -274,7 +283,7 @@ Result<Key> KeyRing::join(std::string_view token_secret, const std::string& nonc
 
   Key key = new_key(Scope::worker, worker_name, now_ms);
   key.info.fleet = token.fleet;
-  Ring changed = ring_;
+  Ring changed = *ring;
   forget_long_expired(changed, now_ms);
   StoredJoinToken& spent = changed.join_tokens.at(id);
   --spent.uses_left;
@@ -285,8 +294,7 @@ Result<Key> KeyRing::join(std::string_view token_secret, const std::string& nonc
 }
 
 SecretText KeyRing::job_key(const Uuid& job, Token attempt, std::int64_t expires_ms) const {
-  const std::shared_lock among_others(reading_);
-  return make_job_key(ring_.server_secret, job, attempt, expires_ms);
+  return make_job_key(current()->server_secret, job, attempt, expires_ms);
 }
 
 Result<Key> read_admin_key(const std::string& path, std::int64_t now_ms) {

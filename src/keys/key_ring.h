@@ -1,14 +1,13 @@
-// The server's keys: one file, held in memory, changed only after the change is on the disk. Reading takes a shared
-// lock for a microsecond and never waits for a disk. Expired keys and join tokens are kept for a week, so that whoever
-// comes with one is told why it is refused.
+// The server's keys: one file, held in memory, changed only after the change is on the disk. Readers look at a ring
+// that never changes, and a change puts another in its place: a check never waits for a disk, and checks without end do
+// not keep a change from its turn. Expired keys and join tokens are kept for a week, so that whoever comes with one is
+// told why it is refused.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <shared_mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -87,13 +86,14 @@ class KeyRing {
 
  private:
   KeyRing(std::string path, Ring ring);
+  std::shared_ptr<const Ring> current() const;
   /// Writes a changed ring to the disk and only then shows it to readers. Under `changing_`.
   Result<void> commit(Ring changed);
 
   const std::string path_;
-  std::mutex changing_;                // held by whoever changes the ring, while the disk works
-  mutable std::shared_mutex reading_;  // and this only for the moment in which `ring_` is exchanged
-  Ring ring_;
+  std::mutex changing_;         // held by whoever changes the ring, while the disk works
+  mutable std::mutex pointer_;  // held for the moment in which `ring_` is copied or exchanged
+  std::shared_ptr<const Ring> ring_;
 };
 
 /// For a program on the server's machine and of its user: an admin key out of the ring's file.

@@ -1,6 +1,5 @@
 #include "keys/private_file.h"
 
-#include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
@@ -9,7 +8,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
+#include <cstddef>
 #include <functional>
+#include <iterator>
 
 #include "keys/folder_fixture.h"
 
@@ -92,7 +94,7 @@ TEST_F(PrivateFile, ACrashBeforeTheRenameLeavesTheOldOne) {
   ASSERT_TRUE(replace_file(path, "old", Readers::owner));
   EXPECT_EQ(signal_that_ended([&] {
               die_at_rename();
-              static_cast<void>(replace_file(path, "new", Readers::owner));
+              EXPECT_FALSE(replace_file(path, "new", Readers::owner));
             }),
             SIGSYS);
   EXPECT_EQ(content_of(path + ".new"), "new") << "it died too early";
@@ -111,7 +113,7 @@ TEST_F(PrivateFile, ACrashInTheMiddleOfWritingLeavesTheOldOne) {
               setrlimit(RLIMIT_CORE, &no_core);
               const rlimit little{10, 10};
               setrlimit(RLIMIT_FSIZE, &little);
-              static_cast<void>(replace_file(path, std::string(1000, 'n'), Readers::owner));
+              EXPECT_FALSE(replace_file(path, std::string(1000, 'n'), Readers::owner));
             }),
             SIGXFSZ);
   EXPECT_EQ(content_of(path + ".new").size(), 10U);
