@@ -12,6 +12,7 @@ namespace {
 
 /// After so many steps others get their turn.
 constexpr int kMostSteps = 64;
+constexpr std::size_t kLongRead = std::size_t{8} << 10;
 /// How long a peer that was told to go may be silent before it is left.
 constexpr std::int64_t kLingerSilenceMs = 2'000;
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
@@ -88,8 +89,8 @@ void Connection::wait_writable() {
 Channel::Moved Connection::read(std::span<char> into) {
   const Channel::Moved moved = channel_.read(into);
   switch (moved.outcome) {
-    // A read that did not fill its room has emptied the socket; waiting finds out otherwise.
-    case Channel::Outcome::moved: readable_ = moved.bytes == into.size() || channel_.holds_bytes(); break;
+    // A short read has emptied the socket, most likely; if not, the wait is short. OpenSSL gives 16 KiB at most.
+    case Channel::Outcome::moved: readable_ = moved.bytes >= kLongRead || channel_.holds_bytes(); break;
     case Channel::Outcome::wants_read: readable_ = false; break;
     case Channel::Outcome::wants_write:
       readable_ = false;
@@ -157,8 +158,7 @@ std::int64_t Connection::deadline_ms() const {
     case State::reading:
       if (!parser_) return since_ms_ + limits.idle_ms;
       return since_ms_ + (head_is_done_ ? limits.progress_ms : limits.header_ms);
-    case State::lingering:
-      return std::min(since_ms_ + std::min(kLingerSilenceMs, limits.progress_ms), linger_end_ms_);
+    case State::lingering: return std::min(since_ms_ + std::min(kLingerSilenceMs, limits.progress_ms), linger_end_ms_);
     case State::taking:
     case State::handling:
     case State::replying:
@@ -177,7 +177,8 @@ void Connection::look_at_clock(std::int64_t now_ms) {
 
 void Connection::close_if_idle() {
   const auto self = shared_from_this();
-  if (state_ == State::reading && !parser_ && out_.empty() && unread_.empty()) close();
+  const bool is_idle = state_ == State::reading && !parser_ && out_.empty() && unread_.empty();
+  if (is_idle || state_ == State::handshake) close();
 }
 
 bool Connection::linger() {

@@ -50,9 +50,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   enum class State : std::uint8_t {
     handshake,
-    reading,    // a request, or waiting for one
-    taking,     // the pool has a piece of the body
-    handling,   // somebody owes a reply
+    reading,   // a request, or waiting for one
+    taking,    // the pool has a piece of the body
+    handling,  // somebody owes a reply
     replying,
     lingering,  // all is said, and what the peer still sends is thrown away so that it reads it
     closed,
@@ -114,7 +114,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   std::unique_ptr<RequestParser> parser_;  // from a request's first byte to its last
   bool head_is_done_ = false;
-  std::string unread_;    // bytes that were read and not yet used
+  std::string unread_;          // bytes that were read and not yet used
   bool unread_is_new_ = false;  // the parser has not seen all of it
   bool parser_wants_more_ = false;
   std::unique_ptr<HttpBodySink> sink_;
@@ -123,7 +123,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool in_handler_ = false;
   std::optional<Answer> answer_;
   bool request_was_whole_ = false;
-  bool is_head_ = false;       // a HEAD request: no body, whatever the answer says
+  bool is_head_ = false;  // a HEAD request: no body, whatever the answer says
   bool is_http_1_0_ = false;
   bool keep_alive_ = false;
 

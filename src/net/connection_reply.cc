@@ -101,13 +101,13 @@ bool Connection::continue_reply() {
 
 void Connection::ask_source() {
   source_is_asked_ = true;
-  loop_.server().pool.post(
-      [connection = weak_from_this(), inbox = loop_.inbox(), source = std::move(source_)]() mutable {
-        auto piece = source->next();
-        inbox->post([connection = std::move(connection), source = std::move(source), piece = std::move(piece)]() mutable {
-          if (const auto it = connection.lock()) it->source_gave(std::move(source), std::move(piece));
-        });
-      });
+  loop_.server().pool.post([connection = weak_from_this(), inbox = loop_.inbox(),
+                            source = std::move(source_)]() mutable {
+    auto piece = source->next();
+    inbox->post([connection = std::move(connection), source = std::move(source), piece = std::move(piece)]() mutable {
+      if (const auto it = connection.lock()) it->source_gave(std::move(source), std::move(piece));
+    });
+  });
 }
 
 void Connection::source_gave(std::unique_ptr<HttpBodySource> source, Result<std::string> piece) {

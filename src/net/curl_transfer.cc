@@ -29,13 +29,12 @@ bool may_have_body(std::string_view method) {
   return method == "POST" || method == "PUT" || method == "PATCH";
 }
 
-ErrorCode code_of(CURLcode code, bool was_connected) {
+ErrorCode code_of(CURLcode code, bool was_reached) {
   switch (code) {
     case CURLE_COULDNT_CONNECT:
     case CURLE_COULDNT_RESOLVE_HOST:
     case CURLE_COULDNT_RESOLVE_PROXY: return ErrorCode::unreachable;
-    // Nobody took the call: the time went into knocking.
-    case CURLE_OPERATION_TIMEDOUT: return was_connected ? ErrorCode::timeout : ErrorCode::unreachable;
+    case CURLE_OPERATION_TIMEDOUT: return was_reached ? ErrorCode::timeout : ErrorCode::unreachable;
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_ISSUER_ERROR:
     case CURLE_SSL_CACERT_BADFILE:
@@ -100,6 +99,7 @@ std::string CurlTransfer::where() const {
 }
 
 Result<void> CurlTransfer::prepare(std::int64_t remaining_ms) {
+  remaining_ms_ = remaining_ms;
   if (auto set = set_headers(); !set) return set;
   const auto set = [this](CURLoption option, auto value) { curl_easy_setopt(handle_, option, value); };
   set(CURLOPT_URL, concat(target_.url, call_.path).c_str());
@@ -267,9 +267,11 @@ Result<HttpResponse> CurlTransfer::outcome(CURLcode code) {
                 concat(where(), ": the server's certificate is not signed by an authority trusted here"),
                 "check that this is the right server, and that its certificate authority is the one you were given");
   }
+  // There are two clocks: one for all of it, and one for knocking, which counts only if it is the shorter.
   curl_off_t sent_at_us = 0;
   curl_easy_getinfo(handle_, CURLINFO_PRETRANSFER_TIME_T, &sent_at_us);
-  return fail(code_of(code, sent_at_us > 0),
+  const bool was_reached = sent_at_us > 0 || (remaining_ms_ > 0 && remaining_ms_ <= target_.options.connect_timeout_ms);
+  return fail(code_of(code, was_reached),
               concat(where(), ": ", trouble_[0] != 0 ? trouble_ : curl_easy_strerror(code)));
 }
 

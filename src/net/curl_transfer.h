@@ -32,12 +32,13 @@ struct CurlTarget {
 
 class CurlTransfer {
  public:
-  /// All three outlive it. `remaining_ms`: until the deadline; 0: there is none.
+  /// All three outlive it.
   CurlTransfer(CURL* handle, const CurlTarget& target, const HttpCall& call);
   ~CurlTransfer();
   CurlTransfer(const CurlTransfer&) = delete;
   CurlTransfer& operator=(const CurlTransfer&) = delete;
 
+  /// `remaining_ms`: until the deadline; 0: there is none.
   Result<void> prepare(std::int64_t remaining_ms);
   /// What the call gave, now that curl is done with it.
   Result<HttpResponse> outcome(CURLcode code);
@@ -63,6 +64,7 @@ class CurlTransfer {
   CURL* handle_;
   const CurlTarget& target_;
   const HttpCall& call_;
+  std::int64_t remaining_ms_ = 0;
   std::unique_ptr<curl_slist, CurlListDeleter> headers_;
   HttpResponse response_;
   char trouble_[CURL_ERROR_SIZE] = "";  // what curl says about it, if anything

@@ -47,7 +47,8 @@ class Deadline {
 
 class CurlClient final : public HttpClient {
  public:
-  explicit CurlClient(CurlTarget target) : target_(std::move(target)), multi_(curl_multi_init()), easy_(curl_easy_init()) {}
+  explicit CurlClient(CurlTarget target)
+      : target_(std::move(target)), multi_(curl_multi_init()), easy_(curl_easy_init()) {}
 
   bool is_complete() const { return multi_ && easy_; }
   Result<HttpResponse> call(const HttpCall& call) override;
@@ -97,7 +98,8 @@ Result<HttpResponse> CurlClient::call(const HttpCall& call) {
 Result<HttpResponse> CurlClient::call_once(CurlTransfer& transfer) {
   curl_multi_add_handle(multi_.get(), easy_.get());
   const CURLcode code = run_transfer();
-  Result<HttpResponse> outcome = aborted_ && code != CURLE_OK ? Result<HttpResponse>(was_aborted()) : transfer.outcome(code);
+  Result<HttpResponse> outcome =
+      aborted_ && code != CURLE_OK ? Result<HttpResponse>(was_aborted()) : transfer.outcome(code);
   curl_multi_remove_handle(multi_.get(), easy_.get());
   return outcome;
 }

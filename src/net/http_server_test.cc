@@ -37,7 +37,8 @@ TEST_F(HttpServerTest, HandsOnTheWholeHead) {
   };
   start();
   RawPeer peer = connect();
-  ASSERT_TRUE(peer.send("PUT /a%20b/c?x=1&y HTTP/1.1\r\nHost: h\r\nX-Two:  b \r\nx-two: c\r\nContent-Length: 3\r\n\r\nabc"));
+  ASSERT_TRUE(
+      peer.send("PUT /a%20b/c?x=1&y HTTP/1.1\r\nHost: h\r\nX-Two:  b \r\nx-two: c\r\nContent-Length: 3\r\n\r\nabc"));
   EXPECT_EQ(peer.read_response().body, "abc");
   EXPECT_EQ(seen.method, "PUT");
   EXPECT_EQ(seen.path, "/a%20b/c");
@@ -133,7 +134,8 @@ TEST_F(HttpServerTest, NoContentHasNoBody) {
 
 TEST_F(HttpServerTest, TextInAHeaderCannotMakeHeaders) {
   handler_.on_request = [](HttpRequest, HttpReply reply) {
-    reply.send({.status = 200, .headers = {{"X-Name", "a\r\nX-Evil: b\r\n\r\n"}, {"Transfer-Encoding", "x"}}, .body = {}});
+    reply.send(
+        {.status = 200, .headers = {{"X-Name", "a\r\nX-Evil: b\r\n\r\n"}, {"Transfer-Encoding", "x"}}, .body = {}});
   };
   start();
   RawPeer peer = connect();

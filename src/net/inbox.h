@@ -2,8 +2,8 @@
 // closed door and not a ruin.
 #pragma once
 
-#include <boost/asio/io_context.hpp>
 #include <atomic>
+#include <boost/asio/io_context.hpp>
 #include <functional>
 #include <memory>
 #include <mutex>

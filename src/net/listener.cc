@@ -38,7 +38,8 @@ Result<HostPort> split(const std::string& address) {
                 "write it as HOST:PORT, [IPV6]:PORT or unix:/PATH");
   }
   HostPort parts{address.substr(0, colon), address.substr(colon + 1)};
-  if (parts.host.starts_with('[') && parts.host.ends_with(']')) parts.host = parts.host.substr(1, parts.host.size() - 2);
+  if (parts.host.starts_with('[') && parts.host.ends_with(']'))
+    parts.host = parts.host.substr(1, parts.host.size() - 2);
   if (parts.host.empty()) parts.host = "0.0.0.0";
   return parts;
 }
@@ -164,8 +165,8 @@ void Listener::accept_all() {
   for (int i = 0; i < kMostAtOnce; ++i) {
     sockaddr_storage address{};
     socklen_t size = sizeof address;
-    const int peer = accept4(socket_.native_handle(), reinterpret_cast<sockaddr*>(&address), &size,
-                             SOCK_CLOEXEC | SOCK_NONBLOCK);
+    const int peer =
+        accept4(socket_.native_handle(), reinterpret_cast<sockaddr*>(&address), &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (peer >= 0) {
       const int on = 1;
       if (!is_local()) setsockopt(peer, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);

@@ -8,6 +8,7 @@ namespace drover {
 namespace {
 
 constexpr std::size_t kSmall = std::size_t{16} << 10;
+constexpr std::size_t kMostGone = 64;
 
 }  // namespace
 
@@ -36,12 +37,17 @@ void Outbox::pop(std::size_t bytes) {
     const std::size_t left = pieces_[first_].size() - offset_;
     if (bytes < left) {
       offset_ += bytes;
-      return;
+      break;
     }
     bytes -= left;
     pieces_[first_] = {};
     ++first_;
     offset_ = 0;
+  }
+  // A stream may never be empty again.
+  if (first_ > kMostGone) {
+    pieces_.erase(pieces_.begin(), pieces_.begin() + static_cast<std::ptrdiff_t>(first_));
+    first_ = 0;
   }
 }
 

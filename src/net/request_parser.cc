@@ -90,8 +90,7 @@ RequestParser::Step RequestParser::Reader::feed(std::string_view bytes) {
   return {is_done() ? Event::whole : Event::more, used};
 }
 
-void RequestParser::Reader::on_request_impl(http::verb verb, View method, View target, int version,
-                                            error_code& error) {
+void RequestParser::Reader::on_request_impl(http::verb verb, View method, View target, int version, error_code& error) {
   is_http_1_0 = version == 10;
   head.headers.reserve(kUsualFields);
   head.method = method;

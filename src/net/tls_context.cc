@@ -51,7 +51,8 @@ Result<std::shared_ptr<const TlsContext>> TlsContext::make(const TlsIdentity& id
   SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE |
                                    SSL_OP_IGNORE_UNEXPECTED_EOF);
   // Idle connections hold no buffers, and what is left of a write may be asked for again from elsewhere.
-  SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  SSL_CTX_set_mode(context,
+                   SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
 
   const UniqueBio certificates = reader(identity.certificate_pem);
@@ -66,7 +67,8 @@ Result<std::shared_ptr<const TlsContext>> TlsContext::make(const TlsIdentity& id
 
   const UniqueBio key_text = reader(identity.key_pem);
   const UniqueKey key(PEM_read_bio_PrivateKey(key_text.get(), nullptr, no_password, nullptr));
-  if (!key || SSL_CTX_use_PrivateKey(context, key.get()) != 1) return refused("the key cannot be read, or is another's");
+  if (!key || SSL_CTX_use_PrivateKey(context, key.get()) != 1)
+    return refused("the key cannot be read, or is another's");
   if (SSL_CTX_check_private_key(context) != 1) return refused("the key is not that of the certificate");
   return made;
 }

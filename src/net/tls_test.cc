@@ -89,7 +89,7 @@ TEST_F(TlsTest, ACertificateThatCannotBeUsedIsRefusedAndTheOldOneKept) {
 }
 
 TEST_F(TlsTest, WhatIsNoHandshakeIsLeft) {
-  options_.limits.header_ms = 100;
+  options_.limits.header_ms = 1000;
   start_private();
   RawPeer plain = connect();
   ASSERT_TRUE(plain.send("GET /echo HTTP/1.1\r\nHost: x\r\n\r\n"));
