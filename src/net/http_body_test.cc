@@ -1,4 +1,5 @@
 #include <atomic>
+#include <numeric>
 #include <semaphore>
 
 #include "net/server_fixture.h"
@@ -7,6 +8,11 @@ namespace drover {
 namespace {
 
 constexpr std::size_t kMiB = std::size_t{1} << 20;
+
+std::size_t sum_of(std::string_view bytes) {
+  return std::accumulate(bytes.begin(), bytes.end(), std::size_t{0},
+                         [](std::size_t sum, char c) { return sum + static_cast<unsigned char>(c); });
+}
 
 /// What a sink was given, as the test sees it.
 struct SinkLog {
@@ -18,7 +24,7 @@ struct SinkLog {
   std::atomic<bool> was_on_pool = true;
   std::thread::id io_thread;
   std::binary_semaphore gate{0};  // for one who waits
-  bool waits = false;
+  std::atomic<bool> waits = false;
 };
 
 class LoggingSink : public HttpBodySink {
@@ -28,8 +34,8 @@ class LoggingSink : public HttpBodySink {
 
   Result<void> take(std::string_view bytes) override {
     if (std::this_thread::get_id() == log_.io_thread) log_.was_on_pool = false;
-    if (std::exchange(log_.waits, false)) log_.gate.acquire();
-    for (const char c : bytes) log_.sum += static_cast<unsigned char>(c);
+    if (log_.waits.exchange(false)) log_.gate.acquire();
+    log_.sum += sum_of(bytes);
     log_.bytes += bytes.size();
     if (log_.bytes >= log_.fails_at) return fail(ErrorCode::no_space, "the disk is full");
     return {};
@@ -66,12 +72,10 @@ TEST_F(HttpBodyTest, ASinkGetsItAllOnAThreadThatMayWait) {
   RawPeer peer = connect();
   std::string body;
   while (body.size() < 3 * kMiB) body += "some bytes\n";
-  std::size_t sum = 0;
-  for (const char c : body) sum += static_cast<unsigned char>(c);
   ASSERT_TRUE(peer.send(concat("PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: ", body.size(), "\r\n\r\n")));
   ASSERT_TRUE(peer.send(body));
   EXPECT_EQ(peer.read_response().body, std::to_string(body.size()));
-  EXPECT_EQ(log_.sum, sum);
+  EXPECT_EQ(log_.sum, sum_of(body));
   EXPECT_EQ(log_.finished, 1);
   EXPECT_TRUE(log_.was_on_pool);
   // The connection is as good as before.
