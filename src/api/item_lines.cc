@@ -23,6 +23,12 @@ Result<void> ItemLines::add(std::string_view item) {
 }
 
 Result<void> ItemLines::take(std::string_view bytes) {
+  auto done = cut(bytes);
+  if (!done) failed_ = done.error();
+  return done;
+}
+
+Result<void> ItemLines::cut(std::string_view bytes) {
   if (auto begun = begin(); !begun) return begun;
   while (!bytes.empty()) {
     const std::size_t end = bytes.find(separator_);
@@ -47,12 +53,23 @@ Result<void> ItemLines::take(std::string_view bytes) {
 }
 
 Result<void> ItemLines::finish() {
-  if (auto begun = begin(); !begun) return begun;
-  if (auto added = add(rest_); !added) return added;
-  auto finished = intake_->finish();
-  if (!finished) return pass(finished);
-  manifest_ = *finished;
-  return {};
+  auto done = begin();
+  if (done) done = add(rest_);
+  if (done) {
+    if (auto finished = intake_->finish()) {
+      manifest_ = *finished;
+    } else {
+      done = pass(finished);
+    }
+  }
+  if (!done) failed_ = done.error();
+  return done;
+}
+
+Result<NewManifest> ItemLines::manifest() const {
+  if (manifest_) return *manifest_;
+  if (failed_) return std::unexpected(*failed_);
+  return fail(ErrorCode::io, "the list broke off before its end", "send it again");
 }
 
 }  // namespace drover

@@ -16,10 +16,11 @@ class ItemLines : public HttpBodySink {
 
   Result<void> take(std::string_view bytes) override;
   Result<void> finish() override;
-  /// After finish().
-  NewManifest manifest() const { return manifest_; }
+  /// What became of it, when no more comes.
+  Result<NewManifest> manifest() const;
 
  private:
+  Result<void> cut(std::string_view bytes);
   Result<void> begin();
   Result<void> add(std::string_view item);
 
@@ -27,7 +28,8 @@ class ItemLines : public HttpBodySink {
   const char separator_;
   std::unique_ptr<ItemIntake> intake_;
   std::string rest_;  // the beginning of an item
-  NewManifest manifest_;
+  std::optional<NewManifest> manifest_;
+  std::optional<Error> failed_;
 };
 
 }  // namespace drover

@@ -131,7 +131,8 @@ Result<ApiCall> NativeApi::recognise(const HttpHead& head) const {
 
 HttpBodyPlan NativeApi::plan(const HttpHead& head) {
   auto found = find(head);
-  if (!found || found->route->method != "POST") return {};
+  if (!found) return {.most_bytes = 0, .sink = nullptr, .refusal = problem(found.error())};
+  if (found->route->method != "POST") return {};
   if (found->route->handler != &NativeApi::upload_manifest) return {.most_bytes = kLargestJob, .sink = nullptr};
   const auto pairs = query_pairs(head.query).value_or(QueryPairs{});
   const bool by_nul =
@@ -199,8 +200,9 @@ Result<Job> NativeApi::job_of(const std::string& reference) {
 
 void NativeApi::upload_manifest(Asked asked, HttpReply reply) {
   auto& lines = static_cast<ItemLines&>(*asked.request.sink);
-  const NewManifest manifest = lines.manifest();
-  reply.send(json_response(201, json::object{{"manifest", manifest.id.value}, {"items", manifest.items}}));
+  const auto manifest = lines.manifest();
+  if (!manifest) return reply.send(problem(manifest.error()));
+  reply.send(json_response(201, json::object{{"manifest", manifest->id.value}, {"items", manifest->items}}));
 }
 
 void NativeApi::submit(Asked asked, HttpReply reply) {

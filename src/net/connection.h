@@ -78,6 +78,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void begin_body();
   void end_body();
   void refuse(int status);
+  void refuse(HttpResponse response);
   bool give_gathered();
   void give_to_sink(Piece which);
   void sink_took(std::unique_ptr<HttpBodySink> sink, bool went_well, Piece which);

@@ -84,6 +84,7 @@ void Connection::begin_body() {
   keep_alive_ = parser_->keep_alive();
   HttpBodyPlan plan = loop_.server().handler.plan(head);
   sink_ = std::move(plan.sink);
+  if (plan.refusal) return refuse(std::move(*plan.refusal));
   if (parser_->stated_length() > plan.most_bytes) return refuse(413);
   if (!parser_->awaits_body()) return end_body();
   parser_->limit_body(plan.most_bytes);
@@ -97,13 +98,17 @@ void Connection::end_body() {
 }
 
 void Connection::refuse(int status) {
+  refuse({.status = status,
+          .headers = {{"Content-Type", "text/plain"}},
+          .body = std::string(reason_phrase(status)) + "\n"});
+}
+
+void Connection::refuse(HttpResponse response) {
   loop_.server().pool.discard(std::move(sink_));
   request_was_whole_ = false;
   parser_.reset();
   enter(State::handling);
-  answer_ = Answer{.head = {.status = status,
-                            .headers = {{"Content-Type", "text/plain"}},
-                            .body = std::string(reason_phrase(status)) + "\n"}};
+  answer_ = Answer{.head = std::move(response)};
 }
 
 /// There is nothing more to read just now: true if there was something for a sink to take.

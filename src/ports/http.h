@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -132,8 +133,9 @@ struct HttpRequest {
 
 /// How a body is to be taken.
 struct HttpBodyPlan {
-  std::uint64_t most_bytes = 0;        // a longer one is answered with 413
-  std::unique_ptr<HttpBodySink> sink;  // nothing: it is gathered in memory
+  std::uint64_t most_bytes = 0;         // a longer one is answered with 413
+  std::unique_ptr<HttpBodySink> sink;   // nothing: it is gathered in memory
+  std::optional<HttpResponse> refusal;  // none of it is wanted: this is the answer, and handle() is not called
 };
 
 class HttpHandler {

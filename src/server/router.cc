@@ -64,20 +64,19 @@ std::optional<HttpResponse> Router::refusal(const HttpHead& head) const {
 }
 
 HttpBodyPlan Router::plan(const HttpHead& head) {
-  if (refusal(head)) return {};
+  if (auto refused = refusal(head)) {
+    log_.info(concat(head.peer, " ", head.method, " ", utf8(head.path), " ", refused->status));
+    return {.most_bytes = 0, .sink = nullptr, .refusal = std::move(refused)};
+  }
   if (WorkerCalls::is_ours(head.path)) return workers_.plan(head);
   if (KeyCalls::is_open(head.path) || KeyCalls::is_ours(head.path))
     return {.most_bytes = kLargestKeyCall, .sink = nullptr};
   if (NativeApi::is_ours(head.path)) return api_.plan(head);
-  return {};
+  return {.most_bytes = kLargestKeyCall, .sink = nullptr};
 }
 
 void Router::handle(HttpRequest request, HttpReply reply) {
   const std::string& path = request.head.path;
-  if (auto refused = refusal(request.head)) {
-    log_.info(concat(request.head.peer, " ", request.head.method, " ", utf8(path), " ", refused->status));
-    return reply.send(std::move(*refused));
-  }
   if (path == "/healthz") return reply.send(text(200, "ok\n"));
   if (path == "/readyz") return reply.send(ready_ ? text(200, "ready\n") : text(503, "not ready\n"));
   if (path == "/") {
