@@ -316,9 +316,11 @@ void Agent::each_deadline(const SlotState& slot, Visit&& visit) const {
   if (slot.handed.size() > 1 && !slot.recalled) visit(running.since_ms + kPatienceMs);
 }
 
-std::optional<std::int64_t> Agent::next_deadline() const {
+std::optional<std::int64_t> Agent::next_deadline(std::int64_t after_ms) const {
   std::optional<std::int64_t> soonest;
-  const auto consider = [&](std::int64_t at_ms) { soonest = soonest ? std::min(*soonest, at_ms) : at_ms; };
+  const auto consider = [&](std::int64_t at_ms) {
+    if (at_ms > after_ms) soonest = soonest ? std::min(*soonest, at_ms) : at_ms;
+  };
   for (const SlotState& slot : slots_) each_deadline(slot, consider);
   if (!ended_.empty()) consider(report_at_ms_);
   return soonest;

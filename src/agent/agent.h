@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -112,7 +113,9 @@ class Agent {
   bool wants_to_ask() const { return unanswered_.empty() || (!asked_ && want() > 0); }
   /// The news without a question.
   AgentReport make_report(std::int64_t now_ms);
-  std::optional<std::int64_t> next_deadline() const;
+  /// When on_tick() or a poll is due. What was due by `after_ms`, and could not be told yet, is left out.
+  std::optional<std::int64_t> next_deadline(
+      std::int64_t after_ms = std::numeric_limits<std::int64_t>::min()) const;
 
   bool draining() const { return draining_; }
   /// Nothing runs, nothing is held, nothing is left to tell.

@@ -1,0 +1,246 @@
+#include "sim/auditor.h"
+
+#include "base/text.h"
+
+namespace drover::sim {
+namespace {
+
+constexpr std::int64_t kHourMs = 3'600'000;
+
+bool begins_or_equals(const std::string& pattern, const std::string& text) {
+  if (pattern.empty()) return true;
+  if (text.empty()) return false;
+  if (pattern.back() != '*') return pattern == text;
+  return text.compare(0, pattern.size() - 1, pattern, 0, pattern.size() - 1) == 0;
+}
+
+// AWS Batch's rules once more, from their documentation and not from core/policy.cc.
+bool rules_say_exit(const Policy& policy, const Attempt& attempt) {
+  std::string code;
+  if (attempt.ending == Ending::exited) code = std::to_string(attempt.exit_code.value_or(-1));
+  if (attempt.ending != Ending::exited && attempt.signal) code = std::to_string(128 + *attempt.signal);
+  std::string status = "Essential container in task exited";
+  if (attempt.ending == Ending::not_started) status = "Task failed to start";
+  if (attempt.ending == Ending::lost) status = "Host EC2 (instance ID) terminated.";
+  const std::string reason = attempt.ending == Ending::lost ? "lost" : attempt.reason;
+  for (const ExitRule& rule : policy.rules) {
+    if (begins_or_equals(rule.on_status_reason, status) && begins_or_equals(rule.on_reason, reason) &&
+        begins_or_equals(rule.on_exit_code, code)) {
+      return rule.action == RuleAction::exit;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+void Auditor::submitted(const Uuid& uuid, const Submit& submit) {
+  submits_.emplace(uuid, submit);
+}
+
+void Auditor::accepted(const Uuid& uuid, JobId id) {
+  const auto [known, first] = accepted_.emplace(uuid, id);
+  if (!first && known->second != id) fail("one submission became two jobs");
+}
+
+void Auditor::reopen_asked(const ReopenJob& command) {
+  for (const SettledItem& it : command.again) reopen_asked_.insert({{command.job, it.item}, it.attempt});
+}
+
+const Submit* Auditor::job_of(JobId id) const {
+  const auto it = jobs_.find(id);
+  return it == jobs_.end() ? nullptr : it->second;
+}
+
+std::string Auditor::name(JobId job, ItemIndex item) const {
+  const Submit* submit = job_of(job);
+  return concat("item ", item.value, " of job ", submit == nullptr ? 0 : submit->job);
+}
+
+void Auditor::committed(const Batch& batch, std::int64_t now_ms) {
+  for (const Mutation& mutation : batch.mutations) {
+    if (const auto* it = std::get_if<PutJob>(&mutation)) {
+      const auto submit = submits_.find(it->job.uuid);
+      if (submit == submits_.end()) return fail("a job that nobody submitted");
+      jobs_.emplace(it->job.id, &submit->second);
+    }
+    if (const auto* it = std::get_if<UnsettleAttempt>(&mutation)) take(*it);
+    if (const auto* it = std::get_if<AddAttempt>(&mutation)) take(it->attempt, now_ms);
+  }
+}
+
+void Auditor::take(const Attempt& attempt, std::int64_t now_ms) {
+  const Submit* job = job_of(attempt.job);
+  if (job == nullptr) return fail("an attempt at an item of no job");
+  ++attempts_;
+  ItemBook& item = items_[{attempt.job, attempt.item}];
+  const std::string what = name(attempt.job, attempt.item);
+  if (attempt.attempt.value != item.rows.size() + 1) {
+    return fail(concat(what, ": attempt ", attempt.attempt.value, " after ", item.rows.size()));
+  }
+  if (!item.rows.empty() && item.rows.back().settled) return fail(concat(what, ": ran again after it was settled"));
+  hold_against_fate(*job, attempt);
+  if (attempt.ending == Ending::lost) {
+    ++item.losses;
+    if (no_losses_) fail(concat(what, ": lost although nothing happened to its worker (", attempt.reason, ")"));
+  } else {
+    ++item.tries;
+  }
+  const bool settles = must_settle(*job, item, attempt);
+  if (settles != attempt.settled) {
+    fail(concat(what, ": attempt ", attempt.attempt.value, settles ? " had to settle it" : " must not settle it"));
+  }
+  item.rows.push_back({attempt.state, attempt.ending, attempt.settled});
+  if (!attempt.settled) return;
+  ++settled_;
+  ++settled_by_hour_[now_ms / kHourMs];
+}
+
+void Auditor::take(const UnsettleAttempt& it) {
+  const auto item = items_.find({it.job, it.item});
+  if (item == items_.end() || item->second.rows.size() != it.attempt.value || !item->second.rows.back().settled) {
+    return fail(concat(name(it.job, it.item), ": taken up again, but attempt ", it.attempt.value, " did not settle it"));
+  }
+  if (item->second.rows.back().state == AttemptState::succeeded) fail("a success was taken back");
+  if (!reopen_asked_.contains({{it.job, it.item}, it.attempt})) fail("an item was taken up again unasked");
+  item->second.rows.back().settled = false;
+  item->second.tries = 0;
+  item->second.losses = 0;
+}
+
+// What ended by itself must have ended as this attempt does.
+void Auditor::hold_against_fate(const Submit& job, const Attempt& attempt) {
+  const Fate fate = fate_of(job.nature, attempt.item, attempt.attempt);
+  const bool hangs = fate.duration_ms == Fate::kForEver;
+  const auto wrong = [&] {
+    fail(concat(name(attempt.job, attempt.item), ": attempt ", attempt.attempt.value, " cannot have ended as ",
+                to_string(attempt.state), ", ", to_string(attempt.ending), " (", attempt.reason, ")"));
+  };
+  switch (attempt.ending) {
+    case Ending::lost:
+      if (attempt.state != AttemptState::lost && attempt.state != AttemptState::failed) wrong();
+      return;
+    case Ending::stopped:
+      if (attempt.state != AttemptState::cancelled || !cancel_asked_.contains(attempt.job)) wrong();
+      return;
+    case Ending::timed_out:
+      if (attempt.state != AttemptState::failed || !hangs || job.policy.timeout_ms == 0) wrong();
+      return;
+    default:
+      const Outcome said{attempt.ending, attempt.exit_code.value_or(0), attempt.signal.value_or(0),
+                         fate.outcome.reason};
+      const AttemptState state = fate.outcome.success() ? AttemptState::succeeded : AttemptState::failed;
+      if (hangs || said != fate.outcome || attempt.state != state) wrong();
+  }
+}
+
+bool Auditor::must_settle(const Submit& job, const ItemBook& item, const Attempt& attempt) const {
+  if (attempt.state == AttemptState::succeeded || attempt.state == AttemptState::cancelled) return true;
+  if (attempt.ending == Ending::timed_out) return true;
+  if (attempt.ending == Ending::lost) {
+    return item.losses >= job.policy.lost_limit || rules_say_exit(job.policy, attempt);
+  }
+  return item.tries >= job.policy.max_tries || rules_say_exit(job.policy, attempt);
+}
+
+void Auditor::strictly_begun(JobId job, ItemIndex item, std::size_t worker) {
+  const auto [run, alone] = strict_runs_.emplace(ItemKey{job, item}, worker);
+  if (!alone) {
+    fail(concat(name(job, item), ": runs on workers ", run->second, " and ", worker,
+                " at once, which both keep their leases strictly"));
+  }
+}
+
+void Auditor::strictly_over(JobId job, ItemIndex item) {
+  strict_runs_.erase({job, item});
+}
+
+std::string Auditor::unfinished(const Durable& durable) const {
+  std::string out;
+  for (const auto& [id, job] : durable.jobs) {
+    if (job.ended()) continue;
+    const Submit* submit = job_of(id);
+    std::size_t grants = 0;
+    for (const auto& [grant, it] : durable.grants) grants += it.job == id ? 1 : 0;
+    out += concat(out.empty() ? "" : "; ", "job ", submit == nullptr ? 0 : submit->job, " has ",
+                  job.total - job.succeeded - job.failed - job.cancelled, " of ", job.total, " items open, ", grants,
+                  " grants");
+  }
+  return out;
+}
+
+void Auditor::at_end(const Core& core, StoreReader& reader) {
+  const Durable& durable = core.durable();
+  for (const auto& [uuid, id] : accepted_) {
+    const Job* job = durable.find_job(id);
+    if (job == nullptr || job->uuid != uuid) fail("an accepted job is gone");
+  }
+  if (!durable.grants.empty()) fail("all jobs have ended, and there are grants");
+  for (const auto& [key, item] : durable.open_items) {
+    if (durable.jobs.at(key.first).stop == StopCause::none) fail(concat(name(key.first, key.second), ": still open"));
+  }
+  for (const auto& [id, job] : durable.jobs) {
+    inspect_job(job, durable);
+    inspect_ledger(job, reader);
+  }
+}
+
+void Auditor::inspect_job(const Job& job, const Durable& durable) {
+  const Submit* submit = job_of(job.id);
+  if (submit == nullptr) return fail("a job that nobody submitted");
+  const std::string what = concat("job ", submit->job);
+  if (job.total != submit->total) fail(concat(what, ": has another size"));
+  if (!job.ended()) return fail(concat(what, ": has not ended"));
+  std::map<AttemptState, std::uint64_t> settled;
+  for (auto it = items_.lower_bound({job.id, ItemIndex{0}}); it != items_.end() && it->first.first == job.id; ++it) {
+    const Row& last = it->second.rows.back();
+    if (!last.settled) continue;
+    ++settled[last.state];
+    const ItemMark mark = durable.blocks.at(job.id).get(it->first.second);
+    if (mark != (last.state == AttemptState::succeeded ? ItemMark::succeeded : ItemMark::ended)) {
+      fail(concat(name(job.id, it->first.second), ": is settled, and its block says otherwise"));
+    }
+  }
+  if (settled[AttemptState::succeeded] != job.succeeded || settled[AttemptState::failed] != job.failed ||
+      settled[AttemptState::cancelled] != job.cancelled) {
+    fail(concat(what, ": its counts are not those of its settled items"));
+  }
+  const bool all = job.succeeded + job.failed + job.cancelled == job.total;
+  if (!all && job.stop == StopCause::none) fail(concat(what, ": ended with items left"));
+  if (job.stop == StopCause::cancelled && !cancel_asked_.contains(job.id)) fail(concat(what, ": cancelled unasked"));
+  if (job.stop == StopCause::none && job.failed - job.failed_before > submit->policy.max_failures) {
+    fail(concat(what, ": had to be stopped early"));
+  }
+  if (job.stop == StopCause::too_many_failures && job.failed - job.failed_before <= submit->policy.max_failures) {
+    fail(concat(what, ": stopped early without a reason"));
+  }
+  JobState state = job.succeeded == job.total ? JobState::succeeded : JobState::failed;
+  if (state != JobState::succeeded && job.stop == StopCause::cancelled) state = JobState::cancelled;
+  if (job.state != state) fail(concat(what, ": ended as ", to_string(job.state), " instead of ", to_string(state)));
+}
+
+// The ledger that people read says what was heard of here.
+void Auditor::inspect_ledger(const Job& job, StoreReader& reader) {
+  std::map<ItemIndex, std::size_t> read;
+  const auto done = reader.each_attempt(job.id, ItemIndex{0}, [&](const Attempt& attempt) {
+    const auto item = items_.find({job.id, attempt.item});
+    const std::size_t at = read[attempt.item]++;
+    if (item == items_.end() || at >= item->second.rows.size() || attempt.attempt.value != at + 1) {
+      fail(concat(name(job.id, attempt.item), ": the ledger has an attempt that was never added"));
+      return false;
+    }
+    const Row& row = item->second.rows[at];
+    if (row.state != attempt.state || row.ending != attempt.ending || row.settled != attempt.settled) {
+      fail(concat(name(job.id, attempt.item), ": the ledger says something else of attempt ", at + 1));
+    }
+    return true;
+  });
+  if (!done) return fail(done.error().message);
+  for (auto it = items_.lower_bound({job.id, ItemIndex{0}}); it != items_.end() && it->first.first == job.id; ++it) {
+    if (read[it->first.second] != it->second.rows.size()) {
+      fail(concat(name(job.id, it->first.second), ": the ledger misses an attempt"));
+    }
+  }
+}
+
+}  // namespace drover::sim

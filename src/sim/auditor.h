@@ -1,0 +1,89 @@
+// Holds everything that becomes durable against what must be true, and the end against what had to come of it. It
+// knows what every attempt does (fate.h) and works out by itself what follows from that.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/core.h"
+#include "ports/store.h"
+#include "sim/fate.h"
+#include "sim/script.h"
+
+namespace drover::sim {
+
+class Auditor {
+ public:
+  /// The first thing that was wrong.
+  const std::optional<std::string>& failure() const { return failure_; }
+  void fail(std::string_view what) {
+    if (!failure_) failure_.emplace(what);
+  }
+
+  // What people asked for.
+  void submitted(const Uuid& uuid, const Submit& submit);
+  void accepted(const Uuid& uuid, JobId id);
+  void cancel_asked(JobId id) { cancel_asked_.insert(id); }
+  void reopen_asked(const ReopenJob& command);
+
+  /// A batch is durable.
+  void committed(const Batch& batch, std::int64_t now_ms);
+  /// From now on nothing happens that could lose an attempt.
+  void expect_no_losses() { no_losses_ = true; }
+
+  // A worker that keeps its leases strictly runs an item.
+  void strictly_begun(JobId job, ItemIndex item, std::size_t worker);
+  void strictly_over(JobId job, ItemIndex item);
+
+  /// Everything was given time to end.
+  void at_end(const Core& core, StoreReader& reader);
+
+  const Submit* job_of(JobId id) const;
+  /// Of whom something is open, in words.
+  std::string unfinished(const Durable& durable) const;
+
+  std::uint64_t settled() const { return settled_; }
+  std::uint64_t attempts() const { return attempts_; }
+  const std::map<std::int64_t, std::uint64_t>& settled_by_hour() const { return settled_by_hour_; }
+
+ private:
+  struct Row {
+    AttemptState state;
+    Ending ending;
+    bool settled;
+  };
+  struct ItemBook {
+    std::vector<Row> rows;
+    std::uint32_t tries = 0;  // since it was last taken up
+    std::uint32_t losses = 0;
+  };
+  using ItemKey = std::pair<JobId, ItemIndex>;
+
+  void take(const Attempt& attempt, std::int64_t now_ms);
+  void take(const UnsettleAttempt& it);
+  void hold_against_fate(const Submit& job, const Attempt& attempt);
+  bool must_settle(const Submit& job, const ItemBook& item, const Attempt& attempt) const;
+  void inspect_job(const Job& job, const Durable& durable);
+  void inspect_ledger(const Job& job, StoreReader& reader);
+  std::string name(JobId job, ItemIndex item) const;
+
+  std::optional<std::string> failure_;
+  std::map<Uuid, Submit> submits_;
+  std::map<Uuid, JobId> accepted_;
+  std::map<JobId, const Submit*> jobs_;
+  std::set<JobId> cancel_asked_;
+  std::set<std::pair<ItemKey, AttemptNumber>> reopen_asked_;
+  std::map<ItemKey, ItemBook> items_;
+  std::map<ItemKey, std::size_t> strict_runs_;
+  bool no_losses_ = false;
+  std::uint64_t settled_ = 0;
+  std::uint64_t attempts_ = 0;
+  std::map<std::int64_t, std::uint64_t> settled_by_hour_;
+};
+
+}  // namespace drover::sim

@@ -1,0 +1,98 @@
+#include "sim/clients.h"
+
+#include "base/text.h"
+
+namespace drover::sim {
+namespace {
+
+constexpr std::int64_t kAskAgainMs = 7'000;
+
+}  // namespace
+
+void Clients::submit(const Submit& submit) {
+  JobOfClient& job = jobs_[submit.job];
+  job.submit = submit;
+  std::array<std::uint8_t, 16> bytes{};
+  for (auto& byte : bytes) byte = static_cast<std::uint8_t>(random_.next());
+  job.uuid = Uuid::from_random(bytes);
+  auditor_.submitted(job.uuid, submit);
+  SubmitJob command;
+  command.uuid = job.uuid;
+  command.name = concat("job-", submit.job);
+  command.definition = DefinitionId{1};
+  command.manifest = ManifestId{submit.job};
+  command.total = submit.total;
+  command.policy = submit.policy;
+  ask(command, [this, number = submit.job](const Effect& effect) {
+    const auto* accepted = std::get_if<JobAccepted>(&effect);
+    if (accepted == nullptr) return auditor_.fail("a submission was refused");
+    JobOfClient& it = jobs_.at(number);
+    it.id = accepted->job;
+    auditor_.accepted(it.uuid, accepted->job);
+    if (it.cancel_when_accepted) cancel(number);
+  });
+}
+
+void Clients::cancel(std::uint64_t number) {
+  const auto found = jobs_.find(number);
+  if (found == jobs_.end()) return;
+  if (!found->second.id) {
+    found->second.cancel_when_accepted = true;
+    return;
+  }
+  auditor_.cancel_asked(*found->second.id);
+  ask(CancelJob{*found->second.id, "somebody wanted it"}, [this](const Effect& effect) {
+    if (!std::holds_alternative<JobCancelled>(effect)) auditor_.fail("a cancel was refused");
+  });
+}
+
+void Clients::cancel_what_never_ends() {
+  for (const auto& [number, job] : jobs_) {
+    if (job.submit.nature.hang_percent > 0 && job.submit.policy.timeout_ms == 0) cancel(number);
+  }
+}
+
+void Clients::retry(std::uint64_t number) {
+  const auto found = jobs_.find(number);
+  if (found == jobs_.end() || !found->second.id || !server_.up()) return;
+  ReopenJob command;
+  command.job = *found->second.id;
+  auto jobs = server_.store().jobs();
+  if (!jobs) return auditor_.fail(jobs.error().message);
+  for (const Job& job : *jobs) {
+    if (job.id == command.job) command.epoch = job.epoch;
+  }
+  const auto read = server_.store().each_attempt(command.job, ItemIndex{0}, [&](const Attempt& attempt) {
+    if (attempt.settled && attempt.state != AttemptState::succeeded) {
+      command.again.push_back({attempt.item, attempt.attempt, attempt.state});
+    }
+    return true;
+  });
+  if (!read) return auditor_.fail(read.error().message);
+  auditor_.reopen_asked(command);
+  ask(command, [](const Effect&) {});  // it may be too late for it, or too early
+}
+
+void Clients::ask(const Command& command, std::function<void(const Effect&)> then) {
+  const std::uint64_t question = ++last_question_;
+  asked_.emplace(question, Question{command, std::move(then)});
+  ask_again(question);
+}
+
+void Clients::ask_again(std::uint64_t question) {
+  const auto asked = asked_.find(question);
+  if (asked == asked_.end()) return;
+  events_.after(kAskAgainMs, [this, question] { ask_again(question); });
+  if (!server_.up()) return;
+  network_.bring([this, question, command = asked->second.command, server = server_.generation()] {
+    if (!server_.up() || server_.generation() != server) return;
+    server_.request(command, [this, question](const Effect& effect) {
+      network_.bring([this, question, effect] {
+        const auto node = asked_.extract(question);
+        if (!node.empty()) node.mapped().then(effect);
+      });
+    });
+  });
+}
+
+}  // namespace drover::sim

@@ -1,0 +1,213 @@
+#include "sim/script.h"
+
+#include <algorithm>
+
+#include "base/random.h"
+#include "base/text.h"
+
+namespace drover::sim {
+namespace {
+
+constexpr std::int64_t kSecond = 1000;
+constexpr std::int64_t kMinute = 60 * kSecond;
+constexpr std::int64_t kHour = 60 * kMinute;
+
+class Writer {
+ public:
+  explicit Writer(std::uint64_t seed) : random_(seed) { script_.seed = seed; }
+
+  Script write(std::int64_t hours) {
+    script_.length_ms = hours * kHour;
+    write_workers();
+    for (std::int64_t hour = 0; hour < hours; ++hour) write_hour(hour * kHour);
+    std::ranges::stable_sort(script_.events, {}, &ScriptEvent::at_ms);
+    return std::move(script_);
+  }
+
+ private:
+  std::int64_t between(std::int64_t low, std::int64_t high) {
+    return low + static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(high - low + 1)));
+  }
+  void add(std::int64_t at_ms, Happening what) { script_.events.push_back({at_ms, std::move(what)}); }
+
+  void write_workers() {
+    const std::size_t count = random_.one_in(3) ? 1 + random_.below(12) : 1 + random_.below(5);
+    for (std::size_t i = 0; i < count; ++i) {
+      script_.workers.push_back(
+          {.slots = 1 + random_.below(8), .strict_lease = random_.one_in(4), .clock_ahead_ms = between(-5000, 5000)});
+      slots_ += static_cast<std::int64_t>(script_.workers.back().slots);
+    }
+  }
+
+  void write_hour(std::int64_t from_ms) {
+    // Enough to count as an hour, then whatever comes.
+    write_submit(from_ms + between(0, 10 * kMinute), 110 + random_.below(60), false);
+    const std::uint64_t more = random_.below(4);
+    for (std::uint64_t i = 0; i < more; ++i) {
+      const std::uint64_t size = random_.below(40);
+      const std::uint64_t total = size == 0   ? random_.below(2000)
+                                  : size == 1 ? 4090 + random_.below(20)
+                                  : size < 5  ? random_.below(300)
+                                              : random_.below(40);
+      write_submit(from_ms + between(0, kHour - 1), total, true);
+    }
+    const std::uint64_t faults = 1 + random_.below(8);
+    for (std::uint64_t i = 0; i < faults; ++i) add(from_ms + between(0, kHour - 1), fault());
+  }
+
+  void write_submit(std::int64_t at_ms, std::uint64_t total, bool any_kind) {
+    Submit submit;
+    submit.job = ++jobs_;
+    submit.total = total;
+    submit.policy = policy();
+    JobNature& nature = submit.nature;
+    nature.seed = random_.next();
+    // A job takes a quarter of an hour of everybody's time at most.
+    const std::int64_t most_ms = 15 * kMinute * slots_ / static_cast<std::int64_t>(total + 1);
+    nature.typical_ms = std::clamp<std::int64_t>(between(most_ms / 16, most_ms / 2), 5, 5 * kMinute);
+    if (total > 400) nature.typical_ms = std::min<std::int64_t>(nature.typical_ms, between(5, 2000));
+    nature.fail_percent = random_.one_in(3) ? 0 : static_cast<std::uint32_t>(random_.below(40));
+    nature.stubborn_percent = static_cast<std::uint32_t>(random_.below(30));
+    if (submit.policy.timeout_ms > 0) {
+      // A timeout is never near what an item takes anyway.
+      submit.policy.timeout_ms = 8 * nature.typical_ms + 1000;
+      nature.hang_percent = random_.one_in(2) ? static_cast<std::uint32_t>(random_.below(4)) : 0;
+    } else if (any_kind && random_.one_in(8)) {
+      nature.hang_percent = static_cast<std::uint32_t>(1 + random_.below(30));  // only a cancel ends this job
+      submit.policy.max_failures = Policy::kNoLimit;
+      add(at_ms + between(0, kHour), Cancel{submit.job});
+    }
+    add(at_ms, submit);
+    if (!any_kind) return;
+    if (random_.one_in(5)) add(at_ms + between(0, 10 * kMinute), Cancel{submit.job});
+    std::int64_t retry_at_ms = at_ms;
+    while (random_.one_in(3)) {
+      retry_at_ms += between(0, 20 * kMinute);
+      add(retry_at_ms, Retry{submit.job});
+    }
+  }
+
+  Policy policy() {
+    Policy policy;
+    policy.max_tries = static_cast<std::uint32_t>(1 + random_.below(4));
+    policy.lost_limit = random_.one_in(3) ? static_cast<std::uint32_t>(1 + random_.below(3)) : 20;
+    policy.retry_delay_ms = random_.one_in(2) ? 0 : between(1, 2 * kMinute);
+    policy.timeout_ms = random_.one_in(2) ? 0 : 1;
+    policy.grace_ms = random_.one_in(4) ? 0 : between(1, 30 * kSecond);
+    if (random_.one_in(4)) policy.max_failures = random_.below(30);
+    if (random_.one_in(4))
+      policy.rules.push_back({"", "", "3*", random_.one_in(2) ? RuleAction::exit : RuleAction::retry});
+    if (random_.one_in(4)) policy.rules.push_back({"", "killed by signal*", "", RuleAction::exit});
+    if (random_.one_in(12)) policy.rules.push_back({"Host EC2*", "", "", RuleAction::exit});
+    return policy;
+  }
+
+  std::int64_t short_or_long(std::int64_t short_ms, std::int64_t long_ms) {
+    return random_.one_in(3) ? between(0, long_ms) : between(0, short_ms);
+  }
+
+  Happening fault() {
+    const std::size_t worker = random_.below(script_.workers.size());
+    switch (random_.below(16)) {
+      case 0:
+      case 1: return CrashWorker{worker, short_or_long(5 * kSecond, 3 * kMinute)};
+      case 2: return LoseMachine{worker, short_or_long(kMinute, 5 * kMinute)};
+      case 3: return SpotNotice{worker, between(5 * kSecond, 2 * kMinute), short_or_long(kMinute, 5 * kMinute)};
+      case 4: return KillSlot{worker, random_.below(script_.workers[worker].slots), between(0, 5 * kSecond)};
+      case 5: return DrainWorker{worker, between(0, kMinute)};
+      case 6:
+      case 7:
+      case 8:
+        return Partition{worker, static_cast<Cut>(random_.below(3)), short_or_long(50 * kSecond, 10 * kMinute)};
+      case 9:
+      case 10:
+      case 11: return CrashServer{static_cast<CrashPoint>(random_.below(4)), short_or_long(5 * kSecond, 5 * kMinute)};
+      case 12: return FillDisk{short_or_long(kMinute, 10 * kMinute)};
+      case 13: return SlowDisk{between(50, 5 * kSecond), short_or_long(kMinute, 5 * kMinute)};
+      case 14: return JumpClock{between(-2 * kHour, 2 * kHour)};
+      default:
+        return BadWeather{static_cast<std::uint32_t>(random_.below(150)), static_cast<std::uint32_t>(random_.below(100)),
+                          between(10, 20 * kSecond), between(kMinute, 10 * kMinute)};
+    }
+  }
+
+  Random random_;
+  Script script_;
+  std::int64_t slots_ = 0;
+  std::uint64_t jobs_ = 0;
+};
+
+std::string clock_text(std::int64_t ms) {
+  const auto two = [](std::int64_t n) { return (n < 10 ? "0" : "") + std::to_string(n); };
+  const std::int64_t rest = ms % 1000;
+  return concat(two(ms / kHour), ":", two(ms / kMinute % 60), ":", two(ms / kSecond % 60), ".", rest < 100 ? "0" : "",
+                two(rest));
+}
+
+struct Describer {
+  std::string operator()(const Submit& it) const {
+    return concat("submit job ", it.job, ": ", it.total, " items of ", it.nature.typical_ms, " ms, ",
+                  it.nature.fail_percent, "% fail, ", it.nature.hang_percent, "% hang; tries ", it.policy.max_tries,
+                  ", lost limit ", it.policy.lost_limit, ", retry after ", it.policy.retry_delay_ms, " ms, timeout ",
+                  it.policy.timeout_ms, " ms, grace ", it.policy.grace_ms, " ms, ", it.policy.rules.size(), " rules",
+                  it.policy.max_failures == Policy::kNoLimit
+                      ? std::string()
+                      : concat(", at most ", it.policy.max_failures, " failures"));
+  }
+  std::string operator()(const Cancel& it) const { return concat("cancel job ", it.job); }
+  std::string operator()(const Retry& it) const { return concat("retry job ", it.job); }
+  std::string operator()(const CrashWorker& it) const {
+    return concat("worker ", it.worker, " crashes, back after ", it.down_ms, " ms");
+  }
+  std::string operator()(const LoseMachine& it) const {
+    return concat("worker ", it.worker, "'s machine is lost, another comes after ", it.down_ms, " ms");
+  }
+  std::string operator()(const SpotNotice& it) const {
+    return concat("worker ", it.worker, "'s machine goes in ", it.notice_ms, " ms, another comes ", it.down_ms,
+                  " ms later");
+  }
+  std::string operator()(const KillSlot& it) const {
+    return concat("slot ", it.slot, " of worker ", it.worker, " dies, back after ", it.down_ms, " ms");
+  }
+  std::string operator()(const DrainWorker& it) const {
+    return concat("worker ", it.worker, " is told to drain, back ", it.down_ms, " ms after it left");
+  }
+  std::string operator()(const Partition& it) const {
+    const char* how = it.cut == Cut::both ? "both ways" : it.cut == Cut::to_server ? "to the server" : "to the worker";
+    return concat("worker ", it.worker, " is cut off (", how, ") for ", it.for_ms, " ms");
+  }
+  std::string operator()(const CrashServer& it) const {
+    constexpr const char* kWhere[] = {"at once", "before a commit", "after a commit", "between two commits"};
+    return concat("the server crashes ", kWhere[static_cast<std::size_t>(it.point)], ", back after ", it.down_ms,
+                  " ms");
+  }
+  std::string operator()(const FillDisk& it) const { return concat("the disk is full for ", it.down_ms, " ms"); }
+  std::string operator()(const SlowDisk& it) const {
+    return concat("commits take ", it.commit_ms, " ms for ", it.for_ms, " ms");
+  }
+  std::string operator()(const JumpClock& it) const { return concat("the wall clock jumps by ", it.by_ms, " ms"); }
+  std::string operator()(const BadWeather& it) const {
+    return concat("of 1000 packets ", it.loss_permille, " are lost and ", it.double_permille, " doubled, delayed by ",
+                  it.most_delay_ms, " ms at most, for ", it.for_ms, " ms");
+  }
+};
+
+}  // namespace
+
+Script make_script(std::uint64_t seed, std::int64_t hours) {
+  return Writer(seed).write(hours);
+}
+
+std::string describe(const ScriptEvent& event) {
+  return clock_text(event.at_ms) + "  " + std::visit(Describer{}, event.what);
+}
+
+std::string describe(const Script& script) {
+  std::string out = concat("seed ", script.seed, ", ", script.workers.size(), " workers with slots");
+  for (const WorkerPlan& worker : script.workers) out += concat(" ", worker.slots, worker.strict_lease ? "(strict)" : "");
+  out += '\n';
+  for (const ScriptEvent& event : script.events) out += "  " + describe(event) + "\n";
+  return out;
+}
+
+}  // namespace drover::sim

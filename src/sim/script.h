@@ -1,0 +1,123 @@
+// What people and misfortune do to the world, as data: made from a seed, then acted out. Any of it can be left out, so
+// that a script that shows a fault can be cut down to what is needed for it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/policy.h"
+#include "sim/fate.h"
+
+namespace drover::sim {
+
+// What people do. Jobs are known by the number that their Submit gave them.
+struct Submit {
+  std::uint64_t job = 0;
+  std::uint64_t total = 0;
+  JobNature nature;
+  Policy policy;
+};
+struct Cancel {
+  std::uint64_t job = 0;
+};
+/// Takes up again what has failed or was cancelled.
+struct Retry {
+  std::uint64_t job = 0;
+};
+
+// What happens to a worker. `worker` is its place in Script::workers.
+struct CrashWorker {
+  std::size_t worker = 0;
+  std::int64_t down_ms = 0;
+};
+/// With its disk. A machine of another name takes its place.
+struct LoseMachine {
+  std::size_t worker = 0;
+  std::int64_t down_ms = 0;
+};
+/// The machine goes after `notice_ms`, and knows it.
+struct SpotNotice {
+  std::size_t worker = 0;
+  std::int64_t notice_ms = 0;
+  std::int64_t down_ms = 0;
+};
+struct KillSlot {
+  std::size_t worker = 0;
+  std::size_t slot = 0;
+  std::int64_t down_ms = 0;
+};
+/// The server asks it to take nothing more; it leaves when it is done, and comes back.
+struct DrainWorker {
+  std::size_t worker = 0;
+  std::int64_t down_ms = 0;
+};
+enum class Cut : std::uint8_t { both, to_server, to_worker };
+struct Partition {
+  std::size_t worker = 0;
+  Cut cut = Cut::both;
+  std::int64_t for_ms = 0;
+};
+
+// What happens to the server.
+enum class CrashPoint : std::uint8_t {
+  at_once,
+  before_commit,  // the next batch is applied and never becomes durable
+  after_commit,   // it becomes durable and nobody hears of it
+  between_two,    // of two batches under way the first is durable and answered
+};
+struct CrashServer {
+  CrashPoint point = CrashPoint::at_once;
+  std::int64_t down_ms = 0;
+};
+/// The disk is full: a commit fails, the server stops, and comes back when there is room.
+struct FillDisk {
+  std::int64_t down_ms = 0;
+};
+struct SlowDisk {
+  std::int64_t commit_ms = 0;
+  std::int64_t for_ms = 0;
+};
+struct JumpClock {
+  std::int64_t by_ms = 0;
+};
+
+/// Packets get lost, late and doubled, everybody's.
+struct BadWeather {
+  std::uint32_t loss_permille = 0;
+  std::uint32_t double_permille = 0;
+  std::int64_t most_delay_ms = 0;
+  std::int64_t for_ms = 0;
+};
+
+using Happening = std::variant<Submit, Cancel, Retry, CrashWorker, LoseMachine, SpotNotice, KillSlot, DrainWorker,
+                               Partition, CrashServer, FillDisk, SlowDisk, JumpClock, BadWeather>;
+
+struct ScriptEvent {
+  std::int64_t at_ms = 0;
+  Happening what;
+
+  bool is_fault() const { return what.index() > 2; }
+};
+
+struct WorkerPlan {
+  std::size_t slots = 1;
+  bool strict_lease = false;
+  std::int64_t clock_ahead_ms = 0;  // of the true time
+};
+
+struct Script {
+  std::uint64_t seed = 0;
+  std::int64_t length_ms = 0;
+  std::vector<WorkerPlan> workers;
+  std::vector<ScriptEvent> events;  // in order of time
+};
+
+Script make_script(std::uint64_t seed, std::int64_t hours);
+
+/// One line, for people.
+std::string describe(const ScriptEvent& event);
+std::string describe(const Script& script);
+
+}  // namespace drover::sim

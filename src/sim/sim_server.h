@@ -1,0 +1,100 @@
+// The server: the real stepper over the real core, a store in memory, and a disk that takes its time. Whatever is not
+// committed when it dies is gone.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "base/random.h"
+#include "engine/stepper.h"
+#include "engine/timeline.h"
+#include "sim/auditor.h"
+#include "sim/event_queue.h"
+#include "sim/plant.h"
+#include "sim/script.h"
+#include "store/memory_store.h"
+
+namespace drover::sim {
+
+class SimServer {
+ public:
+  using Reply = std::function<void(const Effect&)>;
+
+  SimServer(EventQueue& events, Auditor& auditor, std::uint64_t seed, SeamPlant plant);
+
+  void start();
+  void crash(const CrashServer& how);
+  void fill_disk(const FillDisk& how);
+  void slow_down(const SlowDisk& how);
+  void jump_clock(const JumpClock& how) { wall_.ahead_ms += how.by_ms; }
+
+  bool up() const { return stepper_.has_value(); }
+  /// Rises with every start: what was sent to an earlier one does not reach this one.
+  std::uint64_t generation() const { return generation_; }
+  void request(Command command, Reply reply);
+
+  const Core& core() const { return stepper_->core(); }
+  MemoryStore& store() { return store_; }
+  /// Nothing is under way and nothing waits to be applied.
+  bool settled() const { return up() && under_way_.empty() && inbox_ == 0; }
+  /// Called when it has stopped, so that those who wait can notice.
+  std::function<void()> on_stopped;
+
+ private:
+  struct SimWallClock : WallClock {
+    const EventQueue& events;
+    std::int64_t ahead_ms = 0;
+    explicit SimWallClock(const EventQueue& from) : events(from) {}
+    std::int64_t epoch_ms() override;
+  };
+  struct SimSteadyClock : SteadyClock {
+    const EventQueue& events;
+    explicit SimSteadyClock(const EventQueue& from) : events(from) {}
+    std::int64_t elapsed_ns() override { return events.now_ms() * 1'000'000; }
+  };
+  struct UnderWay {
+    Step step;
+    std::optional<std::uint64_t> hash;  // of the core, when it was made
+  };
+
+  void turn();
+  void turn_soon();
+  void begin_commit();
+  void end_commit();
+  void make_durable(const UnderWay& batch);
+  void let_out(const std::vector<Answer>& answers);
+  void stop(std::int64_t down_ms);
+  void die_if_due();
+  Durable load();
+  std::int64_t commit_ms();
+
+  static constexpr std::size_t kMostUnderWay = 2;
+
+  EventQueue& events_;
+  Auditor& auditor_;
+  Random random_;
+  const SeamPlant plant_;
+  SimWallClock wall_;
+  SimSteadyClock steady_;
+  MemoryStore store_;
+  std::optional<Timeline> timeline_;
+  std::optional<Stepper> stepper_;
+  std::uint64_t generation_ = 0;
+  std::uint64_t next_ticket_ = 1;
+  std::map<Ticket, Reply> waiting_;
+  std::size_t inbox_ = 0;
+  bool has_stepped_ = false;  // since its start, which moves the core's time ahead of the store's
+  bool turn_is_due_ = false;
+  std::optional<std::int64_t> wake_at_ms_;
+  std::deque<UnderWay> under_way_;
+  std::optional<CrashServer> crash_due_;
+  std::optional<FillDisk> full_due_;
+  SlowDisk slow_;
+  std::int64_t slow_until_ms_ = 0;
+};
+
+}  // namespace drover::sim

@@ -1,0 +1,273 @@
+#include "sim/sim_worker.h"
+
+#include "base/text.h"
+
+namespace drover::sim {
+namespace {
+
+constexpr std::int64_t kEpochMs = 1'700'000'000'000;
+// Before the machine goes, what still runs is killed and told of.
+constexpr std::int64_t kLastWordsMs = 2'000;
+
+}  // namespace
+
+SimWorker::Process::Process(const WorkerPlan& plan, std::uint64_t incarnation, std::optional<LeftBehind> left_behind,
+                            std::uint64_t first_call)
+    : agent(plan.slots),
+      session(agent, incarnation, std::move(left_behind), {plan.strict_lease, first_call}),
+      slots(plan.slots) {}
+
+SimWorker::SimWorker(World world, std::size_t index, const WorkerPlan& plan, std::uint64_t seed)
+    : world_(world), index_(index), plan_(plan), random_(seed ^ (0x776f726b + index * 0x9e3779b97f4a7c15)) {}
+
+std::int64_t SimWorker::clock_ms() const {
+  return kEpochMs + world_.events.now_ms() + plan_.clock_ahead_ms;
+}
+
+std::string SimWorker::name() const {
+  return concat("worker-", index_, "-", machine_);
+}
+
+// In this process, if it still lives.
+void SimWorker::later(std::int64_t delay_ms, std::function<void()> what) {
+  world_.events.after(delay_ms, [this, generation = generation_, what = std::move(what)] {
+    if (generation == generation_) what();
+  });
+}
+
+void SimWorker::start() {
+  if (up()) return;
+  ++generation_;
+  std::optional<LeftBehind> left_behind = std::exchange(disk_, {});
+  if (world_.plant == SeamPlant::spool_told_after_hello) left_behind.reset();
+  WorkerPlan plan = plan_;
+  if (world_.plant == SeamPlant::strict_lease_ignored) plan.strict_lease = false;
+  process_.emplace(plan, random_.next() >> 1, std::move(left_behind), next_call_);
+  wake_at_ms_.reset();
+  wake();
+}
+
+void SimWorker::end_process() {
+  ++generation_;
+  for (const Slot& slot : process_->slots) run_is_over(slot);
+  disk_ = process_->session.left_behind();
+  next_call_ += 1'000'000;
+  process_.reset();
+  drain_asked_.reset();
+}
+
+void SimWorker::come_back(std::int64_t down_ms) {
+  world_.events.after(down_ms, [this] { start(); });
+}
+
+void SimWorker::crash(std::int64_t down_ms) {
+  if (!up()) return;
+  end_process();
+  come_back(down_ms);
+}
+
+void SimWorker::lose_machine(std::int64_t down_ms) {
+  if (up()) end_process();
+  disk_.reset();
+  ++machine_;
+  come_back(down_ms);
+}
+
+void SimWorker::give_notice(const SpotNotice& notice) {
+  if (!up()) return;
+  process_->agent.drain(clock_ms());
+  wake();
+  later(notice.notice_ms - kLastWordsMs, [this] {
+    process_->agent.kill_all(clock_ms());
+    wake();
+  });
+  later(notice.notice_ms, [this, down_ms = notice.down_ms] { lose_machine(down_ms); });
+}
+
+void SimWorker::ask_to_drain(std::int64_t down_ms) {
+  if (up()) drain_asked_ = down_ms;
+}
+
+void SimWorker::leave_if_drained() {
+  if (!drain_asked_ || !process_->agent.draining() || !process_->session.all_told()) return;
+  const std::int64_t down_ms = *drain_asked_;
+  end_process();
+  come_back(down_ms);
+}
+
+void SimWorker::kill_slot(const KillSlot& how) {
+  if (!up() || !process_->slots[how.slot].up) return;
+  Slot& slot = process_->slots[how.slot];
+  run_is_over(slot);
+  slot.queue.clear();
+  slot.up = false;
+  ++slot.run;
+  process_->agent.on_slot_died(how.slot, "the slot was killed", clock_ms());
+  wake();
+  later(how.down_ms, [this, at = how.slot] {
+    process_->slots[at].up = true;
+    process_->agent.on_slot_up(at, clock_ms());
+    wake();
+  });
+}
+
+void SimWorker::on_server_stopped() {
+  if (!up()) return;
+  for (const auto& [call, kind] : process_->calls) {
+    if (random_.one_in(2)) continue;
+    later(static_cast<std::int64_t>(random_.below(20)), [this, call = call] {
+      process_->session.on_failed(call, clock_ms());
+      wake();
+    });
+  }
+}
+
+void SimWorker::wake() {
+  Process& process = *process_;
+  while (true) {
+    const std::int64_t now_ms = clock_ms();
+    process.agent.on_tick(now_ms);
+    process.session.on_tick(now_ms);
+    do_actions();
+    std::vector<SessionCall> calls = process.session.take_calls(now_ms);
+    if (calls.empty()) break;
+    for (SessionCall& call : calls) send(std::move(call));
+  }
+  leave_if_drained();
+  if (!up()) return;
+  std::optional<std::int64_t> at_ms = process.session.next_deadline(clock_ms());
+  if (const auto agents = process.agent.next_deadline(clock_ms())) at_ms = at_ms ? std::min(*at_ms, *agents) : *agents;
+  if (!at_ms) return;
+  const std::int64_t delay_ms = std::max<std::int64_t>(*at_ms - clock_ms(), 1);
+  const std::int64_t wake_ms = world_.events.now_ms() + delay_ms;
+  if (wake_at_ms_ && *wake_at_ms_ <= wake_ms && *wake_at_ms_ > world_.events.now_ms()) return;
+  wake_at_ms_ = wake_ms;
+  later(delay_ms, [this, wake_ms] {
+    if (wake_at_ms_ == wake_ms) wake();
+  });
+}
+
+void SimWorker::send(SessionCall call) {
+  const std::uint64_t number = call.number;
+  RequestBytes request = encode_call(call, name());
+  process_->calls[number] = request.kind;
+  const auto fail_soon = [this, number] {
+    later(1, [this, number] {
+      process_->session.on_failed(number, clock_ms());
+      wake();
+    });
+  };
+  if (!world_.server.up()) {
+    if (random_.one_in(2)) fail_soon();  // connection refused; else nobody says anything
+    return;
+  }
+  world_.network.bring_to_server(index_, [this, number, generation = generation_, request = std::move(request),
+                                          server = world_.server.generation()] {
+    if (!world_.server.up() || world_.server.generation() != server) return;
+    auto command = decode_call(request);
+    if (!command) return world_.auditor.fail(command.error().message);
+    world_.server.request(std::move(*command), [this, number, generation](const Effect& effect) {
+      // The server's own decision, which is no part of the core.
+      const bool drain = drain_asked_.has_value() && generation == generation_;
+      world_.network.bring_to_worker(index_, [this, number, generation, reply = encode_effect(effect, drain)] {
+        if (generation == generation_) hear(number, reply);
+      });
+    });
+  });
+}
+
+void SimWorker::hear(std::uint64_t call, const ReplyBytes& reply) {
+  const auto kind = process_->calls.find(call);
+  if (kind == process_->calls.end()) return;  // heard before
+  const auto heard = deliver(process_->session, call, kind->second, reply, clock_ms());
+  if (!heard) world_.auditor.fail(heard.error().message);
+  process_->calls.erase(kind);
+  wake();
+}
+
+void SimWorker::do_actions() {
+  for (auto actions = process_->agent.take_actions(); !actions.empty(); actions = process_->agent.take_actions()) {
+    for (const AgentAction& action : actions) std::visit([this](const auto& it) { act(it); }, action);
+  }
+}
+
+Fate SimWorker::fate(const AgentItem& item) const {
+  const Submit* job = world_.auditor.job_of(item.job);
+  if (job == nullptr) {
+    world_.auditor.fail("a lease of a job that is not durable");
+    return {};
+  }
+  return fate_of(job->nature, item.token.item, item.attempt);
+}
+
+void SimWorker::act(const StartItem& start) {
+  Slot& slot = process_->slots[start.slot];
+  const Fate fate = this->fate(start.item);
+  // Some commands cannot even be put together; the others are found missing when it is their turn.
+  if (fate.outcome.ending == Ending::not_started && fate.duration_ms % 2 == 0) {
+    return process_->agent.on_refused(start.slot, start.item.token, fate.outcome.reason, clock_ms());
+  }
+  slot.queue.push_back(start.item);
+  if (slot.queue.size() == 1) begin(start.slot);
+}
+
+void SimWorker::begin(std::size_t at) {
+  Slot& slot = process_->slots[at];
+  const AgentItem& item = slot.queue.front();
+  ++slot.run;
+  slot.since_ms = clock_ms();
+  slot.ignored_a_kill = false;
+  if (plan_.strict_lease) world_.auditor.strictly_begun(item.job, item.token.item, index_);
+  const Fate fate = this->fate(item);
+  if (fate.duration_ms == Fate::kForEver) return;
+  later(fate.outcome.ending == Ending::not_started ? 0 : fate.duration_ms,
+        [this, at, run = slot.run, outcome = fate.outcome] { end(at, run, outcome, false); });
+}
+
+void SimWorker::run_is_over(const Slot& slot) {
+  if (!slot.queue.empty() && plan_.strict_lease) {
+    world_.auditor.strictly_over(slot.queue.front().job, slot.queue.front().token.item);
+  }
+}
+
+void SimWorker::end(std::size_t at, std::uint64_t run, const Outcome& outcome, bool was_stopped) {
+  Slot& slot = process_->slots[at];
+  if (slot.run != run) return;
+  run_is_over(slot);
+  ++slot.run;
+  const AgentItem item = slot.queue.front();
+  slot.queue.pop_front();
+  EndedAttempt ended{.token = item.token, .outcome = outcome};
+  ended.usage.started_ms = slot.since_ms;
+  ended.usage.wall_us = (clock_ms() - slot.since_ms) * 1000;
+  process_->agent.on_ended(at, std::move(ended), was_stopped, clock_ms());
+  if (!slot.queue.empty()) begin(at);
+  wake();
+}
+
+void SimWorker::act(const StopItem& stop) {
+  Slot& slot = process_->slots[stop.slot];
+  if (slot.queue.empty() || slot.queue.front().token != stop.token) return;
+  const Fate fate = this->fate(slot.queue.front());
+  const bool kill = stop.how == StopHow::kill;
+  if (!kill && !fate.heeds_term) return;
+  // A process that waits for its disk takes a second kill to notice.
+  if (kill && fate.dying_ms == 39 && !std::exchange(slot.ignored_a_kill, true)) return;
+  later(fate.dying_ms, [this, at = stop.slot, run = slot.run, signal = kill ? 9 : 15] {
+    end(at, run, Outcome{Ending::signalled, 0, signal, ""}, true);
+  });
+}
+
+void SimWorker::act(const RecallSlot& recall) {
+  later(1, [this, at = recall.slot] {
+    Slot& slot = process_->slots[at];
+    while (slot.queue.size() > 1) {
+      const Token token = slot.queue.back().token;
+      slot.queue.pop_back();
+      process_->agent.on_returned(at, token, clock_ms());
+    }
+    wake();
+  });
+}
+
+}  // namespace drover::sim

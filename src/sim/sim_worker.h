@@ -1,0 +1,97 @@
+// A worker: the real agent and the real session, in a process that can be killed on a machine that can be lost, with
+// slots that act out what fate.h has in store for each attempt.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "agent/server_session.h"
+#include "base/random.h"
+#include "sim/auditor.h"
+#include "sim/event_queue.h"
+#include "sim/messages.h"
+#include "sim/network.h"
+#include "sim/plant.h"
+#include "sim/sim_server.h"
+
+namespace drover::sim {
+
+class SimWorker {
+ public:
+  /// The world around it.
+  struct World {
+    EventQueue& events;
+    Network& network;
+    SimServer& server;
+    Auditor& auditor;
+    SeamPlant plant;
+  };
+
+  SimWorker(World world, std::size_t index, const WorkerPlan& plan, std::uint64_t seed);
+
+  void start();
+  void crash(std::int64_t down_ms);
+  void lose_machine(std::int64_t down_ms);
+  void give_notice(const SpotNotice& notice);
+  void kill_slot(const KillSlot& how);
+  void ask_to_drain(std::int64_t down_ms);
+  /// The server has stopped: connections break, or nobody notices.
+  void on_server_stopped();
+
+  bool up() const { return process_.has_value(); }
+  /// Nothing runs and nothing is left to tell.
+  bool idle() const { return up() && process_->session.all_told(); }
+
+ private:
+  struct Slot {
+    bool up = true;
+    std::deque<AgentItem> queue;  // the first one runs
+    std::uint64_t run = 0;        // rises with every start and end in it
+    std::int64_t since_ms = 0;
+    bool ignored_a_kill = false;
+  };
+  struct Process {
+    Agent agent;
+    ServerSession session;
+    std::vector<Slot> slots;
+    std::map<std::uint64_t, CallKind> calls;
+
+    Process(const WorkerPlan& plan, std::uint64_t incarnation, std::optional<LeftBehind> left_behind,
+            std::uint64_t first_call);
+  };
+
+  std::int64_t clock_ms() const;
+  std::string name() const;
+  void later(std::int64_t delay_ms, std::function<void()> what);
+  void end_process();
+  void come_back(std::int64_t down_ms);
+  void wake();
+  void send(SessionCall call);
+  void hear(std::uint64_t call, const ReplyBytes& reply);
+  void do_actions();
+  void act(const StartItem& start);
+  void act(const StopItem& stop);
+  void act(const RecallSlot& recall);
+  void begin(std::size_t slot);
+  void end(std::size_t slot, std::uint64_t run, const Outcome& outcome, bool was_stopped);
+  Fate fate(const AgentItem& item) const;
+  void run_is_over(const Slot& slot);
+  void leave_if_drained();
+
+  World world_;
+  const std::size_t index_;
+  const WorkerPlan plan_;
+  Random random_;
+  std::uint64_t machine_ = 1;
+  std::uint64_t generation_ = 0;  // rises when a process begins and when it ends
+  std::uint64_t next_call_ = 1;
+  std::optional<LeftBehind> disk_;
+  std::optional<Process> process_;
+  std::optional<std::int64_t> drain_asked_;  // and how long it stays away
+  std::optional<std::int64_t> wake_at_ms_;
+};
+
+}  // namespace drover::sim

@@ -1,0 +1,168 @@
+#include "sim/world.h"
+
+#include <memory>
+#include <set>
+
+#include "base/hash.h"
+#include "base/text.h"
+#include "core/sanity.h"
+#include "sim/auditor.h"
+#include "sim/clients.h"
+#include "sim/event_queue.h"
+#include "sim/network.h"
+#include "sim/sim_server.h"
+#include "sim/sim_worker.h"
+
+namespace drover::sim {
+namespace {
+
+constexpr std::int64_t kHourMs = 3'600'000;
+constexpr std::uint64_t kItemsOfAnHour = 100;
+// After the last misfortune: leases have run out, polls were given up, workers are back.
+constexpr std::int64_t kSettleMs = 5 * 60'000;
+// Without progress for so long somebody is starved: longer than any item, timeout, grace and retry delay together.
+constexpr std::int64_t kStarvedMs = 100 * 60'000;
+constexpr std::int64_t kLookMs = 60'000;
+
+class World {
+ public:
+  World(const Script& script, SeamPlant plant)
+      : script_(script),
+        network_(events_, script.seed, script.workers.size()),
+        server_(events_, auditor_, script.seed, plant),
+        clients_(events_, network_, server_, auditor_, script.seed) {
+    for (std::size_t i = 0; i < script.workers.size(); ++i) {
+      workers_.push_back(std::make_unique<SimWorker>(SimWorker::World{events_, network_, server_, auditor_, plant}, i,
+                                                     script.workers[i], script.seed));
+    }
+    server_.on_stopped = [this] {
+      for (const auto& worker : workers_) worker->on_server_stopped();
+    };
+  }
+
+  RunResult run() {
+    server_.start();
+    for (const auto& worker : workers_) worker->start();
+    for (const ScriptEvent& event : script_.events) {
+      events_.at(event.at_ms, [this, &event] {
+        if (event.is_fault()) faulty_hours_.insert(event.at_ms / kHourMs);
+        std::visit([this](const auto& it) { happen(it); }, event.what);
+      });
+    }
+    const std::int64_t quiet_ms = last_fault_ms() + kSettleMs;
+    events_.at(quiet_ms, [this] {
+      quiet_ = true;
+      auditor_.expect_no_losses();
+      clients_.cancel_what_never_ends();
+      look();
+    });
+    std::uint64_t steps = 0;
+    while (!auditor_.failure() && !over_) {
+      events_.run_next();
+      ++steps;
+    }
+    if (over_ && !auditor_.failure()) auditor_.at_end(server_.core(), server_.store());
+    return result(steps);
+  }
+
+ private:
+  void happen(const Submit& it) { clients_.submit(it); }
+  void happen(const Cancel& it) { clients_.cancel(it.job); }
+  void happen(const Retry& it) { clients_.retry(it.job); }
+  void happen(const CrashWorker& it) { workers_[it.worker]->crash(it.down_ms); }
+  void happen(const LoseMachine& it) { workers_[it.worker]->lose_machine(it.down_ms); }
+  void happen(const SpotNotice& it) { workers_[it.worker]->give_notice(it); }
+  void happen(const KillSlot& it) { workers_[it.worker]->kill_slot(it); }
+  void happen(const DrainWorker& it) { workers_[it.worker]->ask_to_drain(it.down_ms); }
+  void happen(const Partition& it) { network_.cut(it); }
+  void happen(const CrashServer& it) { server_.crash(it); }
+  void happen(const FillDisk& it) { server_.fill_disk(it); }
+  void happen(const SlowDisk& it) { server_.slow_down(it); }
+  void happen(const JumpClock& it) { server_.jump_clock(it); }
+  void happen(const BadWeather& it) { network_.change_weather(it); }
+
+  /// When the last misfortune is over, and everybody back.
+  std::int64_t last_fault_ms() const {
+    std::int64_t last_ms = script_.length_ms;
+    for (const ScriptEvent& event : script_.events) {
+      std::int64_t over_ms = event.at_ms;
+      const auto lasts = [&](std::int64_t for_ms) { over_ms += for_ms; };
+      if (const auto* it = std::get_if<CrashWorker>(&event.what)) lasts(it->down_ms);
+      if (const auto* it = std::get_if<LoseMachine>(&event.what)) lasts(it->down_ms);
+      if (const auto* it = std::get_if<SpotNotice>(&event.what)) lasts(it->notice_ms + it->down_ms);
+      if (const auto* it = std::get_if<Partition>(&event.what)) lasts(it->for_ms);
+      if (const auto* it = std::get_if<CrashServer>(&event.what)) lasts(60'000 + it->down_ms);
+      if (const auto* it = std::get_if<FillDisk>(&event.what)) lasts(60'000 + it->down_ms);
+      if (const auto* it = std::get_if<SlowDisk>(&event.what)) lasts(it->for_ms);
+      if (const auto* it = std::get_if<BadWeather>(&event.what)) lasts(it->for_ms);
+      last_ms = std::max(last_ms, over_ms);
+    }
+    return last_ms;
+  }
+
+  // In the quiet after the faults: is everything done, or does at least something happen?
+  void look() {
+    const bool server_done = server_.settled() && clients_.idle() && server_.core().volatile_part().runnable.empty();
+    bool workers_done = true;
+    for (const auto& worker : workers_) workers_done = workers_done && worker->idle();
+    if (server_done && workers_done) {
+      over_ = true;
+      return;
+    }
+    if (auditor_.attempts() != attempts_seen_) {
+      attempts_seen_ = auditor_.attempts();
+      progress_ms_ = events_.now_ms();
+    }
+    progress_ms_ = std::max(progress_ms_, quiet_since_ms());
+    if (events_.now_ms() - progress_ms_ > kStarvedMs) {
+      auditor_.fail(concat("nothing happens any more: ",
+                           !server_.up() ? "the server is down"
+                           : server_done ? "a worker never gets done"
+                                         : auditor_.unfinished(server_.core().durable())));
+    }
+    events_.after(kLookMs, [this] { look(); });
+  }
+
+  std::int64_t quiet_since_ms() const { return last_fault_ms() + kSettleMs; }
+
+  RunResult result(std::uint64_t steps) {
+    RunResult out;
+    out.failure = auditor_.failure();
+    out.failed_at_ms = events_.now_ms();
+    Hasher hasher;
+    if (server_.up()) hasher.add(hash(server_.core().durable()));
+    hasher.add(auditor_.attempts());
+    hasher.add(steps);
+    hasher.add(static_cast<std::uint64_t>(events_.now_ms()));
+    out.hash = hasher.value();
+    out.settled = auditor_.settled();
+    out.attempts = auditor_.attempts();
+    out.steps = steps;
+    for (const auto& [hour, settled] : auditor_.settled_by_hour()) {
+      const bool counts = settled >= kItemsOfAnHour && faulty_hours_.contains(hour) && hour * kHourMs < script_.length_ms;
+      out.counted_hours += counts ? 1 : 0;
+    }
+    return out;
+  }
+
+  const Script& script_;
+  EventQueue events_;
+  Auditor auditor_;
+  Network network_;
+  SimServer server_;
+  Clients clients_;
+  std::vector<std::unique_ptr<SimWorker>> workers_;
+  std::set<std::int64_t> faulty_hours_;
+  bool quiet_ = false;
+  bool over_ = false;
+  std::uint64_t attempts_seen_ = 0;
+  std::int64_t progress_ms_ = 0;
+};
+
+}  // namespace
+
+RunResult act_out(const Script& script, SeamPlant plant) {
+  return World(script, plant).run();
+}
+
+}  // namespace drover::sim

@@ -1,0 +1,27 @@
+// The world: a server, workers, clients, the network between them, and a script of what happens to them. Everything in
+// it follows from the script and its seed.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "sim/plant.h"
+#include "sim/script.h"
+
+namespace drover::sim {
+
+/// What came of a script.
+struct RunResult {
+  std::optional<std::string> failure;
+  std::int64_t failed_at_ms = 0;
+  std::uint64_t hash = 0;  // of everything durable at the end, and of the way there
+  std::uint64_t settled = 0;
+  std::uint64_t attempts = 0;
+  std::uint64_t steps = 0;
+  std::int64_t counted_hours = 0;  // in which at least a hundred items were settled and a fault fell
+};
+
+RunResult act_out(const Script& script, SeamPlant plant = SeamPlant::none);
+
+}  // namespace drover::sim
