@@ -252,8 +252,22 @@ TEST(Core, AnOvertakenPollGrantsNothing) {
   const WorkerId worker = world.worker("w");
   Report report{.worker = worker, .incarnation = 1};
   world.ask(Poll{report, PollNumber{5}, {}, 1, 0});
-  const auto late = std::get<PollAnswer>(world.ask(Poll{report, PollNumber{4}, {}, 1, 0}));
-  EXPECT_TRUE(late.leases.empty());
+  const auto late = std::get<Refused>(world.ask(Poll{report, PollNumber{4}, {}, 1, 0}));
+  EXPECT_EQ(late.error.code, ErrorCode::conflict);
+}
+
+TEST(Core, APollThatComesTwiceIsNotAnsweredAsIfItHadBroughtNothing) {
+  World world;
+  world.submit(10);
+  const WorkerId worker = world.worker("w");
+  const Report report{.worker = worker, .incarnation = 1};
+  EXPECT_EQ(std::get<PollAnswer>(world.ask(Poll{report, PollNumber{1}, {}, 2, 0})).leases.size(), 1U);
+  const auto again = std::get<Refused>(world.ask(Poll{report, PollNumber{1}, {}, 2, 0}));
+  EXPECT_EQ(again.error.code, ErrorCode::conflict);
+  // The worker heard only that, so it gives the poll up, and what the other answer brought goes back.
+  const auto next = std::get<PollAnswer>(world.ask(Poll{report, PollNumber{2}, {PollNumber{1}}, 2, 0}));
+  ASSERT_EQ(next.leases.size(), 1U);
+  EXPECT_EQ(next.leases[0].first, ItemIndex{0});
 }
 
 TEST(Core, WhatAGivenUpPollGrantedGoesBack) {
