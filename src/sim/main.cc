@@ -1,16 +1,97 @@
+// simulate: acts seeds out, and shows what is needed for those that fail.
+//
+//   simulate [--seed FIRST] [--seeds COUNT] [--hours EACH] [--side-by-side N] [--no-shrink]
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <map>
+#include <string_view>
+#include <vector>
+
+#include "base/hash.h"
+#include "sim/apart.h"
+#include "sim/shrink.h"
 #include "sim/world.h"
+
+namespace {
+
+using namespace drover;
 using namespace drover::sim;
-int main(int argc, char** argv) {
-  const auto first = std::strtoull(argv[1], nullptr, 10);
-  const auto count = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1;
-  for (auto seed = first; seed < first + count; ++seed) {
-    const Script script = make_script(seed, 10);
-    const RunResult out = act_out(script);
-    std::printf("seed %llu: hash %016llx settled %llu steps %llu hours %lld %s\n", (unsigned long long)seed,
-                (unsigned long long)out.hash, (unsigned long long)out.settled, (unsigned long long)out.steps,
-                (long long)out.counted_hours, out.failure ? out.failure->c_str() : "ok");
-    std::fflush(stdout);
+
+struct Options {
+  std::uint64_t first = 1;
+  std::uint64_t seeds = 1000;
+  std::int64_t hours = 10;
+  std::size_t side_by_side = 2;
+  bool shrink = true;
+};
+
+bool parse(int argc, char** argv, Options& options) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view flag = argv[i];
+    if (flag == "--no-shrink") {
+      options.shrink = false;
+      continue;
+    }
+    if (i + 1 == argc) return false;
+    const std::uint64_t value = std::strtoull(argv[++i], nullptr, 10);
+    if (flag == "--seed") {
+      options.first = value;
+    } else if (flag == "--seeds") {
+      options.seeds = value;
+    } else if (flag == "--hours") {
+      options.hours = static_cast<std::int64_t>(value);
+    } else if (flag == "--side-by-side") {
+      options.side_by_side = value;
+    } else {
+      return false;
+    }
   }
+  return options.seeds > 0 && options.hours > 0 && options.side_by_side > 0;
+}
+
+void show_failure(const Options& options, std::uint64_t seed, const RunResult& result) {
+  std::printf("seed %llu FAILED: %s\n", static_cast<unsigned long long>(seed), result.failure->c_str());
+  if (!options.shrink) return;
+  const auto tryout = [](const Script& script) { return act_apart([&] { return act_out(script); }).failure; };
+  const Script small = shrink(make_script(seed, options.hours), *result.failure, tryout);
+  std::printf("  %s\n%s", tryout(small).value_or("(it does not fail any more)").c_str(), describe(small).c_str());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  if (!parse(argc, argv, options)) {
+    std::fprintf(stderr, "usage: simulate [--seed FIRST] [--seeds COUNT] [--hours EACH] [--side-by-side N] [--no-shrink]\n");
+    return 2;
+  }
+  std::int64_t counted = 0;
+  std::uint64_t settled = 0;
+  std::uint64_t attempts = 0;
+  std::uint64_t failed = 0;
+  std::map<std::uint64_t, std::uint64_t> hashes;
+  Apart apart(options.side_by_side);
+  for (std::uint64_t seed = options.first; seed < options.first + options.seeds; ++seed) {
+    apart.start([&, seed] { return act_out(make_script(seed, options.hours)); },
+                [&, seed](const RunResult& result) {
+                  hashes[seed] = result.hash;
+                  counted += result.counted_hours;
+                  settled += result.settled;
+                  attempts += result.attempts;
+                  if (result.failure) {
+                    ++failed;
+                    show_failure(options, seed, result);
+                  }
+                });
+  }
+  apart.wait_for_all();
+  Hasher all;
+  for (const auto& [seed, hash] : hashes) all.add(hash);
+  std::printf("%llu seeds from %llu: %lld hours that count, %llu items settled in %llu attempts, %llu failed, hash %016llx\n",
+              static_cast<unsigned long long>(options.seeds), static_cast<unsigned long long>(options.first),
+              static_cast<long long>(counted), static_cast<unsigned long long>(settled),
+              static_cast<unsigned long long>(attempts), static_cast<unsigned long long>(failed),
+              static_cast<unsigned long long>(all.value()));
+  return failed == 0 ? 0 : 1;
 }
