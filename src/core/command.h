@@ -93,6 +93,7 @@ struct PollAnswer {
   PollNumber number;
   std::vector<Lease> leases;
   std::vector<StopOrder> stops;
+  std::vector<Token> gone;  // the worker named them as running, and somebody else has them by now
 };
 struct Refused {
   Error error;

@@ -246,6 +246,17 @@ TEST(Core, AParkedPollIsAnsweredEmptyAtItsDeadlineAndByALaterPoll) {
   EXPECT_EQ(std::get<PollAnswer>(world.answers[0].effect).number, PollNumber{2});
 }
 
+TEST(Core, AWorkerIsToldWhatItRunsAndNoLongerHolds) {
+  World world;
+  world.submit(10);
+  const WorkerId worker = world.worker("w");
+  Report report{.worker = worker, .incarnation = 1, .running = {{Token{GrantId{77}, ItemIndex{3}}, 1000}}};
+  const auto answer = std::get<PollAnswer>(world.ask(Poll{report, PollNumber{1}, {}, 0, 0}));
+  EXPECT_EQ(answer.gone, (std::vector{Token{GrantId{77}, ItemIndex{3}}}));
+  report.running.clear();
+  EXPECT_TRUE(std::get<PollAnswer>(world.ask(Poll{report, PollNumber{2}, {}, 0, 0})).gone.empty()) << "once";
+}
+
 TEST(Core, AnOvertakenPollGrantsNothing) {
   World world;
   world.submit(10);

@@ -24,10 +24,11 @@ void Core::on(Ticket ticket, const RegisterWorker& command) {
     for (const GrantId grant : held) release_grant(grant, true);
     if (const std::uint64_t parked = volatile_.sessions[worker.id].parked) {
       const ParkedPoll poll = unpark(parked);
-      say(poll.ticket, PollAnswer{poll.number, {}, {}});
+      say(poll.ticket, PollAnswer{poll.number, {}, {}, {}});
     }
     volatile_.sessions[worker.id].last_poll = PollNumber{};
     volatile_.sessions[worker.id].told_to_stop.clear();
+    volatile_.sessions[worker.id].gone.clear();
     worker.incarnation = command.incarnation;
     worker.registered_ms = durable_.counters.now_ms;
   }
@@ -77,12 +78,12 @@ void Core::on(Ticket ticket, const Poll& command) {
   }
   if (session.parked != 0) {
     const ParkedPoll before = unpark(session.parked);
-    say(before.ticket, PollAnswer{before.number, {}, {}});
+    say(before.ticket, PollAnswer{before.number, {}, {}, {}});
   }
   const ParkedPoll poll{ticket, worker, command.number, command.want,
                         durable_.counters.now_ms + std::max<std::int64_t>(command.wait_ms, 0)};
   if (answer_poll(poll)) return;
-  if (command.wait_ms <= 0) return say(ticket, PollAnswer{command.number, {}, {}});
+  if (command.wait_ms <= 0) return say(ticket, PollAnswer{command.number, {}, {}, {}});
   park(poll);
 }
 
@@ -96,7 +97,7 @@ void Core::on(Ticket /*ticket*/, const Tick& /*command*/) {
   }
   while (!volatile_.poll_deadlines.empty() && volatile_.poll_deadlines.begin()->first <= now_ms) {
     const ParkedPoll poll = unpark(volatile_.poll_deadlines.begin()->second);
-    say(poll.ticket, PollAnswer{poll.number, {}, {}});
+    say(poll.ticket, PollAnswer{poll.number, {}, {}, {}});
   }
 }
 
@@ -112,8 +113,11 @@ void Core::set_expiry(WorkerId worker, Session& session, std::int64_t expires_ms
 }
 
 bool Core::answer_poll(const ParkedPoll& poll) {
-  PollAnswer answer{poll.number, grant_items(poll.worker, poll.number, poll.want), stop_orders(poll.worker)};
-  if (answer.leases.empty() && answer.stops.empty()) return false;
+  PollAnswer answer{poll.number, grant_items(poll.worker, poll.number, poll.want), stop_orders(poll.worker), {}};
+  std::set<Token>& gone = volatile_.sessions.at(poll.worker).gone;
+  answer.gone.assign(gone.begin(), gone.end());
+  gone.clear();
+  if (answer.leases.empty() && answer.stops.empty() && answer.gone.empty()) return false;
   say(poll.ticket, std::move(answer));
   return true;
 }

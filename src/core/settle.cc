@@ -41,8 +41,12 @@ OpenItem Core::open_item_or_new(JobId job, ItemIndex item) const {
 
 void Core::note_running(WorkerId worker, const RunningAttempt& running) {
   const auto grant = durable_.grants.find(running.token.grant);
-  if (grant == durable_.grants.end() || grant->second.worker != worker) return;
-  if (!owns(grant->second, running.token.item)) return;
+  if (grant == durable_.grants.end() || grant->second.worker != worker || !owns(grant->second, running.token.item)) {
+    // It was out of reach for too long. Nobody else would ever tell it to stop.
+    volatile_.sessions.at(worker).gone.insert(running.token);
+    volatile_.work_turned_up = true;
+    return;
+  }
   OpenItem item = open_item_or_new(grant->second.job, running.token.item);
   if (item.counted) return;
   item.grant = grant->first;

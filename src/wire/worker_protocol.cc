@@ -254,6 +254,11 @@ std::string encode(const WorkerPollAnswer& answer) {
     it.set_job(stop.job.value);
     it.set_mode(static_cast<std::uint32_t>(stop.mode));
   }
+  for (const Token& token : answer.answer.gone) {
+    proto::Token& it = *out.add_gone();
+    it.set_grant(token.grant.value);
+    it.set_item(token.item.value);
+  }
   out.set_drain(answer.drain);
   return bytes_of(out);
 }
@@ -278,6 +283,7 @@ Result<WorkerPollAnswer> decode_poll_answer(std::string_view bytes) {
     if (!take_enum(it.mode(), StopMode::kill_running, stop.mode)) return malformed("a stop order of the server");
     answer.answer.stops.push_back(stop);
   }
+  for (const proto::Token& it : in.gone()) answer.answer.gone.push_back({GrantId{it.grant()}, ItemIndex{it.item()}});
   answer.drain = in.drain();
   return answer;
 }

@@ -83,12 +83,14 @@ TEST(WorkerProtocol, AnAnswerArrivesAsItWasSent) {
                         {GrantId{2}, JobId{3}, ItemIndex{0}, 50, {}, 0, 0}};
   sent.answer.stops = {{JobId{9}, StopMode::kill_running}, {JobId{8}, StopMode::finish_running}};
   sent.items = {{.texts = {std::string("a\0b", 3), "\xff"}}, {.texts = {}, .is_range = true, .first_number = -40}};
+  sent.answer.gone = {{GrantId{1}, ItemIndex{4}}};
   sent.drain = true;
   const auto got = decode_poll_answer(encode(sent));
   ASSERT_TRUE(got);
   EXPECT_EQ(got->answer.number, sent.answer.number);
   EXPECT_EQ(got->answer.leases, sent.answer.leases);
   EXPECT_EQ(got->answer.stops, sent.answer.stops);
+  EXPECT_EQ(got->answer.gone, sent.answer.gone);
   EXPECT_EQ(got->items, sent.items);
   EXPECT_TRUE(got->drain);
 }
