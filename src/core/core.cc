@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "core/plant.h"
 
 namespace drover {
 
@@ -16,7 +17,7 @@ Core::Core(Durable durable, std::int64_t now_ms) : durable_(std::move(durable)) 
     volatile_.worker_by_name[worker.name] = id;
     volatile_.worker_grants[id];
     volatile_.sessions[id];
-    renew(id);
+    if (!planted(Plant::restart_forgets_terms)) renew(id);
   }
   for (const auto& [key, item] : durable_.open_items) {
     if (item.waiting()) volatile_.delayed.insert({item.not_before_ms, item.job, item.item});

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "core/core.h"
+#include "core/plant.h"
 
 namespace drover {
 
@@ -109,7 +110,9 @@ void Core::release_grant(GrantId id, bool worker_is_gone) {
                             .started_ms = open->started_ms,
                             .wall_us = std::max<std::int64_t>(0, durable_.counters.now_ms - open->started_ms) * 1000}});
     } else {
-      make_waiting(*open, durable_.counters.now_ms);
+      OpenItem back = *open;
+      if (planted(Plant::return_forgets_history)) back.tries = back.losses = 0;
+      make_waiting(back, durable_.counters.now_ms);
       one_less(id);
     }
   }

@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "core/core.h"
+#include "core/plant.h"
 
 namespace drover {
 
@@ -21,7 +22,9 @@ void Core::on(Ticket ticket, const RegisterWorker& command) {
   Worker& worker = durable_.workers.at(volatile_.worker_by_name.at(command.name));
   if (worker.incarnation != command.incarnation || worker.registered_ms == 0) {
     const std::set<GrantId> held = volatile_.worker_grants.at(worker.id);
-    for (const GrantId grant : held) release_grant(grant, true);
+    for (const GrantId grant : held) {
+      if (!planted(Plant::new_incarnation_keeps)) release_grant(grant, true);
+    }
     if (const std::uint64_t parked = volatile_.sessions[worker.id].parked) {
       const ParkedPoll poll = unpark(parked);
       say(poll.ticket, PollAnswer{poll.number, {}, {}, {}});
@@ -68,8 +71,8 @@ void Core::on(Ticket ticket, const Poll& command) {
                   "give it up and poll again");
   }
   session.last_poll = command.number;
-  if (!command.given_up.empty()) {
-    session.told_to_stop.clear();
+  if (!command.given_up.empty() && !planted(Plant::given_up_grants_kept)) {
+    if (!planted(Plant::stop_told_only_once)) session.told_to_stop.clear();
     const std::set<GrantId> held = volatile_.worker_grants.at(worker);
     for (const GrantId id : held) {
       const PollNumber poll = durable_.grants.at(id).poll;
@@ -93,7 +96,9 @@ void Core::on(Ticket /*ticket*/, const Tick& /*command*/) {
     const WorkerId worker = volatile_.expiries.begin()->second;
     set_expiry(worker, volatile_.sessions.at(worker), 0);
     const std::set<GrantId> held = volatile_.worker_grants.at(worker);
-    for (const GrantId grant : held) release_grant(grant, true);
+    for (const GrantId grant : held) {
+      if (!planted(Plant::expiry_keeps_grants)) release_grant(grant, true);
+    }
   }
   while (!volatile_.poll_deadlines.empty() && volatile_.poll_deadlines.begin()->first <= now_ms) {
     const ParkedPoll poll = unpark(volatile_.poll_deadlines.begin()->second);

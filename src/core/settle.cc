@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "core/core.h"
+#include "core/plant.h"
 
 namespace drover {
 namespace {
@@ -61,7 +62,7 @@ void Core::settle(WorkerId worker, const EndedAttempt& ended) {
   // A late report changes nothing: somebody else holds the item by now, or it is settled.
   if (found == durable_.grants.end() || found->second.worker != worker) return;
   const Grant grant = found->second;
-  if (!owns(grant, ended.token.item)) return;
+  if (!owns(grant, ended.token.item) && !planted(Plant::late_report_believed)) return;
 
   OpenItem item = open_item_or_new(grant.job, ended.token.item);
   if (!item.counted) ++item.attempts;
@@ -87,7 +88,7 @@ void Core::settle(WorkerId worker, const EndedAttempt& ended) {
     return finish(grant, item, std::move(row), ItemMark::ended);
   }
   changes_.add(std::move(row));
-  make_waiting(item, durable_.counters.now_ms + job.policy.retry_delay_ms);
+  make_waiting(item, durable_.counters.now_ms + (planted(Plant::retry_delay_skipped) ? 0 : job.policy.retry_delay_ms));
   one_less(grant.id);
 }
 
@@ -97,6 +98,7 @@ void Core::lose(const Grant& grant, OpenItem item, const EndedAttempt& ended) {
   Attempt row = attempt_row(grant, item, ended);
   row.state = AttemptState::lost;
   ++item.losses;
+  if (planted(Plant::loss_spends_a_try)) ++item.tries;
   if (after_loss(job.policy, item.losses) == Verdict::give_up) {
     row.state = AttemptState::failed;
     row.reason = concat(row.reason, "; given up after ", item.losses, item.losses == 1 ? " loss" : " losses");
@@ -117,7 +119,7 @@ void Core::finish(const Grant& grant, const OpenItem& item, Attempt attempt, Ite
   Job& job = job_at(item.job);
   changes_.job(job.id);
   if (job.stop == StopCause::none && job.failed > job.failed_before &&
-      job.failed - job.failed_before > job.policy.max_failures) {
+      job.failed - job.failed_before + (planted(Plant::early_stop_one_too_soon) ? 1 : 0) > job.policy.max_failures) {
     stop(job, StopCause::too_many_failures,
          concat("stopped early: ", job.failed - job.failed_before, " items failed, more than the ",
                 job.policy.max_failures, " allowed"));

@@ -1,6 +1,7 @@
 // Jobs begin, are reopened, are stopped, and end.
 #include "base/text.h"
 #include "core/core.h"
+#include "core/plant.h"
 
 namespace drover {
 
@@ -86,7 +87,7 @@ void Core::take_up_again(Job& job, const SettledItem& settled) {
   --counted;
   changes_.unsettle(job.id, settled.item, settled.attempt);
   set_mark(job.id, settled.item, ItemMark::open);
-  make_waiting(OpenItem{.job = job.id, .item = settled.item, .attempts = settled.attempt.value},
+  make_waiting(OpenItem{.job = job.id, .item = settled.item, .attempts = planted(Plant::reopening_forgets_count) ? 0 : settled.attempt.value},
                durable_.counters.now_ms);
 }
 
@@ -109,7 +110,7 @@ void Core::stop(Job& job, StopCause cause, std::string reason) {
   // A cancel after an early stop asks for more than workers were told.
   for (auto& [id, session] : volatile_.sessions) session.told_to_stop.erase(job.id);
   volatile_.work_turned_up = true;
-  end_if_done(job);
+  if (!planted(Plant::cancel_leaves_job_open)) end_if_done(job);
 }
 
 void Core::end_if_done(Job& job) {

@@ -6,6 +6,7 @@ namespace drover::sim {
 namespace {
 
 constexpr std::int64_t kHourMs = 3'600'000;
+constexpr std::int64_t kSlowestCommitsMs = 11'000;
 
 bool begins_or_equals(const std::string& pattern, const std::string& text) {
   if (pattern.empty()) return true;
@@ -85,6 +86,7 @@ void Auditor::take(const Attempt& attempt, std::int64_t now_ms) {
     if (no_losses_) fail(concat(what, ": lost although nothing happened to its worker (", attempt.reason, ")"));
   } else {
     ++item.tries;
+    item.not_before_ms = now_ms + job->policy.retry_delay_ms;
   }
   const bool settles = must_settle(*job, item, attempt);
   if (settles != attempt.settled) {
@@ -104,6 +106,7 @@ void Auditor::take(const UnsettleAttempt& it) {
   if (item->second.rows.back().state == AttemptState::succeeded) fail("a success was taken back");
   if (!reopen_asked_.contains({{it.job, it.item}, it.attempt})) fail("an item was taken up again unasked");
   item->second.rows.back().settled = false;
+  item->second.not_before_ms = 0;
   item->second.tries = 0;
   item->second.losses = 0;
 }
@@ -141,6 +144,13 @@ bool Auditor::must_settle(const Submit& job, const ItemBook& item, const Attempt
     return item.losses >= job.policy.lost_limit || rules_say_exit(job.policy, attempt);
   }
   return item.tries >= job.policy.max_tries || rules_say_exit(job.policy, attempt);
+}
+
+void Auditor::begun(JobId job, ItemIndex item, AttemptNumber attempt, std::int64_t now_ms) {
+  const auto it = items_.find({job, item});
+  if (it == items_.end() || jumps_ || attempt.value <= it->second.rows.size()) return;
+  // A batch is applied up to two commits before it is durable.
+  if (now_ms + kSlowestCommitsMs < it->second.not_before_ms) fail(concat(name(job, item), ": ran again too soon"));
 }
 
 void Auditor::strictly_begun(JobId job, ItemIndex item, std::size_t worker) {

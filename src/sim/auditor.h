@@ -37,6 +37,10 @@ class Auditor {
   void expect_no_losses() { no_losses_ = true; }
 
   // A worker that keeps its leases strictly runs an item.
+  /// A run of an attempt begins, anywhere.
+  void begun(JobId job, ItemIndex item, AttemptNumber attempt, std::int64_t now_ms);
+  /// The server's clock may have jumped over a delay.
+  void expect_jumps() { jumps_ = true; }
   void strictly_begun(JobId job, ItemIndex item, std::size_t worker);
   void strictly_over(JobId job, ItemIndex item);
 
@@ -61,6 +65,7 @@ class Auditor {
     std::vector<Row> rows;
     std::uint32_t tries = 0;  // since it was last taken up
     std::uint32_t losses = 0;
+    std::int64_t not_before_ms = 0;
   };
   using ItemKey = std::pair<JobId, ItemIndex>;
 
@@ -81,6 +86,7 @@ class Auditor {
   std::map<ItemKey, ItemBook> items_;
   std::map<ItemKey, std::size_t> strict_runs_;
   bool no_losses_ = false;
+  bool jumps_ = false;
   std::uint64_t settled_ = 0;
   std::uint64_t attempts_ = 0;
   std::map<std::int64_t, std::uint64_t> settled_by_hour_;

@@ -2,7 +2,7 @@
 
 #include "base/text.h"
 #include "core/sanity.h"
-#include "sim/planted_store.h"
+#include "sim/planted.h"
 
 namespace drover::sim {
 namespace {

@@ -1,6 +1,7 @@
 #include "sim/sim_worker.h"
 
 #include "base/text.h"
+#include "sim/planted.h"
 
 namespace drover::sim {
 namespace {
@@ -8,6 +9,8 @@ namespace {
 constexpr std::int64_t kEpochMs = 1'700'000'000'000;
 // Before the machine goes, what still runs is killed and told of.
 constexpr std::int64_t kLastWordsMs = 2'000;
+// What can be said and done at one moment.
+constexpr int kMostRounds = 100;
 
 }  // namespace
 
@@ -39,10 +42,11 @@ void SimWorker::start() {
   if (up()) return;
   ++generation_;
   std::optional<LeftBehind> left_behind = std::exchange(disk_, {});
-  if (world_.plant == SeamPlant::spool_told_after_hello) left_behind.reset();
   WorkerPlan plan = plan_;
   if (world_.plant == SeamPlant::strict_lease_ignored) plan.strict_lease = false;
-  process_.emplace(plan, random_.next() >> 1, std::move(left_behind), next_call_);
+  const std::uint64_t incarnation = random_.next() >> 1;
+  if (world_.plant != SeamPlant::incarnation_reused || incarnation_ == 0) incarnation_ = incarnation;
+  process_.emplace(plan, incarnation_, std::move(left_behind), next_call_);
   wake_at_ms_.reset();
   wake();
 }
@@ -124,7 +128,8 @@ void SimWorker::on_server_stopped() {
 
 void SimWorker::wake() {
   Process& process = *process_;
-  while (true) {
+  for (int rounds = 0;; ++rounds) {
+    if (rounds > kMostRounds) return world_.auditor.fail(concat("worker ", index_, " does not come to an end"));
     const std::int64_t now_ms = clock_ms();
     process.agent.on_tick(now_ms);
     process.session.on_tick(now_ms);
@@ -149,7 +154,20 @@ void SimWorker::wake() {
 
 void SimWorker::send(SessionCall call) {
   const std::uint64_t number = call.number;
-  RequestBytes request = encode_call(call, name());
+  const auto* poll = std::get_if<PollCall>(&call.what);
+  if (world_.plant == SeamPlant::silent_when_busy && poll != nullptr && poll->poll.want == 0) return;
+  if (world_.plant == SeamPlant::told_twice_differently) {
+    post(number, encode_call(as_planted(call, world_.plant), name()));
+    return post(number, encode_call(call, name()));
+  }
+  if (world_.plant != SeamPlant::none) call = as_planted(std::move(call), world_.plant);
+  post(number, encode_call(call, name()));
+  if (world_.plant == SeamPlant::reports_not_repeated && std::holds_alternative<ReportCall>(call.what)) {
+    process_->session.on_report_taken(number, clock_ms());
+  }
+}
+
+void SimWorker::post(std::uint64_t number, RequestBytes request) {
   process_->calls[number] = request.kind;
   const auto fail_soon = [this, number] {
     later(1, [this, number] {
@@ -166,7 +184,8 @@ void SimWorker::send(SessionCall call) {
     if (!world_.server.up() || world_.server.generation() != server) return;
     auto command = decode_call(request);
     if (!command) return world_.auditor.fail(command.error().message);
-    world_.server.request(std::move(*command), [this, number, generation](const Effect& effect) {
+    world_.server.request(std::move(*command), [this, number, generation](const Effect& said) {
+      const Effect& effect = world_.plant == SeamPlant::none ? said : as_planted(said, world_.plant);
       // The server's own decision, which is no part of the core.
       const bool drain = drain_asked_.has_value() && generation == generation_;
       world_.network.bring_to_worker(index_, [this, number, generation, reply = encode_effect(effect, drain)] {
@@ -217,6 +236,7 @@ void SimWorker::begin(std::size_t at) {
   ++slot.run;
   slot.since_ms = clock_ms();
   slot.ignored_a_kill = false;
+  world_.auditor.begun(item.job, item.token.item, item.attempt, world_.events.now_ms());
   if (plan_.strict_lease) world_.auditor.strictly_begun(item.job, item.token.item, index_);
   const Fate fate = this->fate(item);
   if (fate.duration_ms == Fate::kForEver) return;

@@ -70,6 +70,7 @@ class SimWorker {
   void come_back(std::int64_t down_ms);
   void wake();
   void send(SessionCall call);
+  void post(std::uint64_t call, RequestBytes request);
   void hear(std::uint64_t call, const ReplyBytes& reply);
   void do_actions();
   void act(const StartItem& start);
@@ -88,6 +89,7 @@ class SimWorker {
   std::uint64_t machine_ = 1;
   std::uint64_t generation_ = 0;  // rises when a process begins and when it ends
   std::uint64_t next_call_ = 1;
+  std::uint64_t incarnation_ = 0;
   std::optional<LeftBehind> disk_;
   std::optional<Process> process_;
   std::optional<std::int64_t> drain_asked_;  // and how long it stays away

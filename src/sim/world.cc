@@ -78,7 +78,10 @@ class World {
   void happen(const CrashServer& it) { server_.crash(it); }
   void happen(const FillDisk& it) { server_.fill_disk(it); }
   void happen(const SlowDisk& it) { server_.slow_down(it); }
-  void happen(const JumpClock& it) { server_.jump_clock(it); }
+  void happen(const JumpClock& it) {
+    auditor_.expect_jumps();
+    server_.jump_clock(it);
+  }
   void happen(const BadWeather& it) { network_.change_weather(it); }
 
   /// When the last misfortune is over, and everybody back.

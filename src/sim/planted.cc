@@ -1,4 +1,4 @@
-#include "sim/planted_store.h"
+#include "sim/planted.h"
 
 #include <algorithm>
 
@@ -27,6 +27,7 @@ Batch as_planted(const Batch& batch, SeamPlant plant) {
     case SeamPlant::store_drops_jobs: return without<PutJob>(batch);
     case SeamPlant::store_drops_blocks: return without<PutBlock>(batch);
     case SeamPlant::store_drops_open_items: return without<PutOpenItem>(batch);
+    case SeamPlant::store_drops_deleted_items: return without<DeleteOpenItem>(batch);
     case SeamPlant::store_drops_grants: return without<PutGrant>(batch);
     case SeamPlant::store_drops_deleted_grants: return without<DeleteGrant>(batch);
     case SeamPlant::store_drops_workers: return without<PutWorker>(batch);
@@ -35,6 +36,31 @@ Batch as_planted(const Batch& batch, SeamPlant plant) {
     case SeamPlant::store_forgets_last_block: return without_last_block(batch);
     default: return batch;
   }
+}
+
+SessionCall as_planted(SessionCall call, SeamPlant plant) {
+  auto* poll = std::get_if<PollCall>(&call.what);
+  auto* report = std::get_if<ReportCall>(&call.what);
+  if (plant == SeamPlant::given_up_not_told && poll != nullptr) poll->poll.given_up.clear();
+  if (plant == SeamPlant::returned_token_forgotten) {
+    if (poll != nullptr) poll->poll.returned.clear();
+    if (report != nullptr) report->report.returned.clear();
+  }
+  if (plant == SeamPlant::told_twice_differently && report != nullptr) {
+    for (EndedAttempt& it : report->report.ended) it.outcome = {Ending::exited, 1, 0, ""};
+  }
+  return call;
+}
+
+Effect as_planted(Effect effect, SeamPlant plant) {
+  auto* answer = std::get_if<PollAnswer>(&effect);
+  if (answer == nullptr) return effect;
+  if (plant == SeamPlant::gone_ignored) answer->gone.clear();
+  if (plant == SeamPlant::stop_orders_ignored) answer->stops.clear();
+  if (plant == SeamPlant::wrong_attempt_run) {
+    for (Lease& lease : answer->leases) lease.attempts.clear();
+  }
+  return effect;
 }
 
 }  // namespace drover::sim

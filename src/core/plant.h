@@ -1,0 +1,37 @@
+// Faults that can be planted in the core, to see whether the simulator finds them (make sim-mutants). Only the program
+// that does so is built with DROVER_PLANTS; everywhere else planted() is false before the compiler has looked twice.
+#pragma once
+
+#include <cstdint>
+
+namespace drover {
+
+enum class Plant : std::uint8_t {
+  none,
+  late_report_believed,     // a report counts although its token is not the current one
+  loss_spends_a_try,        // the item pays for its machine
+  restart_forgets_terms,    // after a restart no worker's silence is ever noticed
+  expiry_keeps_grants,      // a silent worker keeps what it holds
+  given_up_grants_kept,     // what a lost answer granted stays granted
+  stop_told_only_once,      // a stop order whose answer was lost is not said again
+  new_incarnation_keeps,    // a restarted worker keeps what its former process held
+  early_stop_one_too_soon,  // max_failures is off by one
+  one_loss_too_many,        // lost_limit is off by one
+  reopening_forgets_count,  // a reopened item starts counting attempts from 1
+  return_forgets_history,   // an item whose grant is released loses its tries
+  retry_delay_skipped,
+  cancel_leaves_job_open,   // a cancelled job without grants goes on
+};
+
+#ifdef DROVER_PLANTS
+extern Plant planted_now;
+inline bool planted(Plant plant) {
+  return planted_now == plant;
+}
+#else
+constexpr bool planted(Plant /*none is*/) {
+  return false;
+}
+#endif
+
+}  // namespace drover
