@@ -1,6 +1,6 @@
 # For people: make help.
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-asan test-tsan bench soak format lint install clean
+.PHONY: help setup build demo test test-asan test-tsan sim sim-mutants bench soak format lint install clean
 
 PREFIX ?= /usr/local
 BENCH ?= all
@@ -33,6 +33,16 @@ test-tsan: setup  ## Unit tests under the thread sanitizer
 	@cmake --preset tsan >/dev/null
 	@cmake --build --preset tsan --target unit_tests -j $(JOBS)
 	@ctest --preset tsan -L unit
+
+sim: setup  ## Simulate lost packets, dead disks, killed machines: many seeds, or SEED=n again (SEEDS=, HOURS= each)
+	@cmake --preset release >/dev/null
+	@cmake --build --preset release --target simulate -j $(JOBS)
+	@build/bin/simulate --seed $(or $(SEED),1) --seeds $(or $(SEEDS),$(if $(SEED),1,1050)) --hours $(or $(HOURS),10)
+
+sim-mutants: setup  ## Plant faults, and show how many seeds it takes to find each
+	@cmake --preset release >/dev/null
+	@cmake --build --preset release --target sim_mutants -j $(JOBS)
+	@build/bin/sim_mutants
 
 bench: build  ## Measure against peers and limits (BENCH=local_run, logs, manifest or store for one)
 	@./tools/setup bench

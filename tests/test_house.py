@@ -22,7 +22,7 @@ page → base, core, ports, screen
 run → accel
 api → wire, core, ports, base
 server, worker, cli → everything
-sim → base, core, agent, engine, wire, ports, api
+sim → base, core, agent, engine, wire, ports, api, store
 runtime → accel, wire, base
 """
 
@@ -135,6 +135,11 @@ def test_the_map_allows_no_more_than_the_design():
     rooms = {path.name for path in SOURCES.iterdir() if path.is_dir()}
     said, designed = allowed_rooms(table_text(), rooms), allowed_rooms(DESIGN, rooms)
     assert {room: said[room] - designed[room] for room in said if said[room] - designed[room]} == {}
+
+
+def test_the_simulator_sees_no_store_but_the_twin_in_memory():
+    seen = {include for path in source_files(SOURCES / "sim") for include in includes(path) if include.startswith('"store/')}
+    assert seen == {'"store/memory_store.h"'}
 
 
 def test_includes_go_only_where_the_table_lets_them():

@@ -64,9 +64,20 @@ void Auditor::committed(const Batch& batch, std::int64_t now_ms) {
       const auto submit = submits_.find(it->job.uuid);
       if (submit == submits_.end()) return fail("a job that nobody submitted");
       jobs_.emplace(it->job.id, &submit->second);
+      if (it->job.stop == StopCause::cancelled && !it->job.ended()) {
+        cancelled_since_ms_.emplace(it->job.id, now_ms);
+      } else {
+        cancelled_since_ms_.erase(it->job.id);
+      }
     }
     if (const auto* it = std::get_if<UnsettleAttempt>(&mutation)) take(*it);
     if (const auto* it = std::get_if<AddAttempt>(&mutation)) take(it->attempt, now_ms);
+  }
+}
+
+void Auditor::inspect_cancelled(std::int64_t now_ms) {
+  for (const auto& [id, since_ms] : cancelled_since_ms_) {
+    if (now_ms - since_ms > kHourMs) fail(concat("job ", job_of(id)->job, ": cancelled an hour ago, and not ended"));
   }
 }
 

@@ -33,6 +33,8 @@ class Auditor {
 
   /// A batch is durable.
   void committed(const Batch& batch, std::int64_t now_ms);
+  /// Cancelled jobs end soon, whatever happens: to be asked now and then.
+  void inspect_cancelled(std::int64_t now_ms);
   /// From now on nothing happens that could lose an attempt.
   void expect_no_losses() { no_losses_ = true; }
 
@@ -84,6 +86,7 @@ class Auditor {
   std::set<JobId> cancel_asked_;
   std::set<std::pair<ItemKey, AttemptNumber>> reopen_asked_;
   std::map<ItemKey, ItemBook> items_;
+  std::map<JobId, std::int64_t> cancelled_since_ms_;  // and not ended
   std::map<ItemKey, std::size_t> strict_runs_;
   bool no_losses_ = false;
   bool jumps_ = false;

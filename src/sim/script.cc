@@ -72,19 +72,28 @@ class Writer {
       // A timeout is never near what an item takes anyway.
       submit.policy.timeout_ms = 8 * nature.typical_ms + 1000;
       nature.hang_percent = random_.one_in(2) ? static_cast<std::uint32_t>(random_.below(4)) : 0;
-    } else if (any_kind && random_.one_in(8)) {
+    } else if (any_kind && random_.one_in(4)) {
       nature.hang_percent = static_cast<std::uint32_t>(1 + random_.below(30));  // only a cancel ends this job
       submit.policy.max_failures = Policy::kNoLimit;
-      add(at_ms + between(0, kHour), Cancel{submit.job});
+      write_cancel(at_ms + between(0, kHour), submit.job);
     }
     add(at_ms, submit);
     if (!any_kind) return;
-    if (random_.one_in(5)) add(at_ms + between(0, 10 * kMinute), Cancel{submit.job});
+    if (random_.one_in(5)) write_cancel(at_ms + between(0, 10 * kMinute), submit.job);
     std::int64_t retry_at_ms = at_ms;
     while (random_.one_in(3)) {
       retry_at_ms += between(0, 20 * kMinute);
       add(retry_at_ms, Retry{submit.job});
     }
+  }
+
+  // The order to stop is said once, so misfortune likes to be there when it is.
+  void write_cancel(std::int64_t at_ms, std::uint64_t job) {
+    add(at_ms, Cancel{job});
+    if (!random_.one_in(2)) return;
+    const std::size_t worker = random_.below(script_.workers.size());
+    add(std::max<std::int64_t>(0, at_ms - between(0, 2 * kSecond)),
+        Partition{worker, random_.one_in(3) ? Cut::both : Cut::to_worker, between(kSecond, 45 * kSecond)});
   }
 
   Policy policy() {

@@ -67,10 +67,11 @@ class Shrinker {
         }
       }
     }
-    for (WorkerPlan& plan : script_.workers) {
+    for (std::size_t i = 0; i < script_.workers.size(); ++i) {
+      if (script_.workers[i].slots == 1) continue;
       Script smaller = script_;
-      smaller.workers[static_cast<std::size_t>(&plan - script_.workers.data())].slots = 1;
-      if (plan.slots > 1 && accept(std::move(smaller))) continue;
+      smaller.workers[i].slots = 1;
+      accept(std::move(smaller));
     }
   }
 

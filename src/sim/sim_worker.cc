@@ -100,7 +100,7 @@ void SimWorker::leave_if_drained() {
 }
 
 void SimWorker::kill_slot(const KillSlot& how) {
-  if (!up() || !process_->slots[how.slot].up) return;
+  if (!up() || how.slot >= plan_.slots || !process_->slots[how.slot].up) return;
   Slot& slot = process_->slots[how.slot];
   run_is_over(slot);
   slot.queue.clear();

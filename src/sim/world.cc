@@ -49,6 +49,7 @@ class World {
         std::visit([this](const auto& it) { happen(it); }, event.what);
       });
     }
+    look_at_cancelled();
     const std::int64_t quiet_ms = last_fault_ms() + kSettleMs;
     events_.at(quiet_ms, [this] {
       quiet_ = true;
@@ -101,6 +102,11 @@ class World {
       last_ms = std::max(last_ms, over_ms);
     }
     return last_ms;
+  }
+
+  void look_at_cancelled() {
+    auditor_.inspect_cancelled(events_.now_ms());
+    events_.after(5 * kLookMs, [this] { look_at_cancelled(); });
   }
 
   // In the quiet after the faults: is everything done, or does at least something happen?

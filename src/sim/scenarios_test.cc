@@ -1,0 +1,69 @@
+// Each fault that the simulator has found, by name, as the script that shows it.
+#include <gtest/gtest.h>
+
+#include "sim/world.h"
+
+namespace drover::sim {
+namespace {
+
+constexpr std::int64_t kSecond = 1000;
+constexpr std::int64_t kMinute = 60 * kSecond;
+
+Submit job(std::uint64_t number, std::uint64_t total, std::int64_t typical_ms) {
+  Submit submit;
+  submit.job = number;
+  submit.total = total;
+  submit.nature = {.seed = number, .typical_ms = typical_ms};
+  return submit;
+}
+
+/// Acts the script out under many seeds of weather, since a scenario is about what happens and not about when exactly.
+void expect_good_end(Script script, std::uint64_t seeds = 30) {
+  for (const ScriptEvent& event : script.events) script.length_ms = std::max(script.length_ms, event.at_ms);
+  for (script.seed = 1; script.seed <= seeds; ++script.seed) {
+    const RunResult result = act_out(script);
+    ASSERT_FALSE(result.failure) << *result.failure << "\n" << describe(script);
+  }
+}
+
+// The empty answer to a poll's second copy reached the worker before the first's, which carried leases.
+TEST(Scenario, APollThatIsDoubledOnItsWayLosesNoLeases) {
+  Script script;
+  script.workers = {{.slots = 1}, {.slots = 2}};
+  script.events = {{0, BadWeather{0, 500, 4 * kSecond, 5 * kMinute}}, {kSecond, job(1, 60, 5 * kSecond)}};
+  expect_good_end(script);
+}
+
+// Cut off for longer than its lease lasts, a worker went on with what had been handed to others. What hung there was
+// never stopped, not even by a cancel, since by the server's books the worker had nothing of that job.
+TEST(Scenario, AWorkerThatComesBackLateStopsWhatIsNoLongerItsOwn) {
+  Script script;
+  script.workers = {{.slots = 2}, {.slots = 2}};
+  Submit hanging = job(1, 4, 2 * kSecond);
+  hanging.nature.hang_percent = 100;
+  script.events = {{0, hanging},
+                   {10 * kSecond, Partition{0, Cut::both, 3 * kMinute}},
+                   {2 * kMinute, Cancel{1}},
+                   {5 * kMinute, job(2, 40, kSecond)}};
+  expect_good_end(script);
+}
+
+// The order to stop overtook the lease that it was about.
+TEST(Scenario, AStopOrderHoldsForALeaseThatItOvertook) {
+  Script script;
+  script.workers = {{.slots = 3}};
+  Submit hanging = job(1, 30, 200);
+  hanging.nature.hang_percent = 20;
+  script.events = {{0, BadWeather{0, 0, 2 * kSecond, 10 * kMinute}}};
+  for (std::uint64_t i = 1; i <= 20; ++i) {
+    hanging.job = i;
+    hanging.nature.seed = i;
+    const auto at_ms = static_cast<std::int64_t>(i) * 20 * kSecond;
+    script.events.push_back({at_ms, hanging});
+    script.events.push_back({at_ms + 3 * kSecond, Cancel{i}});
+  }
+  expect_good_end(script);
+}
+
+}  // namespace
+}  // namespace drover::sim
