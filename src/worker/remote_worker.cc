@@ -80,7 +80,7 @@ Result<void> RemoteWorker::run(const ServerCalls::MakeClient& make_client) {
     step();
     if (finished()) break;
     std::int64_t until_ms = now_ms() + kLongestWaitMs;
-    if (const auto deadline = agent_.next_deadline()) until_ms = std::min(until_ms, *deadline);
+    if (const auto deadline = agent_.next_deadline(now_ms())) until_ms = std::min(until_ms, *deadline);
     if (const auto deadline = session_.next_deadline(now_ms())) until_ms = std::min(until_ms, *deadline);
     loop_->turn(std::max<std::int64_t>(0, until_ms - now_ms()));
   }
@@ -355,7 +355,7 @@ void RemoteWorker::on_answer(std::uint64_t call, Result<ReadyAnswer> answer) {
     leases.push_back(std::move(ready.lease));
   }
   saw_nothing_to_do_ = leases.empty();
-  session_.on_poll_answer(call, leases, answer->stops, {}, answer->drain, now_ms());
+  session_.on_poll_answer(call, leases, answer->stops, answer->gone, answer->drain, now_ms());
 }
 
 void RemoteWorker::on_reported(std::uint64_t call, const std::vector<Token>& told, const Result<void>& taken) {

@@ -145,7 +145,10 @@ Result<void> ServerCalls::send_ahead(HttpClient& client, WorkerReport& report) {
 }
 
 Result<ReadyAnswer> ServerCalls::make_ready(HttpClient& client, WorkerPollAnswer answer) {
-  ReadyAnswer ready{.leases = {}, .stops = std::move(answer.answer.stops), .drain = answer.drain};
+  ReadyAnswer ready{.leases = {},
+                    .stops = std::move(answer.answer.stops),
+                    .gone = std::move(answer.answer.gone),
+                    .drain = answer.drain};
   for (std::size_t i = 0; i < answer.answer.leases.size(); ++i) {
     ReadyLease it{.lease = std::move(answer.answer.leases[i]), .texts = std::move(answer.items[i].texts)};
     if (auto learnt = learn(client, it.lease.job); !learnt) return pass(learnt);

@@ -28,6 +28,7 @@ struct ReadyLease {
 struct ReadyAnswer {
   std::vector<ReadyLease> leases;
   std::vector<StopOrder> stops;
+  std::vector<Token> gone;
   bool drain = false;
 };
 
