@@ -114,8 +114,7 @@ class Agent {
   /// The news without a question.
   AgentReport make_report(std::int64_t now_ms);
   /// When on_tick() or a poll is due. What was due by `after_ms`, and could not be told yet, is left out.
-  std::optional<std::int64_t> next_deadline(
-      std::int64_t after_ms = std::numeric_limits<std::int64_t>::min()) const;
+  std::optional<std::int64_t> next_deadline(std::int64_t after_ms = std::numeric_limits<std::int64_t>::min()) const;
 
   bool draining() const { return draining_; }
   /// Nothing runs, nothing is held, nothing is left to tell.
@@ -177,7 +176,7 @@ class Agent {
   std::vector<Token> returned_;
   PollNumber last_poll_;
   PollNumber newest_answer_;
-  PollNumber abandoned_up_to_;  // what these polls brought may not run
+  PollNumber abandoned_up_to_;       // what these polls brought may not run
   std::set<PollNumber> unanswered_;  // on their way or parked; there always is one, to carry orders back
   bool asked_ = false;               // the last one wants items, and is not answered
   struct GivenUp {

@@ -175,8 +175,7 @@ std::optional<LeftBehind> ServerSession::left_behind() const {
 }
 
 bool ServerSession::all_told() const {
-  return agent_.idle() && !left_behind_ && !under_way(1) &&
-         std::ranges::all_of(calls_, [](const auto& it) {
+  return agent_.idle() && !left_behind_ && !under_way(1) && std::ranges::all_of(calls_, [](const auto& it) {
            const auto* poll = std::get_if<PollCall>(&it.second.call.what);
            return poll == nullptr || (poll->poll.ended.empty() && poll->poll.returned.empty());
          });

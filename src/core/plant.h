@@ -20,7 +20,7 @@ enum class Plant : std::uint8_t {
   reopening_forgets_count,  // a reopened item starts counting attempts from 1
   return_forgets_history,   // an item whose grant is released loses its tries
   retry_delay_skipped,
-  cancel_leaves_job_open,   // a cancelled job without grants goes on
+  cancel_leaves_job_open,  // a cancelled job without grants goes on
 };
 
 #ifdef DROVER_PLANTS

@@ -64,8 +64,8 @@ void Core::on(Ticket ticket, const Poll& command) {
   if (!accept_report(ticket, command.report)) return;
   Session& session = volatile_.sessions.at(worker);
   if (command.number <= session.last_poll) {
-    // Overtaken on its way, or come twice: nothing may be granted by it. An empty answer would be taken for the one that
-    // the first of the two was given, which may have carried leases.
+    // Overtaken on its way, or come twice: nothing may be granted by it. An empty answer would be taken for the one
+    // that the first of the two was given, which may have carried leases.
     return refuse(ticket, ErrorCode::conflict,
                   concat("poll ", command.number.value, " was heard before, or overtaken by a later one"),
                   "give it up and poll again");

@@ -87,7 +87,9 @@ void Core::take_up_again(Job& job, const SettledItem& settled) {
   --counted;
   changes_.unsettle(job.id, settled.item, settled.attempt);
   set_mark(job.id, settled.item, ItemMark::open);
-  make_waiting(OpenItem{.job = job.id, .item = settled.item, .attempts = planted(Plant::reopening_forgets_count) ? 0 : settled.attempt.value},
+  make_waiting(OpenItem{.job = job.id,
+                        .item = settled.item,
+                        .attempts = planted(Plant::reopening_forgets_count) ? 0 : settled.attempt.value},
                durable_.counters.now_ms);
 }
 

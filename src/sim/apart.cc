@@ -38,8 +38,9 @@ void write_all(int to, const void* data, std::size_t size) {
 
 [[noreturn]] void be_child(int to, const Apart::Act& act) {
   const RunResult result = act();
-  const Numbers numbers{result.failure.has_value(), result.failed_at_ms, result.hash,         result.settled,
-                        result.attempts,            result.steps,        result.counted_hours};
+  const Numbers numbers{
+      result.failure.has_value(), result.failed_at_ms, result.hash, result.settled, result.attempts, result.steps,
+      result.counted_hours};
   write_all(to, &numbers, sizeof numbers);
   if (result.failure) write_all(to, result.failure->data(), result.failure->size());
   _exit(0);

@@ -112,7 +112,8 @@ void Auditor::take(const Attempt& attempt, std::int64_t now_ms) {
 void Auditor::take(const UnsettleAttempt& it) {
   const auto item = items_.find({it.job, it.item});
   if (item == items_.end() || item->second.rows.size() != it.attempt.value || !item->second.rows.back().settled) {
-    return fail(concat(name(it.job, it.item), ": taken up again, but attempt ", it.attempt.value, " did not settle it"));
+    return fail(
+        concat(name(it.job, it.item), ": taken up again, but attempt ", it.attempt.value, " did not settle it"));
   }
   if (item->second.rows.back().state == AttemptState::succeeded) fail("a success was taken back");
   if (!reopen_asked_.contains({{it.job, it.item}, it.attempt})) fail("an item was taken up again unasked");

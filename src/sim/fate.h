@@ -13,7 +13,7 @@ struct JobNature {
   std::uint64_t seed = 0;
   std::int64_t typical_ms = 1000;
   std::uint32_t fail_percent = 0;
-  std::uint32_t hang_percent = 0;  // these never end by themselves
+  std::uint32_t hang_percent = 0;      // these never end by themselves
   std::uint32_t stubborn_percent = 0;  // these do not heed SIGTERM
 
   bool operator==(const JobNature&) const = default;

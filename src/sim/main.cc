@@ -63,7 +63,8 @@ void show_failure(const Options& options, std::uint64_t seed, const RunResult& r
 int main(int argc, char** argv) {
   Options options;
   if (!parse(argc, argv, options)) {
-    std::fprintf(stderr, "usage: simulate [--seed FIRST] [--seeds COUNT] [--hours EACH] [--side-by-side N] [--no-shrink]\n");
+    std::fprintf(stderr,
+                 "usage: simulate [--seed FIRST] [--seeds COUNT] [--hours EACH] [--side-by-side N] [--no-shrink]\n");
     return 2;
   }
   std::int64_t counted = 0;
@@ -88,10 +89,11 @@ int main(int argc, char** argv) {
   apart.wait_for_all();
   Hasher all;
   for (const auto& [seed, hash] : hashes) all.add(hash);
-  std::printf("%llu seeds from %llu: %lld hours that count, %llu items settled in %llu attempts, %llu failed, hash %016llx\n",
-              static_cast<unsigned long long>(options.seeds), static_cast<unsigned long long>(options.first),
-              static_cast<long long>(counted), static_cast<unsigned long long>(settled),
-              static_cast<unsigned long long>(attempts), static_cast<unsigned long long>(failed),
-              static_cast<unsigned long long>(all.value()));
+  std::printf(
+      "%llu seeds from %llu: %lld hours that count, %llu items settled in %llu attempts, %llu failed, hash %016llx\n",
+      static_cast<unsigned long long>(options.seeds), static_cast<unsigned long long>(options.first),
+      static_cast<long long>(counted), static_cast<unsigned long long>(settled),
+      static_cast<unsigned long long>(attempts), static_cast<unsigned long long>(failed),
+      static_cast<unsigned long long>(all.value()));
   return failed == 0 ? 0 : 1;
 }

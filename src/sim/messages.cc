@@ -95,7 +95,8 @@ Result<void> deliver(ServerSession& session, std::uint64_t call, CallKind kind, 
   } else {
     auto answer = decode_poll_answer(reply.body);
     if (!answer) return pass(answer);
-    session.on_poll_answer(call, answer->answer.leases, answer->answer.stops, answer->answer.gone, answer->drain, now_ms);
+    session.on_poll_answer(call, answer->answer.leases, answer->answer.stops, answer->answer.gone, answer->drain,
+                           now_ms);
   }
   return {};
 }

@@ -8,9 +8,9 @@ namespace drover::sim {
 
 enum class SeamPlant : std::uint8_t {
   none,
-  answers_before_commit,       // replies leave before their batch is durable
-  commits_swapped,             // of two batches under way the second is committed first
-  store_drops_counters,        // a store that forgets one kind of change
+  answers_before_commit,  // replies leave before their batch is durable
+  commits_swapped,        // of two batches under way the second is committed first
+  store_drops_counters,   // a store that forgets one kind of change
   store_drops_jobs,
   store_drops_blocks,
   store_drops_open_items,
@@ -20,17 +20,17 @@ enum class SeamPlant : std::uint8_t {
   store_drops_workers,
   store_drops_attempts,
   store_drops_unsettling,
-  store_forgets_last_block,    // of a batch with several
-  given_up_not_told,           // the worker never names polls that it gave up
-  reports_not_repeated,        // what was said and not acknowledged is not said again
-  returned_token_forgotten,    // an unstarted item is never given back
-  told_twice_differently,      // a report is said twice, the second time of failures
-  silent_when_busy,            // a worker that wants nothing does not poll
-  incarnation_reused,          // a restarted worker pretends to be the one before
-  strict_lease_ignored,        // what must not outlive its lease runs on
-  gone_ignored,                // what is somebody else's by now runs on
+  store_forgets_last_block,  // of a batch with several
+  given_up_not_told,         // the worker never names polls that it gave up
+  reports_not_repeated,      // what was said and not acknowledged is not said again
+  returned_token_forgotten,  // an unstarted item is never given back
+  told_twice_differently,    // a report is said twice, the second time of failures
+  silent_when_busy,          // a worker that wants nothing does not poll
+  incarnation_reused,        // a restarted worker pretends to be the one before
+  strict_lease_ignored,      // what must not outlive its lease runs on
+  gone_ignored,              // what is somebody else's by now runs on
   stop_orders_ignored,
-  wrong_attempt_run,           // the attempt's number in a lease is taken for 1
+  wrong_attempt_run,  // the attempt's number in a lease is taken for 1
 };
 
 }  // namespace drover::sim

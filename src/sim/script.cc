@@ -126,8 +126,7 @@ class Writer {
       case 5: return DrainWorker{worker, between(0, kMinute)};
       case 6:
       case 7:
-      case 8:
-        return Partition{worker, static_cast<Cut>(random_.below(3)), short_or_long(50 * kSecond, 10 * kMinute)};
+      case 8: return Partition{worker, static_cast<Cut>(random_.below(3)), short_or_long(50 * kSecond, 10 * kMinute)};
       case 9:
       case 10:
       case 11: return CrashServer{static_cast<CrashPoint>(random_.below(4)), short_or_long(5 * kSecond, 5 * kMinute)};
@@ -135,8 +134,9 @@ class Writer {
       case 13: return SlowDisk{between(50, 5 * kSecond), short_or_long(kMinute, 5 * kMinute)};
       case 14: return JumpClock{between(-2 * kHour, 2 * kHour)};
       default:
-        return BadWeather{static_cast<std::uint32_t>(random_.below(150)), static_cast<std::uint32_t>(random_.below(100)),
-                          between(10, 20 * kSecond), between(kMinute, 10 * kMinute)};
+        return BadWeather{static_cast<std::uint32_t>(random_.below(150)),
+                          static_cast<std::uint32_t>(random_.below(100)), between(10, 20 * kSecond),
+                          between(kMinute, 10 * kMinute)};
     }
   }
 
@@ -213,7 +213,8 @@ std::string describe(const ScriptEvent& event) {
 
 std::string describe(const Script& script) {
   std::string out = concat("seed ", script.seed, ", ", script.workers.size(), " workers with slots");
-  for (const WorkerPlan& worker : script.workers) out += concat(" ", worker.slots, worker.strict_lease ? "(strict)" : "");
+  for (const WorkerPlan& worker : script.workers)
+    out += concat(" ", worker.slots, worker.strict_lease ? "(strict)" : "");
   out += '\n';
   for (const ScriptEvent& event : script.events) out += "  " + describe(event) + "\n";
   return out;

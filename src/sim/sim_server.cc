@@ -18,7 +18,12 @@ std::int64_t SimServer::SimWallClock::epoch_ms() {
 }
 
 SimServer::SimServer(EventQueue& events, Auditor& auditor, std::uint64_t seed, SeamPlant plant)
-    : events_(events), auditor_(auditor), random_(seed ^ 0x736572766572), plant_(plant), wall_(events), steady_(events) {}
+    : events_(events),
+      auditor_(auditor),
+      random_(seed ^ 0x736572766572),
+      plant_(plant),
+      wall_(events),
+      steady_(events) {}
 
 Durable SimServer::load() {
   Durable durable;
@@ -103,7 +108,8 @@ void SimServer::die_if_due() {
 
 std::int64_t SimServer::commit_ms() {
   if (events_.now_ms() < slow_until_ms_) return slow_.commit_ms;
-  return random_.one_in(20) ? static_cast<std::int64_t>(random_.below(200)) : static_cast<std::int64_t>(random_.below(6));
+  return random_.one_in(20) ? static_cast<std::int64_t>(random_.below(200))
+                            : static_cast<std::int64_t>(random_.below(6));
 }
 
 void SimServer::begin_commit() {

@@ -28,9 +28,7 @@ TEST(Sim, SeedsComeToAGoodEnd) {
 }
 
 TEST(Sim, FindsAPlantedFaultAndCutsItsScriptDown) {
-  const auto tryout = [](const Script& script) {
-    return act_out(script, SeamPlant::returned_token_forgotten).failure;
-  };
+  const auto tryout = [](const Script& script) { return act_out(script, SeamPlant::returned_token_forgotten).failure; };
   const Script script = make_script(1, 8);
   const auto failure = tryout(script);
   ASSERT_TRUE(failure);

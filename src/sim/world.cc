@@ -124,10 +124,10 @@ class World {
     }
     progress_ms_ = std::max(progress_ms_, quiet_since_ms());
     if (events_.now_ms() - progress_ms_ > kStarvedMs) {
-      auditor_.fail(concat("nothing happens any more: ",
-                           !server_.up() ? "the server is down"
-                           : server_done ? "a worker never gets done"
-                                         : auditor_.unfinished(server_.core().durable())));
+      auditor_.fail(concat("nothing happens any more: ", !server_.up() ? "the server is down"
+                                                         : server_done
+                                                             ? "a worker never gets done"
+                                                             : auditor_.unfinished(server_.core().durable())));
     }
     events_.after(kLookMs, [this] { look(); });
   }
@@ -148,7 +148,8 @@ class World {
     out.attempts = auditor_.attempts();
     out.steps = steps;
     for (const auto& [hour, settled] : auditor_.settled_by_hour()) {
-      const bool counts = settled >= kItemsOfAnHour && faulty_hours_.contains(hour) && hour * kHourMs < script_.length_ms;
+      const bool counts =
+          settled >= kItemsOfAnHour && faulty_hours_.contains(hour) && hour * kHourMs < script_.length_ms;
       out.counted_hours += counts ? 1 : 0;
     }
     return out;

@@ -2,12 +2,12 @@
 // into this program once more, with its plants.
 //
 //   sim_mutants [--seeds MOST] [--only NAME]
+#include <fcntl.h>
+#include <unistd.h>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <string_view>
-#include <unistd.h>
-#include <fcntl.h>
 #include <vector>
 
 #include "core/plant.h"
