@@ -216,7 +216,7 @@ void Connection::close() {
   pool.discard(std::move(source_));
   channel_.end_writing();
   boost::system::error_code ignored;
-  socket_.close(ignored);
+  static_cast<void>(socket_.close(ignored));
   out_.clear();
   parser_.reset();
   unread_ = {};

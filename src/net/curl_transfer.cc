@@ -161,7 +161,7 @@ Result<void> CurlTransfer::set_headers() {
   const auto add = [this](const std::string& line) {
     curl_slist* longer = curl_slist_append(headers_.get(), line.c_str());
     if (longer == nullptr) return;
-    headers_.release();
+    static_cast<void>(headers_.release());
     headers_.reset(longer);
   };
   for (const HttpHeader& header : call_.headers) {

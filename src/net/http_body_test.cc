@@ -190,7 +190,8 @@ class LetterSource : public HttpBodySource {
 
 class HttpSourceTest : public ServerTest {
  protected:
-  void answer_with(std::size_t pieces, std::size_t piece_bytes, std::vector<HttpHeader> headers, bool fails = false) {
+  void answer_with(std::size_t pieces, std::size_t piece_bytes, const std::vector<HttpHeader>& headers,
+                   bool fails = false) {
     handler_.on_request = [=, this](HttpRequest, HttpReply reply) {
       reply.send({.status = 200, .headers = headers, .body = {}},
                  std::make_unique<LetterSource>(pieces, piece_bytes, given_, fails));

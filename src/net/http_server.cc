@@ -41,8 +41,7 @@ void HttpServer::Parts::accepted(int number, std::string peer, bool is_local) {
   IoLoop& loop = *loops[next_loop++ % loops.size()];
   Socket socket(loop.context());
   boost::system::error_code error;
-  socket.assign(number, error);
-  if (error) {
+  if (socket.assign(number, error)) {
     ::close(number);
     return;
   }

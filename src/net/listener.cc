@@ -151,7 +151,7 @@ void Listener::close() {
   if (!socket_.is_open()) return;
   if (!path_.empty()) unlink(path_.c_str());
   boost::system::error_code ignored;
-  socket_.close(ignored);
+  static_cast<void>(socket_.close(ignored));
   pause_.cancel();
 }
 

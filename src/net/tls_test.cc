@@ -54,6 +54,12 @@ TEST_F(TlsTest, TheSystemsAuthoritiesDoNotVouchForIt) {
   EXPECT_EQ(answer.error().code, ErrorCode::denied) << answer.error().message;
 }
 
+TEST_F(TlsTest, WhoTrustsAnybodyIsAnsweredByAnybody) {
+  start_private();
+  auto client = make_http_client({.base = "https://" + address_, .token = {}, .ca_pem = {}, .trusts_anybody = true});
+  EXPECT_EQ((*client)->call({.path = "/echo?x"})->body, "x");
+}
+
 TEST_F(TlsTest, ALongPollIsAnsweredFromAnotherThread) {
   start_private();
   std::thread answering([&] { handler_.later.next().send(text_response("later")); });
