@@ -17,6 +17,7 @@ wire → core, agent, base
 ports → core, agent, base
 engine → core, ports, base
 store, logs, net, run, accel, objects, provide → ports, wire, base
+keys → wire, base
 screen → base
 page → base, core, ports, screen
 run → accel
@@ -41,7 +42,7 @@ PURE_BANS = {
 }
 
 # Made by the build, in no room.
-GENERATED = {"build_info.h"}
+GENERATED = {"build_info.h", "worker.pb.h"}
 
 # Libraries that only these rooms may see.
 LIBRARY_ROOMS = {
