@@ -50,8 +50,12 @@ TEST(Url, AnyBytesAreTakenWithoutHarm) {
     for (std::uint64_t length = random.below(40); length > 0; --length) {
       text += random.one_in(2) ? "%&=+/"[random.below(5)] : static_cast<char>(random.below(256));
     }
-    if (const auto decoded = percent_decoded(text)) EXPECT_LE(decoded->size(), text.size());
-    if (const auto segments = path_segments(text)) EXPECT_FALSE(segments->empty());
+    if (const auto decoded = percent_decoded(text)) {
+      EXPECT_LE(decoded->size(), text.size());
+    }
+    if (const auto segments = path_segments(text)) {
+      EXPECT_FALSE(segments->empty());
+    }
     query_pairs(text);
   }
 }
