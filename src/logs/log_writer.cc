@@ -19,7 +19,7 @@ PackEffort effort_for(std::size_t queued_bytes) {
 
 }  // namespace
 
-LogWriter::LogWriter(const std::string& folder, Sharing sharing) : sharing_(sharing), segments_(folder) {
+LogWriter::LogWriter(const std::string& folder, Kind kind) : kind_(kind), segments_(folder) {
   for (int i = 0; i < kThreads; ++i) threads_.emplace_back([this] { run(); });
 }
 
@@ -93,7 +93,7 @@ void LogWriter::gather(Partials partials) {
   Frame frame;
   for (auto it = pending_.begin(); it != pending_.end();) {
     auto& [key, pending] = *it;
-    if (!pending.ended && sharing_ == Sharing::ended_only && partials == Partials::kept_back) {
+    if (!pending.ended && kind_ == Kind::spool && partials == Partials::kept_back) {
       ++it;
       continue;
     }
@@ -128,7 +128,16 @@ void LogWriter::show(const LogKey& key, std::function<void(const Result<Bytes>&)
 void LogWriter::forget(std::vector<LogKey> settled) {
   hand_over({.frame = {}, .sync = false, .after = [this, settled = std::move(settled)] {
                for (const LogKey& key : settled) extents_.erase(key);
+               if (kind_ == Kind::spool) delete_old_segments();
              }});
+}
+
+void LogWriter::delete_old_segments() {
+  std::uint64_t oldest = segments_.next_number() - 1;  // the one that is open
+  for (const auto& [key, extents] : extents_) {
+    if (!extents.empty()) oldest = std::min(oldest, extents.all().front().segment);
+  }
+  segments_.delete_before(oldest);
 }
 
 void LogWriter::flush() {

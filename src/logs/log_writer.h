@@ -24,11 +24,11 @@ namespace drover {
 
 class LogWriter {
  public:
-  /// Whether an attempt that still runs may share a frame with those that ended: it is written sooner then, and whoever
-  /// wants the frames of the ended ones gets some of its output too.
-  enum class Sharing : std::uint8_t { everybody, ended_only };
+  /// Where logs stay, or where they wait until somebody else has them: then an attempt that still runs shares no frame
+  /// with those that ended, and segments are deleted when nothing in them is waited for any more.
+  enum class Kind : std::uint8_t { archive, spool };
 
-  explicit LogWriter(const std::string& folder, Sharing sharing = Sharing::everybody);
+  explicit LogWriter(const std::string& folder, Kind kind = Kind::archive);
   /// What was added is written before it goes.
   ~LogWriter();
   LogWriter(const LogWriter&) = delete;
@@ -46,7 +46,7 @@ class LogWriter {
   using Settled = std::function<void(const Result<std::vector<Bytes>>&)>;
   /// Makes everything added so far durable, and says where the output of these attempts is, which have ended. In order.
   void settle(std::vector<LogKey> ended, Settled done);
-  /// These are in the ledger by now.
+  /// These are in the ledger by now, or wherever a spool's logs go.
   void forget(std::vector<LogKey> settled);
   /// Writes everything added so far, lines that are not complete too, so that readers see it; says where this attempt's
   /// output is by now. In order.
@@ -82,9 +82,10 @@ class LogWriter {
   void hand_over(Work work);
   void run();
   void finish(const Work& work, std::string_view packed);
+  void delete_old_segments();
   Result<std::vector<Bytes>> places_of(const std::vector<LogKey>& ended) const;
 
-  const Sharing sharing_;
+  const Kind kind_;
   std::map<LogKey, Pending> pending_;
 
   std::mutex mutex_;  // guards what follows

@@ -11,6 +11,7 @@
 
 #include "base/random.h"
 #include "logs/log_reader.h"
+#include "logs/segment.h"
 
 namespace drover {
 namespace {
@@ -333,6 +334,27 @@ TEST_F(LogWriterTest, AnotherGoesOnInASegmentOfItsOwn) {
   EXPECT_EQ(before[0].all().front().segment + 1, after[0].all().front().segment);
   EXPECT_EQ(read(before[0], key_of(0)), (Pieces{{LogStream::out, 1, "before\n"}}));
   EXPECT_EQ(read(after[0], key_of(1)), (Pieces{{LogStream::out, 2, "after\n"}}));
+}
+
+TEST_F(LogWriterTest, ASpoolKeepsWhatRunsApartAndDeletesWhatIsNoLongerWaitedFor) {
+  writer_ = std::make_unique<LogWriter>(folder_, LogWriter::Kind::spool);
+  Random random(9);
+  std::string noise(1 << 20, '\0');
+  for (int i = 0; i < 70; ++i) {
+    for (char& byte : noise) byte = static_cast<char>(random.next());
+    writer_->add(key_of(0), LogStream::out, i, noise);
+  }
+  writer_->add(key_of(1), LogStream::out, 1, "still running\n");
+  const auto large = end({key_of(0)});
+  ASSERT_GE(segments_in(folder_).size(), 2U);
+  const auto last = end({key_of(1)});
+  EXPECT_EQ(text_of(read(last[0], key_of(1)), LogStream::out), "still running\n");
+  EXPECT_FALSE(large[0].covers(last[0].all()[0].segment, last[0].all()[0].offset)) << "a frame of its own";
+
+  writer_->forget({key_of(0)});
+  settle({});  // in order: it is done
+  EXPECT_EQ(segments_in(folder_), std::vector{last[0].all()[0].segment});
+  EXPECT_EQ(text_of(read(last[0], key_of(1)), LogStream::out), "still running\n");
 }
 
 }  // namespace

@@ -108,6 +108,10 @@ Result<Extent> SegmentWriter::append(std::string_view frame) {
   return Extent{number_, offset, frame.size()};
 }
 
+void SegmentWriter::delete_before(std::uint64_t number) {
+  for (; oldest_ < number; ++oldest_) ::unlink(segment_path(folder_, oldest_).c_str());
+}
+
 Result<void> SegmentWriter::sync() {
   if (!unsynced_) return {};
   if (::fdatasync(file_) != 0) return std::unexpected(errno_error(errno, segment_path(folder_, number_)));

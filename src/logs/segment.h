@@ -26,6 +26,8 @@ class SegmentWriter {
   std::uint64_t next_number() const { return number_ + 1; }
   /// The first one makes the folder and the file.
   Result<Extent> append(std::string_view frame);
+  /// Deletes the segments with smaller numbers.
+  void delete_before(std::uint64_t number);
   /// Returns when everything appended would survive a power cut.
   Result<void> sync();
 
@@ -36,6 +38,7 @@ class SegmentWriter {
 
   const std::string folder_;
   std::uint64_t number_;  // of the file that is open, or was last
+  std::uint64_t oldest_ = 1;
   int file_ = -1;
   std::uint64_t size_ = 0;
   std::uint64_t pushed_ = 0;  // of it, towards the disk

@@ -59,8 +59,7 @@ Result<void> RemoteWorker::prepare(const ServerCalls::MakeClient& make_client) {
   std::filesystem::remove_all(options_.spool, error);
   std::filesystem::create_directories(options_.spool, error);
   if (error) return std::unexpected(errno_error(error.value(), options_.spool, "choose another folder with --data"));
-  logs_ = std::make_unique<LogWriter>(options_.spool, LogWriter::Sharing::ended_only);
-  spooled_ = std::make_unique<LogReader>(options_.spool);
+  logs_ = std::make_unique<LogWriter>(options_.spool, LogWriter::Kind::spool);
 
   sigset_t wanted;
   sigemptyset(&wanted);
@@ -306,18 +305,19 @@ void RemoteWorker::with_frames(AgentReport said, WorkerId worker, std::uint64_t 
 
 Result<WorkerReport> RemoteWorker::attach_frames(Report report) {
   WorkerReport out{.report = std::move(report), .frames = {}, .ended_frames = {}};
+  LogReader spooled(options_.spool);
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t> known;
   for (const EndedAttempt& ended : out.report.ended) {
     std::vector<std::uint32_t>& mine = out.ended_frames.emplace_back();
     const auto printed = printed_.find(ended.token);
     if (printed == printed_.end() || printed->second.extents.value.empty()) continue;
-    auto frames = spooled_->frames_of(ExtentList::decode(printed->second.extents.value));
+    auto frames = spooled.frames_of(ExtentList::decode(printed->second.extents.value));
     if (!frames) return pass(frames);
     for (const FramePlace& place : *frames) {
       const auto [at, is_new] =
           known.emplace(std::pair(place.segment, place.offset), static_cast<std::uint32_t>(out.frames.size()));
       if (is_new) {
-        auto bytes = spooled_->packed(place);
+        auto bytes = spooled.packed(place);
         if (!bytes) return pass(bytes);
         out.frames.push_back(std::move(*bytes));
       }

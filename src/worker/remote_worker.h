@@ -116,7 +116,6 @@ class RemoteWorker {
 
   // Last: their threads call into what is above.
   std::unique_ptr<LogWriter> logs_;
-  std::unique_ptr<LogReader> spooled_;
   std::unique_ptr<ServerCalls> calls_;
 };
 
