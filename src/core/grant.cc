@@ -55,8 +55,7 @@ std::optional<Lease> Core::grant_from(const Job& job, WorkerId worker, PollNumbe
     index.pending_from = first.value_or(ItemIndex{job.total});
     if (!first) return std::nullopt;
     lease.first = *first;
-    const ItemIndex end = blocks.find_other(ItemMark::pending, *first);
-    lease.count = std::min(want, end.value - first->value);
+    lease.count = blocks.run_length(ItemMark::pending, *first, want);
     index.pending_from = ItemIndex{first->value + lease.count};
     for (std::uint64_t offset = 0; offset < lease.count; ++offset) {
       set_mark(job.id, ItemIndex{first->value + offset}, ItemMark::open);

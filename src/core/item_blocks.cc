@@ -93,21 +93,22 @@ std::optional<ItemIndex> ItemBlocks::find(ItemMark mark, ItemIndex from) const {
   return std::nullopt;
 }
 
-ItemIndex ItemBlocks::find_other(ItemMark mark, ItemIndex from) const {
+std::uint64_t ItemBlocks::run_length(ItemMark mark, ItemIndex from, std::uint64_t most) const {
+  const std::uint64_t until = most < total_ - from.value ? from.value + most : total_;
   std::uint64_t at = from.value;
-  while (at < total_) {
+  while (at < until) {
     const Block& block = blocks_[at / kBlockItems];
-    const std::uint64_t end = std::min(total_, (at / kBlockItems + 1) * kBlockItems);
+    const std::uint64_t end = std::min(until, (at / kBlockItems + 1) * kBlockItems);
     if (!block.words) {
-      if (uniform_mark(block) != mark) return ItemIndex{at};
+      if (uniform_mark(block) != mark) break;
       at = end;
       continue;
     }
     for (; at < end; ++at) {
-      if (mark_at(block, at % kBlockItems) != mark) return ItemIndex{at};
+      if (mark_at(block, at % kBlockItems) != mark) return at - from.value;
     }
   }
-  return ItemIndex{total_};
+  return at - from.value;
 }
 
 std::string ItemBlocks::encode(std::uint64_t block) const {

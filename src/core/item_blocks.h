@@ -35,8 +35,8 @@ class ItemBlocks {
 
   /// The first item at or after `from` with this mark.
   std::optional<ItemIndex> find(ItemMark mark, ItemIndex from) const;
-  /// The first item at or after `from` with another mark, or total().
-  ItemIndex find_other(ItemMark mark, ItemIndex from) const;
+  /// How many items from `from` on have this mark without a gap, at most `most`: it looks no further.
+  std::uint64_t run_length(ItemMark mark, ItemIndex from, std::uint64_t most) const;
 
   /// A block as stored: one byte when all alike, else four items to a byte.
   std::string encode(std::uint64_t block) const;

@@ -32,7 +32,9 @@ TEST(ItemBlocks, AgreeWithAPlainListWhateverIsSet) {
       }
       const auto other = std::find_if(plain.begin() + static_cast<std::ptrdiff_t>(from), plain.end(),
                                       [&](ItemMark it) { return it != mark; });
-      ASSERT_EQ(blocks.find_other(mark, ItemIndex{from}).value, static_cast<std::uint64_t>(other - plain.begin()));
+      const auto run = static_cast<std::uint64_t>(other - plain.begin()) - from;
+      const std::uint64_t most = random.one_in(2) ? random.below(total + 5) : std::numeric_limits<std::uint64_t>::max();
+      ASSERT_EQ(blocks.run_length(mark, ItemIndex{from}, most), std::min(run, most));
     }
     for (std::uint64_t i = 0; i < total; ++i) ASSERT_EQ(blocks.get(ItemIndex{i}), plain[i]);
     for (int mark = 0; mark < 4; ++mark) {
