@@ -201,6 +201,14 @@ def test_much_output_travels_whole(server):
     assert server.cli("logs", "much:1").raw_out.count(b"\n") == 10
 
 
+def test_a_job_that_says_only_what_it_must_runs(server):
+    worker(server)
+    status, job = server.ask("POST", "/api/v1/jobs", {"command": ["echo", "{}"], "items": [{"a": 2}, {"b": 1}]})
+    assert status == 201 and job["name"] == "echo", job
+    assert server.ends(job["id"])["counts"]["succeeded"] == 2
+    assert server.cli("logs", f"{job['id']}:1").out == '{"b":1}\n'
+
+
 def test_the_same_client_token_is_the_same_job(server):
     first = submit(server, "once", "--client-token", "abc", "--", "true", ":::", "a")
     second = submit(server, "once", "--client-token", "abc", "--", "true", ":::", "a")
@@ -378,7 +386,7 @@ def test_no_secret_is_written_where_it_does_not_belong(server):
 def test_bad_requests_are_answered_with_what_is_wrong(server):
     for body, words in (
             (b"{", "not a JSON object"), ({"items": ["a"]}, "command"), ({"command": ["true"]}, "items"),
-            ({"command": ["true"], "items": ["a"], "retrys": 1}, "retrys"),
+            ({"command": ["true"], "items": ["a", {"b": 1}]}, "both"), ({"command": ["true"], "items": ["a"], "retrys": 1}, "retrys"),
             ({"command": ["true"], "items": ["a"], "timeout": "soon"}, "soon"),
             ({"command": ["true"], "items": ["a"], "range": [1, 2]}, "only one"),
             ({"command": ["true"], "range": [5, 1]}, "range"), ({"command": ["true"], "manifest": 99}, "99"),

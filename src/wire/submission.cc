@@ -114,6 +114,9 @@ void read_items(Fields& fields, Submission& out) {
         fields.complain("items", "holds something that is neither text nor an object");
       }
     }
+    const json::array all = value->is_array() ? value->get_array() : json::array();
+    const auto objects = std::ranges::count_if(all, [](const json::value& item) { return item.is_object(); });
+    if (objects > 0 && objects < std::ssize(all)) fields.complain("items", "holds both texts and objects");
     out.items = std::move(texts);
   }
   if (const json::value* value = fields.find("range")) {

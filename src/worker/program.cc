@@ -47,8 +47,10 @@ std::vector<std::string> attempt_environment(const Definition& definition) {
 
 Result<std::string> find_program(const Definition& definition) {
   struct stat info{};
-  if (stat(definition.workdir.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) {
-    return fail(ErrorCode::bad_input, concat("the folder to run in, ", definition.workdir, ", is not there"),
+  // A job that names no folder runs where its worker does.
+  const std::string workdir = definition.workdir.empty() ? "." : definition.workdir;
+  if (stat(workdir.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) {
+    return fail(ErrorCode::bad_input, concat("the folder to run in, ", workdir, ", is not there"),
                 "make it, or start a run elsewhere with --workdir");
   }
   auto command = CommandTemplate::parse(definition);
@@ -58,14 +60,13 @@ Result<std::string> find_program(const Definition& definition) {
 
   std::vector<std::string> candidates;
   if (program->find('/') != std::string::npos) {
-    candidates.push_back(program->starts_with('/') ? *program : concat(definition.workdir, "/", *program));
+    candidates.push_back(program->starts_with('/') ? *program : concat(workdir, "/", *program));
   } else {
     const std::string path = search_path(definition);
     for (std::size_t at = 0; at <= path.size();) {
       const std::size_t end = std::min(path.find(':', at), path.size());
-      const std::string folder = end == at ? definition.workdir : path.substr(at, end - at);
-      candidates.push_back(
-          concat(folder.starts_with('/') ? folder : concat(definition.workdir, "/", folder), "/", *program));
+      const std::string folder = end == at ? workdir : path.substr(at, end - at);
+      candidates.push_back(concat(folder.starts_with('/') ? folder : concat(workdir, "/", folder), "/", *program));
       at = end + 1;
     }
   }
@@ -82,7 +83,7 @@ Result<std::string> find_program(const Definition& definition) {
   }
   return fail(ErrorCode::bad_input,
               concat("command '", *program, "' was not found",
-                     program->find('/') == std::string::npos ? " in PATH" : concat(" in ", definition.workdir)),
+                     program->find('/') == std::string::npos ? " in PATH" : concat(" in ", workdir)),
               "check its spelling, or give its full path");
 }
 
