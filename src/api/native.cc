@@ -6,6 +6,7 @@
 #include "api/item_lines.h"
 #include "api/problem.h"
 #include "base/hash.h"
+#include "base/name.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "base/utf8.h"
@@ -39,12 +40,6 @@ std::string name_of_command(const std::vector<std::string>& command) {
     name += std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '-' ? c : '_';
   }
   return name.empty() ? "job" : name;
-}
-
-bool is_name(std::string_view text) {
-  return !text.empty() && text.size() <= 128 && std::ranges::all_of(text, [](unsigned char c) {
-    return std::isalnum(c) != 0 || c == '_' || c == '.' || c == '-';
-  });
 }
 
 /// What the core's record tells without looking at its items: those that run are told as pending.
@@ -210,7 +205,7 @@ void NativeApi::submit(Asked asked, HttpReply reply) {
   auto submission = submission_from_json(asked.request.body);
   if (!submission) return refuse(submission.error());
   if (submission->name.empty()) submission->name = name_of_command(submission->definition.command);
-  if (!is_name(submission->name)) {
+  if (!is_valid_name(submission->name)) {
     return refuse({ErrorCode::bad_input, concat("'", utf8(submission->name), "' cannot be a job's name"),
                    "a name has letters, digits, '_', '.' and '-', at most 128"});
   }

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <sched.h>
-#include <signal.h>
 
 #include <filesystem>
 
@@ -40,14 +39,6 @@ Result<Job> job_to_drive(LocalRun& run, StoreReader& reader, const std::optional
   jobs = reader.jobs();
   if (!jobs) return pass(jobs);
   return jobs->back();
-}
-
-// Kept for the loop to read. Until a job is driven a signal does what it always does. Before any thread starts.
-void block_signals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, signal);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 }
 
 // Limits that are asked for are held by different means on different machines; people should know by which.

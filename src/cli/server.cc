@@ -2,7 +2,6 @@
 #include "server/server.h"
 
 #include <fmt/format.h>
-#include <signal.h>
 
 #include <CLI/CLI.hpp>
 
@@ -22,10 +21,7 @@ struct Flags {
 Result<int> serve(Flags& flags) {
   flags.options.data = data_root(flags.common.data);
   flags.options.log = flags.log == "json" ? ServerLog::Form::json : ServerLog::Form::text;
-  sigset_t signals;
-  sigemptyset(&signals);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, signal);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  block_signals();
   auto server = Server::start(flags.options);
   if (!server) return pass(server);
   auto ended = (*server)->run();

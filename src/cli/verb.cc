@@ -1,6 +1,7 @@
 #include "cli/verb.h"
 
 #include <fmt/format.h>
+#include <signal.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -32,6 +33,13 @@ int failure(const Error& error) {
     case ErrorCode::stopped: return kSomeDidNot;
     default: return kBadUsage;
   }
+}
+
+void block_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, signal);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 }
 
 void print_notice(const std::string& text) {

@@ -40,6 +40,9 @@ void print_error(const Error& error);
 int failure(const Error& error);
 void print_notice(const std::string& text);
 
+/// Keeps SIGINT, SIGTERM and SIGHUP for a loop that reads them. Before any thread starts.
+void block_signals();
+
 /// The run that a reference names (a name, a job's UUID or a unique prefix of one; empty: the newest run), and the item
 /// behind a colon if there is one.
 struct Reference {

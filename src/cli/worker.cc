@@ -1,6 +1,5 @@
 // drover worker: runs the items of a server's jobs on this machine.
 #include <fmt/format.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -62,10 +61,7 @@ Result<int> work(Flags& flags) {
 
   auto access = worker_access(flags.common, flags.server, flags.join, options.hello.name);
   if (!access) return pass(access);
-  sigset_t signals;
-  sigemptyset(&signals);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, signal);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  block_signals();
   ProcessRunner runner;
   RemoteWorker worker(std::move(options), runner, [quiet = flags.common.quiet](const std::string& text) {
     if (!quiet) print_notice(text);

@@ -50,7 +50,6 @@ struct LogQuestion {
   AttemptNumber attempt;  // 0: all, one after another
   bool only_stderr = false;
   std::uint64_t tail = 0;  // lines; 0: all
-  bool follow = false;
 };
 
 struct SearchQuestion {

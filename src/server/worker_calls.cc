@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/problem.h"
+#include "base/name.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "logs/extents.h"
@@ -20,12 +21,6 @@ constexpr std::size_t kMostAskedText = std::size_t{16} << 20;
 
 HttpResponse bytes(std::string body) {
   return {.status = 200, .headers = {{"Content-Type", "application/x-protobuf"}}, .body = std::move(body)};
-}
-
-bool is_worker_name(std::string_view name) {
-  return !name.empty() && name.size() <= 128 && std::ranges::all_of(name, [](unsigned char c) {
-    return std::isalnum(c) != 0 || c == '_' || c == '.' || c == '-';
-  });
 }
 
 }  // namespace
@@ -59,7 +54,7 @@ void WorkerCalls::on_register(std::string_view body, Reply reply) {
                         kOldestWorkerProtocol, " to ", kWorkerProtocol),
                  "install the server's version on the worker"}));
   }
-  if (!is_worker_name(hello->name)) {
+  if (!is_valid_name(hello->name)) {
     return reply->send(problem({ErrorCode::bad_input, "that cannot be a worker's name",
                                 "a name has letters, digits, '_', '.' and '-', at most 128"}));
   }

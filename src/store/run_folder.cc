@@ -75,12 +75,6 @@ std::string data_root(const std::string& flag) {
   return concat(home, "/.local/share/drover");
 }
 
-bool is_valid_name(std::string_view name) {
-  if (name.empty() || name.size() > 128 || name == "." || name == "..") return false;
-  return std::ranges::all_of(name,
-                             [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '.' || c == '-'; });
-}
-
 RunFolder::RunFolder(std::string root, std::string name)
     : root_(std::move(root)), name_(std::move(name)), path_(concat(root_, "/runs/", name_)) {}
 

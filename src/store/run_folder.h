@@ -7,15 +7,13 @@
 #include <string_view>
 #include <vector>
 
+#include "base/name.h"
 #include "base/result.h"
 
 namespace drover {
 
 /// `flag` if given, else $DROVER_DATA, else ~/.local/share/drover.
 std::string data_root(const std::string& flag);
-
-/// Letters, digits, '_', '.', '-'; at most 128 of them; not "." or "..".
-bool is_valid_name(std::string_view name);
 
 class RunFolder {
  public:
