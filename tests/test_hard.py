@@ -261,6 +261,27 @@ def test_a_gibibyte_of_output_is_cut_in_the_middle_and_costs_little_memory(besid
     assert sum(path.stat().st_size for path in (drover.run_folder("r") / "logs").iterdir()) < limit + MIB
 
 
+@pytest.mark.parametrize("size, count, burst", [(2_100, 20_000, 0), (2_100, 20_000, 300), (64, 400_000, 5_000)])
+def test_what_is_left_of_a_long_output_is_in_order_however_it_was_written(beside, drover, size, count, burst):
+    """Pages of a pipe that are half empty, and both streams in turn."""
+    printed, = beside(program("writes_records", size, count, burst), options=("--log-limit", "4MiB"))
+    assert ending(printed) == ("succeeded", "exited", 0, None)
+    assert printed["last"]["log_bytes"] == size * count
+    kept = drover("logs", "r:0").raw_out
+    head, cut, tail = re.fullmatch(
+        rb"(.*)\[drover: (\d+) bytes were cut out here; the limit is 4194304 bytes of output\]\n(.*)", kept, re.DOTALL).groups()
+    assert len(head) + int(cut) + len(tail) == size * count
+    assert len(head) == 3 * MIB and MIB * 0.4 < len(tail) <= MIB
+    numbers = {"stdout": [], "stderr": []}
+    for line in drover("logs", "r:0", "--json").json_lines:
+        if whole := re.fullmatch(rf"(\d{{12}}) -{{{size - 14}}}", line["text"]):
+            numbers[line["stream"]].append(int(whole[1]))
+    assert sum(map(len, numbers.values())) * size > len(head) + len(tail) - 5 * size  # no more were cut in two
+    for seen in numbers.values():
+        assert seen == sorted(set(seen))
+    assert max(map(max, filter(None, numbers.values()))) == count - 1
+
+
 def test_a_line_of_a_hundred_mebibytes_is_cut_like_any_output(beside, drover):
     line, failed = beside(program("writes_one_line", 100 * MIB), f"{PROGRAMS}/writes_one_line {100 * MIB} >&2; exit 3")
     assert ending(line) == ("succeeded", "exited", 0, None)
@@ -431,13 +452,14 @@ def test_items_are_as_nice_as_they_should_be(drover):
 
 def test_a_long_run_of_bad_items_leaks_no_descriptor(drover, gate, tmp_path):
     bad = [program("forks_daemon"), program("leaves_pipe_open"), program("closes_output"), program("dies_of", 9),
-           program("writes_binary"), program("exits", 255), "exec /no/such/program"]
+           program("writes_binary"), program("exits", 255), "exec /no/such/program", program("writes_lines", 100_000),
+           program("writes_records", 64, 50_000, 2_000)]
     last_gate = tmp_path / "last"
     first = f"touch {tmp_path}/first-began; {gate.word}"
     last = f"touch {tmp_path}/last-began; until test -e {last_gate}; do sleep 0.05; done"
     number = 2_000 if SOAK else 200
-    running = drover.start("run", "--name", "r", "--quiet", "--jobs", 1, "--", "sh", "-c", 'eval "$1"', "sh", ":::",
-                           first, *(bad[i % len(bad)] for i in range(number)), last)
+    running = drover.start("run", "--name", "r", "--quiet", "--jobs", 1, "--log-limit", "2MiB", "--", "sh", "-c", 'eval "$1"',
+                           "sh", ":::", first, *(bad[i % len(bad)] for i in range(number)), last)
     wait_until((tmp_path / "first-began").exists, "the first item")
     helper, = helpers_of(drover)
     before, helper_before = descriptors(running.pid), descriptors(helper)

@@ -17,6 +17,9 @@ constexpr std::size_t kEndBytes = std::size_t{1} << 20;
 constexpr std::int64_t kOnePieceMs = 10;
 constexpr std::size_t kLargePiece = std::size_t{64} << 10;
 
+// Where the end of a long output is read to. Costs nothing before the first use, nor after shrink().
+alignas(4096) char scratch[kMostReadScarce];
+
 }  // namespace
 
 void Output::begin(Token token, std::uint64_t limit, Memory memory) {
@@ -52,15 +55,10 @@ void Output::end_frame() {
 
 std::span<char> Output::space(LogStream stream, std::int64_t now_ms) {
   if (head_left_ == 0) {
-    if (scratch_ == nullptr) {
-      void* memory = ::mmap(nullptr, kMostReadScarce, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-      if (memory == MAP_FAILED) return {};
-      scratch_ = static_cast<char*>(memory);
-      has_been_large_ = true;
-    }
+    has_been_large_ = true;
     stream_ = stream;
     time_ms_ = now_ms;
-    return {scratch_, kMostReadScarce};
+    return scratch;
   }
   if (!may_extend(stream, now_ms)) begin_frame(stream, now_ms);
   std::string& out = outbox_.bytes();
@@ -73,7 +71,7 @@ std::span<char> Output::space(LogStream stream, std::int64_t now_ms) {
 
 void Output::filled(std::size_t size) {
   if (head_left_ == 0) {
-    if (size > 0) end_.add(stream_, time_ms_, {scratch_, size});
+    if (size > 0) end_.add(stream_, time_ms_, {scratch, size});
     return;
   }
   std::string& out = outbox_.bytes();
@@ -121,8 +119,7 @@ bool Output::shrink() {
   if (!has_been_large_ || !outbox_.empty()) return false;
   has_been_large_ = false;
   outbox_.shrink();
-  if (scratch_ != nullptr) ::munmap(scratch_, kMostReadScarce);
-  scratch_ = nullptr;
+  ::madvise(scratch, sizeof(scratch), MADV_DONTNEED);
   return true;
 }
 

@@ -51,7 +51,6 @@ class Output {
   LogStream stream_ = LogStream::out;
   std::int64_t time_ms_ = 0;
 
-  char* scratch_ = nullptr;
   std::int64_t cut_ms_ = 0;
   OutputEnd end_;
   bool has_been_large_ = false;

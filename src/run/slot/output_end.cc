@@ -78,8 +78,10 @@ void OutputEnd::look() {
   char buffer[kLookedAtOnce];
   PipeHold seen = std::move(unseen_);
   unseen_ = {};
+  const std::uint64_t before = seen.dropped();
   seen.pour(buffer,
             [&](LogStream stream, std::int64_t time_ms, std::span<const char> bytes) { add(stream, time_ms, bytes); });
+  dropped_ += seen.dropped() - before;
 }
 
 bool OutputEnd::has_ring() {

@@ -53,6 +53,8 @@ void PipeHold::drop_some() {
 std::size_t PipeHold::take_out(std::span<char> buffer) {
   const ssize_t got = ::read(out_.get(), buffer.data(), std::min(buffer.size(), pieces_.front().size));
   if (got <= 0) {  // cannot be: it is there
+    dropped_ += held_;
+    held_ = 0;
     pieces_.clear();
     return 0;
   }
