@@ -85,25 +85,31 @@ def capture(flags, work, size, rounds):
     with open(work / "lines", "wb") as lines:
         subprocess.run([item, "1", str(size)], stdout=lines, check=True)
 
-    def run_drover(*limit):
+    on_disk = {}
+
+    def run_drover(name, *limit):
         once = timed([drover, "run", "--quiet", "--data", work / "captured", "--name", "capture", *limit, "--", "cat", ":::", work / "lines"])
+        on_disk[name] = sum(file.stat().st_size for file in (work / "captured").rglob("logs/*"))
         shutil.rmtree(work / "captured")
         return once
 
     def run_cat():
         once = timed(["sh", "-c", "cat lines > copy"], cwd=work)
+        on_disk["cat > file"] = (work / "copy").stat().st_size
         (work / "copy").unlink()
         return once
 
     results = median_of(rounds, {
         "cat > file": run_cat,
-        "drover run, no limit": lambda: run_drover("--log-limit", "0"),
-        "drover run, default limit": run_drover,
+        "drover run, no limit": lambda: run_drover("drover run, no limit", "--log-limit", "0"),
+        "drover run, default limit": lambda: run_drover("drover run, default limit"),
     })
     mib = (work / "lines").stat().st_size / 2**20
-    harness.print_table(f"capture of {mib:,.0f} MiB from one item, median of {rounds}", ["contender", "seconds", "MiB/s", "peak MiB"],
-                        [[name, f"{one[0]:.2f}", f"{mib / one[0]:,.0f}", f"{one[1]:.0f}"] for name, one in results.items()])
-    return {"bytes": (work / "lines").stat().st_size, "seconds": {name: one[0] for name, one in results.items()},
+    harness.print_table(f"capture of {mib:,.0f} MiB from one item, median of {rounds}",
+                        ["contender", "seconds", "MiB/s", "peak MiB", "MiB on disk"],
+                        [[name, f"{one[0]:.2f}", f"{mib / one[0]:,.0f}", f"{one[1]:.0f}", f"{on_disk[name] / 2**20:,.0f}"]
+                         for name, one in results.items()])
+    return {"bytes_on_disk": on_disk, "bytes": (work / "lines").stat().st_size, "seconds": {name: one[0] for name, one in results.items()},
             "peak_mib": {name: one[1] for name, one in results.items()}}
 
 

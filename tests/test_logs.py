@@ -14,7 +14,7 @@ import pytest
 from drover import BINARY, SOAK, wait_until
 from test_errors import on_small_disk, small_disk  # noqa: F401
 
-KILLS, KILLED_ITEMS, LINES = (50, 6_000, 20) if SOAK else (8, 1_000, 20)
+KILLS, KILLED_ITEMS, LINES, LONG_EVERY = (50, 6_000, 20, 200) if SOAK else (8, 1_000, 20, 50)
 SHORT_LOGS = 100_000 if SOAK else 10_000
 LARGE_LOG_MIB = 300
 MEMORY_BOUND_MIB = 128
@@ -656,7 +656,7 @@ class Tries:
     def __init__(self, lines):
         self.tries = {}
         for line in lines:
-            item, attempt, own_id, number = line["text"].split()
+            item, attempt, own_id, number, *_ = line["text"].split()
             assert (int(item), int(attempt)) == (line["item"], line["attempt"]), line
             streams = self.tries.setdefault((int(item), int(attempt), own_id), {"stdout": [], "stderr": []})
             streams[line["stream"]].append(int(number))
@@ -678,14 +678,17 @@ def ended_attempts(drover, name):
 
 
 def test_killed_at_random_moments_every_log_of_an_attempt_that_ended_is_whole(drover, chance, script):
-    """Each try at an item prints numbered lines to both streams, and some stop for a while in between."""
+    """Each try at an item prints numbered lines to both streams; some stop for a while in between, and some print enough for
+    frames of their own."""
     item = script("item", f"""
         read own_id < /proc/sys/kernel/random/uuid
         i=$DROVER_ITEM_INDEX
         n=1
+        long=
+        [ $((i % {LONG_EVERY})) != 7 ] || long=$(printf %040000d 0)
         while [ $n -le {LINES} ]; do
-          echo $i $DROVER_ATTEMPT $own_id $n
-          echo $i $DROVER_ATTEMPT $own_id $n >&2
+          echo $i $DROVER_ATTEMPT $own_id $n $long
+          echo $i $DROVER_ATTEMPT $own_id $n $long >&2
           n=$((n + 1))
           [ $n != 10 ] || [ $((i % 10)) != 3 ] || sleep 0.03
         done

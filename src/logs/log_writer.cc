@@ -8,16 +8,13 @@ namespace {
 // A line is kept together up to this length.
 constexpr std::size_t kLongLine = std::size_t{64} << 10;
 constexpr int kThreads = 2;
-// So much may wait for the threads before whoever adds has to wait.
-constexpr std::size_t kMostQueued = std::size_t{16} << 20;
 
-/// An item that prints faster than two cores compress is not made to wait for them: the log takes more room instead.
-PackEffort effort_for(std::size_t queued_bytes) {
+}  // namespace
+
+PackEffort LogWriter::effort_for(std::size_t queued_bytes) {
   if (queued_bytes < kMostQueued / 4) return PackEffort::normal;
   return queued_bytes < kMostQueued / 2 ? PackEffort::little : PackEffort::none;
 }
-
-}  // namespace
 
 LogWriter::LogWriter(const std::string& folder, Kind kind) : kind_(kind), segments_(folder) {
   for (int i = 0; i < kThreads; ++i) threads_.emplace_back([this] { run(); });

@@ -57,6 +57,11 @@ class LogWriter {
   /// bounds what a crash can lose.
   void flush();
 
+  /// So much may wait for the threads before whoever adds has to wait.
+  static constexpr std::size_t kMostQueued = std::size_t{16} << 20;
+  /// An item that prints faster than two cores compress is not made to wait for them: the log takes more room instead.
+  static PackEffort effort_for(std::size_t queued_bytes);
+
  private:
   struct Pending {
     std::string records;

@@ -177,6 +177,29 @@ TEST_F(LogWriterTest, ALongOutputHasFramesOfItsOwn) {
   EXPECT_LT(read_for_small, kFrameBytes + 50'000);
 }
 
+TEST_F(LogWriterTest, TheMoreIsQueuedTheLessIsCompressed) {
+  EXPECT_EQ(LogWriter::effort_for(0), PackEffort::normal);
+  EXPECT_EQ(LogWriter::effort_for(LogWriter::kMostQueued / 4 - 1), PackEffort::normal);
+  EXPECT_EQ(LogWriter::effort_for(LogWriter::kMostQueued / 4), PackEffort::little);
+  EXPECT_EQ(LogWriter::effort_for(LogWriter::kMostQueued / 2), PackEffort::none);
+  EXPECT_EQ(LogWriter::effort_for(LogWriter::kMostQueued), PackEffort::none);
+}
+
+TEST_F(LogWriterTest, WhatComesFasterThanItIsCompressedIsWholeAndInOrder) {
+  constexpr std::uint64_t kRecords = 3 * LogWriter::kMostQueued / 4'096;
+  const auto text = [](std::uint64_t number) {
+    std::string bytes = std::to_string(number);
+    bytes.resize(4'095, '.');
+    return bytes + "\n";
+  };
+  for (std::uint64_t i = 0; i < kRecords; ++i) writer_->add(key_of(1), LogStream::out, 5, text(i));
+  const Pieces pieces = read(end({key_of(1)}).front(), key_of(1));
+  std::string got;
+  for (const Piece& piece : pieces) got += piece.bytes;
+  ASSERT_EQ(got.size(), kRecords * 4'096);
+  for (std::uint64_t i = 0; i < kRecords; ++i) ASSERT_EQ(got.substr(i * 4'096, 4'096), text(i));
+}
+
 TEST_F(LogWriterTest, ALineStaysTogetherWhileOthersAreWritten) {
   writer_->add(key_of(0), LogStream::out, 1, "whole\nbe");
   EXPECT_TRUE(settle({}));
