@@ -192,6 +192,42 @@ def test_a_second_interrupt_kills(drover, terminal, item):
     check_no_debris(shown.everything())
 
 
+@pytest.mark.parametrize("columns, rows", SIZES)
+def test_three_hundred_failures_of_two_kinds_an_interrupt_and_the_rest(drover, gate, script, terminal, columns, rows):
+    """600 items of which every third wants a file that is not there and every sixth is killed; the run stops in the middle."""
+    item = script("item", f"""
+        case $(($1 % 6)) in
+          0) kill -9 $$ ;;
+          1 | 4) echo "reading" >&2; echo "no such file: /data/in/$1.png" >&2; exit 2 ;;
+        esac
+        [ $1 != 302 ] && [ $1 != 303 ] || {gate.word}""")
+    words = (BINARY, "run", "--name", "r", "--jobs", 2, "--range", "1-600", "--", item)
+    both = 'trap : INT; "$@"; echo "[status $?]"; read line; "$0" resume r; echo "[status $?]"; exec cat'
+    shown = terminal(columns, rows, "sh", "-c", both, *map(str, (BINARY, *words)))
+    shown.wait_for("failed   #", "running  #301", "#302", "no such file: /data/in/", "SIGKILL")
+    wait_for_block(shown, columns)
+    assert len(shown.lines()) <= rows
+    shown.type("C-c")
+    shown.wait_for("drover: draining:")
+    gate.open()
+    shown.wait_for("[status 130]", "run 'r' interrupted: ", "drover resume r")
+    left = int(re.search(r"(\d+) left of 600 items", shown.everything())[1])
+    assert 0 < left < 300
+    shown.type("Enter")
+    shown.wait_for("[status 1]")
+    everything = shown.everything()
+    for mark in BLOCK:
+        assert mark not in everything, everything
+    assert f"drover: run 'r' goes on: {left} of 600 items left" in everything
+    summary = everything[everything.index("run 'r' failed: 300 succeeded, 300 failed of 600 items"):]
+    groups = re.findall(r"^ +(\d+)  (.*)\n +see one: drover logs (r:\d+)$", summary, re.MULTILINE)
+    assert [(number, re.sub(r"\d+\.png", "N.png", kind)) for number, kind, _ in groups] == [
+        ("200", "exit code 2: no such file: /data/in/N.png"), ("100", "signal 9 (SIGKILL), without a word")], summary
+    index = int(groups[0][2].partition(":")[2])
+    assert drover("logs", groups[0][2]).out == f"reading\nno such file: /data/in/{index + 1}.png\n"
+    assert groups[0][1].endswith(f"/data/in/{index + 1}.png")
+
+
 def test_a_display_that_was_stopped_goes_on_below_what_was_written_meanwhile(gate, terminal, item):
     shown = terminal(80, 40, "bash", "--norc", "-i", env={"PS1": "prompt: "})
     shown.wait_for("prompt:")

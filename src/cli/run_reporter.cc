@@ -43,6 +43,15 @@ std::string kind_of(const Outcome& outcome) {
   return failure_kind(outcome.ending, outcome.exit_code, outcome.signal);
 }
 
+/// What adds to how they ended: not that a signal killed what signal 9 killed.
+std::string said_last(const FailureGroup& group) {
+  const std::string& text = group.example_text;
+  if (group.shape.empty() && (text.ends_with(group.what) || text.starts_with("exited with code "))) {
+    return ", without a word";
+  }
+  return fmt::format(": {}", plain_text(after_last_return(text), 100));
+}
+
 }  // namespace
 
 Reporter::Reporter(const CommonFlags& flags, std::string name, StoreReader& reader)
@@ -115,8 +124,8 @@ RunView Reporter::view(const RunProgress& progress) {
   view.memory_bytes = seen.memory_bytes();
   view.machine_memory_bytes = machine_memory_bytes();
   if (progress.draining) {
-    view.state_note = fmt::format("draining: {} still running, nothing new is started; Ctrl-C again kills them",
-                                  plural(progress.running, "item"));
+    view.state_note = fmt::format("draining: {} still running, nothing new is started; Ctrl-C again kills {}",
+                                  plural(progress.running, "item"), progress.running == 1 ? "it" : "them");
   } else if (!progress.holding.empty()) {
     view.state_note = fmt::format("nothing new is started: {}", progress.holding);
   }
@@ -287,8 +296,7 @@ void Reporter::print_summary(const Job& job, bool interrupted, const ItemCounts&
   if (!summary.failures.empty()) show("  failures\n");
   for (std::size_t i = 0; i < summary.failures.size() && i < kMostGroups; ++i) {
     const FailureGroup& group = summary.failures[i];
-    show("  {:>10}  {}: {}\n", format_count(group.items), group.what,
-         plain_text(after_last_return(group.example_text), 100));
+    show("  {:>10}  {}{}\n", format_count(group.items), group.what, said_last(group));
     show("  {:>10}  see one: drover logs {}:{}\n", "", name_, group.example.value);
   }
   if (summary.failures.size() > kMostGroups) {

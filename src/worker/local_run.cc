@@ -302,7 +302,7 @@ void LocalRun::on_signal() {
     agent_.drain(now_ms());
     if (running > 0) {
       listener_.notice(concat("draining: ", plural(running, "item"), " still running, nothing new is started; ",
-                              "once more (Ctrl-C) kills them"));
+                              "once more (Ctrl-C) kills ", running == 1 ? "it" : "them"));
     }
   } else {
     listener_.notice(concat("killing ", plural(running, "running item")));

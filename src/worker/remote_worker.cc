@@ -380,7 +380,8 @@ void RemoteWorker::on_signal() {
   if (interrupts_ == 1) {
     agent_.drain(now_ms());
     notice_(running == 0 ? "stopping"
-                         : concat("draining: ", plural(running, "item"), " still running; once more kills them"));
+                         : concat("draining: ", plural(running, "item"), " still running; once more kills ",
+                                  running == 1 ? "it" : "them"));
   } else {
     notice_(concat("killing ", plural(running, "running item")));
     agent_.kill_all(now_ms());
