@@ -23,10 +23,10 @@ struct Task {
   std::string stderr_path;
 };
 
-/// What all attempts in a slot share.
+/// What all attempts in a slot share, until it turns to others.
 struct SlotSetup {
   std::vector<std::string> environment;  // "NAME=value"
-  std::string workdir;                   // absolute
+  std::string workdir;                   // absolute; empty: where this process was when the slot was opened
   int hold_descriptor = -1;              // kept open by the slot until all its processes are gone; -1: none
   ItemLimits limits;
 };
@@ -71,6 +71,9 @@ class Slot {
   virtual bool has_unsent() const = 0;
   virtual void send_more() = 0;
 
+  /// Makes it a slot for other items, without the cost of another. Everything that it was given has ended or come back.
+  /// False: it cannot be that one; open it.
+  virtual bool turn_to(const SlotSetup& setup) = 0;
   /// Takes a task, to start when those before it have ended. At most kAhead wait behind the running one.
   virtual void start(const Task& task) = 0;
   /// Stops the attempt if it is the one running; otherwise nothing happens.

@@ -68,6 +68,41 @@ TEST_F(ProcessIsolation, TheHelperLeaksNoDescriptors) {
   EXPECT_EQ(run(shell(count)).out, before);
 }
 
+TEST_F(ProcessIsolation, ASlotThatTurnsToOtherItemsKeepsNothingOfTheFormer) {
+  const std::string script = "echo $PPID; pwd; echo $BASE $MORE; nice";
+  setup_.environment.push_back("MORE=more");
+  setup_.limits.nice = 3;
+  setup_.limits.memory_bytes = std::uint64_t{256} << 20;
+  const std::string usual_nice = std::to_string(::nice(0));
+  const std::string first = run(shell(script)).out;
+  const std::string helper = first.substr(0, first.find('\n'));
+  EXPECT_EQ(first, helper + "\n" + folder_.string() + "\nbase more\n" + std::to_string(::nice(0) + 3) + "\n");
+
+  SlotSetup other;
+  other.environment = {"PATH=/usr/bin:/bin", "BASE=other"};
+  other.limits.memory_bytes = setup_.limits.memory_bytes;
+  ASSERT_TRUE(slot().turn_to(other));
+  const std::string here = std::filesystem::current_path();
+  EXPECT_EQ(run(shell(script)).out, helper + "\n" + here + "\nother\n" + usual_nice + "\n");
+
+  other.workdir = folder_ / "missing";
+  ASSERT_TRUE(slot().turn_to(other));
+  EXPECT_EQ(run(shell(script)).outcome.ending, Ending::not_started);
+  ASSERT_TRUE(slot().turn_to(setup_));
+  EXPECT_EQ(run(shell(script)).out, first);
+}
+
+TEST_F(ProcessIsolation, ASlotDoesNotTurnToItemsWithOtherLimits) {
+  EXPECT_EQ(run(shell("echo one")).out, "one\n");
+  for (const ItemLimits& limits : {ItemLimits{.memory_bytes = std::uint64_t{1} << 30}, ItemLimits{.milli_cpus = 500},
+                                   ItemLimits{.processes = 100}}) {
+    SlotSetup other = setup_;
+    other.limits = limits;
+    EXPECT_FALSE(slot().turn_to(other));
+  }
+  EXPECT_EQ(run(shell("echo two")).out, "two\n");
+}
+
 TEST_F(ProcessIsolation, OpeningAndClosingSlotsLeaksNoDescriptors) {
   const auto count = [] {
     return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator{});

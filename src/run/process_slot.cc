@@ -61,13 +61,13 @@ Outcome outcome_of(int status) {
 }  // namespace
 
 ProcessSlot::ProcessSlot(pid_t helper, Descriptor socket, const SlotSetup& setup, Enforcement enforcement)
-    : helper_(helper), socket_(std::move(socket)), cgroup_(std::move(enforcement.cgroup)) {
+    : helper_(helper),
+      socket_(std::move(socket)),
+      hold_descriptor_(setup.hold_descriptor),
+      limits_(setup.limits),
+      cgroup_(std::move(enforcement.cgroup)) {
   {
-    FrameWriter frame(outbox_, FrameKind::setup);
-    frame.text(setup.workdir);
-    frame.texts(setup.environment);
-    frame.put(setup.limits.log_bytes);
-    frame.put(setup.limits.nice);
+    FrameWriter frame(outbox_, FrameKind::limits);
     frame.put(setup.limits.memory_bytes);
     frame.put(enforcement.address_space);
     frame.put(enforcement.has_processors);
@@ -76,7 +76,25 @@ ProcessSlot::ProcessSlot(pid_t helper, Descriptor socket, const SlotSetup& setup
     frame.text(cgroup_.clone_into);
     frame.text(cgroup_.kill_counts);
   }
+  tell(setup);
   send_more();
+}
+
+void ProcessSlot::tell(const SlotSetup& setup) {
+  FrameWriter frame(outbox_, FrameKind::setup);
+  frame.text(setup.workdir);
+  frame.texts(setup.environment);
+  frame.put(setup.limits.log_bytes);
+  frame.put(setup.limits.nice);
+}
+
+bool ProcessSlot::turn_to(const SlotSetup& setup) {
+  const ItemLimits& wanted = setup.limits;
+  const bool is_held_alike = wanted.memory_bytes == limits_.memory_bytes && wanted.milli_cpus == limits_.milli_cpus &&
+                             wanted.processes == limits_.processes;
+  if (is_dead() || !is_held_alike || setup.hold_descriptor != hold_descriptor_) return false;
+  tell(setup);
+  return true;
 }
 
 ProcessSlot::~ProcessSlot() {

@@ -13,8 +13,8 @@
 
 namespace drover {
 
-/// A slot whose other end is a helper process. start(), stop() and recall() only put into a buffer: call send_more()
-/// once after a turn of them, and again when the descriptor is writable while has_unsent().
+/// A slot whose other end is a helper process. turn_to(), start(), stop() and recall() only put into a buffer: call
+/// send_more() once after a turn of them, and again when the descriptor is writable while has_unsent().
 ///
 /// When it goes, so does the helper with all it runs; this takes about a millisecond, or seconds if the kernel does
 /// not let go of something.
@@ -27,6 +27,7 @@ class ProcessSlot final : public Slot {
   bool has_unsent() const override { return sent_ < outbox_.size(); }
   void send_more() override;
 
+  bool turn_to(const SlotSetup& setup) override;
   void start(const Task& task) override;
   void stop(Token token, StopHow how) override;
   void recall() override;
@@ -38,11 +39,14 @@ class ProcessSlot final : public Slot {
 
   bool is_dead() const { return helper_ == kNobody; }
 
+  void tell(const SlotSetup& setup);
   Stream receive(std::vector<SlotEvent>& events);
   SlotDied bury();
 
   pid_t helper_;  // kNobody once it is dead and waited for
   Descriptor socket_;
+  int hold_descriptor_;
+  ItemLimits limits_;
   SlotCgroup cgroup_;
   // A long output comes in large frames, one after another.
   static constexpr std::size_t kKeptInbox = std::size_t{256} << 10;

@@ -1,7 +1,7 @@
 // What drover and the helper program of a slot say to each other over their socket: frames of a size, a kind and a
 // body. Both ends are the same build on the same machine, so numbers travel as they lie in memory.
 //
-//   to the helper:   setup, then any of task, stop, recall
+//   to the helper:   limits, setup, then any of task, stop, recall, and setup again while nothing is to be run
 //   from the helper: output, ended, returned
 //
 // The end of the stream is a message too: the helper kills everything it started, and exits.
@@ -23,7 +23,8 @@ inline constexpr int kSlotHold = 4;
 using FrameSize = std::uint64_t;  // of what follows it: kind and body
 
 enum class FrameKind : std::uint8_t {
-  setup,     // workdir, environment, log limit, nice, memory limit, address space, processors, cgroups
+  limits,    // memory limit, address space, processors, cgroups
+  setup,     // workdir, environment, log limit, nice
   task,      // token, program, stdout path, stderr path, arguments, environment
   stop,      // token, how
   recall,    // nothing

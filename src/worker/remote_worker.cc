@@ -148,6 +148,10 @@ const Result<JobRun>& RemoteWorker::job_run(JobId job) {
 
 Result<void> RemoteWorker::open_slot(std::size_t slot, JobId job) {
   JobSlot& it = slots_[slot];
+  if (it.slot && it.slot->turn_to(job_run(job)->setup)) {
+    it.job = job;
+    return {};
+  }
   if (it.slot) {
     loop_->remove(it.slot->descriptor());
     it.slot.reset();

@@ -62,7 +62,7 @@ bool is_large(std::span<const char> frame) {
 
 }  // namespace
 
-Helper::Helper() : child_signals_(open_child_signals()) {}
+Helper::Helper() : child_signals_(open_child_signals()), birthplace_(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC)) {}
 
 void Helper::run() {
   while (!is_told_to_end_) {
@@ -136,7 +136,11 @@ void Helper::receive() {
 void Helper::take_in(std::span<const char> frame) {
   FrameReader reader(frame);
   switch (reader.kind()) {
-    case FrameKind::setup: setup_.read(frame); break;
+    case FrameKind::limits: setup_.read_limits(frame); break;
+    case FrameKind::setup:
+      setup_.read(frame);
+      is_in_place_ = false;
+      break;
     case FrameKind::task:
       is_large_ = is_large_ || is_large(frame);
       queue_.emplace_back(frame);
@@ -175,10 +179,11 @@ void Helper::run_next() {
 }
 
 bool Helper::is_in_workdir() {
-  if (is_in_place_ || *setup_.workdir == '\0') return true;
-  if (::chdir(setup_.workdir) != 0) {
-    workdir_problem_ =
-        std::string("could not enter the working directory ") + setup_.workdir + ": " + strerrordesc_np(errno);
+  if (is_in_place_) return true;
+  const bool is_named = *setup_.workdir != '\0';
+  if ((is_named ? ::chdir(setup_.workdir) : ::fchdir(birthplace_.get())) != 0) {
+    workdir_problem_ = std::string("could not enter the working directory ") +
+                       (is_named ? setup_.workdir : "of the worker") + ": " + strerrordesc_np(errno);
     return false;
   }
   is_in_place_ = true;

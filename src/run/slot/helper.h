@@ -42,6 +42,7 @@ class Helper {
   void kill_everything();
 
   Descriptor child_signals_;  // a signalfd for SIGCHLD
+  Descriptor birthplace_;     // the folder that this process was started in
   FrameBuffer inbox_;
   Outbox outbox_;
   std::int64_t send_at_ms_ = 0;  // when the outbox is sent at the latest

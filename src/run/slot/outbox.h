@@ -19,7 +19,7 @@ class Outbox {
   /// As much as the socket takes now.
   void send();
   /// Gives back the memory that a long output took. Call it when it is empty.
-  void shrink() { bytes_ = {}; }
+  void shrink() { std::string().swap(bytes_); }  // assigning an empty one would keep the room
 
  private:
   std::string bytes_;

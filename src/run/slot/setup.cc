@@ -12,6 +12,10 @@ void Setup::read(std::span<const char> frame) {
   }
   log_limit = reader.get<std::uint64_t>();
   nice = reader.get<std::int32_t>();
+}
+
+void Setup::read_limits(std::span<const char> frame) {
+  FrameReader reader(frame);
   memory_limit = reader.get<std::uint64_t>();
   address_space = reader.get<std::uint64_t>();
   has_processors = reader.get<bool>();

@@ -1,4 +1,4 @@
-// What all attempts of this slot share.
+// What attempts of this slot share: its limits for as long as it lives, the rest until it turns to others.
 #pragma once
 
 #include <sched.h>
@@ -15,12 +15,14 @@ namespace drover::slot {
 /// As drover sent it; texts lie in its frame.
 class Setup {
  public:
+  void read_limits(std::span<const char> frame);
   void read(std::span<const char> frame);
 
-  const char* workdir = "";
+  const char* workdir = "";  // empty: where the helper was born
   std::vector<const char*> environment;
   std::uint64_t log_limit = 0;
   int nice = 0;
+
   std::uint64_t memory_limit = 0;   // of the cgroup, for words about it
   std::uint64_t address_space = 0;  // 0: as much as there is
   bool has_processors = false;
