@@ -50,7 +50,8 @@ class Store {
   /// Returns when the batch would survive a power cut.
   virtual Result<void> commit(const Batch& batch) = 0;
 
-  // Large things are written before the command that refers to them. What no job came to refer to is swept at open.
+  // Large things are written before the command that refers to them, and are durable when its batch is. What no job
+  // came to refer to is swept at open.
   virtual Result<DefinitionId> add_definition(std::string_view text) = 0;
   virtual Result<ManifestId> begin_manifest() = 0;
   virtual Result<void> add_chunks(ManifestId manifest, const std::vector<ManifestChunk>& chunks) = 0;

@@ -58,10 +58,6 @@ Result<std::unique_ptr<ManifestWriter>> ManifestWriter::begin(Store& store) {
   return std::unique_ptr<ManifestWriter>(new ManifestWriter(store, *id));
 }
 
-ManifestWriter::ManifestWriter(Store& store, ManifestId id) : store_(store), id_(id) {
-  thread_ = std::thread([this] { run(); });
-}
-
 ManifestWriter::~ManifestWriter() {
   {
     const std::scoped_lock lock(mutex_);
@@ -85,6 +81,7 @@ Result<void> ManifestWriter::add(std::string_view item) {
 
 Result<void> ManifestWriter::hand_over() {
   if (pack_.count == 0) return {};
+  if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
   Pack next;
   next.first = ItemIndex{pack_.first.value + pack_.count};
   next.bytes.reserve(kPackBytes + 4096);
@@ -126,7 +123,15 @@ void ManifestWriter::run() {
   }
 }
 
-Result<WrittenManifest> ManifestWriter::finish() {
+Result<void> ManifestWriter::store_alone() {
+  if (pack_.count == 0) return {};
+  const std::unique_ptr<ZSTD_CCtx, FreeCompressor> context(ZSTD_createCCtx());
+  auto stored = store_.add_chunks(id_, {{pack_.first, pack_.count, Bytes{compress(context.get(), pack_.bytes)}}});
+  pack_ = {.first = ItemIndex{pack_.count}};
+  return stored;
+}
+
+Result<void> ManifestWriter::store_rest() {
   auto handed = hand_over();
   {
     const std::scoped_lock lock(mutex_);
@@ -135,7 +140,11 @@ Result<WrittenManifest> ManifestWriter::finish() {
   changed_.notify_all();
   thread_.join();
   if (failed_) return std::unexpected(*failed_);
-  if (!handed) return pass(handed);
+  return handed;
+}
+
+Result<WrittenManifest> ManifestWriter::finish() {
+  if (auto stored = thread_.joinable() ? store_rest() : store_alone(); !stored) return pass(stored);
   const std::uint64_t items = pack_.first.value;
   auto ended = store_.end_manifest(id_, ManifestInfo{ManifestKind::list, items, 0});
   if (!ended) return pass(ended);

@@ -26,7 +26,8 @@ struct WrittenManifest {
   std::uint64_t items = 0;
 };
 
-/// Takes items one by one. Packing stands on the caller's thread; compressing and storing on one of its own.
+/// Takes items one by one. Packing stands on the caller's thread; compressing and storing on one of its own, unless
+/// there are few.
 class ManifestWriter {
  public:
   static Result<std::unique_ptr<ManifestWriter>> begin(Store& store);
@@ -35,7 +36,7 @@ class ManifestWriter {
   ManifestWriter& operator=(const ManifestWriter&) = delete;
 
   Result<void> add(std::string_view item);
-  /// All items are durable when it returns.
+  /// All items are stored when it returns, and durable with the next batch.
   Result<WrittenManifest> finish();
 
  private:
@@ -45,8 +46,10 @@ class ManifestWriter {
     std::string bytes;
   };
 
-  ManifestWriter(Store& store, ManifestId id);
+  ManifestWriter(Store& store, ManifestId id) : store_(store), id_(id) {}
   Result<void> hand_over();
+  Result<void> store_alone();
+  Result<void> store_rest();
   void run();
 
   Store& store_;

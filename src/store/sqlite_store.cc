@@ -2,6 +2,7 @@
 
 #include <mutex>
 
+#include "base/check.h"
 #include "base/text.h"
 #include "store/record_sql.h"
 #include "store/schema.h"
@@ -9,6 +10,23 @@
 
 namespace drover {
 namespace {
+
+/// While it lives, what is committed waits for no disk. It becomes durable with whatever is committed after it: both go
+/// into the same log, one behind the other.
+class Unsynced {
+ public:
+  explicit Unsynced(Database& db) : db_(db) { set("NORMAL"); }
+  ~Unsynced() { set("FULL"); }
+  Unsynced(const Unsynced&) = delete;
+  Unsynced& operator=(const Unsynced&) = delete;
+
+ private:
+  void set(const char* how) {
+    DROVER_CHECK(db_.run(concat("PRAGMA synchronous = ", how)).has_value(), "a setting needs neither lock nor disk");
+  }
+
+  Database& db_;
+};
 
 class SqliteStore : public Store {
  public:
@@ -64,6 +82,7 @@ class SqliteStore : public Store {
 
   Result<DefinitionId> add_definition(std::string_view text) override {
     const std::scoped_lock lock(mutex_);
+    const Unsynced unsynced(db_);
     auto statement = db_.prepare("INSERT INTO definitions(text) VALUES(?)");
     if (!statement) return pass(statement);
     if (auto done = statement->bind(1, text).run(); !done) return pass(done);
@@ -72,12 +91,14 @@ class SqliteStore : public Store {
 
   Result<ManifestId> begin_manifest() override {
     const std::scoped_lock lock(mutex_);
+    const Unsynced unsynced(db_);
     if (auto done = db_.run("INSERT INTO manifests(items) VALUES(NULL)"); !done) return pass(done);
     return ManifestId{static_cast<std::uint64_t>(db_.last_insert_id())};
   }
 
   Result<void> add_chunks(ManifestId manifest, const std::vector<ManifestChunk>& chunks) override {
     const std::scoped_lock lock(mutex_);
+    const Unsynced unsynced(db_);
     return in_transaction([&]() -> Result<void> {
       for (const ManifestChunk& chunk : chunks) {
         add_chunk_.bind(1, to_cell(manifest)).bind(2, to_cell(chunk.first)).bind(3, to_cell(chunk.count));
@@ -90,6 +111,7 @@ class SqliteStore : public Store {
 
   Result<void> end_manifest(ManifestId manifest, const ManifestInfo& info) override {
     const std::scoped_lock lock(mutex_);
+    const Unsynced unsynced(db_);
     auto statement = db_.prepare("UPDATE manifests SET kind = ?, items = ?, first_number = ? WHERE manifest = ?");
     if (!statement) return pass(statement);
     statement->bind(1, static_cast<std::int64_t>(info.kind)).bind(2, to_cell(info.items));
