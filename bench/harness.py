@@ -66,12 +66,39 @@ def measured(command):
     return json.loads(done.stdout)
 
 
+def measured_with(command, sample):
+    """Runs a program that prints one line of JSON when the measured time begins and one when it ends. Gives the second, and by how
+    much the sample grew in between."""
+    with subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, text=True) as process:
+        begun = process.stdout.readline()
+        before = sample()
+        ended = process.stdout.readline()
+        grew = sample() - before
+    if process.returncode != 0 or not begun or not ended:
+        sys.exit(f"bench: {command[0]} ended with {process.returncode}")
+    return json.loads(ended), grew
+
+
+def compressed_ratio(path):
+    """How well zstd -1 compresses a file, to 1."""
+    done = subprocess.Popen(["zstd", "-1", "-T1", "-q", "-c", path], stdout=subprocess.PIPE)
+    packed = sum(len(part) for part in iter(lambda: done.stdout.read(1 << 20), b""))
+    if done.wait() != 0:
+        sys.exit("bench: zstd failed")
+    return os.path.getsize(path) / packed
+
+
 def progress(text):
     print(text, file=sys.stderr, flush=True)
 
 
 def median(values):
     return statistics.median(list(values))
+
+
+def percentile(values, percent):
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, len(ordered) * percent // 100)]
 
 
 def print_table(title, header, rows):

@@ -1,74 +1,167 @@
 #!/usr/bin/python3
 """Durable lease and ack of empty items: a real server over HTTP, the load generator beside it on the same cores.
 
-Each connection is a worker that takes items, and reports them done with its next poll. Beside it stands what the same store
-commits for ended items without HTTP (bench/store, batches of 1,000), in the same run.
+Each connection is a worker that takes items, and reports them done with its next poll. Beside it, in the same run: what the
+same store commits for ended items without HTTP (bench/store, batches of 1,000), and other queues from Debian's packages, each
+with as many connections that take as many items at a time. What each of them promises when it has answered differs:
+
+  drover            lease and ack are durable (synchronous=FULL)
+  PostgreSQL        the ack is durable (synchronous_commit=on, fsync=on); a lease is a row lock of an open transaction
+  Redis             lease and ack are durable (streams; appendonly yes, appendfsync always)
+  NATS, sync always lease and ack are written with a sync (sync_interval: always; version 2.10 or later), acks are confirmed
+  NATS, confirmed   acks are confirmed, and on the disk after the server's next sync: minutes
+  NATS              acks are sent and not confirmed, as most people use it
+
+Drover's load generator is in C++, that of the others in Go with the clients that people use (bench/peers), which need more of the
+two cores; so the CPU that the server alone spends on an item is shown too.
 """
 
-import json
 import os
-import signal
-import subprocess
 import sys
-import time
 
 import harness
+import peer_servers
+import served
 
-SHAPES = [(1, 1), (1, 100), (64, 1), (64, 10), (64, 100), (1000, 100)]
-
-
-def serve(flags, data):
-    process = subprocess.Popen([flags.build / "bin/drover", "server", "--data", data, "--listen", "127.0.0.1:0"],
-                               stderr=subprocess.DEVNULL)
-    address = data / "server/address"
-    for _ in range(1000):
-        if address.exists() and address.read_text().endswith("\n"):
-            return process, address.read_text().strip()
-        time.sleep(0.01)
-    sys.exit("bench: the server does not come up")
+CONNECTIONS = [1, 64, 1000]
+ITEMS = [1, 10, 100]
+JUDGED = (64, 100)
+JUDGED_ROUNDS = 3
+DROVER = "drover"
 
 
-def measure(flags, work, connections, items, seconds):
-    with harness.fresh_folder(work / "server") as data:
-        server, address = serve(flags, data)
-        key = json.loads((data / "server/keys.json").read_text())["keys"][0]
-        host, port = address.split("//")[1].split(":")
-        subprocess.run([flags.build / "bin/drover", "submit", "--quiet", "--data", data, "--range", "1-1000000000", "--", "true"],
-                       check=True)
-        one = harness.measured([flags.build / "bench/lease_ack_load", host, port, f"{key['id']}.{key['secret']}", connections, items, seconds])
-        status = open(f"/proc/{server.pid}/status").read()
-        peak = next(int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith("VmHWM"))
-        server.send_signal(signal.SIGKILL)
-        server.wait()
-    return {"connections": connections, "items_a_poll": items, "items_per_second": one["items"] / one["seconds"],
-            "polls_per_second": one["polls"] / one["seconds"], "server_peak_mib": peak}
+def shapes(flags):
+    if flags.tiny:
+        return [(64, 10), JUDGED]
+    return [(connections, items) for connections in CONNECTIONS for items in ITEMS]
+
+
+def rounds(flags, shape):
+    """The judged shape is measured more often, and not in a row."""
+    return JUDGED_ROUNDS if shape == JUDGED and not flags.tiny else 1
+
+
+def all_rounds(flags):
+    return [shape for number in range(JUDGED_ROUNDS) for shape in shapes(flags) if number < rounds(flags, shape)]
+
+
+def one_result(contender, shape, seconds, items, steps, cpu, peak):
+    return {"contender": contender, "connections": shape[0], "items_a_poll": shape[1], "items_per_second": items / seconds,
+            "polls_per_second": steps / seconds, "server_cpu_us_per_item": cpu * 1e6 / max(items, 1), "server_peak_mib": peak}
+
+
+def measure_drover(flags, work, seconds):
+    for shape in all_rounds(flags):
+        harness.progress(f"{DROVER}: {shape[0]} connections, {shape[1]} items a poll")
+        with harness.fresh_folder(work / "server") as data, served.serve(flags, data) as server:
+            server.submit("--range", "1-1000000000", "--", "true")
+            one, cpu = harness.measured_with([flags.build / "bench/lease_ack_load", "127.0.0.1", server.port, server.key, *shape, seconds],
+                                             server.cpu_seconds)
+            yield one_result(DROVER, shape, one["seconds"], one["items"], one["polls"], cpu, server.peak_mib())
+
+
+def measure_peer(flags, load, process, address, contender, kind, seconds):
+    for shape in all_rounds(flags):
+        harness.progress(f"{contender}: {shape[0]} connections, {shape[1]} items a fetch")
+        one, cpu = harness.measured_with([load, kind, address, "take", *shape, seconds], lambda: served.cpu_seconds(process.pid))
+        if one["ran_dry"]:
+            harness.progress(f"{contender}: took all of its items in {one['seconds']:.1f} s; counted so far")
+        yield one_result(contender, shape, one["seconds"] + one["settling_seconds"], one["items"], one["steps"], cpu, None)
+
+
+def measure_peers(flags, work, seconds):
+    load = peer_servers.build_load(flags)
+    items = 20_000 if flags.tiny else int(200_000 * seconds)
+    with harness.fresh_folder(work / "probe") as folder:
+        can_sync = peer_servers.nats_can_sync_always(folder)
+    contenders = [("PostgreSQL", peer_servers.postgres, {}, ["postgres"]), ("Redis", peer_servers.redis, {}, ["redis"])]
+    if can_sync:
+        contenders.append(("NATS, sync always", peer_servers.nats, {"always": True}, ["nats-confirmed"]))
+    contenders.append(("NATS", peer_servers.nats, {}, ["nats-confirmed", "nats"]))
+    for name, start, options, kinds in contenders:
+        with harness.fresh_folder(work / "peer") as folder, start(folder, **options) as (process, address):
+            harness.progress(f"{name}: {items:,} items")
+            # Nobody waits for each of these to be on the disk.
+            harness.measured([load, kinds[0], address, "fill", items])
+            for kind in kinds:
+                full_name = "NATS, confirmed" if (name, kind) == ("NATS", "nats-confirmed") else name
+                yield from measure_peer(flags, load, process, address, full_name, kind, seconds)
+
+
+def medians(results):
+    """One row for each contender and shape."""
+    groups = {}
+    for one in results:
+        groups.setdefault((one["contender"], one["connections"], one["items_a_poll"]), []).append(one)
+    numbers = ["items_per_second", "polls_per_second", "server_cpu_us_per_item"]
+    return [{**group[0], **{name: harness.median(one[name] for one in group) for name in numbers}, "rounds": len(group)}
+            for group in groups.values()]
+
+
+def rate_of(results, contender, shape):
+    return next((one["items_per_second"] for one in results
+                 if (one["contender"], one["connections"], one["items_a_poll"]) == (contender, *shape)), None)
+
+
+def versions():
+    return {"nats": peer_servers.version([peer_servers.nats_program(), "--version"]),
+            "postgres": peer_servers.version([peer_servers.postgres_folder() / "postgres", "--version"]),
+            "redis": peer_servers.version([peer_servers.program("redis-server"), "--version"])}
+
+
+def print_results(flags, results, without):
+    cores = len(os.sched_getaffinity(0))
+    ours = [one for one in results if one["contender"] == DROVER]
+    harness.print_table(f"durable lease + ack on {cores} cores, load generator included",
+                        ["connections", "items a poll", "items/s", "polls/s", "server's CPU µs/item", "server's peak MiB"],
+                        [[f"{r['connections']:,}", r["items_a_poll"], f"{r['items_per_second']:,.0f}", f"{r['polls_per_second']:,.0f}",
+                          f"{r['server_cpu_us_per_item']:.1f}", f"{r['server_peak_mib']:.0f}"] for r in ours])
+    print(f"\nthe same commits without HTTP, batches of 1,000: {without:,.0f} items/s")
+    contenders = list(dict.fromkeys(one["contender"] for one in results))
+    if len(contenders) == 1:
+        return
+    for title, cell in {
+        "items/s": lambda one, _: f"{one['items_per_second']:,.0f}",
+        "drover / peer, items/s": lambda one, drover: f"{drover / one['items_per_second']:.2f}",
+        "CPU µs of the server alone, an item": lambda one, _: f"{one['server_cpu_us_per_item']:.1f}",
+    }.items():
+        rows = []
+        for contender in contenders:
+            by_shape = {(r["connections"], r["items_a_poll"]): r for r in results if r["contender"] == contender}
+            rows.append([contender] + [cell(by_shape[shape], rate_of(results, DROVER, shape)) for shape in shapes(flags)])
+        harness.print_table(f"{title}, connections × items at a time", ["", *(f"{c:,} × {i}" for c, i in shapes(flags))], rows)
 
 
 def main():
     parser = harness.options(__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=0, metavar="S", help="for each shape; default: 5")
+    parser.add_argument("--seconds", type=float, default=0, metavar="S", help="for each shape; default: 2.5")
+    parser.add_argument("--peers", choices=["yes", "no"], help="whether other queues are measured too; default: yes, but not with --tiny")
     flags = parser.parse_args()
-    seconds = flags.seconds or (0.2 if flags.tiny else 5)
+    seconds = flags.seconds or (0.2 if flags.tiny else 2.5)
+    with_peers = flags.peers == "yes" if flags.peers else not flags.tiny
+    if with_peers and (missing := peer_servers.missing()):
+        sys.exit(f"bench: {', '.join(missing)} missing: ./tools/setup bench installs what is needed (or leave them out: --peers no)")
+    served.allow_files(8192)
     with harness.work_folder(flags) as work:
-        results = []
-        for connections, items in SHAPES[3:5] if flags.tiny else SHAPES:
-            harness.progress(f"{connections} connections, {items} items a poll")
-            results.append(measure(flags, work, connections, items, seconds))
+        results = list(measure_drover(flags, work, seconds))
         count = 2_000 if flags.tiny else 1_000_000
         with harness.fresh_folder(work / "store") as folder:
             store = harness.measured([flags.build / "bench/store_bench", folder, count, 1_000])
+        if with_peers:
+            results += measure_peers(flags, work, seconds)
     without = count / store["commit_seconds"]
-    harness.print_table(f"durable lease + ack on {len(os.sched_getaffinity(0))} cores, load generator included",
-                        ["connections", "items a poll", "items/s", "polls/s", "server's peak MiB"],
-                        [[f"{r['connections']:,}", r["items_a_poll"], f"{r['items_per_second']:,.0f}", f"{r['polls_per_second']:,.0f}",
-                          f"{r['server_peak_mib']:.0f}"] for r in results])
-    print(f"\nthe same commits without HTTP, batches of 1,000: {without:,.0f} items/s")
+    results = medians(results)
+    print_results(flags, results, without)
     targets = harness.Targets()
-    full = next(r for r in results if (r["connections"], r["items_a_poll"]) == (64, 100))
-    if not flags.tiny:
-        targets.at_least("items/s at 64 connections, 100 a poll", full["items_per_second"], 200_000)
-        targets.at_least("over HTTP / the same commits without", full["items_per_second"] / without, 0.35)
-    return harness.finish(flags, "lease_ack", {"seconds": seconds, "results": results, "without_http": without}, targets)
+    full = rate_of(results, DROVER, JUDGED)
+    targets.at_least("items/s at 64 connections, 100 a poll", full, 200_000)
+    targets.at_least("over HTTP / the same commits without", full / without, 0.35)
+    figures = {"seconds": seconds, "results": results, "without_http": without}
+    if with_peers:
+        targets.at_least("drover / NATS at 64 connections, 100 a poll", full / rate_of(results, "NATS", JUDGED), 2.5)
+        figures["versions"] = versions()
+        print("\n" + "\n".join(figures["versions"].values()))
+    return harness.finish(flags, "lease_ack", figures, targets)
 
 
 if __name__ == "__main__":

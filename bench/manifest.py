@@ -27,14 +27,6 @@ def zstd(path):
     return time.perf_counter() - start
 
 
-def compressed_ratio(path, nbytes):
-    done = subprocess.Popen(["zstd", "-1", "-T1", "-q", "-c", path], stdout=subprocess.PIPE)
-    packed = sum(len(part) for part in iter(lambda: done.stdout.read(1 << 20), b""))
-    if done.wait() != 0:
-        sys.exit("bench: zstd failed")
-    return nbytes / packed
-
-
 def check_disk(folder, items):
     free = shutil.disk_usage(folder).free
     if free < items * DISK_BYTES_PER_ITEM:
@@ -63,7 +55,7 @@ def measure(flags, work, items, rounds):
     harness.measured([program, "list", items_list, items])
     if items_list.stat().st_size != nbytes:
         sys.exit("bench: the list has another size than it should")
-    ratio = compressed_ratio(items_list, nbytes)
+    ratio = harness.compressed_ratio(items_list)
     if ratio > 5:
         sys.exit(f"bench: the list compresses {ratio:.1f}:1, too well to say anything")
 

@@ -1,0 +1,98 @@
+#include "worker_channel.h"
+
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "measure.h"
+
+namespace drover {
+
+TrustedAuthority::TrustedAuthority(const std::string& ca_file)
+    : context_(SSL_CTX_new(TLS_client_method()), SSL_CTX_free) {
+  if (SSL_CTX_load_verify_locations(context(), ca_file.c_str(), nullptr) != 1) give_up("cannot read " + ca_file);
+  SSL_CTX_set_verify(context(), SSL_VERIFY_PEER, nullptr);
+  SSL_CTX_clear_mode(context(), SSL_MODE_AUTO_RETRY);
+  SSL_CTX_set_mode(context(), SSL_MODE_RELEASE_BUFFERS);
+}
+
+WorkerChannel::WorkerChannel(const ServerPlace& place) : key_(place.key) {
+  addrinfo* found = nullptr;
+  const addrinfo numeric{.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV, .ai_socktype = SOCK_STREAM};
+  if (::getaddrinfo(place.host.c_str(), std::to_string(place.port).c_str(), &numeric, &found) != 0) {
+    give_up(place.host + " is not an address");
+  }
+  socket_ = ::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (socket_ < 0 || ::connect(socket_, found->ai_addr, found->ai_addrlen) != 0) {
+    give_up(errno_error(errno, "cannot connect").message);
+  }
+  ::freeaddrinfo(found);
+  const int yes = 1;
+  ::setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+  if (place.authority == nullptr) return;
+  tls_.reset(SSL_new(place.authority->context()));
+  SSL_set_fd(tls_.get(), socket_);
+  if (SSL_connect(tls_.get()) != 1) give_up("the server does not agree on TLS");
+  // What can be read from now on may be no more than a ticket for the next session.
+  ::fcntl(socket_, F_SETFL, ::fcntl(socket_, F_GETFL) | O_NONBLOCK);
+}
+
+WorkerChannel::~WorkerChannel() {
+  ::close(socket_);
+}
+
+void WorkerChannel::send(const std::string& call, const std::string& body) {
+  const std::string out = "POST /worker/v1/" + call + " HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer " + key_ +
+                          "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+  if (tls_) {
+    if (SSL_write(tls_.get(), out.data(), static_cast<int>(out.size())) <= 0) give_up("cannot send");
+    return;
+  }
+  for (std::size_t sent = 0; sent < out.size();) {
+    const ssize_t more = ::send(socket_, out.data() + sent, out.size() - sent, MSG_NOSIGNAL);
+    if (more <= 0) give_up("cannot send");
+    sent += static_cast<std::size_t>(more);
+  }
+}
+
+// False: there is nothing more for now.
+bool WorkerChannel::read_some() {
+  char buffer[65536];
+  if (!tls_) {
+    const ssize_t got = ::recv(socket_, buffer, sizeof buffer, MSG_DONTWAIT);
+    if (got < 0 && errno == EAGAIN) return false;
+    if (got <= 0) give_up("the server closed a connection");
+    in_.append(buffer, static_cast<std::size_t>(got));
+    return true;
+  }
+  const int got = SSL_read(tls_.get(), buffer, sizeof buffer);
+  if (got > 0) {
+    in_.append(buffer, static_cast<std::size_t>(got));
+    return true;
+  }
+  if (SSL_get_error(tls_.get(), got) != SSL_ERROR_WANT_READ) give_up("the server closed a connection");
+  return SSL_pending(tls_.get()) > 0;
+}
+
+std::optional<std::string> WorkerChannel::receive() {
+  while (true) {
+    const std::size_t head = in_.find("\r\n\r\n");
+    if (head != std::string::npos) {
+      const std::size_t at = in_.find("Content-Length: ");
+      const std::size_t length = at < head ? std::strtoull(in_.c_str() + at + 16, nullptr, 10) : 0;
+      if (in_.size() >= head + 4 + length) {
+        if (!in_.starts_with("HTTP/1.1 200")) give_up("the server said: " + in_.substr(0, 400));
+        std::string body = in_.substr(head + 4, length);
+        in_.erase(0, head + 4 + length);
+        return body;
+      }
+    }
+    if (!read_some()) return std::nullopt;
+  }
+}
+
+}  // namespace drover
