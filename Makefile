@@ -44,7 +44,7 @@ sim-mutants: setup  ## Plant faults, and show how many seeds it takes to find ea
 	@cmake --build --preset release --target sim_mutants -j $(JOBS)
 	@build/bin/sim_mutants
 
-bench: build  ## Measure against peers and limits (BENCH=idle_workers, lease_ack, local_run, logs, manifest, store, submit)
+bench: build  ## Measure against peers and limits (BENCH=idle_workers, latency, lease_ack, local_run, logs, manifest, store, submit)
 	@./tools/setup bench
 	@./bench/run $(BENCH)
 
