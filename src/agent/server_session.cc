@@ -5,12 +5,13 @@
 namespace drover {
 namespace {
 
-// An answer that does not come within this, beyond what it may wait, does not come.
+// An answer that does not come within this, beyond what it may wait, does not come; nor does one that takes as long as
+// a lease lasts.
 constexpr std::int64_t kAnswerMs = 10'000;
-// After a failure the next call waits, each time longer.
+// After a failure the next call waits, each time longer, up to this or a quarter of a lease.
 constexpr std::int64_t kFirstPauseMs = 250;
 constexpr std::int64_t kLongestPauseMs = 10'000;
-// What must not run beyond its lease is killed this long before, since killing takes time.
+// What must not run beyond its lease is killed this long before, or a quarter of it, since killing takes time.
 constexpr std::int64_t kKillingMs = 5'000;
 
 }  // namespace
@@ -28,16 +29,16 @@ std::vector<SessionCall> ServerSession::take_calls(std::int64_t now_ms) {
   if (now_ms < not_before_ms_ || !has_something_to_send(now_ms)) return out;
   if (left_behind_) {
     out.push_back(send(ReportCall{left_behind_->worker, left_behind_->incarnation, {left_behind_->ended, {}, {}}},
-                       kAnswerMs, now_ms));
+                       answer_ms(), now_ms));
   } else if (!registered_) {
-    out.push_back(send(HelloCall{incarnation_}, kAnswerMs, now_ms));
+    out.push_back(send(HelloCall{incarnation_}, answer_ms(), now_ms));
   } else {
     if (agent_.wants_to_ask()) {
       out.push_back(
-          send(PollCall{worker_, incarnation_, agent_.make_poll(now_ms), wait_ms_}, wait_ms_ + kAnswerMs, now_ms));
+          send(PollCall{worker_, incarnation_, agent_.make_poll(now_ms), wait_ms_}, wait_ms_ + answer_ms(), now_ms));
     }
     if (!under_way(1) && agent_.has_news(now_ms)) {
-      out.push_back(send(ReportCall{worker_, incarnation_, agent_.make_report(now_ms)}, kAnswerMs, now_ms));
+      out.push_back(send(ReportCall{worker_, incarnation_, agent_.make_report(now_ms)}, answer_ms(), now_ms));
     }
   }
   return out;
@@ -54,7 +55,7 @@ bool ServerSession::under_way(std::size_t kind) const {
 }
 
 SessionCall ServerSession::send(decltype(SessionCall::what) what, std::int64_t bound_ms, std::int64_t now_ms) {
-  SessionCall call{next_call_++, std::move(what)};
+  SessionCall call{next_call_++, std::move(what), bound_ms};
   calls_.emplace(call.number, UnderWay{call, now_ms, now_ms + bound_ms});
   return call;
 }
@@ -67,6 +68,14 @@ std::optional<ServerSession::UnderWay> ServerSession::take(std::uint64_t call) {
 
 std::int64_t ServerSession::lease_over_ms() const {
   return renewed_ms_ + term_ms_;
+}
+
+std::int64_t ServerSession::answer_ms() const {
+  return term_ms_ > 0 ? std::min(kAnswerMs, term_ms_) : kAnswerMs;
+}
+
+std::int64_t ServerSession::killing_ms() const {
+  return std::min(kKillingMs, term_ms_ / 4);
 }
 
 void ServerSession::heard(const UnderWay& call, std::int64_t now_ms) {
@@ -124,7 +133,8 @@ void ServerSession::on_not_registered(std::uint64_t call, std::int64_t now_ms) {
 void ServerSession::on_failed(std::uint64_t call, std::int64_t now_ms) {
   auto failed = take(call);
   if (!failed) return;
-  const std::int64_t pause_ms = std::min(kLongestPauseMs, kFirstPauseMs << std::min(failures_, 10U));
+  const std::int64_t longest_ms = term_ms_ > 0 ? std::min(kLongestPauseMs, term_ms_ / 4) : kLongestPauseMs;
+  const std::int64_t pause_ms = std::min(longest_ms, kFirstPauseMs << std::min(failures_, 10U));
   ++failures_;
   not_before_ms_ = now_ms + pause_ms;
   tell_again(std::move(*failed), now_ms);
@@ -145,7 +155,7 @@ void ServerSession::on_tick(std::int64_t now_ms) {
     if (call.until_ms <= now_ms) late.push_back(number);
   }
   for (const std::uint64_t number : late) on_failed(number, now_ms);
-  if (options_.strict_lease && term_ms_ > 0 && !abandoned_ && now_ms >= lease_over_ms() - kKillingMs) {
+  if (options_.strict_lease && term_ms_ > 0 && !abandoned_ && now_ms >= lease_over_ms() - killing_ms()) {
     abandoned_ = true;
     agent_.abandon_leases(now_ms);
   }
@@ -156,7 +166,7 @@ std::optional<std::int64_t> ServerSession::next_deadline(std::int64_t now_ms) co
   const auto consider = [&](std::int64_t at_ms) { soonest = soonest ? std::min(*soonest, at_ms) : at_ms; };
   for (const auto& [number, call] : calls_) consider(call.until_ms);
   if (has_something_to_send(now_ms)) consider(not_before_ms_);
-  if (options_.strict_lease && term_ms_ > 0 && !abandoned_) consider(lease_over_ms() - kKillingMs);
+  if (options_.strict_lease && term_ms_ > 0 && !abandoned_) consider(lease_over_ms() - killing_ms());
   return soonest;
 }
 

@@ -42,6 +42,7 @@ struct PollCall {
 struct SessionCall {
   std::uint64_t number = 0;
   std::variant<HelloCall, ReportCall, PollCall> what;
+  std::int64_t within_ms = 0;  // an answer that takes longer is not waited for
 };
 
 class ServerSession {
@@ -89,6 +90,8 @@ class ServerSession {
   void heard(const UnderWay& call, std::int64_t now_ms);
   void tell_again(UnderWay call, std::int64_t now_ms);
   std::int64_t lease_over_ms() const;
+  std::int64_t answer_ms() const;
+  std::int64_t killing_ms() const;
 
   Agent& agent_;
   const std::uint64_t incarnation_;

@@ -24,7 +24,9 @@ struct Spoken {
     EXPECT_EQ(all.size(), 1U);
     return {all.at(0).number, std::get<Call>(all.at(0).what)};
   }
-  void register_it() { session.on_welcome(only_call<HelloCall>().first, WorkerId{3}, kTermMs, kWaitMs, now_ms); }
+  void register_it(std::int64_t term_ms = kTermMs, std::int64_t wait_ms = kWaitMs) {
+    session.on_welcome(only_call<HelloCall>().first, WorkerId{3}, term_ms, wait_ms, now_ms);
+  }
   void lend(std::uint64_t call, std::uint64_t count = 1) {
     const Lease lease{.grant = GrantId{1}, .job = JobId{1}, .count = count};
     session.on_poll_answer(call, {lease}, {}, {}, false, now_ms);
@@ -61,6 +63,34 @@ TEST(ServerSession, APollWithoutAnAnswerIsGivenUpAndNamed) {
   EXPECT_EQ(poll.poll.given_up, std::vector{first.poll.number});
   it.lend(lost);
   EXPECT_TRUE(it.agent.take_actions().empty()) << "too late";
+}
+
+TEST(ServerSession, WhereLeasesAreShortSilenceIsNotWaitedForLongerThanOne) {
+  Spoken it;
+  it.register_it(2'000, 600);
+  const std::vector<SessionCall> first = it.calls();
+  ASSERT_EQ(first.size(), 1U);
+  EXPECT_EQ(first[0].within_ms, 2'600);
+  it.later(2'600);
+  // However often it fails, it asks again before a lease that is renewed now would be over.
+  for (int i = 0; i < 8; ++i) {
+    it.later(500);
+    const std::vector<SessionCall> calls = it.calls();
+    ASSERT_EQ(calls.size(), 1U) << i;
+    it.session.on_failed(calls[0].number, it.now_ms);
+  }
+}
+
+TEST(ServerSession, ShortStrictLeasesAreNotAbandonedWhileTheyAreRenewed) {
+  Spoken it({}, {.strict_lease = true});
+  it.register_it(2'000, 600);
+  it.lend(it.only_call<PollCall>().first);
+  it.agent.take_actions();
+  it.calls();
+  it.later(1'499);
+  EXPECT_TRUE(it.agent.take_actions().empty());
+  it.later(1);
+  EXPECT_EQ(it.agent.take_actions().size(), 1U);
 }
 
 TEST(ServerSession, WhatEndedIsToldUntilItIsAcknowledged) {

@@ -5,6 +5,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/text.h"
+#include "base/units.h"
 #include "cli/print.h"
 #include "cli/verb.h"
 #include "store/run_folder.h"
@@ -12,14 +14,26 @@
 namespace drover {
 namespace {
 
+// Shorter than a poll's way there and back over a slow line, every lease would be lost.
+constexpr std::int64_t kShortestLeaseMs = 1'000;
+constexpr std::int64_t kLongestLeaseMs = std::int64_t{24} * 3600 * 1000;
+
 struct Flags {
   CommonFlags common;
   ServerOptions options;
+  std::string lease = "60s";
   std::string log = "text";
 };
 
 Result<int> serve(Flags& flags) {
   flags.options.data = data_root(flags.common.data);
+  auto lease_ms = parse_duration_ms(flags.lease);
+  if (!lease_ms) return pass(lease_ms);
+  if (*lease_ms < kShortestLeaseMs || *lease_ms > kLongestLeaseMs) {
+    return fail(ErrorCode::bad_input, concat("--lease ", flags.lease, " is too short or too long"),
+                "give it 1s to 24h; 60s is usual");
+  }
+  flags.options.lease_ms = *lease_ms;
   flags.options.log = flags.log == "json" ? ServerLog::Form::json : ServerLog::Form::text;
   block_signals();
   auto server = Server::start(flags.options);
@@ -41,6 +55,9 @@ void add_server(CLI::App& app, Invocation& invocation) {
                    "A name or address by which others reach it; may be given again")
       ->type_name("HOST[:PORT]");
   verb->add_flag("--plain-http", flags->options.plain_http, "No TLS beyond this machine: for private networks only");
+  verb->add_option("--lease", flags->lease,
+                   "How long a worker may be silent before others get its items (default: 60s)")
+      ->type_name("TIME");
   verb->add_option("--log", flags->log, "Its own log, as text or json")->check(CLI::IsMember({"text", "json"}));
   verb->footer("Examples:\n  drover server\n  drover server --listen 0.0.0.0:8750 --advertise head.example.org");
   verb->callback([flags, &invocation] {

@@ -15,6 +15,7 @@ struct ServerOptions {
   std::vector<std::string> listen;     // empty: 127.0.0.1:8750
   std::vector<std::string> advertise;  // names and addresses by which others reach it
   bool plain_http = false;             // no TLS although it listens beyond this machine
+  std::int64_t lease_ms = 60'000;      // how long a worker may be silent before others get its items
   ServerLog::Form log = ServerLog::Form::text;
 };
 

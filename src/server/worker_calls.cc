@@ -13,8 +13,7 @@ namespace {
 
 constexpr std::string_view kRoot = "/worker/v1/";
 constexpr std::uint64_t kLargestCall = std::uint64_t{64} << 20;
-constexpr std::int64_t kTermMs = 60'000;
-constexpr std::int64_t kPollWaitMs = 20'000;
+constexpr std::int64_t kLongestPollWaitMs = 20'000;
 // Texts of items up to this size ride in the answer to a poll.
 constexpr std::size_t kMostText = std::size_t{256} << 10;
 constexpr std::size_t kMostAskedText = std::size_t{16} << 20;
@@ -44,6 +43,11 @@ void WorkerCalls::handle(HttpRequest request, HttpReply reply) {
   shared->send(problem({ErrorCode::not_found, "there is no such call for workers", "use a worker of this version"}));
 }
 
+/// A parked poll is answered, and the next one renews the lease, well before it runs out.
+std::int64_t WorkerCalls::poll_wait_ms() const {
+  return std::min(kLongestPollWaitMs, term_ms_ / 3);
+}
+
 void WorkerCalls::on_register(std::string_view body, Reply reply) {
   auto hello = decode_hello(body);
   if (!hello) return reply->send(problem(hello.error()));
@@ -58,13 +62,13 @@ void WorkerCalls::on_register(std::string_view body, Reply reply) {
     return reply->send(problem({ErrorCode::bad_input, "that cannot be a worker's name",
                                 "a name has letters, digits, '_', '.' and '-', at most 128"}));
   }
-  backend_.post(RegisterWorker{hello->name, hello->incarnation, kTermMs},
+  backend_.post(RegisterWorker{hello->name, hello->incarnation, term_ms_},
                 [this, hello = *hello, reply = std::move(reply)](const Result<Effect>& effect) {
                   if (!effect) return reply->send(problem(effect.error()));
                   const WorkerId worker = std::get<WorkerRegistered>(*effect).worker;
                   backend_.note_worker(worker, hello);
                   reply->send(bytes(encode(WorkerWelcome{
-                      .worker = worker, .term_ms = kTermMs, .poll_wait_ms = kPollWaitMs, .server = server_})));
+                      .worker = worker, .term_ms = term_ms_, .poll_wait_ms = poll_wait_ms(), .server = server_})));
                 });
 }
 
@@ -90,7 +94,7 @@ void WorkerCalls::on_poll(std::string_view body, const Reply& reply) {
   auto decoded = decode_poll(body);
   if (!decoded) return reply->send(problem(decoded.error()));
   auto poll = std::make_shared<Poll>(std::move(decoded->poll));
-  poll->wait_ms = std::clamp<std::int64_t>(poll->wait_ms, 0, kPollWaitMs);
+  poll->wait_ms = std::clamp<std::int64_t>(poll->wait_ms, 0, poll_wait_ms());
   const std::shared_ptr<Report> report(poll, &poll->report);
   place({std::move(decoded->frames), std::move(decoded->ended_frames)}, report, reply, [this, poll, reply] {
     backend_.post(std::move(*poll), [this, reply](Result<Effect> effect) {

@@ -20,8 +20,9 @@ namespace drover {
 
 class WorkerCalls {
  public:
-  WorkerCalls(ServerBackend& backend, LogIntake& logs, std::uint64_t server)
-      : backend_(backend), logs_(logs), server_(server) {}
+  /// `term_ms`: how long a worker may be silent before what it holds is lost.
+  WorkerCalls(ServerBackend& backend, LogIntake& logs, std::uint64_t server, std::int64_t term_ms)
+      : backend_(backend), logs_(logs), server_(server), term_ms_(term_ms) {}
 
   static bool is_ours(std::string_view path) { return path.starts_with("/worker/v1/"); }
   HttpBodyPlan plan(const HttpHead& head) const;
@@ -40,6 +41,7 @@ class WorkerCalls {
     std::vector<std::vector<std::uint32_t>> ended_frames;
   };
 
+  std::int64_t poll_wait_ms() const;
   void on_register(std::string_view body, Reply reply);
   void on_poll(std::string_view body, const Reply& reply);
   void on_report(std::string_view body, const Reply& reply);
@@ -59,6 +61,7 @@ class WorkerCalls {
   ServerBackend& backend_;
   LogIntake& logs_;
   const std::uint64_t server_;
+  const std::int64_t term_ms_;
   std::mutex mutex_;  // guards facts_
   std::map<JobId, JobFacts> facts_;
 };

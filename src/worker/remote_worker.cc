@@ -241,19 +241,20 @@ void RemoteWorker::on_slot_died(std::size_t slot, const std::string& reason) {
 void RemoteWorker::send_calls() {
   for (SessionCall& call : session_.take_calls(now_ms())) {
     const std::uint64_t number = call.number;
+    const std::int64_t within_ms = call.within_ms;
     if (std::holds_alternative<HelloCall>(call.what)) {
-      calls_->hello(options_.hello, [this, number](const auto& welcome) { on_welcome(number, welcome); });
+      calls_->hello(options_.hello, within_ms, [this, number](const auto& welcome) { on_welcome(number, welcome); });
     } else if (auto* poll = std::get_if<PollCall>(&call.what)) {
       AgentPoll& said = poll->poll;
       Poll out{
           .report = {}, .number = said.number, .given_up = said.given_up, .want = said.want, .wait_ms = poll->wait_ms};
       const std::vector<Token> told = tokens_of(said.ended);
       with_frames(std::move(said), poll->worker, poll->incarnation,
-                  [this, number, told, out = std::move(out)](Result<WorkerReport>& report) mutable {
+                  [this, number, within_ms, told, out = std::move(out)](Result<WorkerReport>& report) mutable {
                     if (!report) return on_failure(number, report.error());
                     out.report = std::move(report->report);
                     calls_->poll({std::move(out), std::move(report->frames), std::move(report->ended_frames)},
-                                 [this, number, told](Result<ReadyAnswer> answer) {
+                                 within_ms, [this, number, told](Result<ReadyAnswer> answer) {
                                    if (answer) forget(told);
                                    on_answer(number, std::move(answer));
                                  });
@@ -261,12 +262,13 @@ void RemoteWorker::send_calls() {
     } else {
       auto& report = std::get<ReportCall>(call.what);
       const std::vector<Token> told = tokens_of(report.report.ended);
-      with_frames(
-          std::move(report.report), report.worker, report.incarnation, [this, number, told](Result<WorkerReport>& out) {
-            if (!out) return on_failure(number, out.error());
-            calls_->report(std::move(*out),
-                           [this, number, told](const Result<void>& taken) { on_reported(number, told, taken); });
-          });
+      with_frames(std::move(report.report), report.worker, report.incarnation,
+                  [this, number, within_ms, told](Result<WorkerReport>& out) {
+                    if (!out) return on_failure(number, out.error());
+                    calls_->report(std::move(*out), within_ms, [this, number, told](const Result<void>& taken) {
+                      on_reported(number, told, taken);
+                    });
+                  });
     }
   }
 }

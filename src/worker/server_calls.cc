@@ -73,10 +73,10 @@ Result<std::string> ServerCalls::call(HttpClient& client, const std::string& pat
   return std::move(response->body);
 }
 
-void ServerCalls::hello(WorkerHello hello, std::function<void(Result<WorkerWelcome>)> done) {
-  add([this, hello = std::move(hello), done = std::move(done)](HttpClient& client) {
+void ServerCalls::hello(WorkerHello hello, std::int64_t within_ms, std::function<void(Result<WorkerWelcome>)> done) {
+  add([this, hello = std::move(hello), within_ms, done = std::move(done)](HttpClient& client) {
     Result<WorkerWelcome> welcome = fail(ErrorCode::io, "");
-    if (auto body = call(client, "register", encode(hello), kAnswerMs)) {
+    if (auto body = call(client, "register", encode(hello), within_ms)) {
       welcome = decode_welcome(*body);
     } else {
       welcome = pass(body);
@@ -85,14 +85,14 @@ void ServerCalls::hello(WorkerHello hello, std::function<void(Result<WorkerWelco
   });
 }
 
-void ServerCalls::poll(WorkerPoll poll, std::function<void(Result<ReadyAnswer>)> done) {
-  add([this, poll = std::move(poll), done = std::move(done)](HttpClient& client) mutable {
+void ServerCalls::poll(WorkerPoll poll, std::int64_t within_ms, std::function<void(Result<ReadyAnswer>)> done) {
+  add([this, poll = std::move(poll), within_ms, done = std::move(done)](HttpClient& client) mutable {
     const auto ask = [&]() -> Result<ReadyAnswer> {
       WorkerReport report{std::move(poll.poll.report), std::move(poll.frames), std::move(poll.ended_frames)};
       if (auto sent = send_ahead(client, report); !sent) return pass(sent);
       poll = {std::move(poll.poll), std::move(report.frames), std::move(report.ended_frames)};
       poll.poll.report = std::move(report.report);
-      auto body = call(client, "poll", encode(poll), poll.poll.wait_ms + kAnswerMs);
+      auto body = call(client, "poll", encode(poll), within_ms);
       if (!body) return pass(body);
       auto answer = decode_poll_answer(*body);
       if (!answer) return pass(answer);
@@ -102,11 +102,11 @@ void ServerCalls::poll(WorkerPoll poll, std::function<void(Result<ReadyAnswer>)>
   });
 }
 
-void ServerCalls::report(WorkerReport report, std::function<void(Result<void>)> done) {
-  add([this, report = std::move(report), done = std::move(done)](HttpClient& client) mutable {
+void ServerCalls::report(WorkerReport report, std::int64_t within_ms, std::function<void(Result<void>)> done) {
+  add([this, report = std::move(report), within_ms, done = std::move(done)](HttpClient& client) mutable {
     Result<void> sent = send_ahead(client, report);
     if (sent) {
-      auto body = call(client, "report", encode(report), kAnswerMs);
+      auto body = call(client, "report", encode(report), within_ms);
       if (!body) sent = pass(body);
     }
     post_([done = std::move(done), sent = std::move(sent)] { done(sent); });

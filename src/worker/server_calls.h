@@ -44,10 +44,11 @@ class ServerCalls {
   ServerCalls(const ServerCalls&) = delete;
   ServerCalls& operator=(const ServerCalls&) = delete;
 
-  // Each is answered once, on the loop.
-  void hello(WorkerHello hello, std::function<void(Result<WorkerWelcome>)> done);
-  void poll(WorkerPoll poll, std::function<void(Result<ReadyAnswer>)> done);
-  void report(WorkerReport report, std::function<void(Result<void>)> done);
+  // Each is answered once, on the loop. What is not there within this time does not come: a thread that waited on would
+  // be missing when the server is back. Uploads of logs have a time of their own.
+  void hello(WorkerHello hello, std::int64_t within_ms, std::function<void(Result<WorkerWelcome>)> done);
+  void poll(WorkerPoll poll, std::int64_t within_ms, std::function<void(Result<ReadyAnswer>)> done);
+  void report(WorkerReport report, std::int64_t within_ms, std::function<void(Result<void>)> done);
 
   /// What the server said of a job, once a lease of it has come. From the loop.
   Result<WorkerJob> job(JobId job);
