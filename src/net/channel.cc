@@ -31,6 +31,14 @@ Channel::Moved Channel::of_ssl(int result, std::size_t bytes) const {
   }
 }
 
+Channel::Greeting Channel::greeting() const {
+  char first = 0;
+  const ssize_t got = recv(socket_, &first, 1, MSG_PEEK);
+  if (got < 0 && would_wait()) return Greeting::none_yet;
+  // A handshake begins with the byte 22, a request with the name of its method.
+  return got == 1 && first >= 'A' && first <= 'Z' ? Greeting::plain_http : Greeting::other;
+}
+
 Channel::Moved Channel::handshake() {
   if (!ssl_) return {};
   // What other connections of this thread left there would be taken for this one's.

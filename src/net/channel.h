@@ -32,6 +32,11 @@ class Channel {
   Channel(int socket, UniqueSsl ssl) : socket_(socket), ssl_(std::move(ssl)) {}
 
   bool encrypted() const { return ssl_ != nullptr; }
+  enum class Greeting : std::uint8_t { none_yet, plain_http, other };
+  /// What the peer's first byte looks like; it is not taken.
+  Greeting greeting() const;
+  /// From now on nothing is encrypted.
+  void go_plain() { ssl_.reset(); }
   /// `moved`: done, there is nothing more to agree on.
   Moved handshake();
   Moved read(std::span<char> into);

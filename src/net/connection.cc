@@ -6,6 +6,7 @@
 
 #include "net/connection_sizes.h"
 #include "net/io_loop.h"
+#include "net/refusal.h"
 
 namespace drover {
 namespace {
@@ -38,6 +39,7 @@ void Connection::run() {
 /// True: something was done, if only a close(), and there may be more to do in another state than before.
 bool Connection::step() {
   switch (state_) {
+    case State::greeting: return hear_greeting();
     case State::handshake: return shake_hands();
     case State::reading: return read_request() || flush();
     case State::taking: return flush();
@@ -52,6 +54,7 @@ bool Connection::step() {
 void Connection::arm() {
   bool reads = write_wants_read_;
   switch (state_) {
+    case State::greeting: reads = true; break;
     case State::handshake: reads |= !read_wants_write_; break;
     case State::reading: reads |= !peer_ended_ && out_.bytes() < kMostUnsent; break;
     case State::handling:
@@ -133,6 +136,24 @@ bool Connection::flush() {
   return false;
 }
 
+/// Whoever speaks plain HTTP to a port for TLS is told so: silence would tell them nothing.
+bool Connection::hear_greeting() {
+  const auto go_on = [this] {
+    state_ = State::handshake;  // with the time that is left
+    return true;
+  };
+  if (!channel_.encrypted()) return go_on();
+  switch (channel_.greeting()) {
+    case Channel::Greeting::none_yet: readable_ = false; return false;
+    case Channel::Greeting::other: return go_on();
+    case Channel::Greeting::plain_http:
+      channel_.go_plain();
+      refuse(refusal_of_plain_http());
+      return true;
+  }
+  return false;
+}
+
 bool Connection::shake_hands() {
   const Channel::Moved moved = channel_.handshake();
   switch (moved.outcome) {
@@ -154,6 +175,7 @@ std::int64_t Connection::deadline_ms() const {
   const HttpLimits& limits = loop_.server().limits;
   if (!out_.empty()) return wrote_ms_ + limits.progress_ms;
   switch (state_) {
+    case State::greeting:
     case State::handshake: return since_ms_ + limits.header_ms;
     case State::reading:
       if (!parser_) return since_ms_ + limits.idle_ms;
@@ -178,7 +200,7 @@ void Connection::look_at_clock(std::int64_t now_ms) {
 void Connection::close_if_idle() {
   const auto self = shared_from_this();
   const bool is_idle = state_ == State::reading && !parser_ && out_.empty() && unread_.empty();
-  if (is_idle || state_ == State::handshake) close();
+  if (is_idle || state_ == State::greeting || state_ == State::handshake) close();
 }
 
 bool Connection::linger() {
@@ -220,7 +242,7 @@ void Connection::close() {
   out_.clear();
   parser_.reset();
   unread_ = {};
-  loop_.forget(place_);
+  loop_.forget(*this);
 }
 
 }  // namespace drover

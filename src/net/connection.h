@@ -49,6 +49,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   friend class IoLoop;
 
   enum class State : std::uint8_t {
+    greeting,  // nothing has come yet where TLS is spoken
     handshake,
     reading,   // a request, or waiting for one
     taking,    // the pool has a piece of the body
@@ -70,6 +71,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::int64_t deadline_ms() const;
   void enter(State state);
 
+  bool hear_greeting();
   bool shake_hands();
   bool read_request();
   std::size_t parse(std::string_view bytes);
@@ -100,9 +102,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Socket socket_;
   Channel channel_;
   std::string peer_;
-  std::list<std::shared_ptr<Connection>>::iterator place_;  // in its loop
+  std::list<std::shared_ptr<Connection>>::iterator place_;  // in its loop, among the known or the strangers
+  bool is_known_ = false;
 
-  State state_ = State::handshake;
+  State state_ = State::greeting;
   std::int64_t since_ms_;      // of this state, or of the last byte of a body
   std::int64_t wrote_ms_ = 0;  // the last progress of what is in out_
   bool waits_readable_ = false;

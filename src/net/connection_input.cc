@@ -3,7 +3,7 @@
 #include "net/connection.h"
 #include "net/connection_sizes.h"
 #include "net/io_loop.h"
-#include "net/response_head.h"
+#include "net/refusal.h"
 
 namespace drover {
 
@@ -98,9 +98,7 @@ void Connection::end_body() {
 }
 
 void Connection::refuse(int status) {
-  refuse({.status = status,
-          .headers = {{"Content-Type", "text/plain"}},
-          .body = std::string(reason_phrase(status)) + "\n"});
+  refuse(refusal(status));
 }
 
 void Connection::refuse(HttpResponse response) {
@@ -144,6 +142,7 @@ void Connection::sink_took(std::unique_ptr<HttpBodySink> sink, bool went_well, P
 void Connection::hand_over() {
   HttpRequest request{std::move(parser_->head()), std::move(parser_->body()), std::move(sink_)};
   parser_.reset();
+  loop_.get_to_know(*this);
   enter(State::handling);
   exchange_ = std::make_shared<Exchange>(loop_.inbox(), weak_from_this());
   in_handler_ = true;

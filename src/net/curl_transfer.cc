@@ -59,14 +59,14 @@ Result<CurlTarget> CurlTarget::make(ClientOptions options) {
     if (target.socket_path.empty()) return wrong("the path of its socket is empty");
   } else {
     struct UrlDeleter {
-      void operator()(CURLU* url) const { curl_url_cleanup(url); }
+      void operator()(CURLU* it) const { curl_url_cleanup(it); }
     };
-    const std::unique_ptr<CURLU, UrlDeleter> url(curl_url());
-    const CURLUcode parsed = curl_url_set(url.get(), CURLUPART_URL, options.base.c_str(), 0);
+    const std::unique_ptr<CURLU, UrlDeleter> pieces(curl_url());
+    const CURLUcode parsed = curl_url_set(pieces.get(), CURLUPART_URL, options.base.c_str(), 0);
     if (parsed != CURLUE_OK) return wrong(curl_url_strerror(parsed));
     const auto part = [&](CURLUPart which) {
       char* text = nullptr;
-      if (curl_url_get(url.get(), which, &text, 0) != CURLUE_OK) return std::string();
+      if (curl_url_get(pieces.get(), which, &text, 0) != CURLUE_OK) return std::string();
       std::string copy(text);
       curl_free(text);
       return copy;

@@ -13,6 +13,9 @@ class HttpLimitsTest : public ServerTest {
     peer.send(bytes);
     const HttpResponse response = peer.read_response();
     EXPECT_EQ(response.status, status) << bytes.substr(0, 100);
+    ASSERT_NE(response.header("content-type"), nullptr);
+    EXPECT_EQ(*response.header("content-type"), "application/problem+json");
+    EXPECT_NE(response.body.find("\"detail\":"), std::string::npos) << response.body;
     ASSERT_NE(response.header("connection"), nullptr);
     EXPECT_EQ(*response.header("connection"), "close");
     EXPECT_TRUE(peer.is_closed());

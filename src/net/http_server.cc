@@ -50,11 +50,6 @@ void HttpServer::Parts::accepted(int number, std::string peer, bool is_local) {
     ssl = context->accept(number);
     if (!ssl) return;
   }
-  {
-    const std::scoped_lock lock(state.mutex);
-    if (state.connections >= state.limits.connections) return;
-    ++state.connections;
-  }
   loop.adopt(std::move(socket), std::move(ssl), std::move(peer));
 }
 

@@ -341,6 +341,22 @@ TEST_F(HttpServerTest, ConnectionsBeyondTheLimitAreClosedAndThoseWithinAreServed
   }));
 }
 
+TEST_F(HttpServerTest, WhoTakesConnectionsAndAsksNothingKeepsNobodyOut) {
+  options_.limits.connections = 3;
+  start();
+  RawPeer known = connect();
+  ASSERT_TRUE(known.send(kHello));
+  EXPECT_EQ(known.read_response().body, "hello");
+  std::vector<RawPeer> silent;
+  for (int i = 0; i < 20; ++i) silent.push_back(connect());
+  EXPECT_TRUE(silent.front().is_closed()) << "the first to come is the first to go";
+  RawPeer late = connect();
+  ASSERT_TRUE(late.send(kHello));
+  EXPECT_EQ(late.read_response().body, "hello");
+  ASSERT_TRUE(known.send(kHello));
+  EXPECT_EQ(known.read_response().body, "hello");
+}
+
 TEST_F(HttpServerTest, RunningOutOfDescriptorsIsSurvived) {
   start();
   RawPeer inside = connect();

@@ -43,44 +43,67 @@ void IoLoop::run() {
   context_.run();
 }
 
+/// Each may close itself meanwhile, or get known.
+template <class Visit>
+void IoLoop::each(Visit&& visit) {
+  for (auto* list : {&known_, &strangers_}) {
+    for (auto it = list->begin(); it != list->end();) {
+      const std::shared_ptr<Connection> connection = *it++;
+      visit(*connection);
+    }
+  }
+}
+
 void IoLoop::watch_clock() {
   clock_.expires_after(tick_);
   clock_.async_wait([this](boost::system::error_code error) {
     if (error) return;
-    const std::int64_t now = now_ms();
-    for (auto it = connections_.begin(); it != connections_.end();) {
-      const std::shared_ptr<Connection> connection = *it++;
-      connection->look_at_clock(now);
-    }
+    each([now = now_ms()](Connection& connection) { connection.look_at_clock(now); });
     watch_clock();
   });
 }
 
 void IoLoop::adopt(Socket socket, UniqueSsl ssl, std::string peer) {
   inbox_->post([this, socket = std::move(socket), ssl = std::move(ssl), peer = std::move(peer)]() mutable {
+    // Somebody who takes connections and asks nothing does not keep others out.
+    if (!count_one_more()) {
+      if (strangers_.empty()) return;
+      strangers_.back()->close();
+      if (!count_one_more()) return;
+    }
     auto connection = std::make_shared<Connection>(*this, std::move(socket), std::move(ssl), std::move(peer));
-    connections_.push_front(connection);
-    connection->place_ = connections_.begin();
+    strangers_.push_front(connection);
+    connection->place_ = strangers_.begin();
     connection->run();
   });
 }
 
-void IoLoop::forget(std::list<std::shared_ptr<Connection>>::iterator place) {
-  connections_.erase(place);
+bool IoLoop::count_one_more() {
+  const std::scoped_lock lock(server_.mutex);
+  if (server_.connections >= server_.limits.connections) return false;
+  ++server_.connections;
+  return true;
+}
+
+void IoLoop::get_to_know(Connection& connection) {
+  if (std::exchange(connection.is_known_, true)) return;
+  known_.splice(known_.begin(), strangers_, connection.place_);
+}
+
+void IoLoop::forget(Connection& connection) {
+  (connection.is_known_ ? known_ : strangers_).erase(connection.place_);
   const std::scoped_lock lock(server_.mutex);
   if (--server_.connections == 0) server_.changed.notify_all();
 }
 
 void IoLoop::close_idle() {
-  inbox_->post([this] {
-    for (auto it = connections_.begin(); it != connections_.end();) (*it++)->close_if_idle();
-  });
+  inbox_->post([this] { each([](Connection& connection) { connection.close_if_idle(); }); });
 }
 
 void IoLoop::stop() {
   if (!thread_.joinable()) return;
   inbox_->post([this] {
-    while (!connections_.empty()) connections_.front()->close();
+    each([](Connection& connection) { connection.close(); });
     context_.stop();
   });
   thread_.join();

@@ -43,7 +43,7 @@ class IoLoop {
   // From any thread.
 
   void start();
-  /// A new peer, counted already. Its socket is registered here.
+  /// A new peer. Its socket is registered here.
   void adopt(Socket socket, UniqueSsl ssl, std::string peer);
   void close_idle();
   /// Closes every connection, ends the thread and waits for it.
@@ -56,13 +56,18 @@ class IoLoop {
   ServerState& server() { return server_; }
   /// Room for bytes that are used up within one step.
   std::span<char> scratch() { return *scratch_; }
-  void forget(std::list<std::shared_ptr<Connection>>::iterator place);
+  /// A request of this peer was handed on.
+  void get_to_know(Connection& connection);
+  void forget(Connection& connection);
 
   static std::int64_t now_ms();
 
  private:
   void run();
   void watch_clock();
+  bool count_one_more();
+  template <class Visit>
+  void each(Visit&& visit);
 
   ServerState& server_;
   boost::asio::io_context context_{1};
@@ -71,7 +76,8 @@ class IoLoop {
   std::chrono::milliseconds tick_;
   std::shared_ptr<Inbox> inbox_;
   std::unique_ptr<std::array<char, (std::size_t{64} << 10)>> scratch_;
-  std::list<std::shared_ptr<Connection>> connections_;
+  std::list<std::shared_ptr<Connection>> strangers_;  // no request of theirs was ever handed on; the newest first
+  std::list<std::shared_ptr<Connection>> known_;
   std::thread thread_;
 };
 

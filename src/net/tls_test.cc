@@ -94,12 +94,22 @@ TEST_F(TlsTest, ACertificateThatCannotBeUsedIsRefusedAndTheOldOneKept) {
   EXPECT_TRUE(ask(authority_, {.path = "/echo"}));
 }
 
-TEST_F(TlsTest, WhatIsNoHandshakeIsLeft) {
-  options_.limits.header_ms = 1000;
+TEST_F(TlsTest, WhoSpeaksPlainHttpIsToldToSpeakTls) {
   start_private();
   RawPeer plain = connect();
   ASSERT_TRUE(plain.send("GET /echo HTTP/1.1\r\nHost: x\r\n\r\n"));
-  plain.read_to_end();
+  const HttpResponse told = plain.read_response();
+  EXPECT_EQ(told.status, 400);
+  EXPECT_NE(told.body.find("https://"), std::string::npos) << told.body;
+  EXPECT_TRUE(plain.is_closed());
+  EXPECT_FALSE(plain.was_reset());
+  EXPECT_EQ(handler_.requests, 0);
+  EXPECT_TRUE(ask(authority_, {.path = "/echo"}));
+}
+
+TEST_F(TlsTest, WhatIsNoHandshakeIsLeft) {
+  options_.limits.header_ms = 1000;
+  start_private();
   RawPeer garbage = connect();
   ASSERT_TRUE(garbage.send(std::string(10'000, '\x16')));
   garbage.read_to_end();

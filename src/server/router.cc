@@ -65,7 +65,7 @@ std::optional<HttpResponse> Router::refusal(const HttpHead& head) const {
 
 HttpBodyPlan Router::plan(const HttpHead& head) {
   if (auto refused = refusal(head)) {
-    log_.info(concat(head.peer, " ", head.method, " ", utf8(head.path), " ", refused->status));
+    refusals_.add(concat(head.peer, " ", head.method, " ", utf8(head.path), " ", refused->status), now_ms_());
     return {.most_bytes = 0, .sink = nullptr, .refusal = std::move(refused)};
   }
   if (WorkerCalls::is_ours(head.path)) return workers_.plan(head);

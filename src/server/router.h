@@ -8,7 +8,7 @@
 #include "keys/key_ring.h"
 #include "ports/http.h"
 #include "server/key_calls.h"
-#include "server/server_log.h"
+#include "server/refusal_log.h"
 #include "server/worker_calls.h"
 
 namespace drover {
@@ -17,7 +17,7 @@ class Router : public HttpHandler {
  public:
   Router(KeyRing& keys, NativeApi& api, WorkerCalls& workers, KeyCalls& key_calls, ServerLog& log,
          std::function<std::int64_t()> now_ms)
-      : keys_(keys), api_(api), workers_(workers), key_calls_(key_calls), log_(log), now_ms_(std::move(now_ms)) {}
+      : keys_(keys), api_(api), workers_(workers), key_calls_(key_calls), refusals_(log), now_ms_(std::move(now_ms)) {}
 
   HttpBodyPlan plan(const HttpHead& head) override;
   void handle(HttpRequest request, HttpReply reply) override;
@@ -33,7 +33,7 @@ class Router : public HttpHandler {
   NativeApi& api_;
   WorkerCalls& workers_;
   KeyCalls& key_calls_;
-  ServerLog& log_;
+  RefusalLog refusals_;
   const std::function<std::int64_t()> now_ms_;
   std::atomic<bool> ready_ = false;
 };

@@ -16,6 +16,7 @@
 #include "keys/certificates.h"
 #include "keys/key_ring.h"
 #include "net/http_server.h"
+#include "server/descriptor_limit.h"
 #include "server/key_calls.h"
 #include "server/log_intake.h"
 #include "server/read_pool.h"
@@ -131,6 +132,7 @@ Result<void> Server::Parts::make_rooms() {
 
 Result<void> Server::Parts::listen() {
   HttpServerOptions http_options{.listen = options.listen, .tls = std::nullopt, .limits = {}};
+  http_options.limits.connections = std::min(http_options.limits.connections, connections_within_descriptors());
   if (http_options.listen.empty()) http_options.listen.emplace_back(kDefaultAddress);
   const bool beyond = !std::ranges::all_of(http_options.listen, is_loopback);
   KeyCalls::Identity identity;
