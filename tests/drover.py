@@ -132,7 +132,7 @@ class Running:
 
     def done(self, seconds=PATIENCE_S):
         out, err = self.process.communicate(timeout=seconds)
-        return Done(self.arguments, self.process.returncode, out, self.heard + err)
+        return Done(self.arguments, self.process.returncode, out, self.heard + (err or b""))
 
     def kill(self):
         self.signal(signal.SIGKILL)
@@ -150,13 +150,16 @@ class Drover:
         ours = {"HOME": str(self.folder), "DROVER_DATA": str(self.data), "DROVER_TEST_MARK": self.mark}
         return {**os.environ, **ours, **(extra or {})}
 
-    def start(self, *arguments, env=None, stdin=subprocess.DEVNULL, as_user=None, **options):
+    def start(self, *arguments, env=None, stdin=subprocess.DEVNULL, as_user=None, inside=None, **options):
+        """As another user, or inside a network namespace, if one is named."""
         words = [BINARY, *map(_word, arguments)]
+        if inside is not None:
+            words = ["nsenter", f"--net=/run/netns/{inside}", *words]
         if as_user is not None:
             words = ["setpriv", f"--reuid={as_user}", f"--regid={as_user}", "--clear-groups", *words]
         process = subprocess.Popen(
-            words, env=self.environment(env), stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            cwd=options.pop("cwd", self.folder), **options)
+            words, env=self.environment(env), stdin=stdin, stdout=subprocess.PIPE,
+            stderr=options.pop("stderr", subprocess.PIPE), cwd=options.pop("cwd", self.folder), **options)
         running = Running(arguments, process)
         self.started.append(running)
         return running

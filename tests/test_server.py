@@ -20,15 +20,15 @@ KILLS = 50 if SOAK else 5
 class Server:
     """A server, and what it takes to speak to it."""
 
-    def __init__(self, drover, *flags, listen="127.0.0.1:0"):
-        self.drover, self.flags, self.listen = drover, flags, listen
+    def __init__(self, drover, *flags, listen="127.0.0.1:0", **options):
+        self.drover, self.flags, self.listen, self.options = drover, flags, listen, options
         self.running = None
         self.start()
 
     def start(self):
         address = self.drover.data / "server/address"
         address.unlink(missing_ok=True)
-        self.running = self.drover.start("server", "--listen", self.listen, *self.flags)
+        self.running = self.drover.start("server", "--listen", self.listen, *self.flags, **self.options)
         wait_until(lambda: (address.exists() and address.read_text().endswith("\n")) or not self.running.alive(), "the server to listen")
         assert self.running.alive(), self.running.done()
         self.address = address.read_text().strip()
