@@ -1,12 +1,12 @@
 # For people: make help.
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-asan test-tsan sim sim-mutants bench soak format lint install clean
+.PHONY: help setup build demo test test-asan test-tsan sim sim-mutants fuzz bench soak format lint install clean
 
 PREFIX ?= /usr/local
 BENCH ?= all
 JOBS ?= $(shell nproc)
 SOURCES = $(shell git ls-files 'src/*.cc' 'src/*.h' 'bench/*.cc' 'bench/*.h' 'tests/*.cc' 'tests/*.h' 'examples/*.cc' \
-	'examples/*.h')
+	'examples/*.h' 'fuzz/*.cc' 'fuzz/*.h')
 
 help:  ## Show what there is to make
 	@grep -hE '^[a-z-]+:.*  ## ' $(MAKEFILE_LIST) | awk -F ':.*  ## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -44,7 +44,13 @@ sim-mutants: setup  ## Plant faults, and show how many seeds it takes to find ea
 	@cmake --build --preset release --target sim_mutants -j $(JOBS)
 	@build/bin/sim_mutants
 
-bench: build  ## Measure against peers and limits (BENCH=idle_workers, latency, lease_ack, local_run, logs, manifest, store, submit)
+fuzz: setup  ## Fuzz every parser that faces the network, a minute each (FUZZ=one of them, FUZZ_SECONDS=60)
+	@./tools/setup fuzz
+	@cmake --preset fuzz >/dev/null
+	@cmake --build --preset fuzz --target fuzzers -j $(JOBS)
+	@./fuzz/run build-fuzz $(or $(FUZZ_SECONDS),60) $(FUZZ)
+
+bench: build  ## Measure against peers and limits (BENCH=hostile, idle_workers, latency, lease_ack, local_run, logs, manifest, store, submit)
 	@./tools/setup bench
 	@./bench/run $(BENCH)
 
@@ -64,4 +70,4 @@ install: build  ## Install drover under PREFIX (default /usr/local)
 	@cmake --install build --prefix $(PREFIX)
 
 clean:  ## Remove everything that was built
-	@rm -rf build build-asan build-tsan
+	@rm -rf build build-asan build-tsan build-fuzz
