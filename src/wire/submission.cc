@@ -130,6 +130,8 @@ void read_items(Fields& fields, Submission& out) {
     }
     if (bounds == nullptr || bounds->size() != 2 || error || numbers.first > numbers.last) {
       fields.complain("range", "is not a pair of numbers, the smaller first, such as [1, 1000]");
+    } else if (static_cast<std::uint64_t>(numbers.last) - static_cast<std::uint64_t>(numbers.first) >= kMostItems) {
+      fields.complain("range", concat("is more than ", kMostItems, " items"));
     }
     out.items = numbers;
   }
@@ -243,7 +245,7 @@ std::string submission_to_json(const Submission& submission) {
   }
   const ItemLimits& limits = definition.limits;
   if (limits.memory_bytes > 0) out["memory"] = concat(limits.memory_bytes, "B");
-  if (limits.log_bytes > 0) out["log_limit"] = concat(limits.log_bytes, "B");
+  out["log_limit"] = concat(limits.log_bytes, "B");  // none is not the usual
   if (limits.milli_cpus > 0) out["cpus"] = static_cast<double>(limits.milli_cpus) / 1000;
   if (limits.processes > 0) out["pids"] = limits.processes;
   const Policy& policy = submission.policy;
