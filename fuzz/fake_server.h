@@ -1,0 +1,81 @@
+// A server behind a face, for the targets: one small job, everything answered at once.
+#pragma once
+
+#include <optional>
+
+#include "base/check.h"
+#include "ports/backend.h"
+
+namespace drover {
+
+class FakeBackend : public Backend {
+ public:
+  struct Intake : ItemIntake {
+    explicit Intake(std::vector<std::string>& into) : items(into) { items.clear(); }
+    Result<void> add(std::string_view item) override {
+      items.emplace_back(item);
+      return {};
+    }
+    Result<NewManifest> finish() override { return NewManifest{ManifestId{1}, items.size()}; }
+    std::vector<std::string>& items;
+  };
+  struct Text : HttpBodySource {
+    Result<std::string> next() override { return std::string(); }
+  };
+
+  FakeBackend() {
+    job.total = 3;
+    job.name = "job";
+    job.id = JobId{1};
+  }
+
+  void post(Command command, std::function<void(Result<Effect>)> answered) override {
+    if (std::holds_alternative<SubmitJob>(command)) return answered(JobAccepted{JobId{2}});
+    if (std::holds_alternative<ReopenJob>(command)) return answered(JobReopened{1});
+    answered(JobCancelled{});
+  }
+  void later(std::function<void()> work) override { work(); }
+  Result<DefinitionId> add_definition(std::string_view) override { return DefinitionId{1}; }
+  Result<std::unique_ptr<ItemIntake>> begin_items() override { return std::make_unique<Intake>(items_taken); }
+  Result<NewManifest> add_range(std::int64_t, std::uint64_t count) override {
+    DROVER_CHECK(count > 0 && count <= kMostItems, "a range has items, and not too many");
+
+    return NewManifest{ManifestId{1}, count};
+  }
+  Result<ManifestInfo> manifest(ManifestId) override { return fail(ErrorCode::not_found, "there is none"); }
+  Result<std::vector<Job>> jobs() override { return std::vector{job}; }
+  Result<std::string> definition(DefinitionId) override { return "{}"; }
+  Result<ItemCounts> counts(const Job&) override { return ItemCounts{.pending = 3}; }
+  Result<std::vector<ItemView>> items(const Job& of, const ItemQuestion& question) override {
+    std::vector<ItemView> out;
+    for (std::uint64_t i = question.from.value; i < of.total && out.size() < question.limit; ++i) {
+      out.push_back({.item = ItemIndex{i}, .state = "pending", .last = std::nullopt});
+    }
+    return out;
+  }
+  Result<std::string> item_text(const Job&, ItemIndex) override { return "\xff text"; }
+  Result<std::vector<Attempt>> attempts(JobId, ItemIndex) override { return std::vector<Attempt>{}; }
+  Result<std::vector<SettledItem>> settled(JobId, bool) override { return std::vector<SettledItem>{}; }
+  Result<std::unique_ptr<HttpBodySource>> log(const LogQuestion&) override { return std::make_unique<Text>(); }
+  Result<std::unique_ptr<HttpBodySource>> search(const SearchQuestion&) override { return std::make_unique<Text>(); }
+  Result<std::vector<WorkerView>> workers() override { return std::vector<WorkerView>(1); }
+
+  Job job;
+  std::vector<std::string> items_taken;
+};
+
+/// Keeps the answer, of which there must be one.
+class FakeExchange : public HttpExchange {
+ public:
+  void send(HttpResponse response) override { answer = std::move(response); }
+  void send(HttpResponse head, std::unique_ptr<HttpBodySource>) override { answer = std::move(head); }
+  std::shared_ptr<HttpStream> stream(HttpResponse head) override {
+    answer = std::move(head);
+    return nullptr;
+  }
+  bool peer_is_gone() const override { return false; }
+
+  std::optional<HttpResponse> answer;
+};
+
+}  // namespace drover

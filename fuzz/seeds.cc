@@ -1,0 +1,124 @@
+// Something to begin with, for every target: seeds FOLDER writes FOLDER/TARGET/NUMBER.
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "keys/certificates.h"
+#include "keys/join_token.h"
+#include "logs/extents.h"
+#include "logs/frame.h"
+#include "logs/record.h"
+#include "wire/definition.h"
+#include "wire/problem_json.h"
+#include "wire/submission.h"
+#include "wire/worker_protocol.h"
+
+namespace drover {
+namespace {
+
+class Folder {
+ public:
+  explicit Folder(std::filesystem::path path) : path_(std::move(path)) {}
+
+  void put(const char* target, const std::vector<std::string>& seeds) const {
+    std::filesystem::create_directories(path_ / target);
+    for (std::size_t i = 0; i < seeds.size(); ++i) {
+      std::ofstream(path_ / target / ("seed-" + std::to_string(i)), std::ios::binary) << seeds[i];
+    }
+  }
+
+ private:
+  const std::filesystem::path path_;
+};
+
+std::string a_frame() {
+  std::string records;
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    append_record(records,
+                  {{JobId{1}, ItemIndex{i % 2}, AttemptNumber{1}}, LogStream::out, 1'700'000'000'000, "a line\n"});
+  }
+  FramePacker packer;
+  return std::string(packer.pack(records));
+}
+
+Report a_report() {
+  return {
+      .worker = WorkerId{1},
+      .incarnation = 7,
+      .ended = {{.token = {GrantId{1}, ItemIndex{0}}, .outcome = {.reason = "exit status 3"}, .usage = {.wall_us = 9}}},
+      .running = {{{GrantId{1}, ItemIndex{1}}, 1'000'500}},
+      .returned = {{GrantId{1}, ItemIndex{2}}}};
+}
+
+void write_seeds(const Folder& folder) {
+  folder.put("http_request",
+             {"\x05GET /api/v1/jobs?limit=5 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer a.b\r\n\r\n",
+              "\x01POST /join HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nabcdeGET / HTTP/1.1\r\nHost: x\r\n\r\n",
+              "\x07POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nExpect: 100-continue\r\n\r\n"
+              "5;a=b\r\nabcde\r\n0\r\nTrailer: x\r\n\r\n",
+              "\x02GET http://x/y?z HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"});
+  folder.put("url", {"/api/v1/jobs/a%2Fb/items/3/log", "a=1&b=x+y&c=%41&&d", "1.5h", "512MiB", "18446744073709551615",
+                     "6f1c1f9e-2f0b-4c53-9d3f-0a8f7f5b1c11", "\xc3\xa4\xe2\x82\xac\xf0\x9f\x90\x82\xff"});
+  folder.put("authorization",
+             {"AKDRAAAAAAAAAAAAAAAA.0123456789abcdef", "drover-job-eyJqb2IiOiJ4In0.AAAA", "JNDRAAAAAAAAAAAAAAAA.x"});
+
+  const JoinToken token{.addresses = {"https://10.0.0.1:8750", "https://head:8750"},
+                        .ca_fingerprint = std::string(64, 'a'),
+                        .secret = SecretText("JNDRAAAAAAAAAAAAAAAA.secret")};
+  std::vector<std::string> tokens = {join_token_text(token).reveal()};
+  if (const auto authority = make_authority("fuzz", 1'700'000'000'000)) tokens.push_back(authority->own.pem);
+  folder.put("join_token", tokens);
+
+  const Poll poll{
+      .report = a_report(), .number = PollNumber{2}, .given_up = {PollNumber{1}}, .want = 3, .wait_ms = 100};
+  folder.put("worker_message",
+             {encode(WorkerPoll{poll, {a_frame()}, {{0}}}), encode(WorkerReport{a_report(), {a_frame()}, {{0}}}),
+              encode(WorkerHello{.name = "worker", .incarnation = 7, .labels = {{"gpu", "yes"}}}),
+              encode(ItemRange{JobId{1}, ItemIndex{3}, 5}), encode_job_number(JobId{1}), encode_texts({"a", "b"})});
+  const Lease lease{.grant = GrantId{1}, .job = JobId{1}, .first = ItemIndex{0}, .count = 2};
+  folder.put("server_answer",
+             {encode(WorkerPollAnswer{{PollNumber{1}, {lease}, {{JobId{2}, StopMode::kill_running}}, {}},
+                                      {{.texts = {"a", "b"}}}}),
+              encode(WorkerWelcome{.worker = WorkerId{1}, .term_ms = 60'000, .poll_wait_ms = 20'000, .server = 3}),
+              encode(WorkerJob{JobId{1}, "uuid", "name", "{}", ""}),
+              definition_to_json({.command = {"echo", "{}"}, .environment = {{"A", "b"}}}),
+              "a" + problem_to_json(404, {ErrorCode::not_found, "there is none", "look elsewhere"}),
+              R"({"a":1.0,"b":null,"c":"text","d":[1,{"e":2}]})"});
+
+  const std::string job =
+      R"({"name":"a","command":["echo","{}"],"items":["a","b"],"env":{"A":"b"},"retries":2,"timeout":"10m","client_token":"t"})";
+  folder.put("submission", {job, R"({"command":["true"],"range":[1,100],"workdir":"/tmp","max_failures":3})",
+                            R"({"command":["true","{a}"],"items":[{"a":1},{"a":"x"}],"log_limit":"1MiB"})",
+                            R"({"command":["true"],"manifest":7,"retry_on":[{"exit_code":"3","action":"exit"}]})"});
+  folder.put("native_api", {"POST jobs\n" + job, "GET jobs?limit=3&state=running", "GET jobs/job/items?from=1&limit=2",
+                            "GET jobs/job/items/2", "GET jobs/job/items/0/log?tail=3&stream=stderr&attempt=1",
+                            "GET jobs/job/search?grep=a+b&failed=1", "POST jobs/job/cancel", "POST jobs/job/retry\n{}",
+                            "POST manifests?separator=nul\na", "GET workers",
+                            R"(POST jobs
+{"command":["true"],"range":[-9223372036854775808,9223372036854775807]})"});
+  folder.put("item_lines", {std::string("\0\5one\ntwo\n\nthree", 16), std::string("\1\3a\0b\0\0c", 9)});
+  ExtentList extents;
+  extents.add({1, 0, 100});
+  folder.put("log_frames", {encode_texts({a_frame()}), encode_texts({extents.encode().value}), a_frame(),
+                            encode_texts({a_frame(), a_frame()})});
+  folder.put("key_calls", {std::string(1, '\0') + R"({"secret":"JNDRAAAAAAAAAAAAAAAA.x","nonce":"n","name":"w"})",
+                           "\1"
+                           R"({"scope":"read","label":"l","expires":"1h"})",
+                           "\2"
+                           R"({"uses":2,"expires":"10m","fleet":"f"})",
+                           "\3",
+                           "\4"
+                           "AKDRAAAAAAAAAAAAAAAA"});
+}
+
+}  // namespace
+}  // namespace drover
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::fputs("seeds FOLDER\n", stderr);
+    return 2;
+  }
+  drover::write_seeds(drover::Folder(argv[1]));
+  return 0;
+}
