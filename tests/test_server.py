@@ -1,6 +1,7 @@
 """drover server, drover worker and the CLI between them, as somebody uses them; and what happens when one of them is killed."""
 
 import http.client
+import itertools
 import json
 import os
 import random
@@ -8,6 +9,8 @@ import signal
 import socket
 import sqlite3
 import ssl
+import threading
+import time
 
 import pytest
 
@@ -262,6 +265,56 @@ def test_what_a_server_acknowledged_is_there_after_its_death(server):
     listed = server.ask("GET", "/api/v1/jobs?limit=1000")[1]["jobs"]
     assert [job["id"] for job in listed] == ids[::-1]
     assert all(job["total"] == 10 for job in listed)
+
+
+def test_killed_under_load_of_several_clients_it_keeps_its_word(server):
+    """Four clients submit and look while the server dies at random moments: what was acknowledged is there, and what was shown as
+    ended has ended for good."""
+    dice = random.Random(11)
+    over = threading.Event()
+    acknowledged, wrong = [], []
+
+    def client(number):
+        known, seen = [], {}
+        for turn in itertools.count():
+            if over.is_set():
+                return
+            token = f"client {number}, turn {turn}"
+            try:
+                status, job = server.ask("POST", "/api/v1/jobs", {"name": f"c{number}", "client_token": token, "command": ["true", "{}"],
+                                                                  "range": [1, 40]})
+                if status == 201:
+                    known.append(job["id"])
+                    acknowledged.append((job["id"], token))
+                for one in random.sample(known, min(len(known), 3)):
+                    status, job = server.ask("GET", f"/api/v1/jobs/{one}")
+                    if status != 200 or job["counts"]["succeeded"] < seen.get(one, 0):
+                        wrong.append((one, status, job, seen.get(one)))
+                    seen[one] = job["counts"]["succeeded"]
+            except (OSError, http.client.HTTPException):
+                time.sleep(0.02)  # it was killed just then
+
+    worker(server)
+    clients = [threading.Thread(target=client, args=(number,)) for number in range(4)]
+    for one in clients:
+        one.start()
+    for _ in range(KILLS):
+        time.sleep(dice.uniform(0.05, 0.6))
+        server.kill()
+        server.start()
+    over.set()
+    for one in clients:
+        one.join()
+    assert wrong == []
+    assert len(acknowledged) > KILLS
+    for one, token in acknowledged:
+        job = server.ends(one, 300)
+        assert (job["state"], job["counts"]["succeeded"]) == ("succeeded", 40), job
+        # The same again is the same job.
+    one, token = dice.choice(acknowledged)
+    assert server.ask("POST", "/api/v1/jobs", {"client_token": token, "command": ["true", "{}"], "range": [1, 40]})[1]["id"] == one
+    assert server.rows("PRAGMA integrity_check") == [("ok",)]
+    assert server.rows("select count(*) from attempts group by job, item having sum(settled and state = 'succeeded') <> 1") == []
 
 
 def test_a_worker_outlives_an_absent_server(server):

@@ -26,7 +26,7 @@ class ItemIntake {
  public:
   virtual ~ItemIntake() = default;
   virtual Result<void> add(std::string_view item) = 0;
-  /// All of it is durable when this returns.
+  /// All of it is stored when this returns, and durable with the job that refers to it.
   virtual Result<NewManifest> finish() = 0;
 };
 
