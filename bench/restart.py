@@ -6,56 +6,46 @@ on, and started again: from the start of the process to its first `ready`.
 """
 
 import http.client
-import json
 import signal
 import subprocess
 import sys
 import time
 
 import harness
-from lease_ack import serve
+import served
 
 TARGET_SECONDS = 2
 
 
-def ready(address):
+def ready(port):
     try:
-        connection = http.client.HTTPConnection(address.split("//")[1], timeout=5)
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
         connection.request("GET", "/readyz")
         return connection.getresponse().status == 200
     except OSError:
         return False
 
 
-def counts(flags, data):
-    said = subprocess.run([flags.build / "bin/drover", "status", "--json", "--data", data, "--server", (data / "server/address").read_text().strip()],
-                          check=True, capture_output=True)
-    return json.loads(said.stdout)["counts"]
-
-
 def killed_and_started(flags, work, items):
     with harness.fresh_folder(work / "server") as data:
-        server, address = serve(flags, data)
-        key = json.loads((data / "server/keys.json").read_text())["keys"][0]
-        host, port = address.split("//")[1].split(":")
-        subprocess.run([flags.build / "bin/drover", "submit", "--quiet", "--data", data, "--range", f"1-{2 * items}", "--", "true"], check=True)
-        load = subprocess.Popen([flags.build / "bench/lease_ack_load", host, port, f"{key['id']}.{key['secret']}", "64", "100", "600"],
-                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        while counts(flags, data)["succeeded"] < items:
-            time.sleep(0.05)
-        server.send_signal(signal.SIGKILL)
-        server.wait()
+        with served.serve(flags, data) as server:
+            server.submit("--name", "job", "--range", f"1-{2 * items}", "--", "true")
+            load = subprocess.Popen([flags.build / "bench/lease_ack_load", "127.0.0.1", str(server.port), server.key, "64", "100", "600"],
+                                    stdout=subprocess.DEVNULL)
+            asked = server.connection()
+            while server.ask(asked, "GET", "/api/v1/jobs/job")["counts"]["succeeded"] < items:
+                time.sleep(0.05)
         load.kill()
         load.wait()
         begun = time.monotonic()
-        server = subprocess.Popen([flags.build / "bin/drover", "server", "--data", data, "--listen", f"{host}:{port}"], stderr=subprocess.DEVNULL)
-        while not ready(address):
+        again = subprocess.Popen([server.drover, "server", "--data", data, "--listen", f"127.0.0.1:{server.port}"], stderr=subprocess.DEVNULL)
+        while not ready(server.port):
             time.sleep(0.002)
         seconds = time.monotonic() - begun
-        there = counts(flags, data)
-        server.send_signal(signal.SIGKILL)
-        server.wait()
-    return {"seconds": seconds, "succeeded": there["succeeded"], "items": 2 * items}
+        ended = server.ask(server.connection(), "GET", "/api/v1/jobs/job")["counts"]["succeeded"]
+        again.send_signal(signal.SIGKILL)
+        again.wait()
+    return {"seconds": seconds, "succeeded": ended, "items": 2 * items}
 
 
 def main():
