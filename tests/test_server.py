@@ -339,6 +339,36 @@ def test_a_drained_worker_finishes_what_it_runs_and_goes(server):
     assert server.rows("select distinct state from attempts") == [("succeeded",)]
 
 
+def test_a_worker_is_drained_from_afar(server):
+    running = worker(server)
+    submit(server, "slow", "--range", "1-100", "--", "sh", "-c", "sleep 0.3")
+    wait_until(lambda: server.rows("select count(*) from attempts")[0][0] > 0, "the first to end")
+    said = server.cli("workers", "drain", "w1")
+    assert said.status == 0 and "takes no more" in said.out, said
+    assert running.done().status == 0
+    counts = server.job("slow")["counts"]
+    assert counts["running"] == 0 and 0 < counts["succeeded"] < 100
+    assert server.rows("select distinct state from attempts") == [("succeeded",)]
+    server.cli("workers", "drain", "w9").refuses("there is no worker 'w9'", "drover workers")
+
+
+def test_what_a_fenced_worker_held_goes_to_others_at_once(server):
+    """Its leases would last for another minute."""
+    stopped = worker(server, name="stopped")
+    submit(server, "few", "--range", "1-4", "--", "sleep", "0.2")
+    wait_until(lambda: server.job("few")["counts"]["running"] > 0, "some to run")
+    stopped.signal(signal.SIGSTOP)
+    assert server.cli("workers", "fence", "stopped").status == 0
+    other = worker(server, name="other")
+    job = server.ends("few", 40)
+    assert job["counts"]["succeeded"] == 4
+    stopped.signal(signal.SIGCONT)
+    submit(server, "more", "--range", "1-20", "--", "sleep", "0.1")
+    assert server.ends("more")["counts"]["succeeded"] == 20
+    check_all_succeeded_once(server, "few", 4)
+    assert stopped.alive() and other.alive()
+
+
 def test_workers_go_when_told_so_beforehand(server):
     submit(server, "few", "--range", "1-30", "--", "true")
     assert server.drover("worker", "--name", "idle", "--exit-when-idle").status == 0

@@ -87,6 +87,8 @@ const std::vector<NativeApi::Route>& NativeApi::routes() {
       {"GET", "jobs/*/items/*/log", read, true, &NativeApi::show_log},
       {"GET", "jobs/*/search", read, true, &NativeApi::search_logs},
       {"GET", "workers", read, false, &NativeApi::list_workers},
+      {"POST", "workers/*/drain", administrate, false, &NativeApi::drain_worker},
+      {"POST", "workers/*/fence", administrate, false, &NativeApi::fence_worker},
   };
   return table;
 }
@@ -402,6 +404,23 @@ void NativeApi::list_workers(Asked /*asked*/, HttpReply reply) {
                                {"memory_bytes", it.memory_bytes}});
   }
   reply.send(json_response(200, json::object{{"workers", std::move(out)}}));
+}
+
+void NativeApi::drain_worker(Asked asked, HttpReply reply) {
+  send_away(asked.parts[0], AskToDrain{asked.parts[0]}, std::move(reply));
+}
+
+void NativeApi::fence_worker(Asked asked, HttpReply reply) {
+  send_away(asked.parts[0], Fence{asked.parts[0]}, std::move(reply));
+}
+
+void NativeApi::send_away(const std::string& name, Command command, HttpReply reply) {
+  backend_.post(std::move(command),
+                [name, reply = std::make_shared<HttpReply>(std::move(reply))](const Result<Effect>& effect) {
+                  if (!effect) return reply->send(problem(effect.error()));
+                  reply->send(json_response(
+                      200, json::object{{"name", utf8(name)}, {"leases", std::get<WorkerToBeGone>(*effect).grants}}));
+                });
 }
 
 }  // namespace drover

@@ -70,6 +70,9 @@ class NativeApi {
   void show_log(Asked asked, HttpReply reply);
   void search_logs(Asked asked, HttpReply reply);
   void list_workers(Asked asked, HttpReply reply);
+  void drain_worker(Asked asked, HttpReply reply);
+  void fence_worker(Asked asked, HttpReply reply);
+  void send_away(const std::string& name, Command command, HttpReply reply);
 
   Result<Job> job_of(const std::string& reference);
 

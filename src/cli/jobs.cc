@@ -1,4 +1,4 @@
-// drover jobs, drover workers: what a server has.
+// drover jobs, drover workers: what a server has, and how to send a worker away.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -17,6 +17,7 @@ struct Flags {
   ServerFlags server;
   std::string state;
   std::uint64_t limit = 20;
+  std::string worker;
 };
 
 std::string_view text(const json::value& object, const char* name) {
@@ -62,6 +63,21 @@ Result<int> workers(const Flags& flags) {
   return kAllSucceeded;
 }
 
+Result<int> send_away(const Flags& flags, std::string_view how) {
+  auto client = ServerClient::connect(flags.common, flags.server);
+  if (!client) return pass(client);
+  auto answer = client->post(fmt::format("/api/v1/workers/{}/{}", url_escape(flags.worker), how), json::object{});
+  if (!answer) return pass(answer);
+  if (flags.common.json) {
+    show("{}\n", json::serialize(*answer));
+  } else if (how == "drain") {
+    show("worker '{}' takes no more, and goes when what it runs has ended\n", flags.worker);
+  } else {
+    show("worker '{}' has lost what it held: others get it\n", flags.worker);
+  }
+  return kAllSucceeded;
+}
+
 }  // namespace
 
 void add_jobs(CLI::App& app, Invocation& invocation) {
@@ -83,8 +99,22 @@ void add_workers(CLI::App& app, Invocation& invocation) {
   CLI::App* verb = app.add_subcommand("workers", "List a server's workers");
   add_common_flags(*verb, flags->common);
   add_server_flag(*verb, flags->server);
-  verb->footer("Example:\n  drover workers");
-  verb->callback([flags, &invocation] {
+  verb->require_subcommand(0, 1);
+  const auto add = [&](const char* name, const char* help) {
+    CLI::App* one = verb->add_subcommand(name, help);
+    add_common_flags(*one, flags->common);
+    add_server_flag(*one, flags->server);
+    one->add_option("worker", flags->worker, "Its name")->required();
+    one->callback([flags, &invocation, name] {
+      auto done = send_away(*flags, name);
+      invocation.exit_status = done ? *done : failure(done.error());
+    });
+  };
+  add("drain", "Let a worker take no more, and go when what it runs has ended");
+  add("fence", "Give what a worker holds to others at once: it is believed dead");
+  verb->footer("Examples:\n  drover workers\n  drover workers drain gpu-7");
+  verb->callback([flags, verb, &invocation] {
+    if (!verb->get_subcommands().empty()) return;
     auto done = workers(*flags);
     invocation.exit_status = done ? *done : failure(done.error());
   });

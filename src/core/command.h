@@ -52,6 +52,18 @@ struct RegisterWorker {
   std::int64_t term_ms = 0;
 };
 
+/// A worker shall take no more, and go when what it runs has ended. It is told with its next answer; one that has begun
+/// anew by then is not meant. Forgotten when the server ends.
+struct AskToDrain {
+  std::string worker;
+};
+
+/// A worker is believed dead or mad: others get what it held, at once. Should it live, it has to register again, and is
+/// told that its items are gone.
+struct Fence {
+  std::string worker;
+};
+
 /// What a worker tells: what ended, what runs, what it hands back unstarted. Answered as soon as it is durable.
 struct Report {
   WorkerId worker;
@@ -74,7 +86,7 @@ struct Poll {
 /// Time has passed: next_deadline() was reached.
 struct Tick {};
 
-using Command = std::variant<SubmitJob, ReopenJob, CancelJob, RegisterWorker, Report, Poll, Tick>;
+using Command = std::variant<SubmitJob, ReopenJob, CancelJob, RegisterWorker, AskToDrain, Fence, Report, Poll, Tick>;
 
 struct JobAccepted {
   JobId job;
@@ -88,12 +100,18 @@ struct JobCancelled {
 struct WorkerRegistered {
   WorkerId worker;
 };
+/// It was asked to drain, or fenced.
+struct WorkerToBeGone {
+  WorkerId worker;
+  std::uint64_t grants = 0;  // how many it had in its hands
+};
 struct ReportTaken {};
 struct PollAnswer {
   PollNumber number;
   std::vector<Lease> leases;
   std::vector<StopOrder> stops;
   std::vector<Token> gone;  // the worker named them as running, and somebody else has them by now
+  bool drain = false;       // take no more, and go when what runs has ended
 };
 struct Refused {
   Error error;
@@ -103,8 +121,8 @@ struct JobChanged {
   Job job;
 };
 
-using Effect = std::variant<JobAccepted, JobReopened, JobCancelled, WorkerRegistered, ReportTaken, PollAnswer, Refused,
-                            JobChanged>;
+using Effect = std::variant<JobAccepted, JobReopened, JobCancelled, WorkerRegistered, WorkerToBeGone, ReportTaken,
+                            PollAnswer, Refused, JobChanged>;
 
 /// An effect and who waits for it; ticket 0 is everybody.
 struct Answer {

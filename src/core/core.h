@@ -47,6 +47,9 @@ class Core {
 
   // poll.cc
   void on(Ticket ticket, const RegisterWorker& command);
+  void on(Ticket ticket, const AskToDrain& command);
+  void on(Ticket ticket, const Fence& command);
+  Worker* worker_named(Ticket ticket, const std::string& name);
   void on(Ticket ticket, const Report& command);
   void on(Ticket ticket, const Poll& command);
   void on(Ticket ticket, const Tick& command);

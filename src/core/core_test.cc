@@ -257,6 +257,48 @@ TEST(Core, AWorkerIsToldWhatItRunsAndNoLongerHolds) {
   EXPECT_TRUE(std::get<PollAnswer>(world.ask(Poll{report, PollNumber{2}, {}, 0, 0})).gone.empty()) << "once";
 }
 
+TEST(Core, AWorkerAskedToDrainIsToldOnceAndGetsNothingMore) {
+  World world;
+  world.submit(10);
+  const WorkerId worker = world.worker("w");
+  EXPECT_EQ(world.poll(worker, 2).leases.size(), 1U);
+  const Report report{.worker = worker, .incarnation = 1};
+  world.ask(Poll{report, PollNumber{2}, {}, 0, 10'000});
+  EXPECT_EQ(std::get<WorkerToBeGone>(world.ask(AskToDrain{"w"})).grants, 1U);
+  const auto parked = std::ranges::find_if(
+      world.answers, [](const Answer& it) { return std::holds_alternative<PollAnswer>(it.effect); });
+  ASSERT_NE(parked, world.answers.end());
+  EXPECT_TRUE(std::get<PollAnswer>(parked->effect).drain);
+  const auto next = std::get<PollAnswer>(world.ask(Poll{report, PollNumber{3}, {}, 2, 0}));
+  EXPECT_FALSE(next.drain);
+  EXPECT_TRUE(next.leases.empty());
+  // The answer that said so was lost.
+  EXPECT_TRUE(std::get<PollAnswer>(world.ask(Poll{report, PollNumber{4}, {PollNumber{2}}, 2, 0})).drain);
+  // One that begins anew is not meant.
+  world.worker("w", 2);
+  const Report anew{.worker = worker, .incarnation = 2};
+  EXPECT_EQ(std::get<PollAnswer>(world.ask(Poll{anew, PollNumber{1}, {}, 2, 0})).leases.size(), 1U);
+  EXPECT_EQ(std::get<Refused>(world.ask(AskToDrain{"nobody"})).error.code, ErrorCode::not_found);
+}
+
+TEST(Core, WhatAFencedWorkerHeldGoesToOthersAtOnceAndNoTryIsSpent) {
+  World world;
+  const JobId job = world.submit(2);
+  const WorkerId mad = world.worker("mad");
+  const auto taken = world.poll(mad, 2).leases.at(0);
+  EXPECT_EQ(std::get<WorkerToBeGone>(world.ask(Fence{"mad"})).grants, 1U);
+  const WorkerId other = world.worker("other");
+  EXPECT_EQ(world.poll(other, 2).leases.size(), 1U);
+  // It is alive after all: it has to register, and learns that its items are gone.
+  Report report{.worker = mad, .incarnation = 1, .running = {{Token{taken.grant, ItemIndex{0}}, 1000}}};
+  EXPECT_EQ(std::get<Refused>(world.ask(report)).error.code, ErrorCode::not_found);
+  world.worker("mad");
+  const auto answer = std::get<PollAnswer>(world.ask(Poll{report, PollNumber{1}, {}, 0, 0}));
+  EXPECT_EQ(answer.gone.size(), 1U);
+  EXPECT_EQ(world.core.durable().jobs.at(job).failed, 0U);
+  EXPECT_EQ(std::get<Refused>(world.ask(Fence{"nobody"})).error.code, ErrorCode::not_found);
+}
+
 TEST(Core, AnOvertakenPollGrantsNothing) {
   World world;
   world.submit(10);

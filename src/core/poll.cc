@@ -27,11 +27,12 @@ void Core::on(Ticket ticket, const RegisterWorker& command) {
     }
     if (const std::uint64_t parked = volatile_.sessions[worker.id].parked) {
       const ParkedPoll poll = unpark(parked);
-      say(poll.ticket, PollAnswer{poll.number, {}, {}, {}});
+      say(poll.ticket, PollAnswer{.number = poll.number});
     }
     volatile_.sessions[worker.id].last_poll = PollNumber{};
     volatile_.sessions[worker.id].told_to_stop.clear();
     volatile_.sessions[worker.id].gone.clear();
+    volatile_.sessions[worker.id].draining = volatile_.sessions[worker.id].told_to_drain = false;
     worker.incarnation = command.incarnation;
     worker.registered_ms = durable_.counters.now_ms;
   }
@@ -41,9 +42,43 @@ void Core::on(Ticket ticket, const RegisterWorker& command) {
   say(ticket, WorkerRegistered{worker.id});
 }
 
+Worker* Core::worker_named(Ticket ticket, const std::string& name) {
+  const auto known = volatile_.worker_by_name.find(name);
+  if (known != volatile_.worker_by_name.end()) return &durable_.workers.at(known->second);
+  refuse(ticket, ErrorCode::not_found, concat("there is no worker '", name, "'"), "'drover workers' lists them");
+  return nullptr;
+}
+
+void Core::on(Ticket ticket, const AskToDrain& command) {
+  const Worker* worker = worker_named(ticket, command.worker);
+  if (worker == nullptr) return;
+  volatile_.sessions[worker->id].draining = true;
+  volatile_.work_turned_up = true;
+  say(ticket, WorkerToBeGone{worker->id, volatile_.worker_grants.at(worker->id).size()});
+}
+
+void Core::on(Ticket ticket, const Fence& command) {
+  Worker* worker = worker_named(ticket, command.worker);
+  if (worker == nullptr) return;
+  const std::set<GrantId> held = volatile_.worker_grants.at(worker->id);
+  for (const GrantId grant : held) release_grant(grant, true);
+  Session& session = volatile_.sessions[worker->id];
+  if (session.parked != 0) {
+    const ParkedPoll poll = unpark(session.parked);
+    say(poll.ticket, PollAnswer{.number = poll.number});
+  }
+  set_expiry(worker->id, session, 0);
+  // Nobody has this one: whatever the worker says next, it is told to register.
+  worker->incarnation = 0;
+  worker->registered_ms = 0;
+  changes_.worker(worker->id);
+  say(ticket, WorkerToBeGone{worker->id, held.size()});
+}
+
 bool Core::accept_report(Ticket ticket, const Report& report) {
   const auto worker = durable_.workers.find(report.worker);
-  if (worker == durable_.workers.end() || worker->second.incarnation != report.incarnation) {
+  if (worker == durable_.workers.end() || worker->second.incarnation != report.incarnation ||
+      worker->second.registered_ms == 0) {
     refuse(ticket, ErrorCode::not_found, concat("worker ", report.worker.value, " is not registered"),
            "register first");
     return false;
@@ -73,6 +108,7 @@ void Core::on(Ticket ticket, const Poll& command) {
   session.last_poll = command.number;
   if (!command.given_up.empty() && !planted(Plant::given_up_grants_kept)) {
     if (!planted(Plant::stop_told_only_once)) session.told_to_stop.clear();
+    session.told_to_drain = false;
     const std::set<GrantId> held = volatile_.worker_grants.at(worker);
     for (const GrantId id : held) {
       const PollNumber poll = durable_.grants.at(id).poll;
@@ -81,12 +117,12 @@ void Core::on(Ticket ticket, const Poll& command) {
   }
   if (session.parked != 0) {
     const ParkedPoll before = unpark(session.parked);
-    say(before.ticket, PollAnswer{before.number, {}, {}, {}});
+    say(before.ticket, PollAnswer{.number = before.number});
   }
   const ParkedPoll poll{ticket, worker, command.number, command.want,
                         durable_.counters.now_ms + std::max<std::int64_t>(command.wait_ms, 0)};
   if (answer_poll(poll)) return;
-  if (command.wait_ms <= 0) return say(ticket, PollAnswer{command.number, {}, {}, {}});
+  if (command.wait_ms <= 0) return say(ticket, PollAnswer{.number = command.number});
   park(poll);
 }
 
@@ -102,7 +138,7 @@ void Core::on(Ticket /*ticket*/, const Tick& /*command*/) {
   }
   while (!volatile_.poll_deadlines.empty() && volatile_.poll_deadlines.begin()->first <= now_ms) {
     const ParkedPoll poll = unpark(volatile_.poll_deadlines.begin()->second);
-    say(poll.ticket, PollAnswer{poll.number, {}, {}, {}});
+    say(poll.ticket, PollAnswer{.number = poll.number});
   }
 }
 
@@ -118,11 +154,15 @@ void Core::set_expiry(WorkerId worker, Session& session, std::int64_t expires_ms
 }
 
 bool Core::answer_poll(const ParkedPoll& poll) {
-  PollAnswer answer{poll.number, grant_items(poll.worker, poll.number, poll.want), stop_orders(poll.worker), {}};
-  std::set<Token>& gone = volatile_.sessions.at(poll.worker).gone;
-  answer.gone.assign(gone.begin(), gone.end());
-  gone.clear();
-  if (answer.leases.empty() && answer.stops.empty() && answer.gone.empty()) return false;
+  Session& session = volatile_.sessions.at(poll.worker);
+  PollAnswer answer{.number = poll.number,
+                    .leases = grant_items(poll.worker, poll.number, session.draining ? 0 : poll.want),
+                    .stops = stop_orders(poll.worker),
+                    .gone = {session.gone.begin(), session.gone.end()},
+                    .drain = session.draining && !session.told_to_drain};
+  session.gone.clear();
+  if (answer.leases.empty() && answer.stops.empty() && answer.gone.empty() && !answer.drain) return false;
+  session.told_to_drain = session.draining;
   say(poll.ticket, std::move(answer));
   return true;
 }

@@ -83,7 +83,7 @@ class RandomCommands {
       case 2: return register_worker();
       case 3: return cancel(core);
       case 4: return reopen(core, ledger);
-      case 5: return Tick{};
+      case 5: return workers_.empty() || random_.one_in(2) ? Command{Tick{}} : send_away(pick(workers_));
       case 6:
       case 7:
       case 8: return workers_.empty() ? register_worker() : Command{report(pick(workers_))};
@@ -162,6 +162,11 @@ class RandomCommands {
       worker.polls = 0;
     }
     return RegisterWorker{worker.name, worker.incarnation, random_.one_in(3) ? 0 : 60'000};
+  }
+
+  Command send_away(const FakeWorker& worker) {
+    const std::string name = random_.one_in(20) ? "nobody" : worker.name;
+    return random_.one_in(2) ? Command{AskToDrain{name}} : Command{Fence{name}};
   }
 
   Command cancel(const Core& core) { return CancelJob{any_job(core), "because"}; }

@@ -71,7 +71,7 @@ ReplyBytes encode_effect(const Effect& effect, bool drain) {
     WorkerPollAnswer answer;
     answer.answer = *it;
     answer.items.resize(it->leases.size());
-    answer.drain = drain;
+    answer.answer.drain = it->drain || drain;
     return {ReplyStatus::ok, encode(answer)};
   }
   if (const auto* it = std::get_if<Refused>(&effect)) {
@@ -95,7 +95,7 @@ Result<void> deliver(ServerSession& session, std::uint64_t call, CallKind kind, 
   } else {
     auto answer = decode_poll_answer(reply.body);
     if (!answer) return pass(answer);
-    session.on_poll_answer(call, answer->answer.leases, answer->answer.stops, answer->answer.gone, answer->drain,
+    session.on_poll_answer(call, answer->answer.leases, answer->answer.stops, answer->answer.gone, answer->answer.drain,
                            now_ms);
   }
   return {};

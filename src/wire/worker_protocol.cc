@@ -259,7 +259,7 @@ std::string encode(const WorkerPollAnswer& answer) {
     it.set_grant(token.grant.value);
     it.set_item(token.item.value);
   }
-  out.set_drain(answer.drain);
+  out.set_drain(answer.answer.drain);
   return bytes_of(out);
 }
 
@@ -284,7 +284,7 @@ Result<WorkerPollAnswer> decode_poll_answer(std::string_view bytes) {
     answer.answer.stops.push_back(stop);
   }
   for (const proto::Token& it : in.gone()) answer.answer.gone.push_back({GrantId{it.grant()}, ItemIndex{it.item()}});
-  answer.drain = in.drain();
+  answer.answer.drain = in.drain();
   return answer;
 }
 

@@ -70,7 +70,6 @@ struct LeasedItems {
 struct WorkerPollAnswer {
   PollAnswer answer;
   std::vector<LeasedItems> items;  // one per lease
-  bool drain = false;              // take nothing more, and go when what runs has ended
 };
 
 struct WorkerJob {

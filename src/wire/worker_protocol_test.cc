@@ -84,7 +84,7 @@ TEST(WorkerProtocol, AnAnswerArrivesAsItWasSent) {
   sent.answer.stops = {{JobId{9}, StopMode::kill_running}, {JobId{8}, StopMode::finish_running}};
   sent.items = {{.texts = {std::string("a\0b", 3), "\xff"}}, {.texts = {}, .is_range = true, .first_number = -40}};
   sent.answer.gone = {{GrantId{1}, ItemIndex{4}}};
-  sent.drain = true;
+  sent.answer.drain = true;
   const auto got = decode_poll_answer(encode(sent));
   ASSERT_TRUE(got);
   EXPECT_EQ(got->answer.number, sent.answer.number);
@@ -92,7 +92,7 @@ TEST(WorkerProtocol, AnAnswerArrivesAsItWasSent) {
   EXPECT_EQ(got->answer.stops, sent.answer.stops);
   EXPECT_EQ(got->answer.gone, sent.answer.gone);
   EXPECT_EQ(got->items, sent.items);
-  EXPECT_TRUE(got->drain);
+  EXPECT_TRUE(got->answer.drain);
 }
 
 TEST(WorkerProtocol, SmallMessagesArriveAsTheyWereSent) {

@@ -148,7 +148,7 @@ Result<ReadyAnswer> ServerCalls::make_ready(HttpClient& client, WorkerPollAnswer
   ReadyAnswer ready{.leases = {},
                     .stops = std::move(answer.answer.stops),
                     .gone = std::move(answer.answer.gone),
-                    .drain = answer.drain};
+                    .drain = answer.answer.drain};
   for (std::size_t i = 0; i < answer.answer.leases.size(); ++i) {
     ReadyLease it{.lease = std::move(answer.answer.leases[i]), .texts = std::move(answer.items[i].texts)};
     if (auto learnt = learn(client, it.lease.job); !learnt) return pass(learnt);
