@@ -67,13 +67,14 @@ def measured(command):
 
 
 def measured_with(command, sample):
-    """Runs a program that prints one line of JSON when the measured time begins and one when it ends. Gives the second, and by how
-    much the sample grew in between."""
-    with subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, text=True) as process:
+    """Runs a program that prints one line of JSON when the measured time begins and one when it ends; its standard input ends only
+    then. Gives the second line, and by how much the sample grew in between."""
+    with subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         begun = process.stdout.readline()
         before = sample()
         ended = process.stdout.readline()
         grew = sample() - before
+        process.stdin.close()
     if process.returncode != 0 or not begun or not ended:
         sys.exit(f"bench: {command[0]} ended with {process.returncode}")
     return json.loads(ended), grew

@@ -14,6 +14,8 @@
 namespace drover {
 namespace {
 
+constexpr double kMostWarmUpSeconds = 10;
+
 /// One worker: sends a request, gathers the answer, and starts over.
 class Worker {
  public:
@@ -91,8 +93,9 @@ int run(char** words) {
   std::uint64_t done_before = 0;
   std::uint64_t polls_before = 0;
   while (!measured || measured->seconds() < seconds) {
-    // The first fifth is for warming up.
-    if (!measured && all.seconds() > seconds / 5) {
+    // A fifth of the time is for warming up, and more until there were as many polls as connections.
+    if (!measured && all.seconds() > seconds / 5 &&
+        (total(&Worker::polls) >= workers.size() || all.seconds() > seconds / 5 + kMostWarmUpSeconds)) {
       std::puts("{\"measuring\": true}");
       std::fflush(stdout);
       measured.emplace();

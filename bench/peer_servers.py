@@ -124,7 +124,7 @@ def postgres(folder):
                    stdout=subprocess.DEVNULL, check=True, cwd=folder, env=harness.environment(), **as_user)
     # fsync, synchronous_commit and full_page_writes stay on. The rest is what a machine of its own would be given: memory, and
     # no checkpoint in the middle of a measure.
-    settings = {"listen_addresses": "127.0.0.1", "port": port, "unix_socket_directories": "", "max_connections": 1100,
+    settings = {"listen_addresses": "127.0.0.1", "port": port, "unix_socket_directories": "", "max_connections": 200,
                 "fsync": "on", "synchronous_commit": "on", "shared_buffers": "1GB", "max_wal_size": "8GB", "checkpoint_timeout": "30min",
                 "wal_buffers": "64MB", "autovacuum_naptime": "1s", "jit": "off"}
     words = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]

@@ -86,7 +86,8 @@ func (p *jetStream) Connect(_ context.Context, _ int, most int) (Worker, error) 
 	worker := &jetStreamWorker{conn: conn, pulls: pulls, most: most}
 	if p.confirmed {
 		worker.inbox = conn.NewRespInbox()
-		worker.confirmations, err = conn.SubscribeSync(worker.inbox)
+		worker.confirmations = make(chan *nats.Msg, most)
+		_, err = conn.ChanSubscribe(worker.inbox, worker.confirmations)
 	}
 	return worker, err
 }
@@ -109,34 +110,43 @@ type jetStreamWorker struct {
 	pulls         *nats.Subscription
 	most          int
 	inbox         string
-	confirmations *nats.Subscription // nil: acknowledgements are not answered
+	confirmations chan *nats.Msg // nil: acknowledgements are not answered
 }
 
-func (w *jetStreamWorker) Step(context.Context) (int, error) {
-	const patience = 5 * time.Second
-	messages, err := w.pulls.Fetch(w.most, nats.MaxWait(patience))
-	if errors.Is(err, nats.ErrTimeout) {
-		return dry, nil
-	}
+func (w *jetStreamWorker) Step(_ context.Context, done func(int)) (bool, error) {
+	const patience = 20 * time.Second
+	batch, err := w.pulls.FetchBatch(w.most, nats.MaxWait(patience))
 	if err != nil {
-		return 0, err
+		return false, err
 	}
-	for _, message := range messages {
-		if w.confirmations == nil {
-			err = message.Ack()
-		} else {
+	taken, confirmed := 0, 0
+	for message := range batch.Messages() {
+		taken++
+		if w.confirmations != nil {
 			err = w.conn.PublishRequest(message.Reply, w.inbox, []byte("+ACK"))
+		} else if err = message.Ack(); err == nil {
+			done(1)
 		}
 		if err != nil {
-			return 0, err
+			return false, err
+		}
+		for len(w.confirmations) > 0 {
+			<-w.confirmations
+			confirmed++
+			done(1)
 		}
 	}
-	if w.confirmations != nil {
-		for range messages {
-			if _, err := w.confirmations.NextMsg(patience); err != nil {
-				return 0, err
-			}
+	if err := batch.Error(); err != nil && !errors.Is(err, nats.ErrTimeout) {
+		return false, err
+	}
+	for w.confirmations != nil && confirmed < taken {
+		select {
+		case <-w.confirmations:
+			confirmed++
+			done(1)
+		case <-time.After(patience):
+			return false, errors.New("an acknowledgement is not confirmed")
 		}
 	}
-	return len(messages), nil
+	return taken > 0, nil
 }

@@ -4,7 +4,7 @@
 //	peers_load PEER ADDRESS fill ITEMS                        puts so many items there
 //	peers_load PEER ADDRESS take CONNECTIONS ITEMS SECONDS    takes so many at a time; all of them are there again the next time
 //
-// Prints one line of JSON when the measured time begins, and another when it has ended.
+// Prints one line of JSON when the measured time begins, and another when it has ended; connections stay until standard input ends.
 //
 // PEER is nats, nats-confirmed, postgres or redis.
 package main
@@ -12,6 +12,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"sync"
@@ -31,12 +32,10 @@ type Peer interface {
 
 // Worker is one connection.
 type Worker interface {
-	// Step reports what the step before took and takes more, or both for the same items. It gives how many it has reported; none in
-	// the first step, perhaps, and -1 when there are no more items.
-	Step(ctx context.Context) (int, error)
+	// Step takes items and reports items done, those or the ones of the step before, and calls done as they are. False: there are
+	// no more.
+	Step(ctx context.Context, done func(items int)) (bool, error)
 }
-
-const dry = -1
 
 func choose(name, address string) (Peer, error) {
 	switch name {
@@ -81,6 +80,9 @@ func connect(ctx context.Context, peer Peer, connections, items int) ([]Worker, 
 	}
 }
 
+// Seconds.
+const mostWarmUp = 10
+
 type result struct {
 	items, steps      int64
 	seconds, settling float64
@@ -99,37 +101,44 @@ func take(ctx context.Context, peer Peer, connections, items int, seconds float6
 	var stop, ranDry atomic.Bool
 	failed := make(chan error, connections)
 	ended := make(chan struct{}, connections)
+	stepping, stopStepping := context.WithCancel(ctx)
+	defer stopStepping()
 	for _, worker := range workers {
 		go func(worker Worker) {
 			defer func() { ended <- struct{}{} }()
 			for !stop.Load() {
-				reported, err := worker.Step(ctx)
+				more, err := worker.Step(stepping, func(items int) { done.Add(int64(items)) })
+				if err != nil && stop.Load() {
+					return // cut off in the middle of a step that takes too long
+				}
 				if err != nil {
 					failed <- err
 					return
 				}
-				if reported == dry {
+				if !more {
 					ranDry.Store(true)
 					return
 				}
-				done.Add(int64(reported))
 				steps.Add(1)
 			}
 		}(worker)
 	}
-	// The first fifth is for warming up. What was reported and not yet taken note of counts only with the time that takes.
-	wait := func(seconds float64) {
-		for until := time.Now().Add(time.Duration(seconds * 1e9)); !ranDry.Load() && time.Now().Before(until); {
+	wait := func(seconds float64, enough func() bool) {
+		for until := time.Now().Add(time.Duration(seconds * 1e9)); !ranDry.Load() && !enough() && time.Now().Before(until); {
 			time.Sleep(2 * time.Millisecond)
 		}
 	}
-	wait(seconds / 5)
+	// A fifth of the time is for warming up, and more until there were as many steps as connections.
+	never := func() bool { return false }
+	wait(seconds/5, never)
+	wait(mostWarmUp, func() bool { return steps.Load() >= int64(connections) })
 	warmDry := ranDry.Load()
 	fmt.Println("{\"measuring\": true}")
 	start, doneBefore, stepsBefore := time.Now(), done.Load(), steps.Load()
-	wait(seconds)
+	wait(seconds, never)
 	stop.Store(true)
 	out := result{items: done.Load() - doneBefore, steps: steps.Load() - stepsBefore, seconds: time.Since(start).Seconds(), ranDry: ranDry.Load()}
+	stopStepping()
 	for range workers {
 		<-ended
 	}
@@ -181,6 +190,7 @@ func run(words []string) error {
 		}
 		fmt.Printf("{\"items\": %d, \"steps\": %d, \"seconds\": %.6f, \"settling_seconds\": %.6f, \"ran_dry\": %t}\n", out.items,
 			out.steps, out.seconds, out.settling, out.ranDry)
+		io.Copy(io.Discard, os.Stdin)
 	default:
 		return fmt.Errorf("cannot %q with %d numbers", words[3], len(numbers))
 	}

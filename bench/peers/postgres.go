@@ -38,6 +38,7 @@ func (p *postgres) Fill(ctx context.Context, items int) error {
 
 func (p *postgres) Rewind(ctx context.Context) error {
 	return p.do(ctx,
+		"select pg_terminate_backend(pid) from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()",
 		"drop table if exists items",
 		"create table items (id bigint primary key)",
 		"insert into items select id from source",
@@ -58,7 +59,7 @@ type postgresWorker struct {
 	held []int64
 }
 
-func (w *postgresWorker) Step(ctx context.Context) (int, error) {
+func (w *postgresWorker) Step(ctx context.Context, done func(int)) (bool, error) {
 	batch := &pgx.Batch{}
 	reported := len(w.held)
 	if reported > 0 {
@@ -71,43 +72,41 @@ func (w *postgresWorker) Step(ctx context.Context) (int, error) {
 	if reported > 0 {
 		deleted, err := results.Exec()
 		if err != nil {
-			return 0, err
+			return false, err
 		}
 		if deleted.RowsAffected() != int64(reported) {
-			return 0, fmt.Errorf("%d items were reported, %d were there", reported, deleted.RowsAffected())
+			return false, fmt.Errorf("%d items were reported, %d were there", reported, deleted.RowsAffected())
 		}
 		if _, err := results.Exec(); err != nil {
-			return 0, err
+			return false, err
 		}
 	}
 	if _, err := results.Exec(); err != nil {
-		return 0, err
+		return false, err
 	}
 	rows, err := results.Query()
 	if err != nil {
-		return 0, err
+		return false, err
 	}
 	w.held = w.held[:0]
 	for rows.Next() {
 		var id int64
 		if err := rows.Scan(&id); err != nil {
-			return 0, err
+			return false, err
 		}
 		w.held = append(w.held, id)
 	}
 	if err := rows.Err(); err != nil {
-		return 0, err
+		return false, err
 	}
 	if err := results.Close(); err != nil {
-		return 0, err
+		return false, err
 	}
 	if len(w.held) == 0 {
 		if _, err := w.conn.Exec(ctx, "rollback"); err != nil {
-			return 0, err
-		}
-		if reported == 0 {
-			return dry, nil
+			return false, err
 		}
 	}
-	return reported, nil
+	done(reported)
+	return reported+len(w.held) > 0, nil
 }

@@ -66,7 +66,7 @@ type redisWorker struct {
 	held   []string
 }
 
-func (w *redisWorker) Step(ctx context.Context) (int, error) {
+func (w *redisWorker) Step(ctx context.Context, done func(int)) (bool, error) {
 	pipeline := w.client.Pipeline()
 	var acknowledged *redis.IntCmd
 	if len(w.held) > 0 {
@@ -75,11 +75,11 @@ func (w *redisWorker) Step(ctx context.Context) (int, error) {
 	taken := pipeline.XReadGroup(ctx, &redis.XReadGroupArgs{
 		Group: group, Consumer: w.name, Streams: []string{subject, ">"}, Count: int64(w.most), Block: -1})
 	if _, err := pipeline.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
-		return 0, err
+		return false, err
 	}
 	reported := len(w.held)
 	if acknowledged != nil && acknowledged.Val() != int64(reported) {
-		return 0, fmt.Errorf("%d items were reported, %d were held", reported, acknowledged.Val())
+		return false, fmt.Errorf("%d items were reported, %d were held", reported, acknowledged.Val())
 	}
 	w.held = w.held[:0]
 	for _, one := range taken.Val() {
@@ -87,8 +87,6 @@ func (w *redisWorker) Step(ctx context.Context) (int, error) {
 			w.held = append(w.held, message.ID)
 		}
 	}
-	if reported == 0 && len(w.held) == 0 {
-		return dry, nil
-	}
-	return reported, nil
+	done(reported)
+	return reported+len(w.held) > 0, nil
 }
