@@ -9,9 +9,9 @@ with as many connections that take as many items at a time. What each of them pr
   PostgreSQL        the ack is durable (synchronous_commit=on, fsync=on); a lease is a row lock of an open transaction. Not
                     with 1,000 connections: each is a process
   Redis             lease and ack are durable (streams; appendonly yes, appendfsync always)
-  NATS, sync always lease and ack are written with a sync (sync_interval: always; version 2.10 or later), acks are confirmed
-  NATS, confirmed   acks are confirmed, and on the disk after the server's next sync: minutes
   NATS              acks are sent and not confirmed, as most people use it
+  NATS, confirmed   acks are confirmed, and on the disk after the server's next sync: minutes
+  NATS, sync always the same with sync_interval: always, where the installed version can (2.10 or later)
 
 Drover's load generator is in C++, that of the others in Go with the clients that people use (bench/peers), which need more of the
 two cores; so the CPU that the server alone spends on an item is shown too.
@@ -77,20 +77,25 @@ def measure_peer(flags, load, process, address, contender, kind, seconds):
 def measure_peers(flags, work, seconds):
     load = peer_servers.build_load(flags)
     items = 20_000 if flags.tiny else int(250_000 * seconds)
-    with harness.fresh_folder(work / "probe") as folder:
-        can_sync = peer_servers.nats_can_sync_always(folder)
-    contenders = [("PostgreSQL", peer_servers.postgres, {}, ["postgres"]), ("Redis", peer_servers.redis, {}, ["redis"])]
-    if can_sync:
-        contenders.append(("NATS, sync always", peer_servers.nats, {"always": True}, ["nats-confirmed"]))
-    contenders.append(("NATS", peer_servers.nats, {}, ["nats-confirmed", "nats"]))
-    for name, start, options, kinds in contenders:
-        with harness.fresh_folder(work / "peer") as folder, start(folder, **options) as (process, address):
-            harness.progress(f"{name}: {items:,} items")
-            # Nobody waits for each of these to be on the disk.
-            harness.measured([load, kinds[0], address, "fill", items])
-            for kind in kinds:
-                full_name = "NATS, confirmed" if (name, kind) == ("NATS", "nats-confirmed") else name
-                yield from measure_peer(flags, load, process, address, full_name, kind, seconds)
+
+    def fill(kind, address):
+        harness.progress(f"{kind}: {items:,} items")
+        harness.measured([load, kind, address, "fill", items])
+
+    with harness.fresh_folder(work / "peer") as folder, peer_servers.postgres(folder) as (process, address):
+        fill("postgres", address)
+        yield from measure_peer(flags, load, process, address, "PostgreSQL", "postgres", seconds)
+    with harness.fresh_folder(work / "peer") as folder, peer_servers.redis(folder) as (process, address):
+        fill("redis", address)
+        yield from measure_peer(flags, load, process, address, "Redis", "redis", seconds)
+    with harness.fresh_folder(work / "peer") as folder:
+        with peer_servers.nats(folder) as (process, address):
+            fill("nats", address)
+            yield from measure_peer(flags, load, process, address, "NATS", "nats", seconds)
+            yield from measure_peer(flags, load, process, address, "NATS, confirmed", "nats-confirmed", seconds)
+        if peer_servers.nats_can_sync_always(folder):
+            with peer_servers.nats(folder, always=True) as (process, address):
+                yield from measure_peer(flags, load, process, address, "NATS, sync always", "nats-confirmed", seconds)
 
 
 def medians(results):

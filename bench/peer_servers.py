@@ -87,8 +87,8 @@ def nats_can_sync_always(folder):
 
 
 def nats_configuration(folder, port, always):
-    sync = "sync_interval: always" if always else ""
-    return f'listen: "127.0.0.1:{port}"\nmax_connections: 4096\njetstream {{ store_dir: "{folder}/store" {sync} }}\n'
+    sync = "sync_interval: always\n" if always else ""
+    return f'listen: "127.0.0.1:{port}"\nmax_connections: 4096\njetstream {{\nstore_dir: "{folder}/store"\n{sync}}}\n'
 
 
 @contextlib.contextmanager
