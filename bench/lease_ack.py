@@ -6,8 +6,8 @@ same store commits for ended items without HTTP (bench/store, batches of 1,000),
 with as many connections that take as many items at a time. What each of them promises when it has answered differs:
 
   drover            lease and ack are durable (synchronous=FULL)
-  PostgreSQL        the ack is durable (synchronous_commit=on, fsync=on); a lease is a row lock of an open transaction. Not
-                    with 1,000 connections: each is a process
+  PostgreSQL        the ack is durable (synchronous_commit=on, fsync=on); a lease is a row lock of an open transaction. In one
+                    queue, and in 64 of them with a worker for each. Not with 1,000 connections: each is a process
   Redis             lease and ack are durable (streams; appendonly yes, appendfsync always)
   NATS              acks are sent and not confirmed, as most people use it
   NATS, confirmed   acks are confirmed, and on the disk after the server's next sync: minutes
@@ -30,7 +30,7 @@ JUDGED = (64, 100)
 JUDGED_ROUNDS = 3
 DROVER = "drover"
 # A process for each connection: who knows it puts a pool in front rather than open a thousand.
-MOST_CONNECTIONS = {"PostgreSQL": 64}
+MOST_CONNECTIONS = {"PostgreSQL": 64, "PostgreSQL, sharded": 64}
 
 
 def shapes(flags):
@@ -85,6 +85,7 @@ def measure_peers(flags, work, seconds):
     with harness.fresh_folder(work / "peer") as folder, peer_servers.postgres(folder) as (process, address):
         fill("postgres", address)
         yield from measure_peer(flags, load, process, address, "PostgreSQL", "postgres", seconds)
+        yield from measure_peer(flags, load, process, address, "PostgreSQL, sharded", "postgres-sharded", seconds)
     with harness.fresh_folder(work / "peer") as folder, peer_servers.redis(folder) as (process, address):
         fill("redis", address)
         yield from measure_peer(flags, load, process, address, "Redis", "redis", seconds)

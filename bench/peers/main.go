@@ -6,7 +6,7 @@
 //
 // Prints one line of JSON when the measured time begins, and another when it has ended; connections stay until standard input ends.
 //
-// PEER is nats, nats-confirmed, postgres or redis.
+// PEER is nats, nats-confirmed, postgres, postgres-sharded or redis.
 package main
 
 import (
@@ -44,7 +44,9 @@ func choose(name, address string) (Peer, error) {
 	case "nats-confirmed":
 		return newNats(address, true)
 	case "postgres":
-		return newPostgres(address)
+		return newPostgres(address, 1)
+	case "postgres-sharded":
+		return newPostgres(address, 64)
 	case "redis":
 		return newRedis(address)
 	}
