@@ -355,7 +355,7 @@ def test_a_worker_is_drained_from_afar(server):
 def test_what_a_fenced_worker_held_goes_to_others_at_once(server):
     """Its leases would last for another minute."""
     stopped = worker(server, name="stopped")
-    submit(server, "few", "--range", "1-4", "--", "sleep", "0.2")
+    submit(server, "few", "--range", "1-4", "--", "sh", "-c", "sleep 0.5")
     wait_until(lambda: server.job("few")["counts"]["running"] > 0, "some to run")
     stopped.signal(signal.SIGSTOP)
     assert server.cli("workers", "fence", "stopped").status == 0
@@ -363,7 +363,7 @@ def test_what_a_fenced_worker_held_goes_to_others_at_once(server):
     job = server.ends("few", 40)
     assert job["counts"]["succeeded"] == 4
     stopped.signal(signal.SIGCONT)
-    submit(server, "more", "--range", "1-20", "--", "sleep", "0.1")
+    submit(server, "more", "--range", "1-20", "--", "sh", "-c", "sleep 0.1")
     assert server.ends("more")["counts"]["succeeded"] == 20
     check_all_succeeded_once(server, "few", 4)
     assert stopped.alive() and other.alive()

@@ -1,6 +1,7 @@
 // What a batch has changed so far. A record that changes ten times in a batch is written once, as it is at the end.
 #pragma once
 
+#include <cstdint>
 #include <set>
 #include <utility>
 #include <vector>
@@ -12,21 +13,46 @@ namespace drover {
 
 class Changes {
  public:
-  void counters() { counters_ = true; }
-  void job(JobId id) { jobs_.insert(id); }
-  void block(JobId job, ItemIndex item) { blocks_.insert({job, ItemBlocks::block_of(item)}); }
-  void open_item(JobId job, ItemIndex item) { open_items_.insert({job, item}); }
-  void grant(GrantId id) { grants_.insert(id); }
-  void worker(WorkerId id) { workers_.insert(id); }
-  void add(Attempt attempt) { ledger_.emplace_back(AddAttempt{std::move(attempt)}); }
+  void counters() {
+    ++made_;
+    counters_ = true;
+  }
+  void job(JobId id) {
+    ++made_;
+    jobs_.insert(id);
+  }
+  void block(JobId job, ItemIndex item) {
+    ++made_;
+    blocks_.insert({job, ItemBlocks::block_of(item)});
+  }
+  void open_item(JobId job, ItemIndex item) {
+    ++made_;
+    open_items_.insert({job, item});
+  }
+  void grant(GrantId id) {
+    ++made_;
+    grants_.insert(id);
+  }
+  void worker(WorkerId id) {
+    ++made_;
+    workers_.insert(id);
+  }
+  void add(Attempt attempt) {
+    ++made_;
+    ledger_.emplace_back(AddAttempt{std::move(attempt)});
+  }
   void unsettle(JobId job, ItemIndex item, AttemptNumber attempt) {
+    ++made_;
     ledger_.emplace_back(UnsettleAttempt{job, item, attempt});
   }
 
+  /// How many changes there were in this batch so far.
+  std::uint64_t made() const { return made_; }
   /// The mutations that take a store from the last batch to `now`, and nothing is left to say.
   std::vector<Mutation> take(const Durable& now);
 
  private:
+  std::uint64_t made_ = 0;
   bool counters_ = false;
   std::set<JobId> jobs_;
   std::set<std::pair<JobId, std::uint64_t>> blocks_;

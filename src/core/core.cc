@@ -8,10 +8,7 @@
 namespace drover {
 
 Core::Core(Durable durable, std::int64_t now_ms) : durable_(std::move(durable)) {
-  if (now_ms > durable_.counters.now_ms) {
-    durable_.counters.now_ms = now_ms;
-    changes_.counters();
-  }
+  volatile_.now_ms = std::max(now_ms, durable_.counters.now_ms);
   for (const auto& [id, job] : durable_.jobs) index_job(job);
   for (const auto& [id, worker] : durable_.workers) {
     volatile_.worker_by_name[worker.name] = id;
@@ -35,14 +32,16 @@ Core::Core(Durable durable, std::int64_t now_ms) : durable_(std::move(durable)) 
 }
 
 void Core::apply(Ticket ticket, const Command& command, std::int64_t now_ms) {
-  DROVER_CHECK(now_ms >= durable_.counters.now_ms, "time went back");
-  if (now_ms > durable_.counters.now_ms) {
-    durable_.counters.now_ms = now_ms;
-    changes_.counters();
-  }
+  DROVER_CHECK(now_ms >= volatile_.now_ms, "time went back");
+  volatile_.now_ms = now_ms;
+  const std::uint64_t before = changes_.made();
   wake_delayed();
   std::visit([&](const auto& it) { on(ticket, it); }, command);
   serve_parked();
+  // That time has passed is by itself not worth a trip to the disk.
+  if (changes_.made() == before || now_ms == durable_.counters.now_ms) return;
+  durable_.counters.now_ms = now_ms;
+  changes_.counters();
 }
 
 std::vector<Answer> Core::take_answers() {

@@ -299,6 +299,41 @@ TEST(Core, WhatAFencedWorkerHeldGoesToOthersAtOnceAndNoTryIsSpent) {
   EXPECT_EQ(std::get<Refused>(world.ask(Fence{"nobody"})).error.code, ErrorCode::not_found);
 }
 
+TEST(Core, APollThatTellsSomethingIsAnsweredAtOnce) {
+  World world;
+  world.submit(1);
+  const WorkerId worker = world.worker("w");
+  const Lease lease = world.poll(worker, 1).leases.at(0);
+  Report report{.worker = worker, .incarnation = 1};
+  report.ended.push_back({Token{lease.grant, ItemIndex{0}}, Outcome{}, Usage{}});
+  const auto answer = std::get<PollAnswer>(world.ask(Poll{report, PollNumber{2}, {}, 1, 10'000}));
+  EXPECT_TRUE(answer.leases.empty());
+  report.ended.clear();
+  world.ask(Poll{report, PollNumber{3}, {}, 1, 10'000});
+  EXPECT_TRUE(std::ranges::none_of(world.answers, [](const Answer& it) {
+    return std::holds_alternative<PollAnswer>(it.effect);
+  })) << "there is nothing to say";
+}
+
+TEST(Core, WhenOnlyTimePassesThereIsNothingToWrite) {
+  World world;
+  world.submit(1);
+  const WorkerId worker = world.worker("w");
+  const std::int64_t before = world.core.durable().counters.now_ms;
+  world.mutations.clear();
+  world.now_ms += 5'000;
+  const Report report{.worker = worker, .incarnation = 1};
+  world.ask(Poll{report, PollNumber{1}, {}, 0, 10'000});
+  world.now_ms += 20'000;
+  world.ask(Tick{});
+  EXPECT_TRUE(world.mutations.empty());
+  EXPECT_EQ(world.core.durable().counters.now_ms, before);
+  world.submit(1);
+  EXPECT_EQ(world.core.durable().jobs.rbegin()->second.created_ms, world.now_ms);
+  EXPECT_FALSE(world.mutations.empty());
+  EXPECT_EQ(world.core.durable().counters.now_ms, world.now_ms);
+}
+
 TEST(Core, AnOvertakenPollGrantsNothing) {
   World world;
   world.submit(10);

@@ -103,15 +103,15 @@ void Core::release_grant(GrantId id, bool worker_is_gone) {
     } else if (open->counted) {
       const char* reason = worker_is_gone ? "lost: its worker went away" : "lost: its lease never reached the worker";
       lose(grant, *open,
-           EndedAttempt{.token = {grant.id, open->item},
-                        .outcome = Outcome{.ending = Ending::lost, .reason = reason},
-                        .usage = Usage{
-                            .started_ms = open->started_ms,
-                            .wall_us = std::max<std::int64_t>(0, durable_.counters.now_ms - open->started_ms) * 1000}});
+           EndedAttempt{
+               .token = {grant.id, open->item},
+               .outcome = Outcome{.ending = Ending::lost, .reason = reason},
+               .usage = Usage{.started_ms = open->started_ms,
+                              .wall_us = std::max<std::int64_t>(0, volatile_.now_ms - open->started_ms) * 1000}});
     } else {
       OpenItem back = *open;
       if (planted(Plant::return_forgets_history)) back.tries = back.losses = 0;
-      make_waiting(back, durable_.counters.now_ms);
+      make_waiting(back, volatile_.now_ms);
       one_less(id);
     }
   }
@@ -154,7 +154,7 @@ void Core::give_back(WorkerId worker, const std::vector<Token>& returned) {
       if (open == nullptr && (!low || item < *low || item > high)) {
         make_pending(job, item);
       } else {
-        make_waiting(open_item_or_new(job, item), durable_.counters.now_ms);
+        make_waiting(open_item_or_new(job, item), volatile_.now_ms);
       }
       one_less(id);
     }
@@ -194,7 +194,7 @@ void Core::make_pending(JobId job, ItemIndex item) {
 }
 
 void Core::wake_delayed() {
-  while (!volatile_.delayed.empty() && std::get<0>(*volatile_.delayed.begin()) <= durable_.counters.now_ms) {
+  while (!volatile_.delayed.empty() && std::get<0>(*volatile_.delayed.begin()) <= volatile_.now_ms) {
     const auto [at_ms, job, item] = *volatile_.delayed.begin();
     volatile_.delayed.erase(volatile_.delayed.begin());
     volatile_.jobs.at(job).ready.insert(item);

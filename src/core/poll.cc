@@ -34,7 +34,7 @@ void Core::on(Ticket ticket, const RegisterWorker& command) {
     volatile_.sessions[worker.id].gone.clear();
     volatile_.sessions[worker.id].draining = volatile_.sessions[worker.id].told_to_drain = false;
     worker.incarnation = command.incarnation;
-    worker.registered_ms = durable_.counters.now_ms;
+    worker.registered_ms = volatile_.now_ms;
   }
   worker.term_ms = command.term_ms;
   changes_.worker(worker.id);
@@ -120,14 +120,16 @@ void Core::on(Ticket ticket, const Poll& command) {
     say(before.ticket, PollAnswer{.number = before.number});
   }
   const ParkedPoll poll{ticket, worker, command.number, command.want,
-                        durable_.counters.now_ms + std::max<std::int64_t>(command.wait_ms, 0)};
+                        volatile_.now_ms + std::max<std::int64_t>(command.wait_ms, 0)};
   if (answer_poll(poll)) return;
-  if (command.wait_ms <= 0) return say(ticket, PollAnswer{.number = command.number});
+  // Who told something waits for thanks: what it ran is in its spool until then, and it cannot go.
+  const bool has_told = !command.report.ended.empty() || !command.report.returned.empty();
+  if (command.wait_ms <= 0 || has_told) return say(ticket, PollAnswer{.number = command.number});
   park(poll);
 }
 
 void Core::on(Ticket /*ticket*/, const Tick& /*command*/) {
-  const std::int64_t now_ms = durable_.counters.now_ms;
+  const std::int64_t now_ms = volatile_.now_ms;
   while (!volatile_.expiries.empty() && volatile_.expiries.begin()->first <= now_ms) {
     const WorkerId worker = volatile_.expiries.begin()->second;
     set_expiry(worker, volatile_.sessions.at(worker), 0);
@@ -144,7 +146,7 @@ void Core::on(Ticket /*ticket*/, const Tick& /*command*/) {
 
 void Core::renew(WorkerId worker) {
   const std::int64_t term_ms = durable_.workers.at(worker).term_ms;
-  set_expiry(worker, volatile_.sessions[worker], term_ms == 0 ? 0 : durable_.counters.now_ms + term_ms);
+  set_expiry(worker, volatile_.sessions[worker], term_ms == 0 ? 0 : volatile_.now_ms + term_ms);
 }
 
 void Core::set_expiry(WorkerId worker, Session& session, std::int64_t expires_ms) {

@@ -167,7 +167,7 @@ struct Worker {
 
 /// What belongs to no job: the clock and the next numbers.
 struct Counters {
-  std::int64_t now_ms = 0;  // the largest the core was ever told
+  std::int64_t now_ms = 0;  // when something last changed
   std::uint64_t next_job = 1;
   std::uint64_t next_grant = 1;
   std::uint64_t next_worker = 1;

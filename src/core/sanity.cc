@@ -42,7 +42,7 @@ class Inspector {
     if (job.ended()) {
       expect(index.grants.empty(), "job ", job.id.value, ": ended with grants");
       expect(all_settled || job.stop != StopCause::none, "job ", job.id.value, ": ended with items left");
-      expect(job.ended_ms != 0 || durable_.counters.now_ms == 0, "job ", job.id.value, ": ended at no time");
+      expect(job.ended_ms != 0 || volatile_.now_ms == 0, "job ", job.id.value, ": ended at no time");
     } else {
       expect(!all_settled, "job ", job.id.value, ": all is settled but it goes on");
       expect(job.stop == StopCause::none || !index.grants.empty(), "job ", job.id.value, ": stopped but not ended");

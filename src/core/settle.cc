@@ -88,7 +88,7 @@ void Core::settle(WorkerId worker, const EndedAttempt& ended) {
     return finish(grant, item, std::move(row), ItemMark::ended);
   }
   changes_.add(std::move(row));
-  make_waiting(item, durable_.counters.now_ms + (planted(Plant::retry_delay_skipped) ? 0 : job.policy.retry_delay_ms));
+  make_waiting(item, volatile_.now_ms + (planted(Plant::retry_delay_skipped) ? 0 : job.policy.retry_delay_ms));
   one_less(grant.id);
 }
 
@@ -106,7 +106,7 @@ void Core::lose(const Grant& grant, OpenItem item, const EndedAttempt& ended) {
     return finish(grant, item, std::move(row), ItemMark::ended);
   }
   changes_.add(std::move(row));
-  make_waiting(item, durable_.counters.now_ms);
+  make_waiting(item, volatile_.now_ms);
   one_less(grant.id);
 }
 

@@ -63,6 +63,7 @@ struct ParkedPoll {
 };
 
 struct Volatile {
+  std::int64_t now_ms = 0;  // durable are the times at which something changed
   std::map<JobId, JobIndex> jobs;
   std::map<GrantId, std::uint64_t> grant_left;  // items still in the grant's hands
   std::map<WorkerId, std::set<GrantId>> worker_grants;

@@ -23,7 +23,7 @@ void Core::on(Ticket ticket, const SubmitJob& command) {
   job.definition = command.definition;
   job.manifest = command.manifest;
   job.total = command.total;
-  job.created_ms = durable_.counters.now_ms;
+  job.created_ms = volatile_.now_ms;
   job.policy = command.policy;
   changes_.counters();
   changes_.job(job.id);
@@ -90,7 +90,7 @@ void Core::take_up_again(Job& job, const SettledItem& settled) {
   make_waiting(OpenItem{.job = job.id,
                         .item = settled.item,
                         .attempts = planted(Plant::reopening_forgets_count) ? 0 : settled.attempt.value},
-               durable_.counters.now_ms);
+               volatile_.now_ms);
 }
 
 void Core::on(Ticket ticket, const CancelJob& command) {
@@ -129,7 +129,7 @@ void Core::end_if_done(Job& job) {
   } else {
     job.state = JobState::succeeded;
   }
-  job.ended_ms = durable_.counters.now_ms;
+  job.ended_ms = volatile_.now_ms;
   changes_.job(job.id);
   volatile_.runnable.erase(job.id);
 }

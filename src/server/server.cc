@@ -1,6 +1,7 @@
 #include "server/server.h"
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <condition_variable>
@@ -47,6 +48,14 @@ std::string host_of(std::string_view address) {
 std::uint64_t random_number() {
   std::random_device device;
   return (static_cast<std::uint64_t>(device()) << 32) ^ device();
+}
+
+/// Each worker that waits is a connection: as many as this process may have.
+void allow_many_connections() {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = files.rlim_max;
+  static_cast<void>(::setrlimit(RLIMIT_NOFILE, &files));
 }
 
 /// A signal that ends the server, or -1 after so long.
@@ -180,6 +189,7 @@ Result<void> Server::Parts::tell_where() {
 Server::Server(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
 Result<std::unique_ptr<Server>> Server::start(const ServerOptions& options) {
+  allow_many_connections();
   auto parts = std::make_unique<Parts>(options);
   if (auto done = parts->open_store(); !done) return pass(done);
   if (auto done = parts->make_rooms(); !done) return pass(done);
