@@ -355,8 +355,8 @@ def test_a_worker_is_drained_from_afar(server):
 def test_what_a_fenced_worker_held_goes_to_others_at_once(server):
     """Its leases would last for another minute."""
     stopped = worker(server, name="stopped")
-    submit(server, "few", "--range", "1-4", "--", "sh", "-c", "sleep 0.5")
-    wait_until(lambda: server.job("few")["counts"]["running"] > 0, "some to run")
+    submit(server, "few", "--range", "1-4", "--", "sh", "-c", "sleep 1")
+    wait_until(lambda: server.rows("select count(*) from grants")[0][0] > 0, "some to be taken")
     stopped.signal(signal.SIGSTOP)
     assert server.cli("workers", "fence", "stopped").status == 0
     other = worker(server, name="other")
