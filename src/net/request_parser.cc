@@ -61,6 +61,7 @@ class RequestParser::Reader final : public http::basic_parser<true> {
   void on_finish_impl(error_code&) override {}
 
   std::size_t most_header_bytes_;
+  std::size_t head_bytes_ = 0;
   bool fields_ended_ = false;
   int hosts_ = 0;
 };
@@ -72,7 +73,11 @@ RequestParser::Step RequestParser::Reader::feed(std::string_view bytes) {
   while (used < bytes.size() && !is_done()) {
     error_code error;
     const bool had_head = is_header_done();
-    used += put({bytes.data() + used, bytes.size() - used}, error);
+    const std::size_t taken = put({bytes.data() + used, bytes.size() - used}, error);
+    used += taken;
+    // Beast forgets the fields that it has taken when more has to come: a head of many short ones would have no end.
+    if (!had_head) head_bytes_ += taken;
+    if (head_bytes_ > most_header_bytes_) error = http::error::header_limit;
     if (error == http::error::need_more) {
       // Only a line of a chunk can be this long by now: Beast has no limit of its own for those.
       if (bytes.size() - used <= most_header_bytes_) return {Event::more, used};
