@@ -29,9 +29,9 @@ std::string heard(std::string_view bytes, std::size_t cut) {
           return all;
         case RequestParser::Event::head: {
           const HttpHead& head = parser->head();
-          std::size_t size = head.path.size() + head.query.size();
-          for (const HttpHeader& field : head.headers) size += field.name.size() + field.value.size();
-          DROVER_CHECK(size <= kHeadBytes, "a head keeps to its limit");
+          std::size_t head_size = head.path.size() + head.query.size();
+          for (const HttpHeader& field : head.headers) head_size += field.name.size() + field.value.size();
+          DROVER_CHECK(head_size <= kHeadBytes, "a head keeps to its limit");
           all += head.method + " " + head.path + "?" + head.query;
           for (const HttpHeader& field : head.headers) all += "|" + field.name + ":" + field.value;
           if (parser->stated_length() > kBodyBytes) return all + "|too long";

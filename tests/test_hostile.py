@@ -72,6 +72,7 @@ def test_bad_requests_in_numbers_hurt_nobody(drover):
     assert server.running.alive()
     wait_until(lambda: server.descriptors() <= descriptors, f"the {descriptors} descriptors there were before")
     assert server.memory_kib() <= memory + MOST_GROWTH_KIB
+    assert server.ask("GET", "/api/v1/jobs", key="")[0] == 401  # the next one also tells how many went before it
     said = server.log.read_bytes()
     assert server.key.split(".")[1].encode() not in said
     assert said.count(b"\n") < 25 * (before["seconds"] + seen["seconds"] + 10), "strangers fill the log"

@@ -12,7 +12,7 @@ from drover import SOAK, processes_marked, wait_until
 from test_server import Server, check_all_succeeded_once
 
 MANY = 100_000 if SOAK else 2_000
-LEASE_S = 2
+LEASE_S = 3
 PORT = 8750
 
 

@@ -378,6 +378,12 @@ def test_workers_go_when_told_so_beforehand(server):
     assert 20 <= server.job("more")["counts"]["succeeded"] < 1000
 
 
+def test_a_lease_that_cannot_be_is_refused(drover):
+    for lease in ("100ms", "48h"):
+        drover("server", "--listen", "127.0.0.1:0", "--lease", lease).refuses("--lease", lease)
+    drover("server", "--listen", "127.0.0.1:0", "--lease", "soon").refuses("soon")
+
+
 def test_a_second_server_on_the_same_data_is_refused(server):
     second = server.drover("server", "--listen", "127.0.0.1:0")
     second.refuses("is held by process", str(server.running.pid))
