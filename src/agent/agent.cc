@@ -21,6 +21,9 @@ constexpr std::int64_t kNameAfterMs = 1000;
 constexpr std::size_t kAhead = 4;
 constexpr double kShortUs = 20'000;
 constexpr std::int64_t kPatienceMs = 100;
+// Where every slot has been busy with one item for this long, nothing is put by: others may be idle, and asking when a
+// slot is free costs next to nothing of such an item.
+constexpr std::int64_t kLongMs = 2'000;
 // A kill is sent again while its item is still there.
 constexpr std::int64_t kKillAgainMs = 1000;
 // The backlog holds this much work at the rate lately seen.
@@ -178,6 +181,7 @@ void Agent::on_slot_up(std::size_t slot, std::int64_t now_ms) {
 
 void Agent::on_tick(std::int64_t now_ms) {
   for (std::size_t slot = 0; slot < slots_.size(); ++slot) watch(slot, now_ms);
+  if (all_are_long()) return_backlog();
   fill(now_ms);
 }
 
@@ -195,6 +199,7 @@ void Agent::watch(std::size_t slot, std::int64_t now_ms) {
     actions_.emplace_back(StopItem{slot, running.item.token, StopHow::kill});
   }
   if (now_ms >= running.since_ms + kPatienceMs) recall(slot);
+  if (now_ms >= running.since_ms + kLongMs) running.is_long = true;
 }
 
 void Agent::drain(std::int64_t now_ms) {
@@ -314,6 +319,7 @@ void Agent::each_deadline(const SlotState& slot, Visit&& visit) const {
   if (running.kill_at_ms != 0) visit(running.kill_at_ms);
   if (!running.named) visit(running.since_ms + kNameAfterMs);
   if (slot.handed.size() > 1 && !slot.recalled) visit(running.since_ms + kPatienceMs);
+  if (!running.is_long && (asked_ || !backlog_.empty())) visit(running.since_ms + kLongMs);
 }
 
 std::optional<std::int64_t> Agent::next_deadline(std::int64_t after_ms) const {
@@ -359,8 +365,29 @@ std::size_t Agent::target_backlog() const {
   return std::clamp(static_cast<std::size_t>(fitting), slots_.size(), std::max(kMostBacklog, slots_.size()));
 }
 
+bool Agent::all_are_long() const {
+  bool any = false;
+  for (const SlotState& slot : slots_) {
+    if (!slot.up) continue;
+    if (slot.handed.empty() || !slot.handed.front().is_long) return false;
+    any = true;
+  }
+  return any;
+}
+
+bool Agent::wants_to_ask() const {
+  if (unanswered_.empty()) return true;
+  // A question that waits for an answer would be given back just what is put back.
+  return asked_ ? all_are_long() : want() > 0;
+}
+
 std::uint64_t Agent::want() const {
   if (draining_) return 0;
+  if (typical_us_ >= kLongMs * 1000.0 || all_are_long()) {
+    const auto free = static_cast<std::size_t>(
+        std::ranges::count_if(slots_, [](const SlotState& slot) { return slot.up && slot.handed.empty(); }));
+    return free > backlog_.size() ? free - backlog_.size() : 0;
+  }
   const std::size_t target = target_backlog();
   return backlog_.size() * 2 <= target ? target - backlog_.size() : 0;
 }

@@ -109,8 +109,8 @@ class Agent {
   AgentPoll make_poll(std::int64_t now_ms);
   /// There is something that the server should hear of now.
   bool has_news(std::int64_t now_ms) const;
-  /// No poll is under way, or none that asks for the items that there is room for.
-  bool wants_to_ask() const { return unanswered_.empty() || (!asked_ && want() > 0); }
+  /// No poll is under way, or none that asks for the items that there is room for, or one that asks for more.
+  bool wants_to_ask() const;
   /// The news without a question.
   AgentReport make_report(std::int64_t now_ms);
   /// When on_tick() or a poll is due. What was due by `after_ms`, and could not be told yet, is left out.
@@ -132,6 +132,7 @@ class Agent {
     StopReason stopping = StopReason::none;
     std::int64_t kill_at_ms = 0;  // when to kill, or kill again; 0: not stopping
     bool named = false;           // reported as running
+    bool is_long = false;         // has run for so long that nothing is put by behind it
   };
   struct Stopped {
     PollNumber up_to;  // what later polls brought of the job is none of this order's business
@@ -147,6 +148,7 @@ class Agent {
   bool has_work() const;
   std::size_t ahead() const;
   std::size_t target_backlog() const;
+  bool all_are_long() const;
   std::uint64_t want() const;
   void fill(std::int64_t now_ms);
   void hand(std::size_t slot, const AgentItem& item, std::int64_t now_ms);

@@ -251,6 +251,45 @@ TEST(Agent, AsksForAboutHalfASecondOfWork) {
   EXPECT_LE(want, 1000U);
 }
 
+TEST(Agent, WhereEverySlotIsBusyForLongNothingIsPutBy) {
+  Worked it(1);
+  it.lend(lease(1, 0, 3));
+  const AgentPoll parked = it.agent.make_poll(it.now_ms);
+  EXPECT_EQ(parked.want, 0U);
+  it.tick(1'999);
+  EXPECT_TRUE(it.agent.make_report(it.now_ms).returned.empty());
+  it.tick(1);
+  EXPECT_TRUE(it.agent.has_news(it.now_ms));
+  EXPECT_EQ(it.agent.make_report(it.now_ms).returned, (std::vector{token(1, 1), token(1, 2)}));
+  EXPECT_FALSE(it.agent.wants_to_ask());
+  it.end(0, token(1, 0), 2'000'000);
+  ASSERT_TRUE(it.agent.wants_to_ask());
+  EXPECT_EQ(it.agent.make_poll(it.now_ms).want, 1U) << "as many as there are free slots";
+}
+
+TEST(Agent, WhoPutsBackAsksForNoMore) {
+  Worked it(1);
+  it.lend(lease(1, 0, 2));
+  EXPECT_EQ(it.agent.make_poll(it.now_ms).want, 1U);
+  EXPECT_FALSE(it.agent.wants_to_ask());
+  EXPECT_LE(it.agent.next_deadline(it.now_ms + 1'000), it.now_ms + 2'000);
+  it.tick(2'000);
+  ASSERT_TRUE(it.agent.wants_to_ask()) << "the question under way would be answered with what is put back";
+  const AgentPoll poll = it.agent.make_poll(it.now_ms);
+  EXPECT_EQ(poll.want, 0U);
+  EXPECT_EQ(poll.returned, std::vector{token(1, 1)});
+  EXPECT_FALSE(it.agent.wants_to_ask());
+}
+
+TEST(Agent, OneLongItemAmongShortOnesKeepsNothingFromTheOthers) {
+  Worked it(2);
+  it.lend(lease(1, 0, 20));
+  it.tick(1'900);
+  it.end(1, token(1, 1), 1'900'000);
+  it.tick(1'000);
+  EXPECT_TRUE(it.agent.make_report(it.now_ms).returned.empty()) << "the other slot goes on with them";
+}
+
 TEST(Agent, AlwaysHasAPollParkedToCarryOrdersBack) {
   Worked it(1);
   it.lend(lease(1, 0, 10));
