@@ -94,8 +94,8 @@ def server(drover):
     return Server(drover)
 
 
-def worker(server, *flags, name="w1"):
-    running = server.drover.start("worker", "--name", name, "--cpus", 2, *flags)
+def worker(server, *flags, name="w1", cpus=2, **options):
+    running = server.drover.start("worker", "--name", name, "--cpus", cpus, *flags, **options)
     wait_until(lambda: running.says("registered") or not running.alive(), "the worker to register")
     assert running.alive(), running.done()
     return running

@@ -23,6 +23,7 @@ struct Flags {
   ServerOptions options;
   std::string lease = "60s";
   std::string log = "text";
+  std::string job_key_life;
 };
 
 Result<int> serve(Flags& flags) {
@@ -35,6 +36,11 @@ Result<int> serve(Flags& flags) {
   }
   flags.options.lease_ms = *lease_ms;
   flags.options.log = flags.log == "json" ? ServerLog::Form::json : ServerLog::Form::text;
+  if (!flags.job_key_life.empty()) {
+    auto life_ms = parse_duration_ms(flags.job_key_life);
+    if (!life_ms) return pass(life_ms);
+    flags.options.job_key_life_ms = *life_ms;
+  }
   block_signals();
   auto server = Server::start(flags.options);
   if (!server) return pass(server);
@@ -59,6 +65,9 @@ void add_server(CLI::App& app, Invocation& invocation) {
                    "How long a worker may be silent before others get its items (default: 60s)")
       ->type_name("TIME");
   verb->add_option("--log", flags->log, "Its own log, as text or json")->check(CLI::IsMember({"text", "json"}));
+  verb->add_option("--job-key-life", flags->job_key_life,
+                   "For how long the key that an attempt gets is good, beyond its job's timeout (default: 12h)")
+      ->type_name("TIME");
   verb->footer("Examples:\n  drover server\n  drover server --listen 0.0.0.0:8750 --advertise head.example.org");
   verb->callback([flags, &invocation] {
     auto done = serve(*flags);

@@ -5,8 +5,9 @@
 #include <CLI/CLI.hpp>
 #include <boost/json.hpp>
 #include <cmath>
-#include <fstream>
-#include <random>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
 
 #include "base/text.h"
 #include "base/units.h"
@@ -14,6 +15,7 @@
 #include "cli/run_job.h"
 #include "cli/server_client.h"
 #include "cli/worker_access.h"
+#include "keys/private_file.h"
 #include "run/process_runner.h"
 #include "store/run_folder.h"
 #include "worker/remote_worker.h"
@@ -35,6 +37,19 @@ struct Flags {
 std::string host_name() {
   char name[256] = {};
   return gethostname(name, sizeof name - 1) == 0 && name[0] != '\0' ? name : "worker";
+}
+
+/// How attempts reach the server. Their keys come from the server; the worker's own is not for them.
+Result<std::map<std::string, std::string>> tell_attempts(const ServerAccess& access, const std::string& folder) {
+  for (const char* name : {"DROVER_SERVER", "DROVER_CA", "DROVER_KEY", "DROVER_JOIN"}) ::unsetenv(name);
+  std::map<std::string, std::string> out{{"DROVER_SERVER", access.address}};
+  if (!access.ca_pem || !access.address.starts_with("https://")) return out;
+  std::error_code error;
+  const std::string path = std::filesystem::absolute(folder, error) / "ca.pem";
+  std::filesystem::create_directories(folder, error);
+  if (auto written = replace_file(path, *access.ca_pem, Readers::everyone); !written) return pass(written);
+  out["DROVER_CA"] = path;
+  return out;
 }
 
 Result<int> work(Flags& flags) {
@@ -61,6 +76,11 @@ Result<int> work(Flags& flags) {
 
   auto access = worker_access(flags.common, flags.server, flags.join, options.hello.name);
   if (!access) return pass(access);
+  if (auto told = tell_attempts(*access, concat(root, "/workers/", options.hello.name)); told) {
+    options.environment = std::move(*told);
+  } else {
+    return pass(told);
+  }
   block_signals();
   ProcessRunner runner;
   RemoteWorker worker(std::move(options), runner, [quiet = flags.common.quiet](const std::string& text) {

@@ -11,7 +11,7 @@ namespace drover {
 
 struct Caller {
   Scope scope = Scope::read;
-  std::string key_id;  // empty: a job's key, which is stored nowhere
+  std::string key_id;  // of a job's key: that of the worker it was given to
   std::string label;   // for people; a worker's is its name
   std::string fleet;   // of a worker's key; may be empty
   std::optional<Uuid> job;

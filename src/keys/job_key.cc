@@ -11,7 +11,7 @@
 namespace drover {
 namespace {
 
-// drover-job-UUID.GRANT-ITEM.EXPIRES_MS.MAC
+// drover-job-UUID.GIVER.EXPIRES_MS.MAC
 constexpr std::string_view kPrefix = "drover-job-";
 
 SecretText mac_text(const SecretText& server_secret, std::string_view claim) {
@@ -27,10 +27,11 @@ std::string_view next_part(std::string_view& rest) {
 
 }  // namespace
 
-SecretText make_job_key(const SecretText& server_secret, const Uuid& job, Token attempt, std::int64_t expires_ms) {
+SecretText make_job_key(const SecretText& server_secret, const Uuid& job, std::string_view giver,
+                        std::int64_t expires_ms) {
   DROVER_CHECK(expires_ms >= 0, "a time before 1970");
-  const std::string claim =
-      concat(kPrefix, job.text(), ".", attempt.grant.value, "-", attempt.item.value, ".", expires_ms);
+  DROVER_CHECK(!giver.contains('.'), "an id has no dot");
+  const std::string claim = concat(kPrefix, job.text(), ".", giver, ".", expires_ms);
   return SecretText(concat(claim, ".", mac_text(server_secret, claim).reveal()));
 }
 
@@ -51,14 +52,15 @@ Result<Caller> check_job_key(const SecretText& server_secret, std::string_view t
 
   std::string_view rest = claim.substr(kPrefix.size());
   const auto job = Uuid::parse(next_part(rest));
-  const std::string_view attempt = next_part(rest);
+  const std::string_view giver = next_part(rest);
   const auto expires_ms = parse_number(rest);
   if (!job || !expires_ms) return wrong();
   if (std::cmp_greater_equal(now_ms, *expires_ms)) {
-    return fail(ErrorCode::denied, concat("the key of attempt ", attempt, " of job ", job->text(), " has expired"),
-                "a running attempt has a fresh one in its environment");
+    return fail(ErrorCode::denied, concat("this key of job ", job->text(), " has expired"),
+                "attempts that start now get a fresh one; a timeout of the job lengthens it");
   }
-  return Caller{.scope = Scope::job, .key_id = {}, .label = concat("attempt ", attempt), .fleet = {}, .job = job};
+  return Caller{
+      .scope = Scope::job, .key_id = std::string(giver), .label = concat("job ", job->text()), .fleet = {}, .job = job};
 }
 
 }  // namespace drover

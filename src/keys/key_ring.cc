@@ -151,7 +151,14 @@ Result<void> KeyRing::commit(Ring changed) {
 Result<Caller> KeyRing::check(std::string_view bearer_token, std::int64_t now_ms) const {
   static const SecretText nobodys = new_secret();
   const auto ring = current();
-  if (looks_like_job_key(bearer_token)) return check_job_key(ring->server_secret, bearer_token, now_ms);
+  if (looks_like_job_key(bearer_token)) {
+    auto caller = check_job_key(ring->server_secret, bearer_token, now_ms);
+    if (!caller) return caller;
+    const auto giver = ring->keys.find(caller->key_id);
+    if (giver != ring->keys.end() && !expired(giver->second.info.expires_ms, now_ms)) return caller;
+    return fail(ErrorCode::denied, concat("the worker that was given this key of ", caller->label, " has lost its own"),
+                "attempts that start now get a fresh one");
+  }
 
   const Credential shown = split(bearer_token);
   const auto found = ring->keys.find(shown.id);
@@ -162,7 +169,7 @@ Result<Caller> KeyRing::check(std::string_view bearer_token, std::int64_t now_ms
                 "see the keys there are with 'drover key list' on the server's machine");
   }
   const KeyInfo& info = found->second.info;
-  if (info.expires_ms && *info.expires_ms <= now_ms) {
+  if (expired(info.expires_ms, now_ms)) {
     return fail(ErrorCode::denied, concat("the key ", info.id, " expired ", how_long_ago(*info.expires_ms, now_ms)),
                 "ask for a new one");
   }
@@ -293,8 +300,8 @@ Result<Key> KeyRing::join(std::string_view token_secret, const std::string& nonc
   return key;
 }
 
-SecretText KeyRing::job_key(const Uuid& job, Token attempt, std::int64_t expires_ms) const {
-  return make_job_key(current()->server_secret, job, attempt, expires_ms);
+SecretText KeyRing::job_key(const Uuid& job, std::string_view giver, std::int64_t expires_ms) const {
+  return make_job_key(current()->server_secret, job, giver, expires_ms);
 }
 
 Result<Key> read_admin_key(const std::string& path, std::int64_t now_ms) {

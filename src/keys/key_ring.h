@@ -14,7 +14,6 @@
 
 #include "base/result.h"
 #include "base/uuid.h"
-#include "base/words.h"
 #include "keys/caller.h"
 #include "keys/key.h"
 #include "keys/ring_file.h"
@@ -81,8 +80,9 @@ class KeyRing {
   Result<Key> join(std::string_view token_secret, const std::string& nonce, const std::string& worker_name,
                    std::int64_t now_ms);
 
-  /// For the environment of an attempt. Stored nowhere; check() knows it.
-  SecretText job_key(const Uuid& job, Token attempt, std::int64_t expires_ms) const;
+  /// For the environment of a job's attempts on the worker that asks with the key `giver`. Stored nowhere; check()
+  /// knows it for as long as it knows that key.
+  SecretText job_key(const Uuid& job, std::string_view giver, std::int64_t expires_ms) const;
 
  private:
   KeyRing(std::string path, Ring ring);

@@ -268,7 +268,7 @@ TEST_F(KeyRings, NothingThatIsShownHoldsASecret) {
   const std::string join_secret = parse_join_token(token->text.reveal())->secret.reveal();
   const auto worker = ring->join(join_secret, "nonce-0123456789", "w", kNow);
   const Uuid job = Uuid::from_random({1});
-  const std::string job_key = ring->job_key(job, {GrantId{7}, ItemIndex{3}}, kNow + kHour).reveal();
+  const std::string job_key = ring->job_key(job, worker->info.id, kNow + kHour).reveal();
   const auto admin = read_admin_key(path_, kNow);
 
   std::string shown;
@@ -339,7 +339,7 @@ TEST_F(KeyRings, NoMutatedTokenIsAccepted) {
   const std::string join_secret = parse_join_token(join_text)->secret.reveal();
   const std::vector<std::string> tokens{
       bearer(*read_admin_key(path_, kNow)),
-      ring->job_key(Uuid::from_random({1}), {GrantId{7}, ItemIndex{3}}, kNow + kHour).reveal(), join_secret};
+      ring->job_key(Uuid::from_random({1}), ring->list()[0].id, kNow + kHour).reveal(), join_secret};
   constexpr std::uint64_t kSeed = 20'261;
   RecordProperty("seed", std::to_string(kSeed));
   Random random(kSeed);

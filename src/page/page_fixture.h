@@ -24,6 +24,7 @@ class FakeReader : public StoreReader {
   explicit FakeReader(std::function<Result<void>(const Take&)> attempts) : attempts_(std::move(attempts)) {}
 
   Result<std::vector<Job>> jobs() override { return std::vector<Job>(); }
+  Result<Job> job(JobId id) override { return Job{.id = id}; }
   Result<std::string> definition(DefinitionId /*id*/) override { return std::string(); }
   Result<ManifestInfo> manifest(ManifestId /*id*/) override { return ManifestInfo{}; }
   Result<ManifestChunk> chunk(ManifestId /*manifest*/, ItemIndex /*item*/) override { return ManifestChunk{}; }

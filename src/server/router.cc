@@ -30,43 +30,50 @@ HttpResponse text(int status, std::string body) {
 
 }  // namespace
 
-std::optional<HttpResponse> Router::refusal(const HttpHead& head) const {
-  if (is_about_health(head.path) || KeyCalls::is_open(head.path)) return std::nullopt;
+std::expected<Caller, HttpResponse> Router::admit(const HttpHead& head) const {
+  if (is_about_health(head.path) || KeyCalls::is_open(head.path)) return Caller{};
   const std::string* authorization = head.header("Authorization");
   if (authorization == nullptr || !authorization->starts_with(kBearer)) {
     HttpResponse response = problem(401, {ErrorCode::denied, "this takes a key",
                                           "send 'Authorization: Bearer KEY'; the CLI takes it from $DROVER_KEY"});
     response.headers.push_back({"WWW-Authenticate", "Bearer"});
-    return response;
+    return std::unexpected(std::move(response));
   }
   auto caller = keys_.check(std::string_view(*authorization).substr(kBearer.size()), now_ms_());
-  if (!caller) return problem(401, caller.error());
+  if (!caller) return std::unexpected(problem(401, caller.error()));
   const auto forbid = [&](std::string_view what) {
-    return problem(403, {ErrorCode::denied, concat("a key of scope '", to_string(caller->scope), "' may not ", what),
-                         "use another key, or have an admin make one with 'drover key create'"});
+    if (caller->job) {
+      return std::unexpected(
+          problem(403, {ErrorCode::denied,
+                        concat("the key of an attempt reads its own job, ", caller->job->text(), ": it may not ", what),
+                        "name the job by its id, $DROVER_JOB_ID; for all else use another key"}));
+    }
+    return std::unexpected(
+        problem(403, {ErrorCode::denied, concat("a key of scope '", to_string(caller->scope), "' may not ", what),
+                      "use another key, or have an admin make one with 'drover key create'"}));
   };
   if (WorkerCalls::is_ours(head.path)) {
     if (!caller->may(Action::work)) return forbid("work");
-    return std::nullopt;
+    return *caller;
   }
   if (KeyCalls::is_ours(head.path)) {
     if (!caller->may(Action::administrate)) return forbid("deal with keys");
-    return std::nullopt;
+    return *caller;
   }
-  if (!NativeApi::is_ours(head.path)) return std::nullopt;
+  if (!NativeApi::is_ours(head.path)) return *caller;
   auto call = api_.recognise(head);
-  if (!call) return std::nullopt;  // it is answered there
+  if (!call) return *caller;  // it is answered there
   const Action action = action_for(call->need);
-  if (caller->may(action)) return std::nullopt;
+  if (caller->may(action)) return *caller;
   const auto job = Uuid::parse(call->job);
-  if (job && caller->may(action, *job)) return std::nullopt;
+  if (job && caller->may(action, *job)) return *caller;
   return forbid(concat(head.method, " ", utf8(head.path)));
 }
 
 HttpBodyPlan Router::plan(const HttpHead& head) {
-  if (auto refused = refusal(head)) {
-    refusals_.add(concat(head.peer, " ", head.method, " ", utf8(head.path), " ", refused->status), now_ms_());
-    return {.most_bytes = 0, .sink = nullptr, .refusal = std::move(refused)};
+  if (auto caller = admit(head); !caller) {
+    refusals_.add(concat(head.peer, " ", head.method, " ", utf8(head.path), " ", caller.error().status), now_ms_());
+    return {.most_bytes = 0, .sink = nullptr, .refusal = std::move(caller.error())};
   }
   if (WorkerCalls::is_ours(head.path)) return workers_.plan(head);
   if (KeyCalls::is_open(head.path) || KeyCalls::is_ours(head.path))
@@ -77,6 +84,9 @@ HttpBodyPlan Router::plan(const HttpHead& head) {
 
 void Router::handle(HttpRequest request, HttpReply reply) {
   const std::string& path = request.head.path;
+  // Once more: a key may have been removed while the body was on its way.
+  auto caller = admit(request.head);
+  if (!caller) return reply.send(std::move(caller.error()));
   if (path == "/healthz") return reply.send(text(200, "ok\n"));
   if (path == "/readyz") return reply.send(ready_ ? text(200, "ready\n") : text(503, "not ready\n"));
   if (path == "/") {
@@ -88,7 +98,7 @@ void Router::handle(HttpRequest request, HttpReply reply) {
   }
   if (KeyCalls::is_open(path) || KeyCalls::is_ours(path))
     return key_calls_.handle(std::move(request), std::move(reply));
-  if (WorkerCalls::is_ours(path)) return workers_.handle(std::move(request), std::move(reply));
+  if (WorkerCalls::is_ours(path)) return workers_.handle(std::move(request), std::move(reply), *caller);
   if (NativeApi::is_ours(path)) return api_.handle(std::move(request), std::move(reply));
   reply.send(problem({ErrorCode::not_found, concat("there is no ", utf8(path)), "the API is at /api/v1/"}));
 }

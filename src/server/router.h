@@ -1,6 +1,7 @@
 // Every request comes here first: who is it, may they, and whose business is it.
 #pragma once
 
+#include <expected>
 #include <functional>
 #include <string>
 
@@ -26,8 +27,8 @@ class Router : public HttpHandler {
   void set_ready(bool ready) { ready_ = ready; }
 
  private:
-  /// Nothing: go on.
-  std::optional<HttpResponse> refusal(const HttpHead& head) const;
+  /// Who asks, if they may; else what they are answered. Of what takes no key nobody is asked.
+  std::expected<Caller, HttpResponse> admit(const HttpHead& head) const;
 
   KeyRing& keys_;
   NativeApi& api_;

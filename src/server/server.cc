@@ -133,7 +133,8 @@ Result<void> Server::Parts::make_rooms() {
   backend = std::make_unique<ServerBackend>(*engine, *store, *readers, folder->logs());
   logs = std::make_unique<LogIntake>(folder->logs());
   api = std::make_unique<NativeApi>(*backend);
-  workers = std::make_unique<WorkerCalls>(*backend, *logs, random_number(), options.lease_ms);
+  workers = std::make_unique<WorkerCalls>(*backend, *logs, random_number(), options.lease_ms,
+                                          WorkerCalls::JobKeys{*keys, options.job_key_life_ms, now_ms});
   key_calls = std::make_unique<KeyCalls>(*keys, *backend, now_ms);
   router = std::make_unique<Router>(*keys, *api, *workers, *key_calls, log, now_ms);
   return {};

@@ -16,6 +16,7 @@ struct ServerOptions {
   std::vector<std::string> advertise;  // names and addresses by which others reach it
   bool plain_http = false;             // no TLS although it listens beyond this machine
   std::int64_t lease_ms = 60'000;      // how long a worker may be silent before others get its items
+  std::int64_t job_key_life_ms = std::int64_t{12} * 3'600'000;
   ServerLog::Form log = ServerLog::Form::text;
 };
 

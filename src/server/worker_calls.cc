@@ -28,7 +28,7 @@ HttpBodyPlan WorkerCalls::plan(const HttpHead& head) const {
   return {.most_bytes = head.method == "POST" ? kLargestCall : 0, .sink = nullptr};
 }
 
-void WorkerCalls::handle(HttpRequest request, HttpReply reply) {
+void WorkerCalls::handle(HttpRequest request, HttpReply reply, const Caller& caller) {
   const std::string_view what = std::string_view(request.head.path).substr(kRoot.size());
   const auto shared = std::make_shared<HttpReply>(std::move(reply));
   if (request.head.method != "POST") {
@@ -38,7 +38,7 @@ void WorkerCalls::handle(HttpRequest request, HttpReply reply) {
   if (what == "report") return on_report(request.body, shared);
   if (what == "logs") return on_logs(request.body, shared);
   if (what == "register") return on_register(request.body, shared);
-  if (what == "job") return on_job(request.body, shared);
+  if (what == "job") return on_job(request.body, caller, shared);
   if (what == "items") return on_items(request.body, shared);
   shared->send(problem({ErrorCode::not_found, "there is no such call for workers", "use a worker of this version"}));
 }
@@ -138,13 +138,11 @@ std::optional<WorkerCalls::JobFacts> WorkerCalls::known_facts(JobId job) {
 
 Result<WorkerCalls::JobFacts> WorkerCalls::facts(JobId job) {
   if (auto known = known_facts(job)) return *known;
-  auto jobs = backend_.jobs();
-  if (!jobs) return pass(jobs);
-  const auto it = std::ranges::find(*jobs, job, &Job::id);
-  if (it == jobs->end()) return fail(ErrorCode::not_found, concat("there is no job ", job.value));
-  auto manifest = backend_.manifest(it->manifest);
+  auto read = ReadPool::reader().job(job);
+  if (!read) return pass(read);
+  auto manifest = backend_.manifest(read->manifest);
   if (!manifest) return pass(manifest);
-  JobFacts found{*it, *manifest};
+  JobFacts found{std::move(*read), *manifest};
   const std::scoped_lock lock(mutex_);
   facts_[job] = found;
   return found;
@@ -202,15 +200,30 @@ void WorkerCalls::answer_poll(PollAnswer answer, const Reply& reply) {
   });
 }
 
-void WorkerCalls::on_job(std::string_view body, const Reply& reply) {
+void WorkerCalls::on_job(std::string_view body, const Caller& caller, const Reply& reply) {
   auto job = decode_job_number(body);
   if (!job) return reply->send(problem(job.error()));
-  backend_.later([this, job = *job, reply] {
+  backend_.later([this, job = *job, giver = caller.key_id, reply] {
     auto known = facts(job);
     if (!known) return reply->send(problem(known.error()));
     auto definition = backend_.definition(known->job.definition);
     if (!definition) return reply->send(problem(definition.error()));
-    reply->send(bytes(encode(WorkerJob{job, known->job.uuid.text(), known->job.name, *definition, {}})));
+    auto as_it_is = ReadPool::reader().job(job);
+    if (!as_it_is) return reply->send(problem(as_it_is.error()));
+    WorkerJob out{.job = job,
+                  .uuid = known->job.uuid.text(),
+                  .name = known->job.name,
+                  .definition = *definition,
+                  .queue = {},
+                  .key = {},
+                  .key_renew_ms = job_keys_.life_ms};
+    // Of a job that has ended nobody starts an item, and a worker may not read what became of it.
+    if (!as_it_is->ended()) {
+      const std::int64_t longest_ms = as_it_is->policy.timeout_ms + as_it_is->policy.grace_ms;
+      const std::int64_t until_ms = job_keys_.now_ms() + 2 * job_keys_.life_ms + longest_ms;
+      out.key = job_keys_.ring.job_key(known->job.uuid, giver, until_ms).reveal();
+    }
+    reply->send(bytes(encode(out)));
   });
 }
 

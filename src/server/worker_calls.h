@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "keys/key_ring.h"
 #include "ports/http.h"
 #include "server/log_intake.h"
 #include "server/server_backend.h"
@@ -20,13 +21,21 @@ namespace drover {
 
 class WorkerCalls {
  public:
+  /// The keys that attempts get: good for `life_ms` at least from when one starts, and for as long as it may run
+  /// beside.
+  struct JobKeys {
+    const KeyRing& ring;
+    std::int64_t life_ms = 0;
+    std::function<std::int64_t()> now_ms;
+  };
+
   /// `term_ms`: how long a worker may be silent before what it holds is lost.
-  WorkerCalls(ServerBackend& backend, LogIntake& logs, std::uint64_t server, std::int64_t term_ms)
-      : backend_(backend), logs_(logs), server_(server), term_ms_(term_ms) {}
+  WorkerCalls(ServerBackend& backend, LogIntake& logs, std::uint64_t server, std::int64_t term_ms, JobKeys job_keys)
+      : backend_(backend), logs_(logs), server_(server), term_ms_(term_ms), job_keys_(std::move(job_keys)) {}
 
   static bool is_ours(std::string_view path) { return path.starts_with("/worker/v1/"); }
   HttpBodyPlan plan(const HttpHead& head) const;
-  void handle(HttpRequest request, HttpReply reply);
+  void handle(HttpRequest request, HttpReply reply, const Caller& caller);
 
  private:
   /// What is asked about a job again and again and never changes.
@@ -46,7 +55,7 @@ class WorkerCalls {
   void on_poll(std::string_view body, const Reply& reply);
   void on_report(std::string_view body, const Reply& reply);
   void on_logs(std::string_view body, const Reply& reply);
-  void on_job(std::string_view body, const Reply& reply);
+  void on_job(std::string_view body, const Caller& caller, const Reply& reply);
   void on_items(std::string_view body, const Reply& reply);
 
   /// Goes on when the frames are durable, with the report's extents filled in.
@@ -62,6 +71,7 @@ class WorkerCalls {
   LogIntake& logs_;
   const std::uint64_t server_;
   const std::int64_t term_ms_;
+  const JobKeys job_keys_;
   std::mutex mutex_;  // guards facts_
   std::map<JobId, JobFacts> facts_;
 };

@@ -23,6 +23,15 @@ class SqliteReader : public StoreReader {
     return jobs;
   }
 
+  Result<Job> job(JobId id) override {
+    auto rows = db_.prepare(select_sql<Job>("jobs") + " WHERE job = ?");
+    if (!rows) return pass(rows);
+    auto row = rows->bind(1, to_cell(id)).step();
+    if (!row) return pass(row);
+    if (!*row) return fail(ErrorCode::not_found, concat("there is no job ", id.value));
+    return rows->record<Job>();
+  }
+
   Result<std::string> definition(DefinitionId id) override {
     auto rows = db_.prepare("SELECT text FROM definitions WHERE definition = ?");
     if (!rows) return pass(rows);

@@ -295,13 +295,21 @@ std::string encode(const WorkerJob& job) {
   out.set_name(job.name);
   out.set_definition(job.definition);
   out.set_queue(job.queue);
+  out.set_key(job.key);
+  out.set_key_renew_ms(job.key_renew_ms);
   return bytes_of(out);
 }
 
 Result<WorkerJob> decode_job(std::string_view bytes) {
   proto::JobInfo in;
   if (!parse(in, bytes)) return malformed("what the server says of a job");
-  return WorkerJob{JobId{in.job()}, in.uuid(), in.name(), in.definition(), in.queue()};
+  return WorkerJob{.job = JobId{in.job()},
+                   .uuid = in.uuid(),
+                   .name = in.name(),
+                   .definition = in.definition(),
+                   .queue = in.queue(),
+                   .key = in.key(),
+                   .key_renew_ms = in.key_renew_ms()};
 }
 
 std::string encode(const ItemRange& range) {

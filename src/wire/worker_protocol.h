@@ -78,6 +78,8 @@ struct WorkerJob {
   std::string name;
   std::string definition;  // JSON
   std::string queue;
+  std::string key;                // for the environment of its attempts; empty: none
+  std::int64_t key_renew_ms = 0;  // when it is this old, a fresh one is there for the asking
 
   bool operator==(const WorkerJob&) const = default;
 };

@@ -100,7 +100,7 @@ TEST(WorkerProtocol, SmallMessagesArriveAsTheyWereSent) {
   EXPECT_EQ(decode_hello(encode(hello)).value(), hello);
   const WorkerWelcome welcome{1, WorkerId{4}, 60'000, 20'000, 99};
   EXPECT_EQ(decode_welcome(encode(welcome)).value(), welcome);
-  const WorkerJob job{JobId{4}, "uuid", "name", "{}", "default"};
+  const WorkerJob job{JobId{4}, "uuid", "name", "{}", "default", "key", 5000};
   EXPECT_EQ(decode_job(encode(job)).value(), job);
   const ItemRange range{JobId{4}, ItemIndex{5}, 6};
   EXPECT_EQ(decode_item_range(encode(range)).value(), range);

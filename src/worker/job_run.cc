@@ -10,16 +10,16 @@ constexpr std::size_t kLongestVariable = (std::size_t{128} << 10) - sizeof "DROV
 
 }  // namespace
 
-Result<JobRun> make_job_run(const Definition& definition, std::string_view uuid) {
+Result<JobRun> make_job_run(const Definition& definition, const std::string& uuid,
+                            std::map<std::string, std::string> settings) {
   auto command = CommandTemplate::parse(definition);
   if (!command) return pass(command);
   auto program = find_program(definition);
   if (!program) return pass(program);
-  JobRun run{std::move(*command),
-             std::move(*program),
-             {attempt_environment(definition), definition.workdir, -1, definition.limits}};
-  run.setup.environment.push_back(concat("DROVER_JOB_ID=", uuid));
-  return run;
+  settings["DROVER_JOB_ID"] = uuid;
+  return JobRun{std::move(*command),
+                std::move(*program),
+                {attempt_environment(definition, settings), definition.workdir, -1, definition.limits}};
 }
 
 Result<Task> make_task(const JobRun& job, Token token, AttemptNumber attempt, const std::string& item) {

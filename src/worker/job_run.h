@@ -2,6 +2,7 @@
 // share.
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "base/result.h"
@@ -18,8 +19,9 @@ struct JobRun {
   SlotSetup setup;
 };
 
-/// An error: none of its items can be started here.
-Result<JobRun> make_job_run(const Definition& definition, std::string_view uuid);
+/// An error: none of its items can be started here. `settings` are variables of ours for its attempts.
+Result<JobRun> make_job_run(const Definition& definition, const std::string& uuid,
+                            std::map<std::string, std::string> settings = {});
 
 /// The attempt, filled in for its item.
 Result<Task> make_task(const JobRun& job, Token token, AttemptNumber attempt, const std::string& item);

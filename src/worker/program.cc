@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <map>
 
 #include "base/text.h"
 #include "worker/command_template.h"
@@ -31,7 +30,8 @@ std::string search_path(const Definition& definition) {
 
 }  // namespace
 
-std::vector<std::string> attempt_environment(const Definition& definition) {
+std::vector<std::string> attempt_environment(const Definition& definition,
+                                             const std::map<std::string, std::string>& ours) {
   std::map<std::string, std::string> settings;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text(*entry);
@@ -39,6 +39,7 @@ std::vector<std::string> attempt_environment(const Definition& definition) {
     if (equals != std::string_view::npos) settings[std::string(text.substr(0, equals))] = text.substr(equals + 1);
   }
   for (const auto& [name, value] : definition.environment) settings[name] = value;
+  for (const auto& [name, value] : ours) settings[name] = value;
   std::vector<std::string> out;
   out.reserve(settings.size());
   for (const auto& [name, value] : settings) out.push_back(concat(name, "=", value));

@@ -1,6 +1,7 @@
 // Finding the program a command names, before anything runs.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -9,8 +10,9 @@
 
 namespace drover {
 
-/// This process's environment with the definition's settings over it, as "NAME=value".
-std::vector<std::string> attempt_environment(const Definition& definition);
+/// This process's environment with the definition's settings over it, and ours over those, as "NAME=value".
+std::vector<std::string> attempt_environment(const Definition& definition,
+                                             const std::map<std::string, std::string>& ours);
 
 /// The path to execute, if the command's first word is the same for every item; empty if it is not. A program that does
 /// not exist or cannot be executed is an error, and so is a folder to run in that is not there.

@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <limits>
 #include <random>
+#include <set>
 
 #include "base/check.h"
 #include "base/text.h"
@@ -16,6 +18,8 @@ namespace drover {
 namespace {
 
 constexpr std::int64_t kLongestWaitMs = 1'000;
+constexpr std::int64_t kShortestRenewalMs = 1'000;
+constexpr std::int64_t kRenewalPauseMs = 10'000;
 
 std::uint64_t random_number() {
   std::random_device device;
@@ -99,6 +103,7 @@ void RemoteWorker::step() {
   if ((has_had_enough || is_idle) && !agent_.draining()) agent_.drain(now_ms());
   do_actions();
   send_calls();
+  renew_keys();
 }
 
 void RemoteWorker::do_actions() {
@@ -133,22 +138,57 @@ void RemoteWorker::recall(std::size_t slot) {
   if (it.slot) it.slot->recall();
 }
 
-const Result<JobRun>& RemoteWorker::job_run(JobId job) {
-  const auto known = jobs_.find(job);
-  if (known != jobs_.end()) return known->second;
+void RemoteWorker::learn(const KnownJob& job) {
   const auto make = [&]() -> Result<JobRun> {
-    auto info = calls_->job(job);
-    if (!info) return pass(info);
-    auto definition = definition_from_json(info->definition);
+    auto definition = definition_from_json(job->definition);
     if (!definition) return pass(definition);
-    return make_job_run(*definition, info->uuid);
+    return make_job_run(*definition, job->uuid, options_.environment);
   };
-  return jobs_.emplace(job, make()).first->second;
+  auto it = jobs_.find(job->job);
+  if (it == jobs_.end()) it = jobs_.emplace(job->job, LearntJob{.known = nullptr, .run = make()}).first;
+  LearntJob& learnt = it->second;
+  if (learnt.known == job) return;
+  learnt.known = job;
+  learnt.renew_ms = now_ms() + std::max(job->key_renew_ms, kShortestRenewalMs);
+  learnt.renewing = false;
+  next_renewal_ms_ = std::min(next_renewal_ms_, learnt.renew_ms);
+}
+
+// An attempt gets the key that its job has when it starts, so keys are renewed while there are items to start. A job
+// of which nothing is left here is forgotten; its next lease tells it anew.
+void RemoteWorker::renew_keys() {
+  if (now_ms() < next_renewal_ms_) return;
+  next_renewal_ms_ = std::numeric_limits<std::int64_t>::max();
+  std::set<JobId> held;
+  for (const auto& [token, it] : held_) held.insert(it.job);
+  for (auto it = jobs_.begin(); it != jobs_.end();) {
+    auto& [job, learnt] = *it;
+    const bool due = learnt.renew_ms <= now_ms() && !learnt.renewing;
+    if (due && !held.contains(job)) {
+      calls_->forget(job);
+      it = jobs_.erase(it);
+      continue;
+    }
+    if (due) {
+      learnt.renewing = true;
+      calls_->job(job, [this, job](const Result<KnownJob>& known) {
+        if (known) return learn(*known);
+        const auto again = jobs_.find(job);
+        if (again == jobs_.end()) return;
+        again->second.renewing = false;
+        again->second.renew_ms = now_ms() + kRenewalPauseMs;
+        next_renewal_ms_ = std::min(next_renewal_ms_, again->second.renew_ms);
+      });
+    }
+    if (!learnt.renewing) next_renewal_ms_ = std::min(next_renewal_ms_, learnt.renew_ms);
+    ++it;
+  }
 }
 
 Result<void> RemoteWorker::open_slot(std::size_t slot, JobId job) {
   JobSlot& it = slots_[slot];
-  if (it.slot && it.slot->turn_to(job_run(job)->setup)) {
+  const SlotSetup& setup = jobs_.at(job).run->setup;
+  if (it.slot && it.slot->turn_to(setup)) {
     it.job = job;
     return {};
   }
@@ -156,7 +196,7 @@ Result<void> RemoteWorker::open_slot(std::size_t slot, JobId job) {
     loop_->remove(it.slot->descriptor());
     it.slot.reset();
   }
-  auto opened = runner_.open_slot(job_run(job)->setup);
+  auto opened = runner_.open_slot(setup);
   if (!opened) return pass(opened);
   it.slot = std::move(*opened);
   it.job = job;
@@ -174,7 +214,8 @@ void RemoteWorker::start_waiting(std::size_t slot) {
       it.waiting.pop_front();
       agent_.on_refused(slot, token, concat("could not start: ", error.message), now_ms());
     };
-    const Result<JobRun>& job = job_run(start.item.job);
+    const LearntJob& learnt = jobs_.at(start.item.job);
+    const Result<JobRun>& job = learnt.run;
     if (!job) {
       if (it.handed > 0) return;  // in its turn
       refuse(job.error());
@@ -195,6 +236,7 @@ void RemoteWorker::start_waiting(std::size_t slot) {
       refuse(task.error());
       continue;
     }
+    if (!learnt.known->key.empty()) task->environment.push_back(concat("DROVER_KEY=", learnt.known->key));
     it.waiting.pop_front();
     ++it.handed;
     it.slot->start(*task);
@@ -354,6 +396,7 @@ void RemoteWorker::on_answer(std::uint64_t call, Result<ReadyAnswer> answer) {
   last_problem_.clear();
   std::vector<Lease> leases;
   for (ReadyLease& ready : answer->leases) {
+    learn(ready.job);
     for (std::uint64_t offset = 0; offset < ready.lease.count; ++offset) {
       held_[{ready.lease.grant, ItemIndex{ready.lease.first.value + offset}}] = {
           ready.lease.job, ready.lease.attempt_of(offset), std::move(ready.texts[offset])};

@@ -28,9 +28,10 @@ namespace drover {
 struct RemoteWorkerOptions {
   WorkerHello hello;  // its incarnation is made here
   std::size_t slots = 1;
-  std::string spool;             // a folder of its own, for what items print until the server has it
-  bool exit_when_idle = false;   // go when there is nothing to do
-  std::uint64_t most_items = 0;  // go after so many; 0: never for that reason
+  std::string spool;                               // a folder of its own, for what items print until the server has it
+  std::map<std::string, std::string> environment;  // for its attempts: how they reach the server
+  bool exit_when_idle = false;                     // go when there is nothing to do
+  std::uint64_t most_items = 0;                    // go after so many; 0: never for that reason
 };
 
 class RemoteWorker {
@@ -54,6 +55,13 @@ class RemoteWorker {
     std::size_t handed = 0;
     std::deque<StartItem> waiting;
   };
+  /// A job of which items came, how they are run, and until when its key is as good as new.
+  struct LearntJob {
+    KnownJob known;
+    Result<JobRun> run;
+    std::int64_t renew_ms = 0;
+    bool renewing = false;
+  };
   /// An item in our hands.
   struct Held {
     JobId job;
@@ -75,7 +83,8 @@ class RemoteWorker {
   void do_actions();
   void start_waiting(std::size_t slot);
   Result<void> open_slot(std::size_t slot, JobId job);
-  const Result<JobRun>& job_run(JobId job);
+  void learn(const KnownJob& job);
+  void renew_keys();
   void on_slot_ready(std::size_t slot);
   void on_slot_event(std::size_t slot, SlotEvent& event);
   void on_slot_died(std::size_t slot, const std::string& reason);
@@ -104,7 +113,8 @@ class RemoteWorker {
   Agent agent_;
   ServerSession session_;
   std::vector<JobSlot> slots_;
-  std::map<JobId, Result<JobRun>> jobs_;
+  std::map<JobId, LearntJob> jobs_;
+  std::int64_t next_renewal_ms_ = 0;  // none of their keys is to be renewed before
   std::map<Token, Held> held_;
   std::map<Token, Printed> printed_;
   int signals_ = -1;

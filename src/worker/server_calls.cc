@@ -150,8 +150,10 @@ Result<ReadyAnswer> ServerCalls::make_ready(HttpClient& client, WorkerPollAnswer
                     .gone = std::move(answer.answer.gone),
                     .drain = answer.answer.drain};
   for (std::size_t i = 0; i < answer.answer.leases.size(); ++i) {
-    ReadyLease it{.lease = std::move(answer.answer.leases[i]), .texts = std::move(answer.items[i].texts)};
-    if (auto learnt = learn(client, it.lease.job); !learnt) return pass(learnt);
+    auto job = learn(client, answer.answer.leases[i].job);
+    if (!job) return pass(job);
+    ReadyLease it{
+        .lease = std::move(answer.answer.leases[i]), .job = std::move(*job), .texts = std::move(answer.items[i].texts)};
     if (answer.items[i].is_range) {
       for (std::uint64_t offset = 0; offset < it.lease.count; ++offset) {
         it.texts.push_back(std::to_string(answer.items[i].first_number + static_cast<std::int64_t>(offset)));
@@ -172,25 +174,32 @@ Result<ReadyAnswer> ServerCalls::make_ready(HttpClient& client, WorkerPollAnswer
   return ready;
 }
 
-Result<void> ServerCalls::learn(HttpClient& client, JobId job) {
+Result<KnownJob> ServerCalls::learn(HttpClient& client, JobId job) {
   {
     const std::scoped_lock lock(mutex_);
-    if (jobs_.contains(job)) return {};
+    if (const auto it = jobs_.find(job); it != jobs_.end()) return it->second;
   }
+  return ask_about(client, job);
+}
+
+Result<KnownJob> ServerCalls::ask_about(HttpClient& client, JobId job) {
   auto body = call(client, "job", encode_job_number(job), kAnswerMs);
   if (!body) return pass(body);
   auto info = decode_job(*body);
   if (!info) return pass(info);
   const std::scoped_lock lock(mutex_);
-  jobs_[job] = std::move(*info);
-  return {};
+  return jobs_[job] = std::make_shared<const WorkerJob>(std::move(*info));
 }
 
-Result<WorkerJob> ServerCalls::job(JobId job) {
+void ServerCalls::job(JobId job, std::function<void(Result<KnownJob>)> done) {
+  add([this, job, done = std::move(done)](HttpClient& client) {
+    post_([done, answer = ask_about(client, job)] { done(answer); });
+  });
+}
+
+void ServerCalls::forget(JobId job) {
   const std::scoped_lock lock(mutex_);
-  const auto it = jobs_.find(job);
-  if (it == jobs_.end()) return fail(ErrorCode::not_found, concat("nothing is known of job ", job.value));
-  return it->second;
+  jobs_.erase(job);
 }
 
 }  // namespace drover

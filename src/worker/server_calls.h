@@ -19,9 +19,13 @@
 
 namespace drover {
 
+/// What a server says of a job. Another one takes its place when its key is renewed.
+using KnownJob = std::shared_ptr<const WorkerJob>;
+
 /// A lease with what it takes to run it.
 struct ReadyLease {
   Lease lease;
+  KnownJob job;
   std::vector<std::string> texts;  // of its items
 };
 
@@ -50,8 +54,10 @@ class ServerCalls {
   void poll(WorkerPoll poll, std::int64_t within_ms, std::function<void(Result<ReadyAnswer>)> done);
   void report(WorkerReport report, std::int64_t within_ms, std::function<void(Result<void>)> done);
 
-  /// What the server said of a job, once a lease of it has come. From the loop.
-  Result<WorkerJob> job(JobId job);
+  /// The job with a fresh key.
+  void job(JobId job, std::function<void(Result<KnownJob>)> done);
+  /// The next lease of this job comes with it told anew.
+  void forget(JobId job);
 
  private:
   explicit ServerCalls(Post post) : post_(std::move(post)) {}
@@ -61,7 +67,8 @@ class ServerCalls {
   static Result<std::string> call(HttpClient& client, const std::string& path, std::string body,
                                   std::int64_t deadline_ms);
   Result<ReadyAnswer> make_ready(HttpClient& client, WorkerPollAnswer answer);
-  Result<void> learn(HttpClient& client, JobId job);
+  Result<KnownJob> learn(HttpClient& client, JobId job);
+  Result<KnownJob> ask_about(HttpClient& client, JobId job);
   /// Sends frames ahead if they are too much for one message; what is left rides with it.
   static Result<void> send_ahead(HttpClient& client, WorkerReport& report);
 
@@ -70,7 +77,7 @@ class ServerCalls {
   std::mutex mutex_;  // guards what follows
   std::condition_variable wakes_;
   std::deque<std::function<void(HttpClient&)>> work_;
-  std::map<JobId, WorkerJob> jobs_;
+  std::map<JobId, KnownJob> jobs_;
   bool closing_ = false;
   std::vector<std::thread> threads_;
 };
