@@ -14,6 +14,7 @@ struct Caller {
   std::string key_id;  // of a job's key: that of the worker it was given to
   std::string label;   // for people; a worker's is its name
   std::string fleet;   // of a worker's key; may be empty
+  std::string worker;  // the only worker it may speak for; empty: any
   std::optional<Uuid> job;
 
   /// With everything there is: lists of jobs, workers, keys.

@@ -59,8 +59,12 @@ Result<Caller> check_job_key(const SecretText& server_secret, std::string_view t
     return fail(ErrorCode::denied, concat("this key of job ", job->text(), " has expired"),
                 "attempts that start now get a fresh one; a timeout of the job lengthens it");
   }
-  return Caller{
-      .scope = Scope::job, .key_id = std::string(giver), .label = concat("job ", job->text()), .fleet = {}, .job = job};
+  return Caller{.scope = Scope::job,
+                .key_id = std::string(giver),
+                .label = concat("job ", job->text()),
+                .fleet = {},
+                .worker = {},
+                .job = job};
 }
 
 }  // namespace drover

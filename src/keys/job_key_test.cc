@@ -19,6 +19,7 @@ TEST(JobKey, SaysWhoseItIs) {
                              .key_id = std::string(kGiver),
                              .label = "job " + kJob.text(),
                              .fleet = {},
+                             .worker = {},
                              .job = kJob}));
 }
 

@@ -21,7 +21,8 @@ constexpr std::size_t kIdLetters = 16;
 constexpr std::size_t kSecretLetters = 40;
 constexpr std::size_t kServerSecretBytes = 32;
 constexpr std::int64_t kHourMs = 3'600'000;
-constexpr std::int64_t kRememberedMs = 7 * 24 * kHourMs;
+constexpr std::int64_t kDayMs = 24 * kHourMs;
+constexpr std::int64_t kRememberedMs = 7 * kDayMs;
 constexpr std::uint64_t kMostUses = 100'000;
 constexpr std::size_t kLongestText = 200;
 constexpr std::size_t kShortestNonce = 16;
@@ -173,7 +174,23 @@ Result<Caller> KeyRing::check(std::string_view bearer_token, std::int64_t now_ms
     return fail(ErrorCode::denied, concat("the key ", info.id, " expired ", how_long_ago(*info.expires_ms, now_ms)),
                 "ask for a new one");
   }
-  return Caller{.scope = info.scope, .key_id = info.id, .label = info.label, .fleet = info.fleet, .job = std::nullopt};
+  return Caller{.scope = info.scope,
+                .key_id = info.id,
+                .label = info.label,
+                .fleet = info.fleet,
+                .worker = info.worker,
+                .job = std::nullopt};
+}
+
+bool KeyRing::holds(std::string_view key_id, std::int64_t now_ms) const {
+  const auto ring = current();
+  const auto found = ring->keys.find(key_id);
+  return found != ring->keys.end() && !expired(found->second.info.expires_ms, now_ms);
+}
+
+void KeyRing::note_use(const std::string& key_id, std::int64_t now_ms) {
+  const std::lock_guard moment(using_);
+  used_ms_[key_id] = now_ms;
 }
 
 std::vector<KeyInfo> KeyRing::list() const {
@@ -284,20 +301,51 @@ Result<Key> KeyRing::join(std::string_view token_secret, const std::string& nonc
   }
   if (auto good = check_text("a nonce", nonce); !good) return pass(good);
   if (auto good = check_text("a worker's name", worker_name); !good) return pass(good);
+  if (worker_name.empty()) return fail(ErrorCode::bad_input, "a worker that joins needs a name");
   if (nonce.size() < kShortestNonce) {
     return fail(ErrorCode::bad_input, concat("a nonce has at least ", kShortestNonce, " bytes"));
   }
 
   Key key = new_key(Scope::worker, worker_name, now_ms);
   key.info.fleet = token.fleet;
+  key.info.worker = worker_name;
   Ring changed = *ring;
   forget_long_expired(changed, now_ms);
+  std::erase_if(changed.keys, [&](const auto& it) { return it.second.info.worker == worker_name; });
   StoredJoinToken& spent = changed.join_tokens.at(id);
   --spent.uses_left;
   spent.joined.emplace(nonce, key.info.id);
   changed.keys.emplace(key.info.id, key);
   if (auto done = commit(std::move(changed)); !done) return pass(done);
   return key;
+}
+
+Result<std::vector<std::string>> KeyRing::sweep(std::int64_t now_ms) {
+  std::map<std::string, std::int64_t> used_ms;
+  {
+    const std::lock_guard moment(using_);
+    used_ms.swap(used_ms_);
+  }
+  const std::lock_guard one_at_a_time(changing_);
+  Ring changed = *current();
+  bool differs = false;
+  for (auto& [id, key] : changed.keys) {
+    const auto used = used_ms.find(id);
+    if (key.info.worker.empty() || used == used_ms.end() || used->second - key.info.used_ms < kDayMs) continue;
+    key.info.used_ms = used->second;
+    differs = true;
+  }
+  const std::size_t before = changed.keys.size() + changed.join_tokens.size();
+  std::vector<std::string> gone;
+  for (const auto& [id, key] : changed.keys) {
+    const std::int64_t last_ms = std::max(key.info.created_ms, key.info.used_ms);
+    if (!key.info.worker.empty() && last_ms < now_ms - kGoneMs) gone.push_back(id);
+  }
+  for (const std::string& id : gone) changed.keys.erase(id);
+  forget_long_expired(changed, now_ms);
+  if (!differs && changed.keys.size() + changed.join_tokens.size() == before) return gone;
+  if (auto done = commit(std::move(changed)); !done) return pass(done);
+  return gone;
 }
 
 SecretText KeyRing::job_key(const Uuid& job, std::string_view giver, std::int64_t expires_ms) const {

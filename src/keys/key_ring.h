@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -23,6 +24,9 @@ namespace drover {
 
 /// The ring's name in the server's folder.
 inline constexpr std::string_view kKeyRingFile = "keys.json";
+
+/// A worker that was not heard of for so long has no key any more: thirty days.
+inline constexpr std::int64_t kGoneMs = std::int64_t{30} * 24 * 3'600'000;
 
 struct KeyRequest {
   Scope scope = Scope::read;  // any but `job`
@@ -67,6 +71,11 @@ class KeyRing {
   /// same, as a wrong secret.
   Result<Caller> check(std::string_view bearer_token, std::int64_t now_ms) const;
 
+  /// Whether it is there and has not expired. For who has been waiting since check().
+  bool holds(std::string_view key_id, std::int64_t now_ms) const;
+  /// A worker works with this key. Written down with the next sweep().
+  void note_use(const std::string& key_id, std::int64_t now_ms);
+
   std::vector<KeyInfo> list() const;
   std::vector<JoinTokenInfo> join_tokens() const;
 
@@ -76,9 +85,14 @@ class KeyRing {
   /// A key, or a join token; the keys that one gave stay. The last admin key which does not expire stays too.
   Result<void> remove(const std::string& id);
   /// Gives a worker its key, for the "ID.SECRET" of a join token. The same nonce gives the same key, and no further use
-  /// is spent: a worker that did not hear the answer asks again.
+  /// is spent: a worker that did not hear the answer asks again. The key is for a worker of that name alone, and takes
+  /// the place of the one that it had.
   Result<Key> join(std::string_view token_secret, const std::string& nonce, const std::string& worker_name,
                    std::int64_t now_ms);
+
+  /// Removes the keys of workers that joined and have not been heard of for kGoneMs, and what expired long ago. From
+  /// time to time, and not before those that are there have had the time to come back. The ids of keys that are gone.
+  Result<std::vector<std::string>> sweep(std::int64_t now_ms);
 
   /// For the environment of a job's attempts on the worker that asks with the key `giver`. Stored nowhere; check()
   /// knows it for as long as it knows that key.
@@ -91,6 +105,8 @@ class KeyRing {
   Result<void> commit(Ring changed);
 
   const std::string path_;
+  std::mutex using_;  // guards used_ms_
+  std::map<std::string, std::int64_t> used_ms_;
   std::mutex changing_;         // held by whoever changes the ring, while the disk works
   mutable std::mutex pointer_;  // held for the moment in which `ring_` is copied or exchanged
   std::shared_ptr<const Ring> ring_;

@@ -89,10 +89,12 @@ TEST_F(KeyRings, AKeyIsKnownByItsSecretAlsoAfterARestart) {
   }
   const auto caller = open()->check(token, kNow);
   ASSERT_TRUE(caller);
-  EXPECT_EQ(
-      *caller,
-      (Caller{
-          .scope = Scope::worker, .key_id = token.substr(0, 20), .label = "w1", .fleet = "spot", .job = std::nullopt}));
+  EXPECT_EQ(*caller, (Caller{.scope = Scope::worker,
+                             .key_id = token.substr(0, 20),
+                             .label = "w1",
+                             .fleet = "spot",
+                             .worker = {},
+                             .job = std::nullopt}));
 }
 
 TEST_F(KeyRings, AnUnknownIdAndAWrongSecretReadTheSame) {
@@ -182,6 +184,72 @@ TEST_F(KeyRings, LabelsComeBackAsTheyWere) {
   ASSERT_TRUE(open()->create({.scope = Scope::read, .label = label}, kNow));
   const auto list = open()->list();
   EXPECT_TRUE(std::ranges::any_of(list, [&](const KeyInfo& it) { return it.label == label; }));
+}
+
+class JoinedKeys : public KeyRings {
+ protected:
+  void SetUp() override {
+    KeyRings::SetUp();
+    ring_ = open();
+    const auto token =
+        ring_->create_join_token({.uses = 9, .expires_ms = kNow + 100 * kDay, .addresses = {"a:1"}}, kNow);
+    secret_ = parse_join_token(token->text.reveal())->secret.reveal();
+  }
+
+  Key join(const std::string& name, std::int64_t now_ms = kNow) {
+    auto key = ring_->join(secret_, concat("nonce-of-this-joining-", ++joined_), name, now_ms);
+    EXPECT_TRUE(key);
+    return *key;
+  }
+
+  std::unique_ptr<KeyRing> ring_;
+  std::string secret_;
+  int joined_ = 0;
+};
+
+TEST_F(JoinedKeys, AreForTheWorkerThatJoinedAlsoAfterARestart) {
+  const std::string token = bearer(join("w1"));
+  EXPECT_EQ(ring_->check(token, kNow)->worker, "w1");
+  EXPECT_EQ(open()->check(token, kNow)->worker, "w1");
+  EXPECT_EQ(ring_->check(bearer(*ring_->create({.scope = Scope::worker, .label = "w1"}, kNow)), kNow)->worker, "");
+}
+
+TEST_F(JoinedKeys, TakeThePlaceOfTheOneThatTheWorkerHad) {
+  const Key made = *ring_->create({.scope = Scope::worker, .label = "w1"}, kNow);
+  const Key other = join("w2");
+  const Key first = join("w1");
+  const Key second = join("w1");
+  EXPECT_FALSE(ring_->check(bearer(first), kNow));
+  EXPECT_TRUE(ring_->check(bearer(second), kNow));
+  EXPECT_TRUE(ring_->check(bearer(other), kNow));
+  EXPECT_TRUE(ring_->check(bearer(made), kNow));
+  EXPECT_FALSE(ring_->join(secret_, "another nonce of 16", "", kNow));
+}
+
+TEST_F(JoinedKeys, GoWhenTheirWorkerIsLongGone) {
+  const Key gone = join("gone");
+  const Key back = join("back");
+  const Key made = *ring_->create({.scope = Scope::worker, .label = "never used"}, kNow);
+  ring_->note_use(back.info.id, kNow + 5 * kDay);
+  EXPECT_EQ(ring_->sweep(kNow + kGoneMs)->size(), 0U);
+  ring_ = open();  // what was used when is on the disk by now
+  EXPECT_EQ(*ring_->sweep(kNow + kGoneMs + 1), std::vector{gone.info.id});
+  EXPECT_FALSE(ring_->holds(gone.info.id, kNow));
+  EXPECT_TRUE(ring_->holds(back.info.id, kNow));
+  EXPECT_EQ(*ring_->sweep(kNow + kGoneMs + 5 * kDay + 1), std::vector{back.info.id});
+  EXPECT_TRUE(open()->holds(made.info.id, kNow));
+}
+
+TEST_F(JoinedKeys, AreNotWrittenAgainForEveryUse) {
+  const Key key = join("w1");
+  ring_->note_use(key.info.id, kNow + 2 * kDay);
+  ASSERT_TRUE(ring_->sweep(kNow + 2 * kDay));
+  const std::string written = content_of(path_);
+  ring_->note_use(key.info.id, kNow + 2 * kDay + kHour);
+  std::filesystem::remove(path_);
+  ASSERT_TRUE(ring_->sweep(kNow + 2 * kDay + kHour));
+  EXPECT_FALSE(std::filesystem::exists(path_));
+  EXPECT_NE(written.find(std::to_string(kNow + 2 * kDay)), std::string::npos);
 }
 
 TEST_F(KeyRings, AFileThatOthersCanReadIsRefused) {

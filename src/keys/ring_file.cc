@@ -23,6 +23,8 @@ json::object key_to_json(const Key& key) {
   json::object out{{"id", key.info.id},       {"secret", key.secret.reveal()},     {"scope", to_string(key.info.scope)},
                    {"label", key.info.label}, {"created_ms", key.info.created_ms}, {"fleet", key.info.fleet}};
   if (key.info.expires_ms) out["expires_ms"] = *key.info.expires_ms;
+  if (!key.info.worker.empty()) out["worker"] = key.info.worker;
+  if (key.info.used_ms != 0) out["used_ms"] = key.info.used_ms;
   return out;
 }
 
@@ -35,6 +37,8 @@ Key key_from(const json::object& object) {
   key.info.created_ms = number_at<std::int64_t>(object, "created_ms");
   key.info.fleet = text_at(object, "fleet");
   if (object.contains("expires_ms")) key.info.expires_ms = number_at<std::int64_t>(object, "expires_ms");
+  if (object.contains("worker")) key.info.worker = text_at(object, "worker");
+  if (object.contains("used_ms")) key.info.used_ms = number_at<std::int64_t>(object, "used_ms");
   return key;
 }
 

@@ -25,6 +25,7 @@ class FakeReader : public StoreReader {
 
   Result<std::vector<Job>> jobs() override { return std::vector<Job>(); }
   Result<Job> job(JobId id) override { return Job{.id = id}; }
+  Result<std::vector<Worker>> workers() override { return std::vector<Worker>(); }
   Result<std::string> definition(DefinitionId /*id*/) override { return std::string(); }
   Result<ManifestInfo> manifest(ManifestId /*id*/) override { return ManifestInfo{}; }
   Result<ManifestChunk> chunk(ManifestId /*manifest*/, ItemIndex /*item*/) override { return ManifestChunk{}; }

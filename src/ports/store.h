@@ -64,6 +64,7 @@ class StoreReader {
 
   virtual Result<std::vector<Job>> jobs() = 0;
   virtual Result<Job> job(JobId id) = 0;
+  virtual Result<std::vector<Worker>> workers() = 0;
   virtual Result<std::string> definition(DefinitionId id) = 0;
   virtual Result<ManifestInfo> manifest(ManifestId id) = 0;
   /// The chunk that holds the item.

@@ -32,7 +32,8 @@ json::object to_json(const KeyInfo& key) {
           {"label", utf8(key.label)},
           {"created_ms", key.created_ms},
           {"expires_ms", or_null(key.expires_ms)},
-          {"fleet", utf8(key.fleet)}};
+          {"fleet", utf8(key.fleet)},
+          {"worker", utf8(key.worker)}};
 }
 
 Result<json::object> object_from(const std::string& body) {
@@ -82,8 +83,10 @@ HttpResponse KeyCalls::answer(const HttpRequest& request) {
   if (path == kKeys && method == "GET") return list();
   if (path == kJoinTokens && method == "POST") return create_join_token(request.body);
   if (path.starts_with("/api/v1/keys/") && method == "DELETE") {
-    auto removed = ring_.remove(path.substr(kKeys.size() + 1));
-    return removed ? HttpResponse{.status = 204, .headers = {}, .body = {}} : problem(removed.error());
+    const std::string id = path.substr(kKeys.size() + 1);
+    if (auto removed = ring_.remove(id); !removed) return problem(removed.error());
+    removed_(id);
+    return {.status = 204, .headers = {}, .body = {}};
   }
   return problem(405, {ErrorCode::bad_input, concat(method, " is not for ", path), "docs/api.md lists the calls"});
 }

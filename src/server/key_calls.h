@@ -30,6 +30,9 @@ class KeyCalls {
   KeyCalls(KeyRing& ring, Backend& backend, std::function<std::int64_t()> now_ms)
       : ring_(ring), backend_(backend), now_ms_(std::move(now_ms)) {}
 
+  using Removed = std::function<void(const std::string& key_id)>;
+  /// Told of each key that was removed, once it is.
+  void on_removed(Removed removed) { removed_ = std::move(removed); }
   /// Before the first request.
   void set_identity(Identity identity) { identity_ = std::move(identity); }
 
@@ -50,6 +53,7 @@ class KeyCalls {
   Backend& backend_;
   const std::function<std::int64_t()> now_ms_;
   Identity identity_;
+  Removed removed_ = [](const std::string&) {};
 };
 
 }  // namespace drover

@@ -7,10 +7,10 @@
 #include <condition_variable>
 #include <fstream>
 #include <mutex>
-#include <random>
 #include <thread>
 
 #include "api/native.h"
+#include "base/entropy.h"
 #include "base/text.h"
 #include "engine/engine.h"
 #include "engine/system_clock.h"
@@ -33,6 +33,8 @@ namespace {
 constexpr std::string_view kDefaultAddress = "127.0.0.1:8750";
 constexpr std::size_t kReaders = 2;
 constexpr std::int64_t kStopGraceMs = 500;
+// The first time so long after the start: workers that waited for the server have come back by then.
+constexpr std::int64_t kSweepMs = 3'600'000;
 
 bool is_loopback(std::string_view address) {
   return address.starts_with("127.") || address.starts_with("[::1]") || address.starts_with("localhost:") ||
@@ -43,11 +45,6 @@ std::string host_of(std::string_view address) {
   std::string_view host = address.substr(0, address.rfind(':'));
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
   return std::string(host);
-}
-
-std::uint64_t random_number() {
-  std::random_device device;
-  return (static_cast<std::uint64_t>(device()) << 32) ^ device();
 }
 
 /// Each worker that waits is a connection: as many as this process may have.
@@ -104,6 +101,7 @@ struct Server::Parts {
   Result<void> make_rooms();
   Result<void> listen();
   Result<void> tell_where();
+  void sweep_keys();
 };
 
 Result<void> Server::Parts::open_store() {
@@ -135,7 +133,13 @@ Result<void> Server::Parts::make_rooms() {
   api = std::make_unique<NativeApi>(*backend);
   workers = std::make_unique<WorkerCalls>(*backend, *logs, random_number(), options.lease_ms,
                                           WorkerCalls::JobKeys{*keys, options.job_key_life_ms, now_ms});
+  auto reader = open_sqlite_reader(folder->database());
+  if (!reader) return pass(reader);
+  auto known = (*reader)->workers();
+  if (!known) return pass(known);
+  workers->know(*known);
   key_calls = std::make_unique<KeyCalls>(*keys, *backend, now_ms);
+  key_calls->on_removed([this](const std::string& id) { workers->on_key_removed(id); });
   router = std::make_unique<Router>(*keys, *api, *workers, *key_calls, log, now_ms);
   return {};
 }
@@ -187,6 +191,12 @@ Result<void> Server::Parts::tell_where() {
   return {};
 }
 
+void Server::Parts::sweep_keys() {
+  auto gone = keys->sweep(engine->now_ms());
+  if (!gone) return log.warning(concat("could not clear out old keys: ", gone.error().message));
+  for (const std::string& id : *gone) log.info(concat("removed the key ", id, ": its worker is long gone"));
+}
+
 Server::Server(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
 Result<std::unique_ptr<Server>> Server::start(const ServerOptions& options) {
@@ -217,11 +227,16 @@ const std::vector<std::string>& Server::addresses() const {
 
 Result<void> Server::run() {
   constexpr std::int64_t kLookMs = 500;
+  std::int64_t sweep_ms = parts_->engine->now_ms() + kSweepMs;
   while (true) {
     const int signal = wait_for_signal(kLookMs);
     if (auto failed = parts_->engine->failure()) {
       parts_->log.error(concat("the store failed: ", failed->message));
       return std::unexpected(*failed);
+    }
+    if (parts_->engine->now_ms() >= sweep_ms) {
+      parts_->sweep_keys();
+      sweep_ms += kSweepMs;
     }
     if (signal < 0) continue;
     parts_->log.info(concat("stopping on signal ", signal));

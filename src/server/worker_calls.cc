@@ -22,6 +22,17 @@ HttpResponse bytes(std::string body) {
   return {.status = 200, .headers = {{"Content-Type", "application/x-protobuf"}}, .body = std::move(body)};
 }
 
+std::unexpected<Error> not_yours(const Caller& caller, std::string_view name) {
+  return fail(ErrorCode::denied,
+              concat("the key ", caller.key_id, " is for worker '", caller.worker, "' alone, not for '", name, "'"),
+              "let each worker join with a token of its own, or give them a key of 'drover key create --scope worker'");
+}
+
+Error removed_meanwhile() {
+  return {ErrorCode::denied, "the key with which this poll came was removed, or expired, while it waited",
+          "join again with a new token"};
+}
+
 }  // namespace
 
 HttpBodyPlan WorkerCalls::plan(const HttpHead& head) const {
@@ -31,13 +42,14 @@ HttpBodyPlan WorkerCalls::plan(const HttpHead& head) const {
 void WorkerCalls::handle(HttpRequest request, HttpReply reply, const Caller& caller) {
   const std::string_view what = std::string_view(request.head.path).substr(kRoot.size());
   const auto shared = std::make_shared<HttpReply>(std::move(reply));
+  if (!caller.worker.empty()) job_keys_.ring.note_use(caller.key_id, job_keys_.now_ms());
   if (request.head.method != "POST") {
     return shared->send(problem(405, {ErrorCode::bad_input, "workers only POST", {}}));
   }
-  if (what == "poll") return on_poll(request.body, shared);
-  if (what == "report") return on_report(request.body, shared);
+  if (what == "poll") return on_poll(request.body, caller, shared);
+  if (what == "report") return on_report(request.body, caller, shared);
   if (what == "logs") return on_logs(request.body, shared);
-  if (what == "register") return on_register(request.body, shared);
+  if (what == "register") return on_register(request.body, caller, shared);
   if (what == "job") return on_job(request.body, caller, shared);
   if (what == "items") return on_items(request.body, shared);
   shared->send(problem({ErrorCode::not_found, "there is no such call for workers", "use a worker of this version"}));
@@ -48,7 +60,32 @@ std::int64_t WorkerCalls::poll_wait_ms() const {
   return std::min(kLongestPollWaitMs, term_ms_ / 3);
 }
 
-void WorkerCalls::on_register(std::string_view body, Reply reply) {
+void WorkerCalls::know(const std::vector<Worker>& workers) {
+  const std::scoped_lock lock(mutex_);
+  for (const Worker& worker : workers) known_[worker.id].name = worker.name;
+}
+
+Result<void> WorkerCalls::admit(const Caller& caller, WorkerId worker) {
+  const std::scoped_lock lock(mutex_);
+  const auto it = known_.find(worker);
+  if (it == known_.end()) return {};  // it is told to register
+  if (!caller.worker.empty() && it->second.name != caller.worker) return not_yours(caller, it->second.name);
+  if (it->second.key_id != caller.key_id) it->second.key_id = caller.key_id;
+  return {};
+}
+
+void WorkerCalls::on_key_removed(const std::string& key_id) {
+  std::vector<std::string> names;
+  {
+    const std::scoped_lock lock(mutex_);
+    for (const auto& [worker, known] : known_) {
+      if (known.key_id == key_id) names.push_back(known.name);
+    }
+  }
+  for (const std::string& name : names) backend_.post(Fence{name}, [](const Result<Effect>&) {});
+}
+
+void WorkerCalls::on_register(std::string_view body, const Caller& caller, Reply reply) {
   auto hello = decode_hello(body);
   if (!hello) return reply->send(problem(hello.error()));
   if (hello->protocol < kOldestWorkerProtocol || hello->protocol > kWorkerProtocol) {
@@ -62,11 +99,18 @@ void WorkerCalls::on_register(std::string_view body, Reply reply) {
     return reply->send(problem({ErrorCode::bad_input, "that cannot be a worker's name",
                                 "a name has letters, digits, '_', '.' and '-', at most 128"}));
   }
+  if (!caller.worker.empty() && caller.worker != hello->name) {
+    return reply->send(problem(not_yours(caller, hello->name).error()));
+  }
   backend_.post(RegisterWorker{hello->name, hello->incarnation, term_ms_},
-                [this, hello = *hello, reply = std::move(reply)](const Result<Effect>& effect) {
+                [this, hello = *hello, key_id = caller.key_id, reply = std::move(reply)](const Result<Effect>& effect) {
                   if (!effect) return reply->send(problem(effect.error()));
                   const WorkerId worker = std::get<WorkerRegistered>(*effect).worker;
                   backend_.note_worker(worker, hello);
+                  {
+                    const std::scoped_lock lock(mutex_);
+                    known_[worker] = {hello.name, key_id};
+                  }
                   reply->send(bytes(encode(WorkerWelcome{
                       .worker = worker, .term_ms = term_ms_, .poll_wait_ms = poll_wait_ms(), .server = server_})));
                 });
@@ -90,24 +134,29 @@ void WorkerCalls::place(Framed framed, std::shared_ptr<Report> report, const Rep
   });
 }
 
-void WorkerCalls::on_poll(std::string_view body, const Reply& reply) {
+void WorkerCalls::on_poll(std::string_view body, const Caller& caller, const Reply& reply) {
   auto decoded = decode_poll(body);
   if (!decoded) return reply->send(problem(decoded.error()));
   auto poll = std::make_shared<Poll>(std::move(decoded->poll));
+  if (auto may = admit(caller, poll->report.worker); !may) return reply->send(problem(may.error()));
   poll->wait_ms = std::clamp<std::int64_t>(poll->wait_ms, 0, poll_wait_ms());
   const std::shared_ptr<Report> report(poll, &poll->report);
-  place({std::move(decoded->frames), std::move(decoded->ended_frames)}, report, reply, [this, poll, reply] {
-    backend_.post(std::move(*poll), [this, reply](Result<Effect> effect) {
-      if (!effect) return reply->send(problem(effect.error()));
-      answer_poll(std::get<PollAnswer>(std::move(*effect)), reply);
-    });
-  });
+  place({std::move(decoded->frames), std::move(decoded->ended_frames)}, report, reply,
+        [this, poll, key_id = caller.key_id, reply] {
+          backend_.post(std::move(*poll), [this, key_id, reply](Result<Effect> effect) {
+            if (!job_keys_.ring.holds(key_id, job_keys_.now_ms()))
+              return reply->send(problem(401, removed_meanwhile()));
+            if (!effect) return reply->send(problem(effect.error()));
+            answer_poll(std::get<PollAnswer>(std::move(*effect)), reply);
+          });
+        });
 }
 
-void WorkerCalls::on_report(std::string_view body, const Reply& reply) {
+void WorkerCalls::on_report(std::string_view body, const Caller& caller, const Reply& reply) {
   auto decoded = decode_report(body);
   if (!decoded) return reply->send(problem(decoded.error()));
   const auto report = std::make_shared<Report>(std::move(decoded->report));
+  if (auto may = admit(caller, report->worker); !may) return reply->send(problem(may.error()));
   place({std::move(decoded->frames), std::move(decoded->ended_frames)}, report, reply, [this, report, reply] {
     backend_.post(std::move(*report),
                   [reply](const Result<Effect>& effect) { reply->send(effect ? bytes({}) : problem(effect.error())); });
@@ -219,7 +268,8 @@ void WorkerCalls::on_job(std::string_view body, const Caller& caller, const Repl
                   .key_renew_ms = job_keys_.life_ms};
     // Of a job that has ended nobody starts an item, and a worker may not read what became of it.
     if (!as_it_is->ended()) {
-      const std::int64_t longest_ms = as_it_is->policy.timeout_ms + as_it_is->policy.grace_ms;
+      const Policy& policy = as_it_is->policy;
+      const std::int64_t longest_ms = policy.timeout_ms > 0 ? policy.timeout_ms + policy.grace_ms : 0;
       const std::int64_t until_ms = job_keys_.now_ms() + 2 * job_keys_.life_ms + longest_ms;
       out.key = job_keys_.ring.job_key(known->job.uuid, giver, until_ms).reveal();
     }

@@ -24,7 +24,7 @@ class WorkerCalls {
   /// The keys that attempts get: good for `life_ms` at least from when one starts, and for as long as it may run
   /// beside.
   struct JobKeys {
-    const KeyRing& ring;
+    KeyRing& ring;
     std::int64_t life_ms = 0;
     std::function<std::int64_t()> now_ms;
   };
@@ -34,6 +34,10 @@ class WorkerCalls {
       : backend_(backend), logs_(logs), server_(server), term_ms_(term_ms), job_keys_(std::move(job_keys)) {}
 
   static bool is_ours(std::string_view path) { return path.starts_with("/worker/v1/"); }
+  /// Those that registered before the server's last end. Before the first request.
+  void know(const std::vector<Worker>& workers);
+  /// Whoever worked with this key does so no more: what they hold goes back, and polls that wait are answered.
+  void on_key_removed(const std::string& key_id);
   HttpBodyPlan plan(const HttpHead& head) const;
   void handle(HttpRequest request, HttpReply reply, const Caller& caller);
 
@@ -51,12 +55,15 @@ class WorkerCalls {
   };
 
   std::int64_t poll_wait_ms() const;
-  void on_register(std::string_view body, Reply reply);
-  void on_poll(std::string_view body, const Reply& reply);
-  void on_report(std::string_view body, const Reply& reply);
+  void on_register(std::string_view body, const Caller& caller, Reply reply);
+  void on_poll(std::string_view body, const Caller& caller, const Reply& reply);
+  void on_report(std::string_view body, const Caller& caller, const Reply& reply);
   void on_logs(std::string_view body, const Reply& reply);
   void on_job(std::string_view body, const Caller& caller, const Reply& reply);
   void on_items(std::string_view body, const Reply& reply);
+
+  /// Whether a worker may speak with this key, in whose name it does. Notes that it did.
+  Result<void> admit(const Caller& caller, WorkerId worker);
 
   /// Goes on when the frames are durable, with the report's extents filled in.
   void place(Framed framed, std::shared_ptr<Report> report, const Reply& reply, std::function<void()> go_on);
@@ -72,8 +79,15 @@ class WorkerCalls {
   const std::uint64_t server_;
   const std::int64_t term_ms_;
   const JobKeys job_keys_;
-  std::mutex mutex_;  // guards facts_
+  /// Who a worker's number stands for, and the key it last spoke with.
+  struct Known {
+    std::string name;
+    std::string key_id;
+  };
+
+  std::mutex mutex_;  // guards what follows
   std::map<JobId, JobFacts> facts_;
+  std::map<WorkerId, Known> known_;
 };
 
 }  // namespace drover

@@ -11,17 +11,8 @@ class SqliteReader : public StoreReader {
  public:
   explicit SqliteReader(Database db) : db_(std::move(db)) {}
 
-  Result<std::vector<Job>> jobs() override {
-    auto rows = db_.prepare(select_sql<Job>("jobs") + " ORDER BY job");
-    if (!rows) return pass(rows);
-    std::vector<Job> jobs;
-    auto done = each<Job>(*rows, [&](Job job) {
-      jobs.push_back(std::move(job));
-      return true;
-    });
-    if (!done) return pass(done);
-    return jobs;
-  }
+  Result<std::vector<Job>> jobs() override { return all<Job>("jobs", "job"); }
+  Result<std::vector<Worker>> workers() override { return all<Worker>("workers", "worker"); }
 
   Result<Job> job(JobId id) override {
     auto rows = db_.prepare(select_sql<Job>("jobs") + " WHERE job = ?");
@@ -88,6 +79,19 @@ class SqliteReader : public StoreReader {
   }
 
  private:
+  template <class Record>
+  Result<std::vector<Record>> all(std::string_view table, std::string_view order) {
+    auto rows = db_.prepare(concat(select_sql<Record>(table), " ORDER BY ", order));
+    if (!rows) return pass(rows);
+    std::vector<Record> records;
+    auto done = each<Record>(*rows, [&](Record record) {
+      records.push_back(std::move(record));
+      return true;
+    });
+    if (!done) return pass(done);
+    return records;
+  }
+
   template <class Record, class Take>
   Result<void> each(Statement& rows, Take&& take) {
     while (true) {

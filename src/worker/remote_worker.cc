@@ -6,10 +6,10 @@
 
 #include <filesystem>
 #include <limits>
-#include <random>
 #include <set>
 
 #include "base/check.h"
+#include "base/entropy.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "wire/definition.h"
@@ -20,11 +20,6 @@ namespace {
 constexpr std::int64_t kLongestWaitMs = 1'000;
 constexpr std::int64_t kShortestRenewalMs = 1'000;
 constexpr std::int64_t kRenewalPauseMs = 10'000;
-
-std::uint64_t random_number() {
-  std::random_device device;
-  return (static_cast<std::uint64_t>(device()) << 32) ^ device();
-}
 
 std::vector<Token> tokens_of(const std::vector<EndedAttempt>& ended) {
   std::vector<Token> tokens;
@@ -415,7 +410,8 @@ void RemoteWorker::on_reported(std::uint64_t call, const std::vector<Token>& tol
 
 void RemoteWorker::on_failure(std::uint64_t call, const Error& error) {
   if (error.code == ErrorCode::not_found) return session_.on_not_registered(call, now_ms());
-  if (error.code == ErrorCode::denied && !session_.registered()) failed_ = error;
+  // Its key is good no more, and what it holds goes to others.
+  if (error.code == ErrorCode::denied) failed_ = error;
   if (error.message != last_problem_) notice_(concat("the server: ", error.message, "; trying again"));
   last_problem_ = error.message;
   session_.on_failed(call, now_ms());
