@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 
@@ -25,6 +26,15 @@ std::vector<std::string> take_words(int argc, char** argv, drover::Invocation& i
   }
   std::ranges::reverse(ours);  // as CLI11 wants them
   return ours;
+}
+
+// A join token is a secret, and command lines are for everybody to see: what has been read of it is wiped.
+void hide_join_tokens(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word(argv[i]);
+    const std::size_t at = word.find("drover-join-");
+    if (at != std::string_view::npos) std::fill(argv[i] + at, argv[i] + word.size(), 'x');
+  }
 }
 
 // A file opened later must not become somebody's standard output.
@@ -62,6 +72,7 @@ int main(int argc, char** argv) {
   drover::add_version(app, invocation);
 
   std::vector<std::string> words = take_words(argc, argv, invocation);
+  hide_join_tokens(argc, argv);
   if (words.empty()) {
     std::fputs(app.help().c_str(), stderr);
     return drover::kBadUsage;

@@ -74,6 +74,8 @@ Result<int> work(Flags& flags) {
   const std::string root = data_root(flags.common.data);
   options.spool = concat(root, "/workers/", options.hello.name, "/spool");
 
+  const char* join = std::getenv("DROVER_JOIN");
+  if (flags.join.empty() && join != nullptr) flags.join = join;
   auto access = worker_access(flags.common, flags.server, flags.join, options.hello.name);
   if (!access) return pass(access);
   if (auto told = tell_attempts(*access, concat(root, "/workers/", options.hello.name)); told) {
@@ -98,7 +100,8 @@ void add_worker(CLI::App& app, Invocation& invocation) {
   CLI::App* verb = app.add_subcommand("worker", "Run the items of a server's jobs on this machine");
   add_common_flags(*verb, flags->common);
   add_server_flag(*verb, flags->server);
-  verb->add_option("--join", flags->join, "A join token, the first time: 'drover key join' makes one")
+  verb->add_option("--join", flags->join,
+                   "A join token, the first time: 'drover key join' makes one (default: $DROVER_JOIN)")
       ->type_name("TOKEN");
   verb->add_option("--name", flags->name, "Its name (default: the machine's)");
   verb->add_option("--cpus", flags->cpus, "How many CPUs items may use (default: all)")->type_name("N");

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "keys/certificates.h"
+#include "keys/digest.h"
 #include "keys/join_token.h"
 #include "keys/private_file.h"
 #include "store/run_folder.h"
@@ -27,7 +28,17 @@ std::string access_file(const std::string& root, const std::string& name) {
   return concat(root, "/workers/", name, "/access.json");
 }
 
-Result<ServerAccess> read_access(const std::string& path) {
+/// A server as an earlier joining left it, and a hash of the token that it took.
+struct Joined {
+  ServerAccess access;
+  std::string token_sha256;
+};
+
+std::string hash_of(std::string_view join_token) {
+  return hex(sha256(join_token));
+}
+
+Result<Joined> read_access(const std::string& path) {
   auto text = read_private_file(path);
   if (!text) return pass(text);
   json::error_code error;
@@ -42,15 +53,16 @@ Result<ServerAccess> read_access(const std::string& path) {
   if (access.address.empty() || access.token.empty()) {
     return fail(ErrorCode::damaged, concat(path, " does not hold a worker's key"), "delete it, and join again");
   }
-  return access;
+  return Joined{std::move(access), field("joined_with_sha256")};
 }
 
-Result<void> write_access(const std::string& path, const ServerAccess& access) {
+Result<void> write_access(const std::string& path, const Joined& joined) {
   std::error_code error;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
   if (error) return std::unexpected(errno_error(error.value(), path));
-  json::object out{{"address", access.address}, {"token", access.token}};
-  if (access.ca_pem) out["ca"] = *access.ca_pem;
+  json::object out{
+      {"address", joined.access.address}, {"token", joined.access.token}, {"joined_with_sha256", joined.token_sha256}};
+  if (joined.access.ca_pem) out["ca"] = *joined.access.ca_pem;
   return replace_file(path, json::serialize(out), Readers::owner);
 }
 
@@ -96,10 +108,13 @@ Result<ServerAccess> join_at(const std::string& address, const JoinToken& token,
 Result<ServerAccess> worker_access(const CommonFlags& common, const ServerFlags& flags, const std::string& join_token,
                                    const std::string& name) {
   const std::string path = access_file(data_root(common.data), name);
-  if (join_token.empty()) {
-    if (!names_server(flags) && std::filesystem::exists(path)) return read_access(path);
+  if (join_token.empty() && (names_server(flags) || !std::filesystem::exists(path))) {
     return find_server(common, flags);
   }
+  auto before = read_access(path);
+  if (join_token.empty() && !before) return pass(before);
+  // Whoever starts it each time with the token of the first time means the key that this one gave.
+  if (before && (join_token.empty() || before->token_sha256 == hash_of(join_token))) return before->access;
   auto token = parse_join_token(join_token);
   if (!token) return pass(token);
   Result<ServerAccess> joined = fail(ErrorCode::bad_input, "the join token names no address of the server");
@@ -109,7 +124,7 @@ Result<ServerAccess> worker_access(const CommonFlags& common, const ServerFlags&
     if (joined || joined.error().code == ErrorCode::denied) break;
   }
   if (!joined) return pass(joined);
-  if (auto written = write_access(path, *joined); !written) return pass(written);
+  if (auto written = write_access(path, {*joined, hash_of(join_token)}); !written) return pass(written);
   return joined;
 }
 
