@@ -1,7 +1,15 @@
 """Who may do what, how a machine joins, and where secrets are and are not: with the real binaries, over real sockets."""
 
+import base64
 import json
 import os
+import pathlib
+import re
+import shutil
+import signal
+import sqlite3
+import threading
+import time
 
 import pytest
 
@@ -20,6 +28,34 @@ def problem(answer):
     status, said = answer
     assert said["code"] == "denied" and said["detail"] and said["next"], said
     return status, said["detail"]
+
+
+# --- scopes
+
+
+def make_key(server, scope):
+    made = server.cli("key", "create", "--scope", scope, "--label", f"a {scope} key", "--json")
+    assert made.status == 0, made
+    return made.json_lines[0]["token"]
+
+
+def test_a_key_does_what_its_scope_allows_and_no_more(server):
+    submit(server, "mine", "--", "true", ":::", "a")
+    keys = {scope: make_key(server, scope) for scope in ("read", "submit", "worker")}
+    job = {"command": ["true"], "items": ["a"]}
+    allowed = {
+        ("GET", "/api/v1/jobs"): {"read", "submit"}, ("POST", "/api/v1/jobs"): {"submit"},
+        ("POST", "/api/v1/manifests"): {"submit"}, ("POST", "/api/v1/jobs/mine/cancel"): {"submit"},
+        ("POST", "/worker/v1/poll"): {"worker"}, ("GET", "/api/v1/keys"): set(), ("POST", "/api/v1/join-tokens"): set()}
+    for (method, path), scopes in allowed.items():
+        for scope, key in keys.items():
+            status, _ = server.ask(method, path, job if method == "POST" else None, key)
+            assert (status != 403) == (scope in scopes), (method, path, scope, status)
+    for wrong in ("", "nonsense", keys["read"][:-1] + ("a" if keys["read"][-1] != "a" else "b"), "AKDRAAAAAAAAAAAAAAAA.x"):
+        assert server.ask("GET", "/api/v1/jobs", key=wrong)[0] == 401
+    key_id = keys["read"].split(".")[0]
+    assert server.cli("key", "delete", key_id).status == 0
+    assert server.ask("GET", "/api/v1/jobs", key=keys["read"])[0] == 401
 
 
 # --- the key of an attempt
@@ -137,3 +173,330 @@ def test_a_jobs_key_goes_with_that_of_its_worker(server, tmp_path):
     assert server.cli("key", "delete", made["id"]).status == 0
     assert problem(server.ask("GET", path, key=key))[0] == 401
     running.kill()
+
+
+# --- the key of a worker
+
+
+def join_token(server, *flags, env=None):
+    made = server.drover("key", "join", "--json", *flags, env={"DROVER_SERVER": server.address, **(env or {})})
+    assert made.status == 0, made
+    return made.json_lines[0]["token"]
+
+
+def join(server, tmp_path, token, name, folder=None):
+    """A worker that joins, from a data folder of its own; the key it was given is in .access."""
+    data = tmp_path / (folder or f"at-{name}")
+    running = server.drover.start("worker", "--name", name, env={"DROVER_DATA": str(data), "DROVER_JOIN": token})
+    wait_until(lambda: running.says("registered") or not running.alive(), "the worker to join")
+    running.data, running.access = data, data / f"workers/{name}/access.json"
+    return running
+
+
+def keys_of(server, scope):
+    return [key for key in json.loads((server.drover.data / "server/keys.json").read_text())["keys"] if key["scope"] == scope]
+
+
+def test_the_key_of_a_worker_that_joined_is_for_that_worker_alone(server, tmp_path):
+    first = join(server, tmp_path, join_token(server), "first")
+    assert first.alive(), first.done()
+    key = json.loads(first.access.read_text())["token"]
+    thief = server.drover("worker", "--name", "second", env={
+        "DROVER_DATA": str(tmp_path / "thief"), "DROVER_SERVER": server.address, "DROVER_KEY": key})
+    thief.refuses("'first'", "'second'")
+    # A session of another worker cannot be spoken for either: neither its polls nor its reports, also after a restart.
+    other = join(server, tmp_path, join_token(server), "other")
+    assert other.alive(), other.done()
+    (number, incarnation), = server.rows("select worker, incarnation from workers where name = 'other'")
+    report = bytes([0x08, number, 0x11]) + (incarnation & (2**64 - 1)).to_bytes(8, "little")
+    polled = bytes([0x0A, len(report)]) + report + bytes([0x10, 0x7F])
+    for _ in range(2):
+        for path, body in (("report", report), ("poll", polled)):
+            status, words = problem(server.ask("POST", f"/worker/v1/{path}", body, key))
+            assert status == 403 and "'first'" in words and "'other'" in words, words
+        server.stop()
+        server.start()
+    assert server.ask("POST", "/worker/v1/report", report, json.loads(other.access.read_text())["token"])[0] == 200
+
+
+def test_a_key_made_for_workers_is_for_any_of_them(server):
+    made = server.cli("key", "create", "--scope", "worker").out.strip()
+    for name in ("one", "two"):
+        assert worker(server, name=name, env={"DROVER_KEY": made, "DROVER_SERVER": server.address}).alive()
+    assert {line.split()[0] for line in server.cli("workers").out.splitlines()} >= {"one", "two"}
+
+
+def test_a_worker_that_joins_again_has_one_key(server, tmp_path):
+    for number in range(3):
+        running = join(server, tmp_path, join_token(server), "same", folder=f"again-{number}")
+        assert running.alive(), running.done()
+        assert [key["worker"] for key in keys_of(server, "worker")] == ["same"]
+        if number < 2:
+            former = json.loads(running.access.read_text())["token"]
+            running.kill()
+    assert problem(server.ask("POST", "/worker/v1/poll", b"", former))[0] == 401
+    assert keys_of(server, "worker")[0]["id"] in running.access.read_text()
+
+
+def test_a_worker_comes_back_with_the_token_it_joined_with(server, tmp_path):
+    """As a unit of systemd does, which has the token in its environment each time."""
+    token = join_token(server)
+    for _ in range(2):
+        running = join(server, tmp_path, token, "w")
+        assert running.alive(), running.done()
+        running.kill()
+    assert len(keys_of(server, "worker")) == 1
+
+
+def test_a_removed_key_ends_a_worker_at_once(server, tmp_path):
+    """Also one that waits for work in a poll: it gets none any more, and what it ran runs elsewhere."""
+    running = join(server, tmp_path, join_token(server), "out")
+    attempt = Attempt(server, "job", tmp_path)
+    attempt.key()
+    wait_until(lambda: server.job("job")["counts"]["running"] == 1, "the item to be named as running")
+    assert server.cli("key", "delete", keys_of(server, "worker")[0]["id"]).status == 0
+    ended = running.done(10)
+    assert ended.status == 2 and "key" in ended.err and "next:" in ended.err, ended
+    assert running.access.read_text() not in ended.err
+    attempt.let_go()
+    worker(server)
+    assert server.ends("job")["counts"]["succeeded"] == 1
+    assert server.rows("select attempt, state from attempts order by attempt") == [(1, "lost"), (2, "succeeded")]
+
+
+def test_a_removed_key_is_refused_on_a_connection_that_is_open(server):
+    made = server.cli("key", "create", "--scope", "read", "--json").json_lines[0]
+    connection = server.connection()
+    statuses, held = [], None
+    for _ in range(2):
+        connection.request("GET", "/api/v1/jobs", headers={"Authorization": f"Bearer {made['token']}"})
+        assert held is None or connection.sock is held
+        held = connection.sock
+        response = connection.getresponse()
+        response.read()
+        statuses.append(response.status)
+        server.cli("key", "delete", made["id"])
+    assert statuses == [200, 401]
+    connection.close()
+
+
+def test_a_poll_that_waits_is_answered_when_its_key_is_removed(server):
+    made = server.cli("key", "create", "--scope", "worker", "--json").json_lines[0]
+    hello = bytes([0x08, 1, 0x12, 1]) + b"p" + bytes([0x19]) + (7).to_bytes(8, "little")
+    assert server.ask("POST", "/worker/v1/register", hello, made["token"])[0] == 200
+    (number,), = server.rows("select worker from workers where name = 'p'")
+    report = bytes([0x08, number, 0x11]) + (7).to_bytes(8, "little")
+    poll = bytes([0x0A, len(report)]) + report + bytes([0x10, 1, 0x20, 1, 0x28]) + bytes([0xA0, 0x9C, 0x01])  # 20 s
+    connection = server.connection()
+    connection.request("POST", "/worker/v1/poll", poll, {"Authorization": f"Bearer {made['token']}"})
+    assert server.cli("key", "delete", made["id"]).status == 0
+    connection.sock.settimeout(5)
+    response = connection.getresponse()
+    status, words = problem((response.status, json.loads(response.read())))
+    assert status == 401 and "removed" in words
+    submit(server, "job", "--", "true", ":::", "a")
+    assert server.job("job")["counts"]["pending"] == 1
+    connection.close()
+
+
+# --- joining
+
+
+def test_a_token_works_as_often_as_it_says(server, tmp_path):
+    token = join_token(server, "--uses", 2)
+    for name in ("a", "b"):
+        assert join(server, tmp_path, token, name).alive()
+    third = join(server, tmp_path, token, "c").done()
+    third.refuses("used up", "2 workers", "drover key join")
+    assert "drover-join" not in third.err and not (tmp_path / "at-c/workers/c/access.json").exists()
+    assert {key["worker"] for key in keys_of(server, "worker")} == {"a", "b"}
+
+
+def test_a_token_does_not_work_after_its_time(server, tmp_path):
+    token = join_token(server, "--expires", "1s", "--uses", 5)
+    made = join_token(server, "--expires", "1h")
+    tokens = {it["id"]: it for it in server.cli("key", "list", "--json").json_lines[0]["join_tokens"]}
+    ends_ms = min(it["expires_ms"] for it in tokens.values())
+    wait_until(lambda: time.time() * 1000 > ends_ms, "the token to end")
+    join(server, tmp_path, token, "late").done().refuses("expired", "drover key join")
+    assert join(server, tmp_path, made, "in-time").alive()
+    assert [key["worker"] for key in keys_of(server, "worker")] == ["in-time"]
+
+
+def test_a_removed_token_does_not_work(server, tmp_path):
+    made = server.cli("key", "join", "--json").json_lines[0]
+    assert server.cli("key", "delete", made["id"]).status == 0
+    join(server, tmp_path, made["token"], "w").done().refuses("does not know")
+
+
+def test_what_is_no_token_is_refused(server, tmp_path):
+    for text in ("drover-join-", "drover-join-AAAA", "nonsense", server.key):
+        refused = join(server, tmp_path, text, "w").done()
+        assert refused.status == 2 and server.key not in refused.err, refused
+
+
+def test_a_machine_joins_over_tls_and_a_token_is_used_once(drover, tmp_path):
+    server = Server(drover, "--advertise", "127.0.0.1", listen="0.0.0.0:0")
+    assert server.address.startswith("https://")
+    local = {"DROVER_SERVER": f"https://127.0.0.1:{server.listen.rsplit(':', 1)[1]}"}
+    token = drover("key", "join", env=local).out.strip()
+    assert token.startswith("drover-join-")
+    elsewhere = {"DROVER_DATA": str(tmp_path / "elsewhere")}
+    joined = drover.start("worker", "--join", token, "--name", "far", env=elsewhere)
+    wait_until(lambda: joined.says("registered") or not joined.alive(), "the worker to join")
+    assert joined.alive(), joined.done()
+    done = drover("submit", "--name", "tls", "--", "echo", ":::", "a", env=local)
+    assert done.status == 0, done
+    server.ends("tls")
+    joined.signal(signal.SIGTERM)
+    joined.done()
+    again = drover("worker", "--join", token, "--name", "other", env={"DROVER_DATA": str(tmp_path / "third")})
+    assert again.status != 0 and "drover-join" not in again.err, again
+    # The key that it was given is kept, and is all it takes the next time.
+    back = drover.start("worker", "--name", "far", env=elsewhere)
+    wait_until(lambda: back.says("registered") or not back.alive(), "the worker to come back")
+    assert back.alive(), back.done()
+    assert (tmp_path / "elsewhere/workers/far/access.json").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_server_with_another_authority_is_not_spoken_to(drover, tmp_path):
+    server = Server(drover, "--advertise", "127.0.0.1", listen="0.0.0.0:0")
+    local = {"DROVER_SERVER": f"https://127.0.0.1:{server.listen.rsplit(':', 1)[1]}"}
+    token = drover("key", "join", env=local).out.strip()
+    server.stop()
+    for name in ("ca.pem", "ca.key"):
+        (drover.data / "server" / name).unlink()
+    server.start()
+    refused = drover("worker", "--join", token, "--name", "far", env={"DROVER_DATA": str(tmp_path / "elsewhere")})
+    assert refused.status != 0 and "registered" not in refused.err, refused
+    assert server.rows("select count(*) from workers") == [(0,)]
+
+
+# --- where secrets are, and where they are not
+
+
+class CommandLines:
+    """Every command line of every process of a test, for as long as it looks."""
+
+    def __init__(self, mark):
+        self.mark, self.seen, self.going = mark.encode(), set(), True
+        self.thread = threading.Thread(target=self.look)
+        self.thread.start()
+
+    def look(self):
+        while self.going:
+            for pid in filter(str.isdigit, os.listdir("/proc")):
+                try:
+                    words = pathlib.Path("/proc", pid, "cmdline").read_bytes()
+                    if words not in self.seen and self.mark in pathlib.Path("/proc", pid, "environ").read_bytes():
+                        self.seen.add(words)
+                except OSError:
+                    continue
+            time.sleep(0.01)
+
+    def stop(self):
+        self.going = False
+        self.thread.join()
+        return self.seen
+
+
+def holders(secrets, folder, but=()):
+    """Which files below the folder hold one of the secrets."""
+    found = []
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and not path.is_symlink() and path.name not in but:
+            content = path.read_bytes()
+            found += [(str(path), name) for name, secret in secrets.items() if secret in content]
+    return found
+
+
+def test_no_secret_is_where_it_does_not_belong(drover, tmp_path):
+    server = Server(drover, "--advertise", "127.0.0.1", "--log", "json", listen="0.0.0.0:0")
+    place = f"https://127.0.0.1:{server.listen.rsplit(':', 1)[1]}"
+    local = {"DROVER_SERVER": place}
+    lines = CommandLines(drover.mark)
+    secrets = {"the first key": server.key.split(".")[1]}
+    for scope in ("admin", "submit", "read", "worker"):
+        made = drover("key", "create", "--scope", scope, "--json", env=local).json_lines[0]
+        secrets[f"the {scope} key"] = made["token"].split(".")[1]
+        if scope == "submit":
+            submitting = {**local, "DROVER_KEY": made["token"]}
+    token = drover("key", "join", "--uses", 3, "--json", env=local).json_lines[0]["token"]
+    packed = token.removeprefix("drover-join-")
+    secrets["the join token"] = packed
+    inside = base64.urlsafe_b64decode(packed + "=" * (-len(packed) % 4))
+    secrets["the join token's secret"] = re.search(rb"JNDR[A-Z2-7]{16}\.([A-Za-z0-9]{40})", inside).group(1).decode()
+
+    by_variable = join(server, tmp_path, token, "by-variable")
+    by_flag = drover.start("worker", "--name", "by-flag", "--join", token, env={"DROVER_DATA": str(tmp_path / "at-by-flag")})
+    wait_until(lambda: by_flag.says("registered") or not by_flag.alive(), "the second worker to join")
+    for running, name in ((by_variable, "by-variable"), (by_flag, "by-flag")):
+        assert running.alive(), running.done()
+        access = tmp_path / f"at-{name}/workers/{name}/access.json"
+        secrets[f"the key of {name}"] = json.loads(access.read_text())["token"].split(".")[1]
+
+    # Items that use their key, and one that is refused; a worker with a wrong token; a client with a wrong key.
+    keys = tmp_path / "keys-of-attempts"
+    keys.mkdir()
+    done = drover("submit", "--name", "job", "--range", "1-20", "--env", "COLOUR=green", "--", "sh", "-c",
+                  f'printf %s "$DROVER_KEY" > {keys}/$0; {shared.BINARY} status "$DROVER_JOB_ID"; {shared.BINARY} cancel "$DROVER_JOB_ID"; '
+                  f'{shared.BINARY} logs "$DROVER_JOB_ID" --grep x', "{}", env=submitting)
+    assert done.status == 0, done
+    job = server.ends("job")
+    assert job["counts"]["succeeded"] == 20, drover("logs", "job:0", env=local)
+    for path in keys.iterdir():
+        secrets[f"a job's key {path.name}"] = path.read_text().rsplit(".", 1)[1]
+    third = drover("worker", "--name", "third", "--join", token[:-4] + "AAAA", env={"DROVER_DATA": str(tmp_path / "at-third")})
+    wrong = drover("jobs", env={**local, "DROVER_KEY": server.key + "x"})
+    shown = [drover("status", "job", "--json", env=local), drover("items", "job:0", "--json", env=local), drover("key", "list", "--json", env=local),
+             drover("logs", "job", "--grep", ".", env=local)]
+    server.kill()
+    server.start()
+    server.ends("job")
+    ended = [third, wrong, *shown, server.stop(), by_variable.kill(), by_flag.kill()]
+
+    seen = lines.stop()
+    words = {name: secret.encode() for name, secret in secrets.items()}
+    assert len(words) >= 10 and all(len(word) >= 40 for word in words.values()), words
+    shutil.rmtree(keys)
+    assert holders(words, drover.data, but={"keys.json", "ca.key"}) == []
+    assert holders(words, tmp_path, but={"keys.json", "access.json"}) == []
+    assert shown[-1].out.count("job 'job' running") == 20, shown[-1]
+    database = sqlite3.connect(drover.data / "server/drover.db")
+    dumped = "\n".join(database.iterdump()).encode()
+    database.close()
+    assert b"COLOUR" in dumped
+    told = b"".join(it.raw_out + it.raw_err for it in ended) + dumped
+    assert [name for name, word in words.items() if word in told] == []
+    # A token behind --join is there for the moment that it takes to read it; nothing else ever is.
+    only_read = {"the join token", "the join token's secret"}
+    assert [name for name, word in words.items() if any(word in line for line in seen) and name not in only_read] == []
+    assert any(b"status" in line for line in seen), "it looked at nothing"
+
+
+def test_a_token_behind_join_is_wiped_from_the_command_line(server, tmp_path):
+    token = join_token(server)
+    running = server.drover.start("worker", "--name", "w", "--join", token, env={"DROVER_DATA": str(tmp_path / "w")})
+    wait_until(lambda: running.says("registered") or not running.alive(), "the worker to join")
+    line = pathlib.Path(f"/proc/{running.pid}/cmdline").read_bytes()
+    assert token.encode() not in line and b"drover-join" not in line and b"--join\0xxxx" in line, line
+
+
+def test_files_that_hold_secrets_are_their_owners_alone(drover, tmp_path):
+    before = os.umask(0)
+    try:
+        server = Server(drover, "--advertise", "127.0.0.1", listen="0.0.0.0:0")
+        server.address = f"https://127.0.0.1:{server.listen.rsplit(':', 1)[1]}"
+        running = join(server, tmp_path, join_token(server), "w")
+        assert running.alive(), running.done()
+    finally:
+        os.umask(before)
+    folder = drover.data / "server"
+    modes = {path: path.stat().st_mode & 0o777 for path in (folder, folder / "keys.json", folder / "ca.key", running.access)}
+    assert modes == {folder: 0o700, folder / "keys.json": 0o600, folder / "ca.key": 0o600, running.access: 0o600}
+    server.stop()
+    for name in ("keys.json", "ca.key"):
+        (folder / name).chmod(0o640)
+        refused = drover("server", "--listen", server.listen)
+        refused.refuses(name, "chmod 600")
+        (folder / name).chmod(0o600)

@@ -48,7 +48,7 @@ class Server:
 
     @property
     def key(self):
-        first, = [key for key in json.loads((self.drover.data / "server/keys.json").read_text())["keys"] if key["scope"] == "admin"]
+        first, = [key for key in json.loads((self.drover.data / "server/keys.json").read_text())["keys"] if key["label"] == "first"]
         return f"{first['id']}.{first['secret']}"
 
     def connection(self):
@@ -387,86 +387,6 @@ def test_a_lease_that_cannot_be_is_refused(drover):
 def test_a_second_server_on_the_same_data_is_refused(server):
     second = server.drover("server", "--listen", "127.0.0.1:0")
     second.refuses("is held by process", str(server.running.pid))
-
-
-# --- who may do what
-
-
-def make_key(server, scope):
-    made = server.cli("key", "create", "--scope", scope, "--label", f"a {scope} key", "--json")
-    assert made.status == 0, made
-    return made.json_lines[0]["token"]
-
-
-def test_a_key_does_what_its_scope_allows_and_no_more(server):
-    submit(server, "mine", "--", "true", ":::", "a")
-    keys = {scope: make_key(server, scope) for scope in ("read", "submit", "worker")}
-    job = {"command": ["true"], "items": ["a"]}
-    allowed = {
-        ("GET", "/api/v1/jobs"): {"read", "submit"}, ("POST", "/api/v1/jobs"): {"submit"},
-        ("POST", "/api/v1/manifests"): {"submit"}, ("POST", "/api/v1/jobs/mine/cancel"): {"submit"},
-        ("POST", "/worker/v1/poll"): {"worker"}, ("GET", "/api/v1/keys"): set(), ("POST", "/api/v1/join-tokens"): set()}
-    for (method, path), scopes in allowed.items():
-        for scope, key in keys.items():
-            status, _ = server.ask(method, path, job if method == "POST" else None, key)
-            assert (status != 403) == (scope in scopes), (method, path, scope, status)
-    for wrong in ("", "nonsense", keys["read"][:-1] + ("a" if keys["read"][-1] != "a" else "b"), "AKDRAAAAAAAAAAAAAAAA.x"):
-        assert server.ask("GET", "/api/v1/jobs", key=wrong)[0] == 401
-    key_id = keys["read"].split(".")[0]
-    assert server.cli("key", "delete", key_id).status == 0
-    assert server.ask("GET", "/api/v1/jobs", key=keys["read"])[0] == 401
-
-
-def test_a_machine_joins_over_tls_and_a_token_is_used_once(drover, tmp_path):
-    server = Server(drover, "--advertise", "127.0.0.1", listen="0.0.0.0:0")
-    assert server.address.startswith("https://")
-    local = {"DROVER_SERVER": f"https://127.0.0.1:{server.listen.rsplit(':', 1)[1]}"}
-    token = drover("key", "join", env=local).out.strip()
-    assert token.startswith("drover-join-")
-    elsewhere = {"DROVER_DATA": str(tmp_path / "elsewhere")}
-    joined = drover.start("worker", "--join", token, "--name", "far", env=elsewhere)
-    wait_until(lambda: joined.says("registered") or not joined.alive(), "the worker to join")
-    assert joined.alive(), joined.done()
-    done = drover("submit", "--name", "tls", "--", "echo", ":::", "a", env=local)
-    assert done.status == 0, done
-    server.ends("tls")
-    joined.signal(signal.SIGTERM)
-    joined.done()
-    again = drover("worker", "--join", token, "--name", "other", env={"DROVER_DATA": str(tmp_path / "third")})
-    assert again.status != 0 and "drover-join" not in again.err, again
-    # The key that it was given is kept, and is all it takes the next time.
-    back = drover.start("worker", "--name", "far", env=elsewhere)
-    wait_until(lambda: back.says("registered") or not back.alive(), "the worker to come back")
-    assert back.alive(), back.done()
-    assert (tmp_path / "elsewhere/workers/far/access.json").stat().st_mode & 0o777 == 0o600
-
-
-def test_a_server_with_another_authority_is_not_spoken_to(drover, tmp_path):
-    server = Server(drover, "--advertise", "127.0.0.1", listen="0.0.0.0:0")
-    local = {"DROVER_SERVER": f"https://127.0.0.1:{server.listen.rsplit(':', 1)[1]}"}
-    token = drover("key", "join", env=local).out.strip()
-    server.stop()
-    for name in ("ca.pem", "ca.key"):
-        (drover.data / "server" / name).unlink()
-    server.start()
-    refused = drover("worker", "--join", token, "--name", "far", env={"DROVER_DATA": str(tmp_path / "elsewhere")})
-    assert refused.status != 0 and "registered" not in refused.err, refused
-    assert server.rows("select count(*) from workers") == [(0,)]
-
-
-def test_no_secret_is_written_where_it_does_not_belong(server):
-    worker(server)
-    key = make_key(server, "submit")
-    submit(server, "job", "--", "env", ":::", "a", env={"DROVER_KEY": key})
-    server.ends("job")
-    said = server.stop().raw_err
-    secrets = [key.split(".")[1].encode(), server.key.split(".")[1].encode()]
-    places = [path for path in server.drover.data.rglob("*") if path.is_file() and path.name != "keys.json"]
-    for secret in secrets:
-        assert secret not in said
-        for path in places:
-            assert secret not in path.read_bytes(), path
-    assert (server.drover.data / "server/keys.json").stat().st_mode & 0o777 == 0o600
 
 
 # --- peers that misbehave
