@@ -500,3 +500,66 @@ def test_files_that_hold_secrets_are_their_owners_alone(drover, tmp_path):
         refused = drover("server", "--listen", server.listen)
         refused.refuses(name, "chmod 600")
         (folder / name).chmod(0o600)
+
+
+# --- ids of requests
+
+
+def ask_with_id(server, method, path, given=None, key=None, body=None):
+    connection = server.connection()
+    headers = {"Authorization": f"Bearer {key or server.key}", **({"X-Request-Id": given} if given else {})}
+    connection.request(method, path, body, headers)
+    response = connection.getresponse()
+    text = response.read()
+    connection.close()
+    return response.status, response.headers["X-Request-Id"], text
+
+
+def test_a_request_has_an_id_in_its_answer_and_in_the_log(drover):
+    server = Server(drover, "--log", "json")
+    made = server.cli("key", "create", "--scope", "read", "--json").json_lines[0]
+    status, own, _ = ask_with_id(server, "GET", "/api/v1/jobs")
+    assert status == 200 and re.fullmatch("[0-9a-f]{16}", own)
+    assert ask_with_id(server, "GET", "/api/v1/jobs")[1] != own
+    for given in ("trace-7:1.a_B", "x" * 128):
+        assert ask_with_id(server, "GET", "/api/v1/jobs", given)[1] == given
+    for insane in ("two words", "x" * 129, "quo\"te", "umläut".encode().decode("latin-1")):
+        assert re.fullmatch("[0-9a-f]{16}", ask_with_id(server, "GET", "/api/v1/jobs", insane)[1]), insane
+    _, missing, text = ask_with_id(server, "GET", "/api/v1/jobs/none")
+    assert json.loads(text)["request_id"] == missing
+    status, refused, text = ask_with_id(server, "POST", "/api/v1/jobs/none/cancel", "mine", made["token"])
+    assert (status, refused, json.loads(text)["request_id"]) == (403, "mine", "mine")
+    ask_with_id(server, "POST", "/api/v1/jobs", "bad-job", body="{")
+    ask_with_id(server, "POST", "/worker/v1/poll", "bad-poll", body="\xff")
+    _, submitted, _ = ask_with_id(server, "POST", "/api/v1/jobs", body=json.dumps({"command": ["true"], "items": ["a"]}))
+    lines = [json.loads(line) for line in server.stop().err.splitlines()]
+    by_id = {line["request_id"]: line for line in lines if "request_id" in line}
+    assert by_id[missing]["status"] == 404 and by_id[missing]["path"] == "/api/v1/jobs/none"
+    assert (by_id["bad-job"]["status"], by_id["bad-poll"]["status"]) == (400, 400)
+    assert by_id["mine"]["status"] == 403 and by_id["mine"]["method"] == "POST"
+    assert by_id[submitted]["status"] == 201 and by_id[submitted]["key"] == server.key.split(".")[0]
+    assert own not in by_id, "what was only read, and went well, is not told"
+    assert all(line["time"] and line["level"] and line["message"] for line in lines)
+
+
+def test_ids_of_requests_are_in_a_log_for_people_too(server):
+    ask_with_id(server, "GET", "/api/v1/jobs/none", "where-is-it")
+    line, = [line for line in server.stop().err.splitlines() if "where-is-it" in line]
+    assert re.match(r"\d{4}-\d\d-\d\dT\S+Z info 127\.0\.0\.1:\d+ GET /api/v1/jobs/none 404 in \d+ ms key=AKDR\w{16} request=where-is-it$", line), line
+
+
+def test_a_flood_of_failures_is_no_flood_in_the_log(server):
+    asked = 0
+
+    def fail():
+        nonlocal asked
+        asked += 1
+        assert server.ask("GET", "/api/v1/jobs", key="wrong")[0] == 401
+
+    while not server.running.says("more requests refused or failed") or asked < 100:
+        fail()
+        assert asked < 5000
+    lines = server.stop().err.splitlines()
+    told = [line for line in lines if " 401 " in line]
+    left_out = sum(int(re.search(r"(\d+) more requests refused or failed", line).group(1)) for line in lines if "more requests refused or failed" in line)
+    assert left_out > 0 and len(told) + left_out <= asked, (asked, len(told), left_out)

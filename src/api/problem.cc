@@ -25,7 +25,7 @@ int http_status(ErrorCode code) {
 
 HttpResponse problem(int status, const Error& error) {
   return {.status = status,
-          .headers = {{"Content-Type", "application/problem+json"}},
+          .headers = {{"Content-Type", std::string(kProblemType)}},
           .body = problem_to_json(status, error)};
 }
 

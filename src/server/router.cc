@@ -3,6 +3,7 @@
 #include "api/problem.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "server/request_trace.h"
 
 namespace drover {
 namespace {
@@ -70,9 +71,21 @@ std::expected<Caller, HttpResponse> Router::admit(const HttpHead& head) const {
   return forbid(concat(head.method, " ", utf8(head.path)));
 }
 
+RequestLine Router::line_of(const HttpHead& head) {
+  return {.id = request_id(head),
+          .peer = head.peer,
+          .method = head.method,
+          .path = head.path,
+          .key_id = {},
+          .begun_ns = steady_.elapsed_ns()};
+}
+
 HttpBodyPlan Router::plan(const HttpHead& head) {
   if (auto caller = admit(head); !caller) {
-    refusals_.add(concat(head.peer, " ", head.method, " ", utf8(head.path), " ", caller.error().status), now_ms_());
+    RequestLine line = line_of(head);
+    mark_answer(caller.error(), line.id);
+    line.status = caller.error().status;
+    failures_.add(line);
     return {.most_bytes = 0, .sink = nullptr, .refusal = std::move(caller.error())};
   }
   if (WorkerCalls::is_ours(head.path)) return workers_.plan(head);
@@ -86,6 +99,12 @@ void Router::handle(HttpRequest request, HttpReply reply) {
   const std::string& path = request.head.path;
   // Once more: a key may have been removed while the body was on its way.
   auto caller = admit(request.head);
+  if (!is_about_health(path)) {
+    RequestLine line = line_of(request.head);
+    if (caller) line.key_id = caller->key_id;
+    const bool is_told = !WorkerCalls::is_ours(path) && request.head.method != "GET" && request.head.method != "HEAD";
+    reply = traced(std::move(reply), std::move(line), is_told ? Telling::every : Telling::failures, log_, failures_);
+  }
   if (!caller) return reply.send(std::move(caller.error()));
   if (path == "/healthz") return reply.send(text(200, "ok\n"));
   if (path == "/readyz") return reply.send(ready_ ? text(200, "ready\n") : text(503, "not ready\n"));

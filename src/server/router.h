@@ -1,6 +1,7 @@
 // Every request comes here first: who is it, may they, and whose business is it.
 #pragma once
 
+#include <atomic>
 #include <expected>
 #include <functional>
 #include <string>
@@ -8,8 +9,8 @@
 #include "api/native.h"
 #include "keys/key_ring.h"
 #include "ports/http.h"
+#include "server/failure_log.h"
 #include "server/key_calls.h"
-#include "server/refusal_log.h"
 #include "server/worker_calls.h"
 
 namespace drover {
@@ -18,7 +19,13 @@ class Router : public HttpHandler {
  public:
   Router(KeyRing& keys, NativeApi& api, WorkerCalls& workers, KeyCalls& key_calls, ServerLog& log,
          std::function<std::int64_t()> now_ms)
-      : keys_(keys), api_(api), workers_(workers), key_calls_(key_calls), refusals_(log), now_ms_(std::move(now_ms)) {}
+      : keys_(keys),
+        api_(api),
+        workers_(workers),
+        key_calls_(key_calls),
+        log_(log),
+        failures_(log),
+        now_ms_(std::move(now_ms)) {}
 
   HttpBodyPlan plan(const HttpHead& head) override;
   void handle(HttpRequest request, HttpReply reply) override;
@@ -30,12 +37,16 @@ class Router : public HttpHandler {
   /// Who asks, if they may; else what they are answered. Of what takes no key nobody is asked.
   std::expected<Caller, HttpResponse> admit(const HttpHead& head) const;
 
+  RequestLine line_of(const HttpHead& head);
+
   KeyRing& keys_;
   NativeApi& api_;
   WorkerCalls& workers_;
   KeyCalls& key_calls_;
-  RefusalLog refusals_;
+  ServerLog& log_;
+  FailureLog failures_;
   const std::function<std::int64_t()> now_ms_;
+  SystemSteadyClock steady_;
   std::atomic<bool> ready_ = false;
 };
 

@@ -26,11 +26,27 @@ std::string time_text() {
 
 }  // namespace
 
-void ServerLog::write(std::string_view level, std::string_view message) {
+void ServerLog::request(const RequestLine& line) {
+  const std::int64_t took_ms = (steady_.elapsed_ns() - line.begun_ns) / 1'000'000;
+  write(line.status >= 500 ? "error" : "info",
+        concat(line.peer, " ", line.method, " ", line.path, " ", line.status, " in ", took_ms, " ms",
+               line.key_id.empty() ? "" : concat(" key=", line.key_id), " request=", line.id),
+        &line);
+}
+
+void ServerLog::write(std::string_view level, std::string_view message, const RequestLine* request) {
   std::string line;
   if (form_ == Form::json) {
-    line = boost::json::serialize(
-        boost::json::object{{"time", time_text()}, {"level", level}, {"message", utf8(message)}});
+    boost::json::object out{{"time", time_text()}, {"level", level}, {"message", utf8(message)}};
+    if (request != nullptr) {
+      out["request_id"] = request->id;
+      out["peer"] = utf8(request->peer);
+      out["method"] = utf8(request->method);
+      out["path"] = utf8(request->path);
+      out["status"] = request->status;
+      out["key"] = request->key_id;
+    }
+    line = boost::json::serialize(out);
   } else {
     line = concat(time_text(), " ", level, " ", utf8(message));
   }

@@ -32,6 +32,14 @@ std::string problem_to_json(int status, const Error& error) {
   return json::serialize(body) + "\n";
 }
 
+std::string problem_with_request(std::string_view problem, std::string_view id) {
+  json::error_code error;
+  json::value value = json::parse(problem, error);
+  if (error || !value.is_object()) return std::string(problem);
+  value.get_object()["request_id"] = id;
+  return json::serialize(value) + "\n";
+}
+
 Error error_from_problem(int status, std::string_view body) {
   json::error_code error;
   const json::value value = json::parse(body, error);
@@ -42,6 +50,9 @@ Error error_from_problem(int status, std::string_view body) {
   };
   Error out{code_of(status, text("code")), text("detail"), text("next")};
   if (out.message.empty()) out.message = concat("the server answered with status ", status);
+  const std::string id = text("request_id");
+  if (status >= 500 && out.next.empty() && !id.empty())
+    out.next = concat("look for request ", id, " in the server's log");
   return out;
 }
 
