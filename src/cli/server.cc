@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "cli/config_file.h"
 #include "cli/print.h"
 #include "cli/verb.h"
 #include "store/run_folder.h"
@@ -24,6 +25,7 @@ struct Flags {
   std::string lease = "60s";
   std::string log = "text";
   std::string job_key_life;
+  std::string config;
 };
 
 Result<int> serve(Flags& flags) {
@@ -68,9 +70,13 @@ void add_server(CLI::App& app, Invocation& invocation) {
   verb->add_option("--job-key-life", flags->job_key_life,
                    "For how long the key that an attempt gets is good, beyond its job's timeout (default: 12h)")
       ->type_name("TIME");
-  verb->footer("Examples:\n  drover server\n  drover server --listen 0.0.0.0:8750 --advertise head.example.org");
-  verb->callback([flags, &invocation] {
-    auto done = serve(*flags);
+  verb->footer(
+      "Examples:\n  drover server\n  drover server --listen 0.0.0.0:8750 --advertise head.example.org\n"
+      "  drover server --config /etc/drover/server.toml");
+  add_config_flag(*verb, flags->config, "DROVER_SERVER");
+  verb->callback([flags, verb, &invocation] {
+    auto configured = read_config(*verb, flags->config);
+    auto done = configured ? serve(*flags) : std::unexpected(configured.error());
     invocation.exit_status = done ? *done : failure(done.error());
   });
 }

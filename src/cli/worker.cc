@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "cli/config_file.h"
 #include "cli/print.h"
 #include "cli/run_job.h"
 #include "cli/server_client.h"
@@ -32,6 +33,7 @@ struct Flags {
   std::string memory;
   bool exit_when_idle = false;
   std::uint64_t max_items = 0;
+  std::string config;
 };
 
 std::string host_name() {
@@ -74,8 +76,6 @@ Result<int> work(Flags& flags) {
   const std::string root = data_root(flags.common.data);
   options.spool = concat(root, "/workers/", options.hello.name, "/spool");
 
-  const char* join = std::getenv("DROVER_JOIN");
-  if (flags.join.empty() && join != nullptr) flags.join = join;
   auto access = worker_access(flags.common, flags.server, flags.join, options.hello.name);
   if (!access) return pass(access);
   if (auto told = tell_attempts(*access, concat(root, "/workers/", options.hello.name)); told) {
@@ -100,8 +100,7 @@ void add_worker(CLI::App& app, Invocation& invocation) {
   CLI::App* verb = app.add_subcommand("worker", "Run the items of a server's jobs on this machine");
   add_common_flags(*verb, flags->common);
   add_server_flag(*verb, flags->server);
-  verb->add_option("--join", flags->join,
-                   "A join token, the first time: 'drover key join' makes one (default: $DROVER_JOIN)")
+  verb->add_option("--join", flags->join, "A join token, the first time: 'drover key join' makes one")
       ->type_name("TOKEN");
   verb->add_option("--name", flags->name, "Its name (default: the machine's)");
   verb->add_option("--cpus", flags->cpus, "How many CPUs items may use (default: all)")->type_name("N");
@@ -109,8 +108,12 @@ void add_worker(CLI::App& app, Invocation& invocation) {
   verb->add_flag("--exit-when-idle", flags->exit_when_idle, "Go when there is nothing to do");
   verb->add_option("--max-items", flags->max_items, "Go after so many items")->type_name("N");
   verb->footer("Examples:\n  drover worker\n  drover worker --join drover-join-eyJh… --name gpu-7");
-  verb->callback([flags, &invocation] {
-    auto done = work(*flags);
+  verb->get_option("--server")->envname("DROVER_SERVER");
+  verb->get_option("--join")->envname("DROVER_JOIN");
+  add_config_flag(*verb, flags->config, "DROVER_WORKER");
+  verb->callback([flags, verb, &invocation] {
+    auto configured = read_config(*verb, flags->config);
+    auto done = configured ? work(*flags) : std::unexpected(configured.error());
     invocation.exit_status = done ? *done : failure(done.error());
   });
 }
