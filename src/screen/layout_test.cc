@@ -6,8 +6,8 @@
 
 #include "base/random.h"
 #include "base/text.h"
-#include "screen/cells.h"
 #include "base/utf8.h"
+#include "screen/cells.h"
 
 namespace drover {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "screen/char_width.h"
 #include "base/utf8.h"
+#include "screen/char_width.h"
 
 namespace drover {
 namespace {

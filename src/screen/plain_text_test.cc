@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "base/utf8.h"
 #include "screen/cells.h"
 #include "screen/char_width.h"
-#include "base/utf8.h"
 
 namespace drover {
 namespace {

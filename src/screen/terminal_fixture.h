@@ -14,9 +14,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/utf8.h"
 #include "screen/char_width.h"
 #include "screen/live_block.h"
-#include "base/utf8.h"
 
 namespace drover {
 

@@ -237,6 +237,25 @@ TEST_P(StoreContract, KeepsDefinitionsAndManifests) {
   EXPECT_FALSE(numbers->item(ItemIndex{3}));
 }
 
+TEST_P(StoreContract, GivesOneJobByItsNumberAndAllWorkers) {
+  const auto subject = make_subject(GetParam());
+  Core core;
+  for (const char* name : {"first", "second"}) {
+    SubmitJob submit{.name = name, .total = 3};
+    submit.uuid.bytes[0] = static_cast<std::uint8_t>(name[0]);
+    core.apply(Ticket{1}, submit, 10);
+    core.apply(Ticket{2}, RegisterWorker{name, 7, 60'000}, 10);
+  }
+  ASSERT_TRUE(subject->store().commit({core.take_mutations()}));
+  const auto jobs = subject->reader().jobs();
+  ASSERT_TRUE(jobs && jobs->size() == 2);
+  for (const Job& job : *jobs) EXPECT_EQ(subject->reader().job(job.id).value().name, job.name);
+  EXPECT_EQ(subject->reader().job(JobId{77}).error().code, ErrorCode::not_found);
+  const auto workers = subject->reader().workers();
+  ASSERT_TRUE(workers && workers->size() == 2);
+  EXPECT_EQ((*workers)[1].name, "second");
+}
+
 TEST_P(StoreContract, RefusesAnItemNoCommandLineCanCarry) {
   const auto subject = make_subject(GetParam());
   auto writer = ManifestWriter::begin(subject->store());

@@ -180,14 +180,32 @@ Result<void> MemoryStore::end_manifest(ManifestId manifest, const ManifestInfo& 
   return {};
 }
 
-Result<std::vector<Job>> MemoryStore::jobs() {
-  std::vector<Job> jobs;
-  auto done = each<Job>({}, {}, [&](Job job) -> Result<bool> {
-    jobs.push_back(std::move(job));
+template <class Record>
+Result<std::vector<Record>> MemoryStore::all() {
+  std::vector<Record> records;
+  auto done = each<Record>({}, {}, [&](Record record) -> Result<bool> {
+    records.push_back(std::move(record));
     return true;
   });
   if (!done) return pass(done);
-  return jobs;
+  return records;
+}
+
+Result<std::vector<Job>> MemoryStore::jobs() {
+  return all<Job>();
+}
+
+Result<Job> MemoryStore::job(JobId id) {
+  auto known = jobs();
+  if (!known) return pass(known);
+  for (Job& job : *known) {
+    if (job.id == id) return std::move(job);
+  }
+  return fail(ErrorCode::not_found, concat("there is no job ", id.value));
+}
+
+Result<std::vector<Worker>> MemoryStore::workers() {
+  return all<Worker>();
 }
 
 Result<std::string> MemoryStore::definition(DefinitionId id) {

@@ -20,6 +20,8 @@ class MemoryStore : public Store, public StoreReader {
   Result<void> end_manifest(ManifestId manifest, const ManifestInfo& info) override;
 
   Result<std::vector<Job>> jobs() override;
+  Result<Job> job(JobId id) override;
+  Result<std::vector<Worker>> workers() override;
   Result<std::string> definition(DefinitionId id) override;
   Result<ManifestInfo> manifest(ManifestId id) override;
   Result<ManifestChunk> chunk(ManifestId manifest, ItemIndex item) override;
@@ -36,6 +38,8 @@ class MemoryStore : public Store, public StoreReader {
   void put(const Record& record);
   template <class Record, class Take>
   Result<void> each(const std::string& prefix, const std::string& from, Take&& take);
+  template <class Record>
+  Result<std::vector<Record>> all();
   struct Writer;
 
   std::map<std::string, Rows> tables_;
