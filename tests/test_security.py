@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import sqlite3
+import subprocess
 import threading
 import time
 
@@ -450,10 +451,13 @@ def test_no_secret_is_where_it_does_not_belong(drover, tmp_path):
     wrong = drover("jobs", env={**local, "DROVER_KEY": server.key + "x"})
     shown = [drover("status", "job", "--json", env=local), drover("items", "job:0", "--json", env=local), drover("key", "list", "--json", env=local),
              drover("logs", "job", "--grep", ".", env=local)]
+    saved = drover("backup", drover.data / "backup.tar.zst")
+    assert saved.status == 0, saved
+    subprocess.run(["zstd", "-qd", drover.data / "backup.tar.zst"], check=True)
     server.kill()
     server.start()
     server.ends("job")
-    ended = [third, wrong, *shown, server.stop(), by_variable.kill(), by_flag.kill()]
+    ended = [third, wrong, saved, *shown, server.stop(), by_variable.kill(), by_flag.kill()]
 
     seen = lines.stop()
     words = {name: secret.encode() for name, secret in secrets.items()}

@@ -68,6 +68,8 @@ int main(int argc, char** argv) {
   drover::add_submit(app, invocation);
   drover::add_jobs(app, invocation);
   drover::add_workers(app, invocation);
+  drover::add_backup(app, invocation);
+  drover::add_restore(app, invocation);
   drover::add_key(app, invocation);
   drover::add_version(app, invocation);
 

@@ -25,6 +25,7 @@ struct Flags {
   std::string lease = "60s";
   std::string log = "text";
   std::string job_key_life;
+  std::string min_free;
   std::string config;
 };
 
@@ -42,6 +43,11 @@ Result<int> serve(Flags& flags) {
     auto life_ms = parse_duration_ms(flags.job_key_life);
     if (!life_ms) return pass(life_ms);
     flags.options.job_key_life_ms = *life_ms;
+  }
+  if (!flags.min_free.empty()) {
+    auto bytes = parse_size(flags.min_free);
+    if (!bytes) return pass(bytes);
+    flags.options.min_free_bytes = *bytes;
   }
   block_signals();
   auto server = Server::start(flags.options);
@@ -70,6 +76,9 @@ void add_server(CLI::App& app, Invocation& invocation) {
   verb->add_option("--job-key-life", flags->job_key_life,
                    "For how long the key that an attempt gets is good, beyond its job's timeout (default: 12h)")
       ->type_name("TIME");
+  verb->add_option("--min-free", flags->min_free,
+                   "Take no new jobs while its disk has less free than this (default: 256MiB; 0: no mark)")
+      ->type_name("SIZE");
   verb->footer(
       "Examples:\n  drover server\n  drover server --listen 0.0.0.0:8750 --advertise head.example.org\n"
       "  drover server --config /etc/drover/server.toml");

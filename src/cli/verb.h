@@ -60,6 +60,8 @@ void add_submit(CLI::App& app, Invocation& invocation);
 void add_jobs(CLI::App& app, Invocation& invocation);
 void add_workers(CLI::App& app, Invocation& invocation);
 void add_key(CLI::App& app, Invocation& invocation);
+void add_backup(CLI::App& app, Invocation& invocation);
+void add_restore(CLI::App& app, Invocation& invocation);
 void add_run(CLI::App& app, Invocation& invocation);
 void add_resume(CLI::App& app, Invocation& invocation);
 void add_retry(CLI::App& app, Invocation& invocation);

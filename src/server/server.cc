@@ -1,7 +1,6 @@
 #include "server/server.h"
 
 #include <signal.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <condition_variable>
@@ -45,14 +44,6 @@ std::string host_of(std::string_view address) {
   std::string_view host = address.substr(0, address.rfind(':'));
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
   return std::string(host);
-}
-
-/// Each worker that waits is a connection: as many as this process may have.
-void allow_many_connections() {
-  rlimit files{};
-  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
-  files.rlim_cur = files.rlim_max;
-  static_cast<void>(::setrlimit(RLIMIT_NOFILE, &files));
 }
 
 /// A signal that ends the server, or -1 after so long.
@@ -128,7 +119,8 @@ Result<void> Server::Parts::make_rooms() {
   if (!pool) return pass(pool);
   readers = std::move(*pool);
   const auto now_ms = [this] { return engine->now_ms(); };
-  backend = std::make_unique<ServerBackend>(*engine, *store, *readers, folder->logs());
+  backend = std::make_unique<ServerBackend>(*engine, *store, *readers, folder->logs(),
+                                            FreeSpace(folder->path(), options.min_free_bytes));
   logs = std::make_unique<LogIntake>(folder->logs());
   api = std::make_unique<NativeApi>(*backend);
   workers = std::make_unique<WorkerCalls>(*backend, *logs, random_number(), options.lease_ms,
@@ -200,7 +192,6 @@ void Server::Parts::sweep_keys() {
 Server::Server(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
 Result<std::unique_ptr<Server>> Server::start(const ServerOptions& options) {
-  allow_many_connections();
   auto parts = std::make_unique<Parts>(options);
   if (auto done = parts->open_store(); !done) return pass(done);
   if (auto done = parts->make_rooms(); !done) return pass(done);

@@ -11,11 +11,12 @@
 namespace drover {
 
 struct ServerOptions {
-  std::string data;                    // the root; the server's own folder is below it
-  std::vector<std::string> listen;     // empty: 127.0.0.1:8750
-  std::vector<std::string> advertise;  // names and addresses by which others reach it
-  bool plain_http = false;             // no TLS although it listens beyond this machine
-  std::int64_t lease_ms = 60'000;      // how long a worker may be silent before others get its items
+  std::string data;                                         // the root; the server's own folder is below it
+  std::vector<std::string> listen;                          // empty: 127.0.0.1:8750
+  std::vector<std::string> advertise;                       // names and addresses by which others reach it
+  std::uint64_t min_free_bytes = std::uint64_t{256} << 20;  // on its disk: with less, no new jobs
+  bool plain_http = false;                                  // no TLS although it listens beyond this machine
+  std::int64_t lease_ms = 60'000;  // how long a worker may be silent before others get its items
   std::int64_t job_key_life_ms = std::int64_t{12} * 3'600'000;
   ServerLog::Form log = ServerLog::Form::text;
 };

@@ -43,12 +43,14 @@ void ServerBackend::post(Command command, std::function<void(Result<Effect>)> an
 }
 
 Result<std::unique_ptr<ItemIntake>> ServerBackend::begin_items() {
+  if (auto room = space_.check(); !room) return pass(room);
   auto writer = ManifestWriter::begin(store_);
   if (!writer) return pass(writer);
   return std::make_unique<StoredItems>(std::move(*writer));
 }
 
 Result<NewManifest> ServerBackend::add_range(std::int64_t first, std::uint64_t count) {
+  if (auto room = space_.check(); !room) return pass(room);
   auto written = write_range_manifest(store_, first, count);
   if (!written) return pass(written);
   return NewManifest{written->id, written->items};

@@ -7,6 +7,7 @@
 
 #include "engine/engine.h"
 #include "ports/backend.h"
+#include "server/free_space.h"
 #include "server/read_pool.h"
 #include "wire/worker_protocol.h"
 
@@ -14,8 +15,8 @@ namespace drover {
 
 class ServerBackend : public Backend {
  public:
-  ServerBackend(Engine& engine, Store& store, ReadPool& readers, std::string logs)
-      : engine_(engine), store_(store), readers_(readers), logs_(std::move(logs)) {}
+  ServerBackend(Engine& engine, Store& store, ReadPool& readers, std::string logs, FreeSpace space)
+      : engine_(engine), store_(store), readers_(readers), logs_(std::move(logs)), space_(std::move(space)) {}
 
   void post(Command command, std::function<void(Result<Effect>)> answered) override;
   void later(std::function<void()> work) override { readers_.post(std::move(work)); }
@@ -50,6 +51,7 @@ class ServerBackend : public Backend {
   Store& store_;
   ReadPool& readers_;
   const std::string logs_;
+  const FreeSpace space_;
 
   std::mutex mutex_;  // guards what follows
   std::map<WorkerId, Seen> seen_;

@@ -1,0 +1,60 @@
+// drover backup, drover restore: a server's jobs and logs in one file, and back.
+#include <CLI/CLI.hpp>
+#include <boost/json.hpp>
+
+#include "base/units.h"
+#include "cli/print.h"
+#include "cli/verb.h"
+#include "store/backup.h"
+#include "store/run_folder.h"
+
+namespace drover {
+namespace {
+
+struct Flags {
+  CommonFlags common;
+  std::string file;
+};
+
+using Work = Result<Backup> (*)(const std::string& root, const std::string& file);
+
+Result<int> work_on(const Flags& flags, Work work, std::string_view done) {
+  auto backup = work(data_root(flags.common.data), flags.file);
+  if (!backup) return pass(backup);
+  if (flags.common.json) {
+    show("{}\n",
+         boost::json::serialize(boost::json::object{
+             {"file", flags.file}, {"jobs", backup->jobs}, {"log_files", backup->files}, {"bytes", backup->bytes}}));
+  } else if (!flags.common.quiet) {
+    show("{}: {} {}, {} of logs, {} in all\n", flags.file, plural(backup->jobs, "job"), done,
+         plural(backup->files, "file"), format_size(backup->bytes));
+  }
+  return kAllSucceeded;
+}
+
+CLI::App* add(CLI::App& app, Invocation& invocation, const char* name, const char* help, Work work,
+              std::string_view done) {
+  auto flags = std::make_shared<Flags>();
+  CLI::App* verb = app.add_subcommand(name, help);
+  add_common_flags(*verb, flags->common);
+  verb->add_option("file", flags->file, "The backup")->type_name("FILE")->required();
+  verb->callback([flags, work, done, &invocation] {
+    auto worked = work_on(*flags, work, done);
+    invocation.exit_status = worked ? *worked : failure(worked.error());
+  });
+  return verb;
+}
+
+}  // namespace
+
+void add_backup(CLI::App& app, Invocation& invocation) {
+  add(app, invocation, "backup", "Write a server's jobs and logs into one file, while it works", write_backup, "saved")
+      ->footer("Example:\n  drover backup /backups/drover-monday.tar.zst");
+}
+
+void add_restore(CLI::App& app, Invocation& invocation) {
+  add(app, invocation, "restore", "Make a server's folder from a backup", restore_backup, "restored")
+      ->footer("Example:\n  drover restore /backups/drover-monday.tar.zst --data /var/lib/drover");
+}
+
+}  // namespace drover

@@ -1,0 +1,25 @@
+// A server's folder in one file, taken while it works: the ledger as it was at one moment, and the logs that it refers
+// to. Keys stay where they are: whoever gets hold of a backup can read the jobs, and can do nothing.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+
+namespace drover {
+
+struct Backup {
+  std::uint64_t jobs = 0;
+  std::uint64_t files = 0;  // of logs
+  std::uint64_t bytes = 0;  // before packing
+};
+
+/// Writes `file`, a tar archive packed by zstd, from the server's folder below `root`. It is whole and durable when
+/// this returns, and not there at all after an error. Needs room beside `file` for a copy of the ledger.
+Result<Backup> write_backup(const std::string& root, const std::string& file);
+
+/// Makes the server's folder below `root`, where there is none, from what write_backup made.
+Result<Backup> restore_backup(const std::string& root, const std::string& file);
+
+}  // namespace drover
