@@ -13,7 +13,7 @@ from test_server import Server, check_all_succeeded_once, submit, worker
 
 @pytest.fixture
 def server(drover):
-    return Server(drover)
+    return Server(drover, "--lease", "3s")
 
 
 def restored(tmp_path, file, name="elsewhere"):
@@ -37,7 +37,7 @@ def test_a_restored_server_has_every_job_and_log_and_goes_on(server, tmp_path):
     assert sorted(path.name for path in tmp_path.glob("backup*")) == ["backup.tar.zst"]
     assert server.ends("half")["counts"]["succeeded"] == 400  # it was not disturbed
 
-    other = Server(restored(tmp_path, file))
+    other = Server(restored(tmp_path, file), "--lease", "3s")
     assert other.key != server.key
     listed = {job["name"]: job for job in other.ask("GET", "/api/v1/jobs")[1]["jobs"]}
     assert set(listed) == {"done", "half"} and listed["done"]["id"] == server.job("done")["id"]
@@ -116,6 +116,7 @@ def test_a_server_short_of_disk_takes_no_new_jobs_and_finishes_the_old(drover):
     status, problem = server.ask("POST", "/api/v1/jobs", {"command": ["true"], "items": ["a"]})
     assert (status, problem["code"]) == (507, "no_space") and "--min-free" in json.dumps(problem), problem
     assert server.ask("POST", "/api/v1/manifests", b"a\nb\n")[0] == 507
-    server.cli("submit", "--range", "1-3", "--", "true").refuses("the server's disk has", "--min-free")
+    refused = server.cli("submit", "--range", "1-3", "--", "true")
+    assert refused.status == 1 and "the server's disk has" in refused.err and "--min-free" in refused.err, refused
     worker(server)
     assert server.ends("old")["counts"]["succeeded"] == 20

@@ -381,7 +381,7 @@ class CommandLines:
 
     def __init__(self, mark):
         self.mark, self.seen, self.going = mark.encode(), set(), True
-        self.thread = threading.Thread(target=self.look)
+        self.thread = threading.Thread(target=self.look, daemon=True)
         self.thread.start()
 
     def look(self):

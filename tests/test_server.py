@@ -295,7 +295,7 @@ def test_killed_under_load_of_several_clients_it_keeps_its_word(server):
                 time.sleep(0.02)  # it was killed just then
 
     worker(server)
-    clients = [threading.Thread(target=client, args=(number,)) for number in range(4)]
+    clients = [threading.Thread(target=client, args=(number,), daemon=True) for number in range(4)]
     for one in clients:
         one.start()
     for _ in range(KILLS):

@@ -207,7 +207,7 @@ Result<void> unpack(Backup& backup, const std::string& file, const std::string& 
   archive_read_support_format_tar(in.get());
   const Error no_backup{ErrorCode::bad_input, concat(file, " is no backup of drover's"),
                         "give a file that 'drover backup' wrote"};
-  if (::access(file.c_str(), R_OK) != 0) return std::unexpected(errno_error(errno, file));
+  if (::access(file.c_str(), R_OK) != 0) return std::unexpected(errno_error(errno, file, no_backup.next));
   if (archive_read_open_filename(in.get(), file.c_str(), kPiece) != ARCHIVE_OK) return std::unexpected(no_backup);
   bool has_ledger = false;
   while (true) {
@@ -249,7 +249,10 @@ Result<Backup> write_backup(const std::string& root, const std::string& file) {
     if (!db) return pass(db);
     auto copy = db->prepare("VACUUM INTO ?");
     if (!copy) return pass(copy);
-    if (auto done = copy->bind(1, ledger.path()).run(); !done) return pass(done);
+    if (auto done = copy->bind(1, std::string_view(ledger.path())).run(); !done) {
+      return fail(done.error().code, concat(ledger.path(), ": ", done.error().message),
+                  "name a file in a folder that you may write to, with room for a copy of the ledger");
+    }
   }
   ::chmod(ledger.path().c_str(), 0600);
   auto jobs = checked_jobs(ledger.path());
@@ -257,7 +260,7 @@ Result<Backup> write_backup(const std::string& root, const std::string& file) {
   backup.jobs = *jobs;
   Temporary whole(concat(file, ".partial"));
   if (const File made(whole.path(), O_WRONLY | O_CREAT | O_EXCL); !made) {
-    return std::unexpected(errno_error(errno, whole.path()));
+    return std::unexpected(errno_error(errno, whole.path(), "name a file in a folder that you may write to"));
   }
   if (auto done = pack(backup, folder, ledger.path(), whole.path()); !done) return pass(done);
   if (auto done = sync(whole.path()); !done) return pass(done);

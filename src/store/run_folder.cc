@@ -159,6 +159,9 @@ Result<std::string> RunFolder::claim(const std::string& root, const std::string&
 
 Result<RunFolder> RunFolder::look(const std::string& root, const std::string& name) {
   RunFolder folder(root, name);
+  if (folder.has_database()) return folder;
+  // Set aside, and nothing has taken its place yet.
+  folder.path_ = folder.aside();
   if (!folder.has_database()) {
     return fail(ErrorCode::not_found, concat("there is no run '", name, "' in ", root),
                 "see what there is with 'ls " + root + "/runs'");
@@ -186,8 +189,10 @@ std::vector<std::string> RunFolder::all(const std::string& root) {
   for (const auto& entry : fs::directory_iterator(root + "/runs", error)) {
     const std::string name = entry.path().filename().string();
     if (is_valid_name(name) && !name.starts_with(kAside) && !name.starts_with(kDeleted)) names.push_back(name);
+    if (name.starts_with(kAside)) names.push_back(name.substr(kAside.size()));
   }
   std::ranges::sort(names);
+  names.erase(std::ranges::unique(names).begin(), names.end());
   return names;
 }
 

@@ -119,6 +119,22 @@ TEST_F(RunFolders, WhatWasSetAsideByAProcessThatDiedComesBack) {
   EXPECT_FALSE(std::filesystem::exists(root_ + "/runs/a/new"));
 }
 
+TEST_F(RunFolders, WhatIsSetAsideIsSeenWhileNothingHasTakenItsPlace) {
+  {
+    auto held = hold("a");
+    ASSERT_TRUE(held);
+    touch(held->database());
+    ASSERT_TRUE(held->set_aside());
+    ASSERT_TRUE(RunFolder::look(root_, "a")) << "the new one has no ledger yet";
+    // As if it had died between the two.
+    std::filesystem::remove_all(root_ + "/runs/a");
+  }
+  EXPECT_EQ(RunFolder::all(root_), (std::vector<std::string>{"a"}));
+  ASSERT_TRUE(RunFolder::look(root_, "a"));
+  ASSERT_TRUE(hold("a"));
+  EXPECT_TRUE(std::filesystem::exists(root_ + "/runs/a/drover.db"));
+}
+
 TEST_F(RunFolders, AClaimedNameIsNobodyElses) {
   EXPECT_EQ(RunFolder::claim(root_, "a").value(), "a");
   EXPECT_EQ(RunFolder::claim(root_, "a").value(), "a-2");
