@@ -8,6 +8,20 @@
 
 namespace drover {
 
+namespace {
+
+// Polls that wait for long end together at such times: ten thousand idle workers then wake the machine twenty times a
+// second, not a thousand.
+constexpr std::int64_t kPollsEndEachMs = 50;
+
+std::int64_t end_of_wait(std::int64_t now_ms, std::int64_t wait_ms) {
+  const std::int64_t end_ms = now_ms + std::max<std::int64_t>(wait_ms, 0);
+  if (wait_ms < 20 * kPollsEndEachMs) return end_ms;
+  return end_ms - end_ms % kPollsEndEachMs;
+}
+
+}  // namespace
+
 void Core::on(Ticket ticket, const RegisterWorker& command) {
   const auto known = volatile_.worker_by_name.find(command.name);
   if (known == volatile_.worker_by_name.end()) {
@@ -119,8 +133,7 @@ void Core::on(Ticket ticket, const Poll& command) {
     const ParkedPoll before = unpark(session.parked);
     say(before.ticket, PollAnswer{.number = before.number});
   }
-  const ParkedPoll poll{ticket, worker, command.number, command.want,
-                        volatile_.now_ms + std::max<std::int64_t>(command.wait_ms, 0)};
+  const ParkedPoll poll{ticket, worker, command.number, command.want, end_of_wait(volatile_.now_ms, command.wait_ms)};
   if (answer_poll(poll)) return;
   // Who told something waits for thanks: what it ran is in its spool until then, and it cannot go.
   const bool has_told = !command.report.ended.empty() || !command.report.returned.empty();
