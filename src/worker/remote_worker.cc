@@ -290,9 +290,11 @@ void RemoteWorker::send_calls() {
                   [this, number, within_ms, told, out = std::move(out)](Result<WorkerReport>& report) mutable {
                     if (!report) return on_failure(number, report.error());
                     out.report = std::move(report->report);
+                    const bool asked = out.want > 0;
                     calls_->poll({std::move(out), std::move(report->frames), std::move(report->ended_frames)},
-                                 within_ms, [this, number, told](Result<ReadyAnswer> answer) {
+                                 within_ms, [this, number, told, asked](Result<ReadyAnswer> answer) {
                                    if (answer) forget(told);
+                                   if (answer && asked) saw_nothing_to_do_ = answer->leases.empty();
                                    on_answer(number, std::move(answer));
                                  });
                   });
@@ -398,7 +400,6 @@ void RemoteWorker::on_answer(std::uint64_t call, Result<ReadyAnswer> answer) {
     }
     leases.push_back(std::move(ready.lease));
   }
-  saw_nothing_to_do_ = leases.empty();
   session_.on_poll_answer(call, leases, answer->stops, answer->gone, answer->drain, now_ms());
 }
 
