@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <string_view>
 
@@ -34,8 +35,7 @@ class Choices {
 /// A folder for this process alone. `fuzz/run` has put $TMPDIR into memory, and sweeps it afterwards.
 inline const std::string& own_folder() {
   static const std::string path = [] {
-    const char* parent = std::getenv("TMPDIR");
-    std::string name = std::string(parent == nullptr ? "/tmp" : parent) + "/drover-fuzz-XXXXXX";
+    std::string name = std::filesystem::temp_directory_path() / "drover-fuzz-XXXXXX";
     DROVER_CHECK(mkdtemp(name.data()) != nullptr, "there is room for a folder");
     return name;
   }();

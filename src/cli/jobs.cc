@@ -100,18 +100,21 @@ void add_workers(CLI::App& app, Invocation& invocation) {
   add_common_flags(*verb, flags->common);
   add_server_flag(*verb, flags->server);
   verb->require_subcommand(0, 1);
-  const auto add = [&](const char* name, const char* help) {
+  const auto add = [&](const char* name, const char* help, const char* example) {
     CLI::App* one = verb->add_subcommand(name, help);
     add_common_flags(*one, flags->common);
     add_server_flag(*one, flags->server);
     one->add_option("worker", flags->worker, "Its name")->required();
+    one->footer(example);
     one->callback([flags, &invocation, name] {
       auto done = send_away(*flags, name);
       invocation.exit_status = done ? *done : failure(done.error());
     });
   };
-  add("drain", "Let a worker take no more, and go when what it runs has ended");
-  add("fence", "Give what a worker holds to others at once: it is believed dead");
+  add("drain", "Let a worker take no more, and go when what it runs has ended",
+      "Example:\n  drover workers drain gpu-7");
+  add("fence", "Give what a worker holds to others at once: it is believed dead",
+      "Example:\n  drover workers fence gpu-7");
   verb->footer("Examples:\n  drover workers\n  drover workers drain gpu-7");
   verb->callback([flags, verb, &invocation] {
     if (!verb->get_subcommands().empty()) return;
