@@ -24,6 +24,7 @@ struct Flags {
   ServerOptions options;
   std::string lease = "60s";
   std::string log = "text";
+  std::string keep;
   std::string job_key_life;
   std::string min_free;
   std::string config;
@@ -39,6 +40,11 @@ Result<int> serve(Flags& flags) {
   }
   flags.options.lease_ms = *lease_ms;
   flags.options.log = flags.log == "json" ? ServerLog::Form::json : ServerLog::Form::text;
+  if (!flags.keep.empty()) {
+    auto keep_ms = parse_duration_ms(flags.keep);
+    if (!keep_ms) return pass(keep_ms);
+    flags.options.keep_ms = *keep_ms;
+  }
   if (!flags.job_key_life.empty()) {
     auto life_ms = parse_duration_ms(flags.job_key_life);
     if (!life_ms) return pass(life_ms);
@@ -71,6 +77,9 @@ void add_server(CLI::App& app, Invocation& invocation) {
   verb->add_flag("--plain-http", flags->options.plain_http, "No TLS beyond this machine: for private networks only");
   verb->add_option("--lease", flags->lease,
                    "How long a worker may be silent before others get its items (default: 60s)")
+      ->type_name("TIME");
+  verb->add_option("--keep", flags->keep,
+                   "How long jobs are kept after their end, with their logs (default: 7d; 0: for ever)")
       ->type_name("TIME");
   verb->add_option("--log", flags->log, "Its own log, as text or json")->check(CLI::IsMember({"text", "json"}));
   verb->add_option("--job-key-life", flags->job_key_life,

@@ -5,7 +5,7 @@ namespace drover {
 std::vector<Mutation> Changes::take(const Durable& now) {
   std::vector<Mutation> out;
   out.reserve(jobs_.size() + blocks_.size() + open_items_.size() + grants_.size() + workers_.size() + ledger_.size() +
-              1);
+              forgotten_.size() + 1);
   if (counters_) out.emplace_back(PutCounters{now.counters});
   for (const JobId id : jobs_) out.emplace_back(PutJob{now.jobs.at(id)});
   for (const auto& [job, block] : blocks_) {
@@ -27,6 +27,7 @@ std::vector<Mutation> Changes::take(const Durable& now) {
   }
   for (const WorkerId id : workers_) out.emplace_back(PutWorker{now.workers.at(id)});
   std::move(ledger_.begin(), ledger_.end(), std::back_inserter(out));
+  for (const JobId id : forgotten_) out.emplace_back(DeleteJob{id});
   *this = Changes{};
   return out;
 }

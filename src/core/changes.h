@@ -46,6 +46,14 @@ class Changes {
     ledger_.emplace_back(UnsettleAttempt{job, item, attempt});
   }
 
+  void forget(JobId job) {
+    ++made_;
+    jobs_.erase(job);
+    std::erase_if(blocks_, [&](const auto& it) { return it.first == job; });
+    std::erase_if(open_items_, [&](const auto& it) { return it.first == job; });
+    forgotten_.push_back(job);
+  }
+
   /// How many changes there were in this batch so far.
   std::uint64_t made() const { return made_; }
   /// The mutations that take a store from the last batch to `now`, and nothing is left to say.
@@ -60,6 +68,7 @@ class Changes {
   std::set<GrantId> grants_;
   std::set<WorkerId> workers_;
   std::vector<Mutation> ledger_;
+  std::vector<JobId> forgotten_;
 };
 
 }  // namespace drover

@@ -45,6 +45,12 @@ struct CancelJob {
   std::string reason;
 };
 
+/// A job that had ended by this time is let go, with all that is known of it.
+struct ForgetJob {
+  JobId job;
+  std::int64_t ended_by_ms = 0;
+};
+
 /// A worker says who it is. Another incarnation of the same name loses what the former held.
 struct RegisterWorker {
   std::string name;
@@ -86,7 +92,8 @@ struct Poll {
 /// Time has passed: next_deadline() was reached.
 struct Tick {};
 
-using Command = std::variant<SubmitJob, ReopenJob, CancelJob, RegisterWorker, AskToDrain, Fence, Report, Poll, Tick>;
+using Command =
+    std::variant<SubmitJob, ReopenJob, CancelJob, ForgetJob, RegisterWorker, AskToDrain, Fence, Report, Poll, Tick>;
 
 struct JobAccepted {
   JobId job;
@@ -97,6 +104,7 @@ struct JobReopened {
 struct JobCancelled {
   bool was_over = false;  // it had ended before
 };
+struct JobForgotten {};
 struct WorkerRegistered {
   WorkerId worker;
 };
@@ -121,8 +129,8 @@ struct JobChanged {
   Job job;
 };
 
-using Effect = std::variant<JobAccepted, JobReopened, JobCancelled, WorkerRegistered, WorkerToBeGone, ReportTaken,
-                            PollAnswer, Refused, JobChanged>;
+using Effect = std::variant<JobAccepted, JobReopened, JobCancelled, JobForgotten, WorkerRegistered, WorkerToBeGone,
+                            ReportTaken, PollAnswer, Refused, JobChanged>;
 
 /// An effect and who waits for it; ticket 0 is everybody.
 struct Answer {

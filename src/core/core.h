@@ -1,8 +1,9 @@
 // The machine. Commands go in; effects and mutations come out; nothing else is touched: no clock, no file, no socket,
 // no thread. The same commands at the same times give the same state, byte for byte.
 //
-// What it does is told by concept: submit.cc (jobs begin, are reopened, cancelled and end), poll.cc (workers and what
-// they say), grant.cc (items handed out and taken back), settle.cc (what becomes of an item when an attempt ended).
+// What it does is told by concept: submit.cc (jobs begin, are reopened, cancelled, end and are forgotten), poll.cc
+// (workers and what they say), grant.cc (items handed out and taken back), settle.cc (what becomes of an item when an
+// attempt ended).
 #pragma once
 
 #include <cstdint>
@@ -40,6 +41,7 @@ class Core {
   void on(Ticket ticket, const SubmitJob& command);
   void on(Ticket ticket, const ReopenJob& command);
   void on(Ticket ticket, const CancelJob& command);
+  void on(Ticket ticket, const ForgetJob& command);
   void take_up_again(Job& job, const SettledItem& settled);
   void stop(Job& job, StopCause cause, std::string reason);
   void end_if_done(Job& job);

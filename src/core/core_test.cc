@@ -2,6 +2,7 @@
 #include "core/core.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include "core/sanity.h"
 
@@ -496,6 +497,52 @@ TEST(Core, AfterARestartEveryOpenGrantGetsAFullTerm) {
   }
   Core restarted(std::move(copy), world.now_ms + 500'000);
   EXPECT_EQ(restarted.next_deadline(), world.now_ms + 560'000);
+}
+
+TEST(Forget, AJobThatEndedLongAgoIsGoneWithAllOfIt) {
+  World world;
+  const JobId kept = world.submit(1);
+  const JobId job = world.submit(3, {.max_tries = 2, .retry_delay_ms = 60'000});
+  world.ask(CancelJob{kept, "not needed"});
+  const WorkerId worker = world.worker("w");
+  const PollAnswer answer = world.poll(worker, 3);
+  const GrantId grant = answer.leases.at(0).grant;
+  world.report(worker, {grant, ItemIndex{0}}, {});
+  world.report(worker, {grant, ItemIndex{1}}, {Ending::exited, 1, 0, ""});  // waits for its second try
+  EXPECT_EQ(std::get<Refused>(world.ask(ForgetJob{job, world.now_ms})).error.code, ErrorCode::conflict) << "it runs";
+  world.ask(CancelJob{job, "enough"});
+  world.report(worker, {grant, ItemIndex{2}}, {Ending::stopped, 0, SIGTERM, ""});
+  ASSERT_TRUE(world.core.durable().jobs.at(job).ended());
+  const std::int64_t ended_ms = world.now_ms;
+  world.now_ms += 1000;
+  EXPECT_EQ(std::get<Refused>(world.ask(ForgetJob{job, ended_ms - 1})).error.code, ErrorCode::conflict) << "too soon";
+
+  world.mutations.clear();
+  EXPECT_TRUE(std::holds_alternative<JobForgotten>(world.ask(ForgetJob{job, ended_ms})));
+  EXPECT_TRUE(std::holds_alternative<DeleteJob>(world.mutations.back()));
+  EXPECT_FALSE(world.core.durable().jobs.contains(job));
+  EXPECT_FALSE(world.core.durable().blocks.contains(job));
+  EXPECT_TRUE(world.core.durable().open_items.empty());
+  EXPECT_TRUE(world.core.durable().jobs.contains(kept));
+  for (const Command& late :
+       {Command{ForgetJob{job, ended_ms}}, Command{CancelJob{job, "late"}}, Command{ReopenJob{job, 0, {}, {}}}}) {
+    EXPECT_EQ(std::get<Refused>(world.ask(late)).error.code, ErrorCode::not_found);
+  }
+  // Somebody still tells of it, and time goes on past its retry.
+  world.report(worker, {grant, ItemIndex{2}}, {});
+  world.now_ms += 120'000;
+  world.ask(Tick{});
+  EXPECT_GT(world.submit(1).value, job.value) << "its number is never used again";
+}
+
+TEST(Forget, AfterOtherChangesOfTheSameBatchOnlyTheDeletionIsLeft) {
+  Core core;
+  SubmitJob submit{.name = "job", .total = 0};
+  core.apply(Ticket{1}, submit, 10);
+  core.apply(Ticket{2}, ForgetJob{JobId{1}, 10}, 10);
+  const std::vector<Mutation> mutations = core.take_mutations();
+  for (const Mutation& it : mutations) EXPECT_FALSE(std::holds_alternative<PutJob>(it));
+  EXPECT_TRUE(std::holds_alternative<DeleteJob>(mutations.back()));
 }
 
 }  // namespace

@@ -44,7 +44,13 @@ struct UnsettleAttempt {
   AttemptNumber attempt;
 };
 
+/// The job and everything about it: blocks, open items, attempts, its manifest and its definition. Comes after all else
+/// that a batch says of the job.
+struct DeleteJob {
+  JobId job;
+};
+
 using Mutation = std::variant<PutCounters, PutJob, PutBlock, PutOpenItem, DeleteOpenItem, PutGrant, DeleteGrant,
-                              PutWorker, AddAttempt, UnsettleAttempt>;
+                              PutWorker, AddAttempt, UnsettleAttempt, DeleteJob>;
 
 }  // namespace drover

@@ -29,6 +29,9 @@ class LedgerModel {
         const auto row = rows_.find(Key{{it->job, it->item}, it->attempt});
         if (row != rows_.end()) row->second.settled = false;
       }
+      if (const auto* it = std::get_if<DeleteJob>(&mutation)) {
+        std::erase_if(rows_, [&](const auto& row) { return row.second.job == it->job; });
+      }
     }
   }
 
@@ -82,7 +85,7 @@ class RandomCommands {
       case 1: return submit(core);
       case 2: return register_worker();
       case 3: return cancel(core);
-      case 4: return reopen(core, ledger);
+      case 4: return random_.one_in(4) ? forget(core) : reopen(core, ledger);
       case 5: return workers_.empty() || random_.one_in(2) ? Command{Tick{}} : send_away(pick(workers_));
       case 6:
       case 7:
@@ -170,6 +173,10 @@ class RandomCommands {
   }
 
   Command cancel(const Core& core) { return CancelJob{any_job(core), "because"}; }
+
+  Command forget(const Core& core) {
+    return ForgetJob{any_job(core), now_ms_ - static_cast<std::int64_t>(random_.below(2000))};
+  }
 
   JobId any_job(const Core& core) { return JobId{random_.below(core.durable().counters.next_job + 1)}; }
 

@@ -1,4 +1,4 @@
-// Jobs begin, are reopened, are stopped, and end.
+// Jobs begin, are reopened, are stopped, end, and are forgotten.
 #include "base/text.h"
 #include "core/core.h"
 #include "core/plant.h"
@@ -102,6 +102,30 @@ void Core::on(Ticket ticket, const CancelJob& command) {
   const bool was_over = job.ended();
   if (!was_over) stop(job, StopCause::cancelled, command.reason);
   say(ticket, JobCancelled{was_over});
+}
+
+void Core::on(Ticket ticket, const ForgetJob& command) {
+  const auto found = durable_.jobs.find(command.job);
+  if (found == durable_.jobs.end()) {
+    return refuse(ticket, ErrorCode::not_found, concat("there is no job ", command.job.value));
+  }
+  const Job& job = found->second;
+  if (!job.ended() || job.ended_ms > command.ended_by_ms) {
+    return refuse(ticket, ErrorCode::conflict, concat("job ", job.name, " has not ended, or not long ago"));
+  }
+  // What waited for a retry when the job was stopped is still open.
+  auto item = durable_.open_items.lower_bound({job.id, ItemIndex{0}});
+  while (item != durable_.open_items.end() && item->first.first == job.id) {
+    volatile_.delayed.erase({item->second.not_before_ms, job.id, item->first.second});
+    item = durable_.open_items.erase(item);
+  }
+  for (auto& [id, session] : volatile_.sessions) session.told_to_stop.erase(job.id);
+  volatile_.jobs.erase(job.id);
+  volatile_.job_by_uuid.erase(job.uuid);
+  durable_.blocks.erase(job.id);
+  changes_.forget(job.id);
+  durable_.jobs.erase(found);
+  say(ticket, JobForgotten{});
 }
 
 void Core::stop(Job& job, StopCause cause, std::string reason) {

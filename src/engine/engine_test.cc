@@ -32,6 +32,7 @@ class FakeStore : public Store {
   Result<ManifestId> begin_manifest() override { return ManifestId{1}; }
   Result<void> add_chunks(ManifestId, const std::vector<ManifestChunk>&) override { return {}; }
   Result<void> end_manifest(ManifestId, const ManifestInfo&) override { return {}; }
+  Result<bool> sweep_deleted(std::uint64_t) override { return false; }
 
   void hold(bool now) {
     const std::scoped_lock lock(mutex);

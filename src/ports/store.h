@@ -56,6 +56,9 @@ class Store {
   virtual Result<ManifestId> begin_manifest() = 0;
   virtual Result<void> add_chunks(ManifestId manifest, const std::vector<ManifestChunk>& chunks) = 0;
   virtual Result<void> end_manifest(ManifestId manifest, const ManifestInfo& info) = 0;
+
+  /// Deletes of what deleted jobs left behind about so many rows at most; whether there is more.
+  virtual Result<bool> sweep_deleted(std::uint64_t rows) = 0;
 };
 
 class StoreReader {

@@ -20,6 +20,7 @@
 #include "server/key_calls.h"
 #include "server/log_intake.h"
 #include "server/read_pool.h"
+#include "server/retention.h"
 #include "server/router.h"
 #include "server/server_backend.h"
 #include "server/worker_calls.h"
@@ -85,6 +86,7 @@ struct Server::Parts {
   std::unique_ptr<WorkerCalls> workers;
   std::unique_ptr<KeyCalls> key_calls;
   std::unique_ptr<Router> router;
+  std::unique_ptr<Retention> retention;
   std::unique_ptr<HttpServer> http;
   std::vector<std::string> addresses;
 
@@ -132,6 +134,8 @@ Result<void> Server::Parts::make_rooms() {
   workers->know(*known);
   key_calls = std::make_unique<KeyCalls>(*keys, *backend, now_ms);
   key_calls->on_removed([this](const std::string& id) { workers->on_key_removed(id); });
+  retention = std::make_unique<Retention>(Retention::Options{folder->logs(), options.keep_ms}, *backend, *store,
+                                          std::move(*reader), log, [this](JobId job) { workers->forget(job); });
   router = std::make_unique<Router>(*keys, *api, *workers, *key_calls, log, now_ms);
   return {};
 }
@@ -218,9 +222,11 @@ const std::vector<std::string>& Server::addresses() const {
 
 Result<void> Server::run() {
   constexpr std::int64_t kLookMs = 500;
+  constexpr std::int64_t kSoonMs = 20;
+  bool more_to_clear = false;
   std::int64_t sweep_ms = parts_->engine->now_ms() + kSweepMs;
   while (true) {
-    const int signal = wait_for_signal(kLookMs);
+    const int signal = wait_for_signal(more_to_clear ? kSoonMs : kLookMs);
     if (auto failed = parts_->engine->failure()) {
       parts_->log.error(concat("the store failed: ", failed->message));
       return std::unexpected(*failed);
@@ -229,7 +235,10 @@ Result<void> Server::run() {
       parts_->sweep_keys();
       sweep_ms += kSweepMs;
     }
-    if (signal < 0) continue;
+    if (signal < 0) {
+      more_to_clear = parts_->retention->step(parts_->engine->now_ms());
+      continue;
+    }
     parts_->log.info(concat("stopping on signal ", signal));
     parts_->router->set_ready(false);
     parts_->http->stop(kStopGraceMs);

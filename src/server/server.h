@@ -17,6 +17,7 @@ struct ServerOptions {
   std::uint64_t min_free_bytes = std::uint64_t{256} << 20;  // on its disk: with less, no new jobs
   bool plain_http = false;                                  // no TLS although it listens beyond this machine
   std::int64_t lease_ms = 60'000;  // how long a worker may be silent before others get its items
+  std::int64_t keep_ms = std::int64_t{7} * 24 * 3'600'000;  // how long ended jobs are kept; 0: for ever
   std::int64_t job_key_life_ms = std::int64_t{12} * 3'600'000;
   ServerLog::Form log = ServerLog::Form::text;
 };

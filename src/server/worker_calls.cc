@@ -35,6 +35,11 @@ Error removed_meanwhile() {
 
 }  // namespace
 
+void WorkerCalls::forget(JobId job) {
+  const std::scoped_lock lock(mutex_);
+  facts_.erase(job);
+}
+
 HttpBodyPlan WorkerCalls::plan(const HttpHead& head) const {
   return {.most_bytes = head.method == "POST" ? kLargestCall : 0, .sink = nullptr};
 }

@@ -38,6 +38,8 @@ class WorkerCalls {
   void know(const std::vector<Worker>& workers);
   /// Whoever worked with this key does so no more: what they hold goes back, and polls that wait are answered.
   void on_key_removed(const std::string& key_id);
+  /// The job is no more.
+  void forget(JobId job);
   HttpBodyPlan plan(const HttpHead& head) const;
   void handle(HttpRequest request, HttpReply reply, const Caller& caller);
 

@@ -64,6 +64,8 @@ void Auditor::committed(const Batch& batch, std::int64_t now_ms) {
       const auto submit = submits_.find(it->job.uuid);
       if (submit == submits_.end()) return fail("a job that nobody submitted");
       jobs_.emplace(it->job.id, &submit->second);
+      if (forgotten_.contains(it->job.id)) fail("a job changed after it was forgotten");
+      latest_.insert_or_assign(it->job.id, it->job);
       if (it->job.stop == StopCause::cancelled && !it->job.ended()) {
         cancelled_since_ms_.emplace(it->job.id, now_ms);
       } else {
@@ -72,6 +74,7 @@ void Auditor::committed(const Batch& batch, std::int64_t now_ms) {
     }
     if (const auto* it = std::get_if<UnsettleAttempt>(&mutation)) take(*it);
     if (const auto* it = std::get_if<AddAttempt>(&mutation)) take(it->attempt, now_ms);
+    if (const auto* it = std::get_if<DeleteJob>(&mutation)) take(*it);
   }
 }
 
@@ -84,6 +87,7 @@ void Auditor::inspect_cancelled(std::int64_t now_ms) {
 void Auditor::take(const Attempt& attempt, std::int64_t now_ms) {
   const Submit* job = job_of(attempt.job);
   if (job == nullptr) return fail("an attempt at an item of no job");
+  if (forgotten_.contains(attempt.job)) return fail("an attempt at an item of a forgotten job");
   ++attempts_;
   ItemBook& item = items_[{attempt.job, attempt.item}];
   const std::string what = name(attempt.job, attempt.item);
@@ -121,6 +125,15 @@ void Auditor::take(const UnsettleAttempt& it) {
   item->second.not_before_ms = 0;
   item->second.tries = 0;
   item->second.losses = 0;
+}
+
+void Auditor::take(const DeleteJob& it) {
+  const auto latest = latest_.find(it.job);
+  if (latest == latest_.end()) return fail("a job was forgotten that never was");
+  inspect_job(latest->second);  // says so if it has not ended
+  latest_.erase(latest);
+  forgotten_.insert(it.job);
+  items_.erase(items_.lower_bound({it.job, ItemIndex{0}}), items_.lower_bound({JobId{it.job.value + 1}, ItemIndex{0}}));
 }
 
 // What ended by itself must have ended as this attempt does.
@@ -195,6 +208,15 @@ void Auditor::at_end(const Core& core, StoreReader& reader) {
   const Durable& durable = core.durable();
   for (const auto& [uuid, id] : accepted_) {
     const Job* job = durable.find_job(id);
+    if (forgotten_.contains(id)) {
+      if (job != nullptr) fail("a forgotten job is there");
+      const auto read = reader.each_attempt(id, ItemIndex{0}, [&](const Attempt&) {
+        fail("the ledger has attempts of a forgotten job");
+        return false;
+      });
+      if (!read) fail(read.error().message);
+      continue;
+    }
     if (job == nullptr || job->uuid != uuid) fail("an accepted job is gone");
   }
   if (!durable.grants.empty()) fail("all jobs have ended, and there are grants");
@@ -202,12 +224,24 @@ void Auditor::at_end(const Core& core, StoreReader& reader) {
     if (durable.jobs.at(key.first).stop == StopCause::none) fail(concat(name(key.first, key.second), ": still open"));
   }
   for (const auto& [id, job] : durable.jobs) {
-    inspect_job(job, durable);
+    inspect_job(job);
+    inspect_marks(job, durable.blocks.at(id));
     inspect_ledger(job, reader);
   }
 }
 
-void Auditor::inspect_job(const Job& job, const Durable& durable) {
+void Auditor::inspect_marks(const Job& job, const ItemBlocks& blocks) {
+  for (auto it = items_.lower_bound({job.id, ItemIndex{0}}); it != items_.end() && it->first.first == job.id; ++it) {
+    const Row& last = it->second.rows.back();
+    if (!last.settled) continue;
+    const ItemMark mark = last.state == AttemptState::succeeded ? ItemMark::succeeded : ItemMark::ended;
+    if (blocks.get(it->first.second) != mark) {
+      fail(concat(name(job.id, it->first.second), ": is settled, and its block says otherwise"));
+    }
+  }
+}
+
+void Auditor::inspect_job(const Job& job) {
   const Submit* submit = job_of(job.id);
   if (submit == nullptr) return fail("a job that nobody submitted");
   const std::string what = concat("job ", submit->job);
@@ -218,10 +252,6 @@ void Auditor::inspect_job(const Job& job, const Durable& durable) {
     const Row& last = it->second.rows.back();
     if (!last.settled) continue;
     ++settled[last.state];
-    const ItemMark mark = durable.blocks.at(job.id).get(it->first.second);
-    if (mark != (last.state == AttemptState::succeeded ? ItemMark::succeeded : ItemMark::ended)) {
-      fail(concat(name(job.id, it->first.second), ": is settled, and its block says otherwise"));
-    }
   }
   if (settled[AttemptState::succeeded] != job.succeeded || settled[AttemptState::failed] != job.failed ||
       settled[AttemptState::cancelled] != job.cancelled) {

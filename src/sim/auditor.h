@@ -29,6 +29,7 @@ class Auditor {
   void submitted(const Uuid& uuid, const Submit& submit);
   void accepted(const Uuid& uuid, JobId id);
   void cancel_asked(JobId id) { cancel_asked_.insert(id); }
+  bool is_forgotten(JobId id) const { return forgotten_.contains(id); }
   void reopen_asked(const ReopenJob& command);
 
   /// A batch is durable.
@@ -73,9 +74,11 @@ class Auditor {
 
   void take(const Attempt& attempt, std::int64_t now_ms);
   void take(const UnsettleAttempt& it);
+  void take(const DeleteJob& it);
   void hold_against_fate(const Submit& job, const Attempt& attempt);
   bool must_settle(const Submit& job, const ItemBook& item, const Attempt& attempt) const;
-  void inspect_job(const Job& job, const Durable& durable);
+  void inspect_job(const Job& job);
+  void inspect_marks(const Job& job, const ItemBlocks& blocks);
   void inspect_ledger(const Job& job, StoreReader& reader);
   std::string name(JobId job, ItemIndex item) const;
 
@@ -84,6 +87,8 @@ class Auditor {
   std::map<Uuid, JobId> accepted_;
   std::map<JobId, const Submit*> jobs_;
   std::set<JobId> cancel_asked_;
+  std::map<JobId, Job> latest_;  // as last made durable
+  std::set<JobId> forgotten_;
   std::set<std::pair<ItemKey, AttemptNumber>> reopen_asked_;
   std::map<ItemKey, ItemBook> items_;
   std::map<JobId, std::int64_t> cancelled_since_ms_;  // and not ended

@@ -6,6 +6,8 @@ namespace drover::sim {
 namespace {
 
 constexpr std::int64_t kAskAgainMs = 7'000;
+// Longer than anybody asks again for an answer that was lost.
+constexpr std::int64_t kKeepMs = 2 * 3'600'000;
 
 }  // namespace
 
@@ -41,8 +43,9 @@ void Clients::cancel(std::uint64_t number) {
     return;
   }
   auditor_.cancel_asked(*found->second.id);
-  ask(CancelJob{*found->second.id, "somebody wanted it"}, [this](const Effect& effect) {
-    if (!std::holds_alternative<JobCancelled>(effect)) auditor_.fail("a cancel was refused");
+  ask(CancelJob{*found->second.id, "somebody wanted it"}, [this, id = *found->second.id](const Effect& effect) {
+    if (!std::holds_alternative<JobCancelled>(effect) && !auditor_.is_forgotten(id))
+      auditor_.fail("a cancel was refused");
   });
 }
 
@@ -71,6 +74,17 @@ void Clients::retry(std::uint64_t number) {
   if (!read) return auditor_.fail(read.error().message);
   auditor_.reopen_asked(command);
   ask(command, [](const Effect&) {});  // it may be too late for it, or too early
+}
+
+void Clients::forget_old() {
+  if (!server_.up()) return;
+  const std::int64_t by_ms = server_.core().volatile_part().now_ms - kKeepMs;
+  auto jobs = server_.store().jobs();
+  if (!jobs) return auditor_.fail(jobs.error().message);
+  for (const Job& job : *jobs) {
+    if (!job.ended() || job.ended_ms > by_ms) continue;
+    ask(ForgetJob{job.id, by_ms}, [](const Effect&) {});  // it may have been taken up again
+  }
 }
 
 void Clients::ask(const Command& command, std::function<void(const Effect&)> then) {

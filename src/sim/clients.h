@@ -24,6 +24,8 @@ class Clients {
   void cancel(std::uint64_t job);
   /// Reads the ledger, and takes up again what it shows as failed or cancelled.
   void retry(std::uint64_t job);
+  /// Lets go of what ended long ago, as the server does by itself.
+  void forget_old();
   /// Jobs with items that hang without a timeout end only if somebody cancels them.
   void cancel_what_never_ends();
 

@@ -33,6 +33,7 @@ Batch as_planted(const Batch& batch, SeamPlant plant) {
     case SeamPlant::store_drops_workers: return without<PutWorker>(batch);
     case SeamPlant::store_drops_attempts: return without<AddAttempt>(batch);
     case SeamPlant::store_drops_unsettling: return without<UnsettleAttempt>(batch);
+    case SeamPlant::store_drops_deleted_jobs: return without<DeleteJob>(batch);
     case SeamPlant::store_forgets_last_block: return without_last_block(batch);
     default: return batch;
   }

@@ -50,6 +50,7 @@ class World {
       });
     }
     look_at_cancelled();
+    forget_old();
     const std::int64_t quiet_ms = last_fault_ms() + kSettleMs;
     events_.at(quiet_ms, [this] {
       quiet_ = true;
@@ -107,6 +108,12 @@ class World {
   void look_at_cancelled() {
     auditor_.inspect_cancelled(events_.now_ms());
     events_.after(5 * kLookMs, [this] { look_at_cancelled(); });
+  }
+
+  void forget_old() {
+    if (over_) return;
+    clients_.forget_old();
+    events_.after(15 * kLookMs, [this] { forget_old(); });
   }
 
   // In the quiet after the faults: is everything done, or does at least something happen?

@@ -151,6 +151,9 @@ std::optional<std::string> play(Subject& subject, std::uint64_t seed, int batche
         const auto command = said.find(answer.to);
         world.hear(answer, command == said.end() ? nullptr : &command->second);
       }
+      if (random.one_in(4)) {
+        if (auto swept = subject.store().sweep_deleted(1 + random.below(20)); !swept) return swept.error().message;
+      }
       const auto loaded = load(subject.store());
       if (!loaded) return loaded.error().message;
       if (hash(*loaded) != hash(stepper.core().durable())) return "what is loaded is not what the core holds";

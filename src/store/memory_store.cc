@@ -129,6 +129,19 @@ struct MemoryStore::Writer {
   void operator()(const DeleteGrant& it) { store.rows<Grant>().erase(key(it.grant.value)); }
   void operator()(const PutWorker& it) { store.put(it.worker); }
   void operator()(const AddAttempt& it) { store.put(it.attempt); }
+  void operator()(const DeleteJob& it) {
+    const std::string prefix = key(it.job.value);
+    store.rows<Job>().erase(prefix);
+    const auto erase_all = [&](Rows& rows) {
+      const auto first = rows.lower_bound(prefix);
+      auto end = first;
+      while (end != rows.end() && end->first.starts_with(prefix)) ++end;
+      rows.erase(first, end);
+    };
+    erase_all(store.rows<BlockRecord>());
+    erase_all(store.rows<OpenItem>());
+    erase_all(store.rows<Attempt>());
+  }
   void operator()(const UnsettleAttempt& it) {
     const auto row = store.rows<Attempt>().find(key(it.job.value, it.item.value, std::uint64_t{it.attempt.value}));
     if (row == store.rows<Attempt>().end()) return;

@@ -39,6 +39,9 @@ CREATE TABLE attempt_rows(
   peak_memory_kib INTEGER, read_bytes INTEGER, written_bytes INTEGER, slot INTEGER, log_bytes INTEGER, last_line TEXT,
   log BLOB, settled INTEGER, PRIMARY KEY(job, item, attempt)) WITHOUT ROWID;
 
+-- Jobs that are no more, and of which rows may be left in the tables that name a job.
+CREATE TABLE deleted_jobs(job INTEGER PRIMARY KEY, definition INTEGER, manifest INTEGER);
+
 CREATE TABLE definitions(definition INTEGER PRIMARY KEY AUTOINCREMENT, text TEXT NOT NULL);
 
 -- kind: 0 a list in chunks, 1 the numbers from first_number on. items is NULL while it is being written.
@@ -79,6 +82,10 @@ ALTER TABLE attempt_rows ADD COLUMN slot INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE attempt_rows ADD COLUMN log_bytes INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE attempt_rows ADD COLUMN last_line TEXT;
 ALTER TABLE attempt_rows ADD COLUMN log BLOB;
+)sql",
+    // 2 → 3: ended jobs are deleted after a while.
+    R"sql(
+CREATE TABLE deleted_jobs(job INTEGER PRIMARY KEY, definition INTEGER, manifest INTEGER);
 )sql",
 };
 static_assert(std::size(kMigrations) == kSchemaVersion - 1);

@@ -202,6 +202,10 @@ Result<std::int64_t> Database::number(std::string_view sql, std::int64_t otherwi
   return *row ? statement->number(0) : otherwise;
 }
 
+std::uint64_t Database::changes() const {
+  return static_cast<std::uint64_t>(sqlite3_changes64(db_.get()));
+}
+
 std::int64_t Database::last_insert_id() const {
   return sqlite3_last_insert_rowid(db_.get());
 }

@@ -81,6 +81,8 @@ class Database {
   /// The first column of the first row of a query, or `otherwise`.
   Result<std::int64_t> number(std::string_view sql, std::int64_t otherwise = 0);
   std::int64_t last_insert_id() const;
+  /// How many rows the last statement inserted, changed or deleted.
+  std::uint64_t changes() const;
   /// Queries end with an error after this many milliseconds.
   void limit_time(std::int64_t ms);
   const std::string& path() const { return path_; }

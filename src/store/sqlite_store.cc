@@ -1,5 +1,6 @@
 #include "store/sqlite_store.h"
 
+#include <algorithm>
 #include <mutex>
 
 #include "base/check.h"
@@ -10,6 +11,11 @@
 
 namespace drover {
 namespace {
+
+/// Rows of deleted jobs may still be there.
+constexpr std::string_view kOfJobs = " WHERE job NOT IN (SELECT job FROM deleted_jobs)";
+// More free pages than this are given back to the file system.
+constexpr std::int64_t kFreePages = 4096;
 
 /// While it lives, what is committed waits for no disk. It becomes durable with whatever is committed after it: both go
 /// into the same log, one behind the other.
@@ -50,9 +56,12 @@ class SqliteStore : public Store {
   Result<void> sweep() {
     return in_transaction([&]() -> Result<void> {
       for (const char* sql : {
-               "DELETE FROM manifest_chunks WHERE manifest NOT IN (SELECT manifest FROM jobs)",
-               "DELETE FROM manifests WHERE manifest NOT IN (SELECT manifest FROM jobs)",
-               "DELETE FROM definitions WHERE definition NOT IN (SELECT definition FROM jobs)",
+               "DELETE FROM manifest_chunks WHERE manifest NOT IN"
+               " (SELECT manifest FROM jobs UNION SELECT manifest FROM deleted_jobs)",
+               "DELETE FROM manifests WHERE manifest NOT IN"
+               " (SELECT manifest FROM jobs UNION SELECT manifest FROM deleted_jobs)",
+               "DELETE FROM definitions WHERE definition NOT IN"
+               " (SELECT definition FROM jobs UNION SELECT definition FROM deleted_jobs)",
            }) {
         if (auto done = db_.run(sql); !done) return done;
       }
@@ -63,8 +72,8 @@ class SqliteStore : public Store {
   Result<void> load(const std::function<Result<void>(const Mutation&)>& take) override {
     if (auto done = load_all<PutCounters, Counters>("counters", take); !done) return done;
     if (auto done = load_all<PutJob, Job>("jobs", take); !done) return done;
-    if (auto done = load_all<PutBlock, BlockRecord>("blocks", take); !done) return done;
-    if (auto done = load_all<PutOpenItem, OpenItem>("open_items", take); !done) return done;
+    if (auto done = load_all<PutBlock, BlockRecord>(concat("blocks", kOfJobs), take); !done) return done;
+    if (auto done = load_all<PutOpenItem, OpenItem>(concat("open_items", kOfJobs), take); !done) return done;
     if (auto done = load_all<PutGrant, Grant>("grants", take); !done) return done;
     return load_all<PutWorker, Worker>("workers", take);
   }
@@ -118,7 +127,72 @@ class SqliteStore : public Store {
     return statement->bind(3, info.first_number).bind(4, to_cell(manifest)).run();
   }
 
+  Result<bool> sweep_deleted(std::uint64_t rows) override {
+    const std::scoped_lock lock(mutex_);
+    const Unsynced unsynced(db_);
+    auto job = db_.number("SELECT coalesce(min(job), 0) FROM deleted_jobs");
+    if (!job) return pass(job);
+    if (*job == 0) return give_pages_back(rows);
+    bool is_clear = false;
+    auto done = in_transaction([&]() -> Result<void> {
+      auto left = sweep_job(*job, rows);
+      if (!left) return pass(left);
+      is_clear = *left;
+      if (!is_clear) return {};
+      return db_.run(concat("DELETE FROM deleted_jobs WHERE job = ", *job));
+    });
+    if (!done) return pass(done);
+    return true;
+  }
+
  private:
+  /// Deletes so many rows of a job at most; whether nothing is left.
+  Result<bool> sweep_job(std::int64_t job, std::uint64_t rows) {
+    const auto of_job = [&](const char* column) {
+      return db_.number(concat("SELECT ", column, " FROM deleted_jobs WHERE job = ", job));
+    };
+    auto manifest = of_job("manifest");
+    if (!manifest) return pass(manifest);
+    auto definition = of_job("definition");
+    if (!definition) return pass(definition);
+    struct Rows {
+      const char* table;
+      const char* key;
+      std::string which;
+      std::uint64_t weight = 1;  // how many small rows one of these is like
+    };
+    // What another job has too stays.
+    const Rows all[] = {
+        {"attempt_rows", "job, item, attempt", concat("job = ", job)},
+        {"open_items", "job, item", concat("job = ", job)},
+        {"blocks", "job, block", concat("job = ", job)},
+        {"manifest_chunks", "manifest, first",
+         concat("manifest = ", *manifest, " AND manifest NOT IN (SELECT manifest FROM jobs)"), 64},
+        {"manifests", "manifest", concat("manifest = ", *manifest, " AND manifest NOT IN (SELECT manifest FROM jobs)")},
+        {"definitions", "definition",
+         concat("definition = ", *definition, " AND definition NOT IN (SELECT definition FROM jobs)")},
+    };
+    for (const Rows& it : all) {
+      const std::uint64_t most = rows / it.weight + 1;
+      auto done = db_.run(concat("DELETE FROM ", it.table, " WHERE (", it.key, ") IN (SELECT ", it.key, " FROM ",
+                                 it.table, " WHERE ", it.which, " LIMIT ", most, ")"));
+      if (!done) return pass(done);
+      const std::uint64_t gone = db_.changes();
+      if (gone >= most) return false;
+      rows -= std::min(rows, gone * it.weight);
+    }
+    return true;
+  }
+
+  /// Free pages are used again first. Whether there are more to give back.
+  Result<bool> give_pages_back(std::uint64_t pages) {
+    auto free = db_.number("PRAGMA freelist_count");
+    if (!free) return pass(free);
+    if (*free <= kFreePages) return false;
+    if (auto done = db_.run(concat("PRAGMA incremental_vacuum(", pages, ")")); !done) return pass(done);
+    return true;
+  }
+
   Result<void> prepare_statements() {
     const auto prepare = [&](Statement& statement, const std::string& sql) -> Result<void> {
       auto prepared = db_.prepare(sql);
@@ -140,6 +214,8 @@ class SqliteStore : public Store {
         {&put_worker_, put_sql<Worker>("REPLACE", "workers")},
         {&add_attempt_, put_sql<Attempt>("INSERT", "attempt_rows")},
         {&unsettle_, "UPDATE attempt_rows SET settled = 0 WHERE job = ? AND item = ? AND attempt = ?"},
+        {&note_deleted_, "INSERT INTO deleted_jobs SELECT job, definition, manifest FROM jobs WHERE job = ?"},
+        {&delete_job_, "DELETE FROM jobs WHERE job = ?"},
         {&add_chunk_, "INSERT INTO manifest_chunks(manifest, first, count, data) VALUES(?,?,?,?)"},
     };
     for (const auto& [statement, sql] : all) {
@@ -189,6 +265,11 @@ class SqliteStore : public Store {
     return unsettle_.bind(1, to_cell(it.job)).bind(2, to_cell(it.item)).bind(3, to_cell(it.attempt)).run();
   }
 
+  Result<void> write(const DeleteJob& gone) {
+    if (auto done = note_deleted_.bind(1, to_cell(gone.job)).run(); !done) return done;
+    return delete_job_.bind(1, to_cell(gone.job)).run();
+  }
+
   template <class Record>
   static Result<void> put_record(Statement& statement, const Record& record) {
     statement.bind_record(record);
@@ -198,7 +279,7 @@ class SqliteStore : public Store {
   std::mutex mutex_;  // one writer at a time: commits, and the lists that are being read in
   Database db_;
   Statement begin_, commit_, clear_counters_, put_counters_, put_job_, put_block_, put_open_, delete_open_, put_grant_,
-      delete_grant_, put_worker_, add_attempt_, unsettle_, add_chunk_;
+      delete_grant_, put_worker_, add_attempt_, unsettle_, note_deleted_, delete_job_, add_chunk_;
 };
 
 }  // namespace

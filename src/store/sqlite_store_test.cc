@@ -163,5 +163,68 @@ TEST_F(SqliteStoreFile, ADamagedChunkOfAManifestIsAnError) {
   EXPECT_EQ(item.error().code, ErrorCode::damaged);
 }
 
+TEST_F(SqliteStoreFile, WhatADeletedJobLeftIsSweptInSmallSteps) {
+  auto opened = open_sqlite_store(path_);
+  ASSERT_TRUE(opened);
+  Store& store = **opened;
+  Batch batch;
+  ManifestId shared;
+  for (std::uint64_t id = 1; id <= 3; ++id) {
+    auto writer = ManifestWriter::begin(store);
+    ASSERT_TRUE(writer);
+    for (int i = 0; i < 50'000; ++i) ASSERT_TRUE((*writer)->add("item " + std::to_string(i * 7919)));
+    const auto written = (*writer)->finish();
+    ASSERT_TRUE(written);
+    if (id == 1) shared = written->id;
+    Job job{.id = JobId{id},
+            .name = "job",
+            .definition = store.add_definition("{}").value(),
+            .manifest = id == 3 ? shared : written->id,
+            .total = 50'000};
+    job.uuid.bytes[0] = static_cast<std::uint8_t>(id);
+    batch.mutations.emplace_back(PutJob{job});
+    for (std::uint64_t item = 0; item < 500; ++item) {
+      batch.mutations.emplace_back(
+          AddAttempt{Attempt{.job = job.id, .item = ItemIndex{item}, .attempt = AttemptNumber{1}}});
+      batch.mutations.emplace_back(PutOpenItem{OpenItem{.job = job.id, .item = ItemIndex{item + 1000}}});
+    }
+    batch.mutations.emplace_back(PutBlock{{job.id, 0, Bytes{std::string(1, '\2')}}});
+  }
+  ASSERT_TRUE(store.commit(batch));
+  ASSERT_TRUE(store.commit({{DeleteJob{JobId{1}}, DeleteJob{JobId{2}}}}));
+  ASSERT_TRUE(opened->get());
+  opened->reset();
+  opened = open_sqlite_store(path_);  // and the server has been away meanwhile
+  ASSERT_TRUE(opened);
+
+  const auto count = [&](const std::string& sql) {
+    auto db = Database::open(path_, OpenMode::read_only, [](std::int64_t) { return false; });
+    return db->number(sql).value();
+  };
+  const std::string rows = "SELECT (SELECT count(*) FROM attempt_rows) + (SELECT count(*) FROM open_items)";
+  std::int64_t before = count(rows);
+  EXPECT_EQ(before, 3000);
+  int steps = 0;
+  while (true) {
+    const auto more = (*opened)->sweep_deleted(100);
+    ASSERT_TRUE(more) << more.error().message;
+    if (!*more) break;
+    const std::int64_t now = count(rows);
+    EXPECT_LE(before - now, 101);
+    before = now;
+    ASSERT_LT(++steps, 1000);
+  }
+  EXPECT_GT(steps, 19);
+  EXPECT_EQ(before, 1000);
+  for (const char* table : {"attempt_rows", "open_items", "blocks", "jobs"}) {
+    EXPECT_EQ(count(std::string("SELECT count(DISTINCT job) FROM ") + table), 1) << table;
+  }
+  EXPECT_EQ(count("SELECT count(*) FROM definitions"), 1);
+  EXPECT_EQ(count("SELECT count(*) FROM deleted_jobs"), 0);
+  EXPECT_EQ(count("SELECT count(*) FROM manifests WHERE manifest = " + std::to_string(shared.value)), 1)
+      << "the third job has it too";
+  EXPECT_EQ(count("SELECT count(DISTINCT manifest) FROM manifest_chunks"), 1);
+}
+
 }  // namespace
 }  // namespace drover

@@ -45,6 +45,7 @@ const Mutant kMutants[] = {
     {"store drops workers", SeamPlant::store_drops_workers},
     {"store drops attempts", SeamPlant::store_drops_attempts},
     {"store drops what was unsettled", SeamPlant::store_drops_unsettling},
+    {"store drops deleted jobs", SeamPlant::store_drops_deleted_jobs},
     {"store forgets a batch's last block", SeamPlant::store_forgets_last_block},
     {"given-up polls not told", SeamPlant::given_up_not_told},
     {"reports not repeated", SeamPlant::reports_not_repeated},

@@ -1,0 +1,110 @@
+#include "server/retention.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/text.h"
+#include "logs/segment.h"
+
+namespace drover {
+namespace {
+
+// As much as a commit may wait for.
+constexpr std::uint64_t kRowsAtOnce = 2'000;
+constexpr std::size_t kJobsAtOnce = 100;
+constexpr std::int64_t kLookEachMs = 60'000;
+constexpr std::int64_t kMoreAfterMs = 200;  // the core has forgotten the first of them by then
+
+}  // namespace
+
+bool Retention::step(std::int64_t now_ms) {
+  auto more = do_some(now_ms);
+  if (more) return *more;
+  log_.warning(concat("could not clear out old jobs: ", more.error().message));
+  next_look_ms_ = now_ms + kLookEachMs;
+  rows_left_ = segments_left_ = false;
+  return false;
+}
+
+Result<bool> Retention::do_some(std::int64_t now_ms) {
+  if (now_ms >= next_look_ms_) {
+    next_look_ms_ = now_ms + std::clamp(options_.keep_ms / 4, std::int64_t{500}, kLookEachMs);
+    rows_left_ = segments_left_ = true;
+    if (options_.keep_ms > 0) {
+      auto some = forget_jobs(now_ms - options_.keep_ms);
+      if (!some) return some;
+      if (*some) next_look_ms_ = now_ms + kMoreAfterMs;
+    }
+    return true;
+  }
+  if (rows_left_) {
+    auto more = store_.sweep_deleted(kRowsAtOnce);
+    if (!more) return more;
+    rows_left_ = *more;
+    return true;
+  }
+  if (segments_left_ && options_.keep_ms > 0) {
+    auto more = sweep_segments(now_ms - options_.keep_ms);
+    if (!more) return more;
+    segments_left_ = *more;
+  }
+  return segments_left_ && options_.keep_ms > 0;
+}
+
+Result<bool> Retention::forget_jobs(std::int64_t ended_by_ms) {
+  auto jobs = reader_->jobs();
+  if (!jobs) return pass(jobs);
+  std::size_t asked = 0;
+  for (const Job& job : *jobs) {
+    if (!job.ended() || job.ended_ms > ended_by_ms || asked == kJobsAtOnce) continue;
+    ++asked;
+    // Refused: it was taken up again, or is gone already. The next look shows.
+    backend_.post(ForgetJob{job.id, ended_by_ms}, [this, id = job.id, name = job.name](const Result<Effect>& answer) {
+      if (!answer || !std::holds_alternative<JobForgotten>(*answer)) return;
+      forgotten_(id);
+      log_.info(concat("job ", name, " ended long ago and is forgotten"));
+    });
+  }
+  return asked == kJobsAtOnce;
+}
+
+Result<bool> Retention::sweep_segments(std::int64_t written_by_ms) {
+  std::vector<std::uint64_t> present = segments_in(options_.logs);
+  // The last one is being written, or will be by nobody: it goes when there is another.
+  if (!present.empty()) present.pop_back();
+  std::optional<std::vector<Job>> jobs;
+  for (const std::uint64_t number : present) {
+    bool is_new = false;
+    auto known = known_.find(number);
+    if (known == known_.end()) {
+      auto written_ms = segment_written_ms(options_.logs, number);
+      if (!written_ms) return pass(written_ms);
+      if (*written_ms > written_by_ms) continue;
+      auto read = jobs_in_segment(options_.logs, number);
+      if (!read) return pass(read);
+      known = known_.emplace(number, std::move(*read)).first;
+      is_new = true;
+    }
+    if (!jobs) {
+      auto read = reader_->jobs();
+      if (!read) return pass(read);
+      jobs = std::move(*read);
+    }
+    const SegmentJobs& it = known->second;
+    const bool is_wanted = std::ranges::any_of(*jobs, [&](const Job& job) {
+      return it.jobs.contains(job.id) || (!it.is_whole && job.created_ms <= it.written_ms);
+    });
+    if (!is_wanted) {
+      const std::string path = segment_path(options_.logs, number);
+      if (::unlink(path.c_str()) != 0 && errno != ENOENT) return std::unexpected(errno_error(errno, path));
+      known_.erase(known);
+      log_.info(concat("removed ", path, ": the jobs in it are forgotten"));
+    }
+    if (is_new) return true;  // that was a file to read; the next one another time
+  }
+  return false;
+}
+
+}  // namespace drover

@@ -1,0 +1,87 @@
+"""Ended jobs are kept for a while, and then go: from the lists, the ledger and the logs."""
+
+import sqlite3
+import time
+
+import pytest
+
+from drover import wait_until
+from test_server import Server
+
+
+def tables(server):
+    connection = sqlite3.connect(f"file:{server.drover.data}/server/drover.db?mode=ro", uri=True)
+    counts = {table: connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+              for table in ("jobs", "attempt_rows", "blocks", "open_items", "definitions", "manifests", "manifest_chunks", "deleted_jobs")}
+    connection.close()
+    return counts
+
+
+def segments(server):
+    return sorted(path.name for path in (server.drover.data / "server/logs").glob("*.zst"))
+
+
+def run_jobs(server):
+    done = server.cli("worker", "--exit-when-idle")
+    assert done.status == 0, done
+
+
+@pytest.fixture
+def server(drover):
+    server = Server(drover, "--keep", "3s")
+    yield server
+    if server.running.alive():
+        server.stop()
+
+
+def test_an_ended_job_goes_with_its_rows_and_a_running_one_stays(server):
+    old = server.cli("submit", "--name", "old", "--", "sh", "-c", "echo of the old; exit $1", "sh", ":::", "0", "1")
+    assert old.status == 0, old
+    run_jobs(server)
+    server.cli("submit", "--name", "waits", "--", "echo", ":::", "a", "b", "c")
+    wait_until(lambda: server.ask("GET", "/api/v1/jobs/old")[0] == 404, "the old job to be forgotten")
+    wait_until(lambda: tables(server)["deleted_jobs"] == 0, "its rows to be swept")
+    assert tables(server) == {"jobs": 1, "attempt_rows": 0, "blocks": 0, "open_items": 0, "definitions": 1, "manifests": 1,
+                              "manifest_chunks": 1, "deleted_jobs": 0}
+    assert [job["name"] for job in server.ask("GET", "/api/v1/jobs")[1]["jobs"]] == ["waits"]
+    assert "forgotten" in server.stop().err
+    server.flags = ("--keep", "0")
+    server.start()
+    run_jobs(server)
+    assert server.job("waits")["counts"]["succeeded"] == 3
+
+
+def test_a_segment_goes_when_the_last_job_in_it_is_forgotten(server):
+    hold = server.drover.data / "hold"
+    hold.touch()
+    server.cli("submit", "--name", "short", "--", "echo", "short", ":::", "a")
+    # The second item keeps its job from ending; what the first one printed must stay as long.
+    server.cli("submit", "--name", "long", "--", "sh", "-c", f"echo of the long $1; while [ $1 = b -a -e {hold} ]; do sleep 0.1; done", "sh", ":::", "a", "b")
+    worker = server.drover.start("worker", env={"DROVER_SERVER": server.address})
+    wait_until(lambda: server.job("long")["counts"]["succeeded"] == 1, "the long job's first item")
+    first, = segments(server)
+    server.kill()
+    server.start()  # goes on in a new segment
+    server.cli("submit", "--name", "other", "--", "echo", "of the other", ":::", "a")
+    wait_until(lambda: len(segments(server)) == 2, "another segment")
+    wait_until(lambda: server.ask("GET", "/api/v1/jobs/short")[0] == 404, "the short job to be forgotten")
+    time.sleep(2)
+    assert first in segments(server)
+    assert server.cli("logs", "long:0").out == "of the long a\n"
+    hold.unlink()
+    wait_until(lambda: server.ask("GET", "/api/v1/jobs/long")[0] == 404, "the long job to be forgotten")
+    wait_until(lambda: first not in segments(server), "its segment to go")
+    worker.kill()
+
+
+def test_with_zero_everything_is_kept(drover):
+    server = Server(drover, "--keep", "0")
+    server.cli("submit", "--name", "old", "--", "echo", ":::", "a")
+    run_jobs(server)
+    time.sleep(3)
+    assert server.job("old")["state"] == "succeeded"
+    server.stop()
+
+
+def test_a_time_that_is_none_is_refused(drover):
+    drover("server", "--keep", "soon").refuses("'soon'", "30s")
