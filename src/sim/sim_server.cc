@@ -171,6 +171,8 @@ void SimServer::crash(const CrashServer& how) {
 
 void SimServer::fill_disk(const FillDisk& how) {
   full_due_ = how;
+  // Nobody may want to write for hours; then nobody notices.
+  events_.after(60'000, [this] { full_due_.reset(); });
 }
 
 void SimServer::slow_down(const SlowDisk& how) {
