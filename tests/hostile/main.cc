@@ -40,6 +40,7 @@ class Siege {
   boost::json::object told() const;
 
  private:
+  bool may_start() const;
   void start_due();
   void start(BadRequest request, std::int64_t patience_ms, bool counts);
   void look_at(int socket);
@@ -83,14 +84,13 @@ void Siege::start(BadRequest request, std::int64_t patience_ms, bool counts) {
   look_at(socket);
 }
 
+bool Siege::may_start() const {
+  if (plan_.rate == 0) return peers_.size() - slow_ones_.size() < kAtOnce;
+  return begun_ < static_cast<std::uint64_t>(static_cast<double>(now_ms() - began_ms_) / 1000 * plan_.rate);
+}
+
 void Siege::start_due() {
-  while (begun_ < plan_.count) {
-    if (plan_.rate > 0) {
-      const auto due = static_cast<std::uint64_t>(static_cast<double>(now_ms() - began_ms_) / 1000 * plan_.rate);
-      if (begun_ >= due) return;
-    } else if (peers_.size() - slow_ones_.size() >= kAtOnce) {
-      return;
-    }
+  while (begun_ < plan_.count && may_start()) {
     if (begun_ % kProbeEvery == 0 && !plan_.target.is_tls) start(good_request(plan_.target), kPatienceMs, true);
     ++begun_;
     if (begun_ <= plan_.slow) {
