@@ -57,7 +57,9 @@ class FakeBackend : public Backend {
   Result<std::vector<Attempt>> attempts(JobId, ItemIndex) override { return std::vector<Attempt>{}; }
   Result<std::vector<SettledItem>> settled(JobId, bool) override { return std::vector<SettledItem>{}; }
   Result<std::unique_ptr<HttpBodySource>> log(const LogQuestion&) override { return std::make_unique<Text>(); }
-  Result<std::unique_ptr<HttpBodySource>> search(const SearchQuestion&) override { return std::make_unique<Text>(); }
+  void search(const SearchQuestion&, HttpReply reply) override {
+    reply.send({.status = 200, .headers = {}, .body = "{}\n"});
+  }
   Result<std::vector<WorkerView>> workers() override { return std::vector<WorkerView>(1); }
 
   Job job;

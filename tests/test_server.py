@@ -176,6 +176,26 @@ def test_a_command_that_is_not_there_fails_its_items_and_nothing_else(server):
     assert server.ends("fine")["state"] == "succeeded"
 
 
+def test_searches_that_nobody_reads_hold_up_nobody(server):
+    worker(server)
+    submit(server, "chatty", "--range", "1-20", "--", "sh", "-c", "seq -f 'a line of the log, number %.0f' 50000", "{}")
+    assert server.ends("chatty")["counts"]["succeeded"] == 20
+    askers = []
+    for _ in range(8):
+        asker = server.connection()
+        asker.request("GET", "/api/v1/jobs/chatty/search?grep=number&limit=1000000", headers={"Authorization": f"Bearer {server.key}"})
+        askers.append(asker)
+    assert server.job("chatty")["state"] == "succeeded"
+    assert len(askers[0].getresponse().read(100)) == 100
+    assert server.cli("logs", "chatty:3", "--tail", "1").out == "a line of the log, number 50000\n"
+    for asker in askers:
+        asker.close()
+    status, hits = server.ask("GET", "/api/v1/jobs/chatty/search?grep=number+49999$")
+    assert (status, [json.loads(line)["item"] for line in hits.splitlines()]) == (200, list(range(20)))
+    status, refused = server.ask("GET", "/api/v1/jobs/chatty/search?grep=%28")
+    assert (status, refused["code"]) == (400, "bad_input")
+
+
 def test_cancel_kills_what_runs(server):
     worker(server)
     submit(server, "long", "--range", "1-100", "--", "sleep", "1000")

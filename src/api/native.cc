@@ -381,13 +381,12 @@ void NativeApi::search_logs(Asked asked, HttpReply reply) {
   }
   auto limit = asked.number("limit", 1000, 1'000'000);
   if (!limit) return reply.send(problem(limit.error()));
-  auto source = backend_.search({.job = job->id,
-                                 .pattern = *pattern,
-                                 .only_failed = asked.flag("failed"),
-                                 .ignore_case = asked.flag("ignore_case"),
-                                 .limit = *limit});
-  if (!source) return reply.send(problem(source.error()));
-  reply.send({.status = 200, .headers = {{"Content-Type", "application/x-ndjson"}}, .body = {}}, std::move(*source));
+  backend_.search({.job = job->id,
+                   .pattern = *pattern,
+                   .only_failed = asked.flag("failed"),
+                   .ignore_case = asked.flag("ignore_case"),
+                   .limit = *limit},
+                  std::move(reply));
 }
 
 void NativeApi::list_workers(Asked /*asked*/, HttpReply reply) {

@@ -79,6 +79,9 @@ class Backend {
   /// Does the work on a thread that may wait for disks.
   virtual void later(std::function<void()> work) = 0;
 
+  /// Answers by itself, when it is its turn: a few are done at a time.
+  virtual void search(const SearchQuestion& question, HttpReply reply) = 0;
+
   // What follows may wait for disks: from within later() only.
   virtual Result<DefinitionId> add_definition(std::string_view text) = 0;
   virtual Result<std::unique_ptr<ItemIntake>> begin_items() = 0;
@@ -93,7 +96,6 @@ class Backend {
   /// The items that ended without success, to be taken up again.
   virtual Result<std::vector<SettledItem>> settled(JobId job, bool with_failed) = 0;
   virtual Result<std::unique_ptr<HttpBodySource>> log(const LogQuestion& question) = 0;
-  virtual Result<std::unique_ptr<HttpBodySource>> search(const SearchQuestion& question) = 0;
   virtual Result<std::vector<WorkerView>> workers() = 0;
 };
 

@@ -1,15 +1,11 @@
 #include "server/log_source.h"
 
 #include <algorithm>
-#include <boost/json.hpp>
 #include <deque>
 
-#include "base/utf8.h"
 #include "logs/lines.h"
-#include "logs/log_search.h"
 
 namespace drover {
-namespace json = boost::json;
 namespace {
 
 constexpr std::size_t kPieceBytes = std::size_t{64} << 10;
@@ -105,36 +101,6 @@ Result<std::unique_ptr<HttpBodySource>> log_body(const std::string& folder, cons
   auto text = last_lines(*body, question.tail);
   if (!text) return pass(text);
   return std::make_unique<TextBody>(std::move(*text));
-}
-
-Result<std::unique_ptr<HttpBodySource>> search_body(const std::string& folder, std::vector<Attempt> attempts,
-                                                    const SearchQuestion& question) {
-  std::string text;
-  std::uint64_t left = question.limit;
-  SearchOptions options{.pattern = question.pattern, .ignore_case = question.ignore_case};
-  auto search = LogSearch::start(folder, options, [&](const SearchHit& hit) {
-    if (left == 0) return false;
-    --left;
-    text += json::serialize(json::object{{"item", hit.key.item.value},
-                                         {"attempt", hit.key.attempt.value},
-                                         {"line", hit.line},
-                                         {"stream", to_string(hit.stream)},
-                                         {"time_ms", hit.time_ms},
-                                         {"text", utf8(hit.text)}});
-    text += '\n';
-    return true;
-  });
-  if (!search) return pass(search);
-  for (const Attempt& attempt : attempts) {
-    if (attempt.log.extents.value.empty()) continue;
-    if (!(*search)->add({{attempt.job, attempt.item, attempt.attempt},
-                         ExtentList::decode(attempt.log.extents.value),
-                         attempt.log.bytes})) {
-      break;
-    }
-  }
-  if (auto done = (*search)->finish(); !done) return pass(done);
-  return std::make_unique<TextBody>(std::move(text));
 }
 
 }  // namespace drover

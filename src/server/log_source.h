@@ -14,8 +14,4 @@ namespace drover {
 Result<std::unique_ptr<HttpBodySource>> log_body(const std::string& folder, const std::vector<Attempt>& attempts,
                                                  const LogQuestion& question);
 
-/// The lines that match, one JSON object each.
-Result<std::unique_ptr<HttpBodySource>> search_body(const std::string& folder, std::vector<Attempt> attempts,
-                                                    const SearchQuestion& question);
-
 }  // namespace drover

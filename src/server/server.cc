@@ -32,6 +32,7 @@ namespace {
 
 constexpr std::string_view kDefaultAddress = "127.0.0.1:8750";
 constexpr std::size_t kReaders = 2;
+constexpr std::size_t kSearchers = 2;
 constexpr std::int64_t kStopGraceMs = 500;
 // The first time so long after the start: workers that waited for the server have come back by then.
 constexpr std::int64_t kSweepMs = 3'600'000;
@@ -80,6 +81,7 @@ struct Server::Parts {
   std::unique_ptr<Store> store;
   std::unique_ptr<Engine> engine;
   std::unique_ptr<ReadPool> readers;
+  std::unique_ptr<ReadPool> searchers;
   std::unique_ptr<ServerBackend> backend;
   std::unique_ptr<LogIntake> logs;
   std::unique_ptr<NativeApi> api;
@@ -120,8 +122,11 @@ Result<void> Server::Parts::make_rooms() {
   auto pool = ReadPool::start(folder->database(), kReaders);
   if (!pool) return pass(pool);
   readers = std::move(*pool);
+  auto search_pool = ReadPool::start(folder->database(), kSearchers);
+  if (!search_pool) return pass(search_pool);
+  searchers = std::move(*search_pool);
   const auto now_ms = [this] { return engine->now_ms(); };
-  backend = std::make_unique<ServerBackend>(*engine, *store, *readers, folder->logs(),
+  backend = std::make_unique<ServerBackend>(*engine, *store, *readers, *searchers, folder->logs(),
                                             FreeSpace(folder->path(), options.min_free_bytes));
   logs = std::make_unique<LogIntake>(folder->logs());
   api = std::make_unique<NativeApi>(*backend);
@@ -211,6 +216,7 @@ Server::~Server() {
   if (parts_->router) parts_->router->set_ready(false);
   // Parked polls are answered by the engine's end; whoever still waits then is cut off.
   parts_->http.reset();
+  parts_->searchers.reset();
   parts_->readers.reset();
   parts_->logs.reset();
   parts_->engine.reset();

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "server/log_source.h"
+#include "server/search_reply.h"
 #include "store/manifest.h"
 #include "worker/item_list.h"
 #include "worker/local_run.h"
@@ -110,14 +111,10 @@ Result<std::unique_ptr<HttpBodySource>> ServerBackend::log(const LogQuestion& qu
   return log_body(logs_, *found, question);
 }
 
-Result<std::unique_ptr<HttpBodySource>> ServerBackend::search(const SearchQuestion& question) {
-  std::vector<Attempt> wanted;
-  auto read = ReadPool::reader().each_attempt(question.job, ItemIndex{0}, [&](const Attempt& attempt) {
-    if (!question.only_failed || attempt.state == AttemptState::failed) wanted.push_back(attempt);
-    return true;
+void ServerBackend::search(const SearchQuestion& question, HttpReply reply) {
+  searchers_.post([this, question, reply = std::make_shared<HttpReply>(std::move(reply))] {
+    answer_search(ReadPool::reader(), logs_, question, std::move(*reply));
   });
-  if (!read) return pass(read);
-  return search_body(logs_, std::move(wanted), question);
 }
 
 void ServerBackend::note_worker(WorkerId worker, const WorkerHello& hello) {

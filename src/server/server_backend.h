@@ -15,11 +15,18 @@ namespace drover {
 
 class ServerBackend : public Backend {
  public:
-  ServerBackend(Engine& engine, Store& store, ReadPool& readers, std::string logs, FreeSpace space)
-      : engine_(engine), store_(store), readers_(readers), logs_(std::move(logs)), space_(std::move(space)) {}
+  /// `searchers` is a pool of its own: a search takes long, and nobody else shall wait for it.
+  ServerBackend(Engine& engine, Store& store, ReadPool& readers, ReadPool& searchers, std::string logs, FreeSpace space)
+      : engine_(engine),
+        store_(store),
+        readers_(readers),
+        searchers_(searchers),
+        logs_(std::move(logs)),
+        space_(std::move(space)) {}
 
   void post(Command command, std::function<void(Result<Effect>)> answered) override;
   void later(std::function<void()> work) override { readers_.post(std::move(work)); }
+  void search(const SearchQuestion& question, HttpReply reply) override;
 
   Result<DefinitionId> add_definition(std::string_view text) override { return store_.add_definition(text); }
   Result<std::unique_ptr<ItemIntake>> begin_items() override;
@@ -33,7 +40,6 @@ class ServerBackend : public Backend {
   Result<std::vector<Attempt>> attempts(JobId job, ItemIndex item) override;
   Result<std::vector<SettledItem>> settled(JobId job, bool with_failed) override;
   Result<std::unique_ptr<HttpBodySource>> log(const LogQuestion& question) override;
-  Result<std::unique_ptr<HttpBodySource>> search(const SearchQuestion& question) override;
   Result<std::vector<WorkerView>> workers() override;
 
   /// A worker has said who it is, or was heard of again. From any thread.
@@ -50,6 +56,7 @@ class ServerBackend : public Backend {
   Engine& engine_;
   Store& store_;
   ReadPool& readers_;
+  ReadPool& searchers_;
   const std::string logs_;
   const FreeSpace space_;
 
