@@ -1,12 +1,12 @@
 # For people: make help.
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-asan test-tsan sim sim-mutants fuzz bench soak format lint install clean
+.PHONY: help setup build demo test test-asan test-tsan sim sim-mutants fuzz bench soak format lint dist install clean
 
 PREFIX ?= /usr/local
 BENCH ?= all
 JOBS ?= $(shell nproc)
 SOURCES = $(shell git ls-files 'src/*.cc' 'src/*.h' 'bench/*.cc' 'bench/*.h' 'tests/*.cc' 'tests/*.h' 'examples/*.cc' \
-	'examples/*.h' 'fuzz/*.cc' 'fuzz/*.h')
+	'examples/*.h' 'fuzz/*.cc' 'fuzz/*.h' 'deploy/*.cc')
 
 help:  ## Show what there is to make
 	@grep -hE '^[a-z-]+:.*  ## ' $(MAKEFILE_LIST) | awk -F ':.*  ## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -65,6 +65,10 @@ lint: build  ## Check format and run clang-tidy
 	@./tools/setup lint
 	@clang-format-19 --dry-run -Werror $(SOURCES)
 	@./tools/tidy build $(JOBS)
+
+dist: build  ## Pack a tarball that runs on any Linux of this architecture, with nothing installed
+	@cmake --build --preset release --target drover_launcher -j $(JOBS)
+	@./deploy/dist/pack build
 
 install: build  ## Install drover under PREFIX (default /usr/local)
 	@cmake --install build --prefix $(PREFIX)
