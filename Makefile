@@ -1,6 +1,6 @@
 # For people: make help.
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-asan test-tsan sim sim-mutants fuzz bench soak format lint dist install clean
+.PHONY: help setup build demo test test-asan test-tsan sim sim-mutants fuzz bench soak format lint dist deb install clean
 
 PREFIX ?= /usr/local
 BENCH ?= all
@@ -70,8 +70,13 @@ dist: build  ## Pack a tarball that runs on any Linux of this architecture, with
 	@cmake --build --preset release --target drover_launcher -j $(JOBS)
 	@./deploy/dist/pack build
 
+deb: build  ## Make a Debian package, with units for systemd
+	@./tools/setup package
+	@cmake --build --preset release --target package -j $(JOBS) >/dev/null
+	@ls build/package/*.deb
+
 install: build  ## Install drover under PREFIX (default /usr/local)
-	@cmake --install build --prefix $(PREFIX)
+	@cmake --install build --component Unspecified --prefix $(PREFIX)
 
 clean:  ## Remove everything that was built
 	@rm -rf build build-asan build-tsan build-fuzz
