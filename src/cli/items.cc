@@ -181,7 +181,7 @@ Result<int> list(const ItemsFlags& flags, OpenedRun& run, const std::set<ItemInd
     return true;
   };
   Largest largest(*sort, limit);
-  auto listed = list_items(*run.reader, run.job, running, only, [&](const ListedItem& item) {
+  auto listed = list_items(*run.reader, run.job, running, {.from = {}, .only = only}, [&](const ListedItem& item) {
     if (*sort != SortBy::index) {
       largest.add(item);
       return true;

@@ -74,8 +74,11 @@ Result<void> SegmentWriter::open_next() {
   ++number_;
   const std::string path = segment_path(folder_, number_);
   file_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644);
-  if (file_ < 0) return cannot_write(errno, path);
-  size_ = pushed_ = 0;
+  if (file_ < 0) {
+    --number_;
+    return cannot_write(errno, path);
+  }
+  size_ = pushed_ = synced_ = 0;
   return sync_folder(folder_);
 }
 
@@ -116,7 +119,18 @@ Result<void> SegmentWriter::sync() {
   if (!unsynced_) return {};
   if (::fdatasync(file_) != 0) return std::unexpected(errno_error(errno, segment_path(folder_, number_)));
   unsynced_ = false;
+  synced_ = size_;
   return {};
+}
+
+void SegmentWriter::give_up_unsynced() {
+  if (file_ < 0) return;
+  // Where even this fails a torn frame stays, which readers know what to do with.
+  (void)::ftruncate(file_, static_cast<off_t>(synced_));
+  ::close(file_);
+  file_ = -1;
+  unsynced_ = false;
+  if (synced_ == 0 && ::unlink(segment_path(folder_, number_).c_str()) == 0) --number_;
 }
 
 Result<void> SegmentWriter::close_current() {

@@ -30,6 +30,8 @@ class SegmentWriter {
   void delete_before(std::uint64_t number);
   /// Returns when everything appended would survive a power cut.
   Result<void> sync();
+  /// After an error: what was not synced is taken back, and the next frame begins a new file.
+  void give_up_unsynced();
 
  private:
   Result<void> open_next();
@@ -42,6 +44,7 @@ class SegmentWriter {
   int file_ = -1;
   std::uint64_t size_ = 0;
   std::uint64_t pushed_ = 0;  // of it, towards the disk
+  std::uint64_t synced_ = 0;  // of it, on the disk for sure
   bool unsynced_ = false;
 };
 

@@ -104,6 +104,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::string peer_;
   std::list<std::shared_ptr<Connection>>::iterator place_;  // in its loop, among the known or the strangers
   bool is_known_ = false;
+  bool asks_as_stranger_ = false;  // this request
 
   State state_ = State::greeting;
   std::int64_t since_ms_;      // of this state, or of the last byte of a body

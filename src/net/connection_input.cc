@@ -84,6 +84,7 @@ void Connection::begin_body() {
   keep_alive_ = parser_->keep_alive();
   HttpBodyPlan plan = loop_.server().handler.plan(head);
   sink_ = std::move(plan.sink);
+  asks_as_stranger_ = plan.is_from_stranger;
   if (plan.refusal) return refuse(std::move(*plan.refusal));
   if (parser_->stated_length() > plan.most_bytes) return refuse(413);
   if (!parser_->awaits_body()) return end_body();
@@ -142,7 +143,7 @@ void Connection::sink_took(std::unique_ptr<HttpBodySink> sink, bool went_well, P
 void Connection::hand_over() {
   HttpRequest request{std::move(parser_->head()), std::move(parser_->body()), std::move(sink_)};
   parser_.reset();
-  loop_.get_to_know(*this);
+  if (!asks_as_stranger_) loop_.get_to_know(*this);
   enter(State::handling);
   exchange_ = std::make_shared<Exchange>(loop_.inbox(), weak_from_this());
   in_handler_ = true;

@@ -357,6 +357,28 @@ TEST_F(HttpServerTest, WhoTakesConnectionsAndAsksNothingKeepsNobodyOut) {
   EXPECT_EQ(known.read_response().body, "hello");
 }
 
+TEST_F(HttpServerTest, WhoAsksWithoutAKeyKeepsNobodyOutEither) {
+  options_.limits.connections = 3;
+  handler_.on_plan = [](const HttpHead& head) {
+    return HttpBodyPlan{.most_bytes = 100, .sink = nullptr, .is_from_stranger = head.header("Key") == nullptr};
+  };
+  start();
+  std::vector<RawPeer> strangers;
+  for (int i = 0; i < 3; ++i) {
+    strangers.push_back(connect());
+    ASSERT_TRUE(strangers.back().send(kHello));
+    EXPECT_EQ(strangers.back().read_response().body, "hello");
+  }
+  std::vector<RawPeer> guests;
+  for (int i = 0; i < 3; ++i) {
+    guests.push_back(connect());
+    ASSERT_TRUE(guests.back().send("GET /hello HTTP/1.1\r\nHost: x\r\nKey: mine\r\n\r\n"));
+    EXPECT_EQ(guests.back().read_response().body, "hello");
+  }
+  EXPECT_TRUE(strangers.front().is_closed());
+  EXPECT_TRUE(connect().is_closed()) << "all of them are known now";
+}
+
 TEST_F(HttpServerTest, RunningOutOfDescriptorsIsSurvived) {
   start();
   RawPeer inside = connect();

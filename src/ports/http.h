@@ -136,6 +136,7 @@ struct HttpBodyPlan {
   std::uint64_t most_bytes = 0;         // a longer one is answered with 413
   std::unique_ptr<HttpBodySink> sink;   // nothing: it is gathered in memory
   std::optional<HttpResponse> refusal;  // none of it is wanted: this is the answer, and handle() is not called
+  bool is_from_stranger = false;        // has shown no key: the first to go when there is no room for others
 };
 
 class HttpHandler {

@@ -14,7 +14,7 @@ bool is_one_frame(std::string_view bytes) {
 
 }  // namespace
 
-LogIntake::LogIntake(const std::string& folder) : segments_(folder) {
+LogIntake::LogIntake(const std::string& folder, Trouble trouble) : trouble_(std::move(trouble)), segments_(folder) {
   thread_ = std::thread([this] { run(); });
 }
 
@@ -41,12 +41,8 @@ Result<std::vector<Extent>> LogIntake::append(const std::vector<std::string>& fr
   }
   std::vector<Extent> places;
   for (const std::string& frame : frames) {
-    if (failed_) return std::unexpected(*failed_);
     auto extent = segments_.append(frame);
-    if (!extent) {
-      failed_ = extent.error();
-      return pass(extent);
-    }
+    if (!extent) return pass(extent);
     places.push_back(*extent);
   }
   return places;
@@ -59,14 +55,21 @@ void LogIntake::run() {
     if (work_.empty()) return;
     std::vector<Work> work = std::exchange(work_, {});
     lock.unlock();
+    std::optional<Error> failed;
     std::vector<Result<std::vector<Extent>>> places;
     places.reserve(work.size());
-    for (const Work& one : work) places.push_back(append(one.frames));
-    if (!failed_) {
-      if (auto synced = segments_.sync(); !synced) failed_ = synced.error();
+    for (const Work& one : work) {
+      places.push_back(failed ? std::unexpected(*failed) : append(one.frames));
+      if (!places.back() && places.back().error().code != ErrorCode::bad_input) failed = places.back().error();
     }
+    if (!failed) {
+      if (auto synced = segments_.sync(); !synced) failed = synced.error();
+    }
+    // Nobody was told that any of it is kept. Whoever sent it sends it again; perhaps there is room by then.
+    if (failed) segments_.give_up_unsynced();
+    if (failed.has_value() != std::exchange(in_trouble_, failed.has_value())) trouble_(failed);
     for (std::size_t i = 0; i < work.size(); ++i) {
-      work[i].placed(failed_ && places[i] ? std::unexpected(*failed_) : std::move(places[i]));
+      work[i].placed(failed && places[i] ? std::unexpected(*failed) : std::move(places[i]));
     }
     lock.lock();
   }

@@ -18,14 +18,17 @@ namespace drover {
 
 class LogIntake {
  public:
-  explicit LogIntake(const std::string& folder);
+  /// Told of what stands in the way, once, and once when it is over. On the intake's thread.
+  using Trouble = std::function<void(const std::optional<Error>&)>;
+
+  LogIntake(const std::string& folder, Trouble trouble);
   /// What was handed over is written before it goes.
   ~LogIntake();
   LogIntake(const LogIntake&) = delete;
   LogIntake& operator=(const LogIntake&) = delete;
 
-  /// Gets where each frame is, when all would survive a power cut; or what went wrong, and from then on always with
-  /// that. On the intake's thread.
+  /// Gets where each frame is, when all would survive a power cut; or what went wrong, and then nothing of it is kept.
+  /// On the intake's thread.
   using Placed = std::function<void(Result<std::vector<Extent>>)>;
   /// Frames that are none are refused as bad input, and nothing of them is kept.
   void add(std::vector<std::string> frames, Placed placed);
@@ -44,8 +47,9 @@ class LogIntake {
   std::vector<Work> work_;
   bool closing_ = false;
 
+  const Trouble trouble_;
   SegmentWriter segments_;  // the thread's alone, and so is this
-  std::optional<Error> failed_;
+  bool in_trouble_ = false;
   std::thread thread_;
 };
 

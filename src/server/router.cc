@@ -29,10 +29,14 @@ HttpResponse text(int status, std::string body) {
   return {.status = status, .headers = {{"Content-Type", "text/plain; charset=utf-8"}}, .body = std::move(body)};
 }
 
+bool takes_no_key(std::string_view path) {
+  return is_about_health(path) || KeyCalls::is_open(path);
+}
+
 }  // namespace
 
 std::expected<Caller, HttpResponse> Router::admit(const HttpHead& head) const {
-  if (is_about_health(head.path) || KeyCalls::is_open(head.path)) return Caller{};
+  if (takes_no_key(head.path)) return Caller{};
   const std::string* authorization = head.header("Authorization");
   if (authorization == nullptr || !authorization->starts_with(kBearer)) {
     HttpResponse response = problem(401, {ErrorCode::denied, "this takes a key",
@@ -89,10 +93,8 @@ HttpBodyPlan Router::plan(const HttpHead& head) {
     return {.most_bytes = 0, .sink = nullptr, .refusal = std::move(caller.error())};
   }
   if (WorkerCalls::is_ours(head.path)) return workers_.plan(head);
-  if (KeyCalls::is_open(head.path) || KeyCalls::is_ours(head.path))
-    return {.most_bytes = kLargestKeyCall, .sink = nullptr};
-  if (NativeApi::is_ours(head.path)) return api_.plan(head);
-  return {.most_bytes = kLargestKeyCall, .sink = nullptr};
+  if (NativeApi::is_ours(head.path) && !KeyCalls::is_ours(head.path)) return api_.plan(head);
+  return {.most_bytes = kLargestKeyCall, .sink = nullptr, .is_from_stranger = takes_no_key(head.path)};
 }
 
 void Router::handle(HttpRequest request, HttpReply reply) {

@@ -128,7 +128,10 @@ Result<void> Server::Parts::make_rooms() {
   const auto now_ms = [this] { return engine->now_ms(); };
   backend = std::make_unique<ServerBackend>(*engine, *store, *readers, *searchers, folder->logs(),
                                             FreeSpace(folder->path(), options.min_free_bytes));
-  logs = std::make_unique<LogIntake>(folder->logs());
+  logs = std::make_unique<LogIntake>(folder->logs(), [this](const std::optional<Error>& trouble) {
+    if (!trouble) return log.info("logs can be kept again");
+    log.error(concat("logs cannot be kept, and workers wait with their reports: ", trouble->message));
+  });
   api = std::make_unique<NativeApi>(*backend);
   workers = std::make_unique<WorkerCalls>(*backend, *logs, random_number(), options.lease_ms,
                                           WorkerCalls::JobKeys{*keys, options.job_key_life_ms, now_ms});

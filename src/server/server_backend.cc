@@ -76,7 +76,7 @@ Result<std::vector<ItemView>> ServerBackend::items(const Job& job, const ItemQue
     }
   }
   std::vector<ItemView> out;
-  auto listed = list_items(reader, job, *running, only, [&](const ListedItem& item) {
+  auto listed = list_items(reader, job, *running, {.from = question.from, .only = only}, [&](const ListedItem& item) {
     if (out.size() >= question.limit) return false;
     if (item.item >= question.from) out.push_back({item.item, to_string(item.state), item.attempts, item.last});
     return out.size() < question.limit;

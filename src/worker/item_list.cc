@@ -61,26 +61,32 @@ std::optional<ItemState> item_state_from(std::string_view name) {
 }
 
 Result<void> list_items(StoreReader& reader, const Job& job, const std::set<ItemIndex>& running,
-                        std::optional<ItemState> only, const std::function<bool(const ListedItem&)>& take) {
+                        const ItemFilter& filter, const std::function<bool(const ListedItem&)>& take) {
   StateTeller teller(job, running);
   if (auto read = teller.read(reader); !read) return read;
 
-  ListedItem current;
-  bool going_on = job.total > 0;
+  ListedItem current{filter.from};
+  bool going_on = filter.from.value < job.total;
+  // Without an attempt no item is one of these: what lies between is passed over, and may be millions.
+  const bool only_tried = filter.only == ItemState::succeeded || filter.only == ItemState::failed;
   const auto emit = [&] {
     current.state = teller.state_of(current);
-    if (!only || *only == current.state) going_on = take(current);
+    if (!filter.only || *filter.only == current.state) going_on = take(current);
     current = ListedItem{ItemIndex{current.item.value + 1}};
   };
   // Attempts come in the order of their items; items without any stand between them.
-  auto read = reader.each_attempt(job.id, ItemIndex{0}, [&](const Attempt& attempt) {
+  auto read = reader.each_attempt(job.id, filter.from, [&](const Attempt& attempt) {
+    if (only_tried && current.item < attempt.item) {
+      if (current.last) emit();
+      current.item = attempt.item;
+    }
     while (going_on && current.item < attempt.item) emit();
     current.attempts = attempt.attempt.value;
     current.last = attempt;
     return going_on;
   });
   if (!read) return read;
-  while (going_on && current.item.value < job.total) emit();
+  while (going_on && current.item.value < job.total && (current.last || !only_tried)) emit();
   return {};
 }
 

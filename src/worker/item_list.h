@@ -23,9 +23,15 @@ struct ListedItem {
   std::optional<Attempt> last;  // the latest attempt that ended
 };
 
-/// Every item in order, until `take` says to stop. `running` are those that run now. `only` leaves out other states.
+/// Which items are listed.
+struct ItemFilter {
+  ItemIndex from;
+  std::optional<ItemState> only;  // nothing: all
+};
+
+/// The items in order, until `take` says to stop. `running` are those that run now.
 Result<void> list_items(StoreReader& reader, const Job& job, const std::set<ItemIndex>& running,
-                        std::optional<ItemState> only, const std::function<bool(const ListedItem&)>& take);
+                        const ItemFilter& filter, const std::function<bool(const ListedItem&)>& take);
 
 /// One item of the run.
 Result<ListedItem> look_up_item(StoreReader& reader, const Job& job, const std::set<ItemIndex>& running,
