@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/resources.h"
 #include "base/words.h"
 
 namespace drover {
@@ -17,6 +18,7 @@ struct Lease {
   std::vector<AttemptNumber> attempts;  // one per item; empty when every item is at its first
   std::int64_t timeout_ms = 0;          // per attempt; 0: none
   std::int64_t grace_ms = 0;            // between SIGTERM and SIGKILL
+  Resources ask;                        // of each item
 
   AttemptNumber attempt_of(std::uint64_t offset) const {
     return attempts.empty() ? AttemptNumber{1} : attempts[offset];
