@@ -22,6 +22,8 @@ struct SubmitJob {
   ManifestId manifest;
   std::uint64_t total = 0;
   Policy policy;
+  Resources ask = {};  // of each item; nothing: it runs anywhere
+  Labels require = {};
 };
 
 /// A settled item that is to be run again, as the ledger shows it.
@@ -51,11 +53,14 @@ struct ForgetJob {
   std::int64_t ended_by_ms = 0;
 };
 
-/// A worker says who it is. Another incarnation of the same name loses what the former held.
+/// A worker says who it is and what it has. Another incarnation of the same name loses what the former held; what one
+/// has does not change while it lives.
 struct RegisterWorker {
   std::string name;
   std::uint64_t incarnation = 0;
   std::int64_t term_ms = 0;
+  Resources has = Resources::endless();
+  Labels labels = {};
 };
 
 /// A worker shall take no more, and go when what it runs has ended. It is told with its next answer; one that has begun
@@ -79,7 +84,9 @@ struct Report {
   std::vector<Token> returned;
 };
 
-/// A report, and a request for at most `want` items. Answered when there is something to say, at the latest after
+/// A report, and a request for at most `want` items, and as many as `room` holds. An item of a job that the worker has
+/// nothing of may be larger than that: it waits there for its room, since among small ones it would never find it.
+/// Answered when there is something to say, at the latest after
 /// `wait_ms`; a later poll of the same worker answers the one before it.
 struct Poll {
   Report report;
@@ -87,6 +94,7 @@ struct Poll {
   std::vector<PollNumber> given_up;  // whose answers never came: what they granted goes back
   std::uint64_t want = 0;
   std::int64_t wait_ms = 0;
+  Resources room = Resources::endless();
 };
 
 /// Time has passed: next_deadline() was reached.

@@ -64,7 +64,8 @@ class Core {
   void serve_parked();
 
   // grant.cc
-  std::vector<Lease> grant_items(WorkerId worker, PollNumber poll, std::uint64_t want);
+  std::vector<Lease> grant_items(const ParkedPoll& poll);
+  bool holds_some_of(WorkerId worker, JobId job) const;
   std::optional<Lease> grant_from(const Job& job, WorkerId worker, PollNumber poll, std::uint64_t want);
   std::vector<StopOrder> stop_orders(WorkerId worker);
   bool owns(const Grant& grant, ItemIndex item) const;

@@ -10,20 +10,40 @@
 
 namespace drover {
 
-std::vector<Lease> Core::grant_items(WorkerId worker, PollNumber poll, std::uint64_t want) {
+// Jobs in the order in which they came, each as far as the room goes. One that finds less room than a single item asks
+// for is passed over, unless the worker has nothing of it: then it gets one item, for which the worker makes room. Else
+// a stream of small ones would keep it out for ever.
+std::vector<Lease> Core::grant_items(const ParkedPoll& poll) {
   std::vector<Lease> leases;
+  const Worker& worker = durable_.workers.at(poll.worker);
+  std::uint64_t want = poll.want;
+  Resources room = poll.room;
   for (auto it = volatile_.runnable.begin(); it != volatile_.runnable.end() && want > 0;) {
     const Job& job = durable_.jobs.at(*it);
+    std::uint64_t most = 0;
+    bool makes_room = false;
+    if (job.stop == StopCause::none && (suits(worker, job) || planted(Plant::unfit_worker_served))) {
+      most = std::min(want, room.holds(job.ask));
+      makes_room = most == 0 && room.milli_cpus > 0 && !holds_some_of(poll.worker, job.id);
+      if (makes_room) most = 1;
+    }
     std::optional<Lease> lease;
-    if (job.stop == StopCause::none) lease = grant_from(job, worker, poll, want);
+    if (most > 0) lease = grant_from(job, poll.worker, poll.number, most);
     if (!lease) {
       ++it;
       continue;
     }
     want -= lease->count;
+    room = room.minus(job.ask.times(lease->count));
     leases.push_back(std::move(*lease));
+    if (makes_room) break;  // what came behind it would only wait
   }
   return leases;
+}
+
+bool Core::holds_some_of(WorkerId worker, JobId job) const {
+  return std::ranges::any_of(volatile_.worker_grants.at(worker),
+                             [&](GrantId id) { return durable_.grants.at(id).job == job; });
 }
 
 // Items that wait for a retry come first, then untouched ones, each as one range of neighbours.
@@ -36,7 +56,8 @@ std::optional<Lease> Core::grant_from(const Job& job, WorkerId worker, PollNumbe
               .first = {},
               .attempts = {},
               .timeout_ms = job.policy.timeout_ms,
-              .grace_ms = job.policy.grace_ms};
+              .grace_ms = job.policy.grace_ms,
+              .ask = job.ask};
 
   if (!index.ready.empty()) {
     lease.first = *index.ready.begin();

@@ -21,6 +21,7 @@ enum class Plant : std::uint8_t {
   return_forgets_history,   // an item whose grant is released loses its tries
   retry_delay_skipped,
   cancel_leaves_job_open,  // a cancelled job without grants goes on
+  unfit_worker_served,     // what a job asks for and requires is not held against what a worker has
 };
 
 #ifdef DROVER_PLANTS

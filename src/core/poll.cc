@@ -49,6 +49,8 @@ void Core::on(Ticket ticket, const RegisterWorker& command) {
     volatile_.sessions[worker.id].draining = volatile_.sessions[worker.id].told_to_drain = false;
     worker.incarnation = command.incarnation;
     worker.registered_ms = volatile_.now_ms;
+    worker.has = command.has.at_most(Resources::endless());
+    worker.labels = command.labels;
   }
   worker.term_ms = command.term_ms;
   changes_.worker(worker.id);
@@ -133,7 +135,12 @@ void Core::on(Ticket ticket, const Poll& command) {
     const ParkedPoll before = unpark(session.parked);
     say(before.ticket, PollAnswer{.number = before.number});
   }
-  const ParkedPoll poll{ticket, worker, command.number, command.want, end_of_wait(volatile_.now_ms, command.wait_ms)};
+  const ParkedPoll poll{.ticket = ticket,
+                        .worker = worker,
+                        .number = command.number,
+                        .want = command.want,
+                        .until_ms = end_of_wait(volatile_.now_ms, command.wait_ms),
+                        .room = command.room};
   if (answer_poll(poll)) return;
   // Who told something waits for thanks: what it ran is in its spool until then, and it cannot go.
   const bool has_told = !command.report.ended.empty() || !command.report.returned.empty();
@@ -171,7 +178,7 @@ void Core::set_expiry(WorkerId worker, Session& session, std::int64_t expires_ms
 bool Core::answer_poll(const ParkedPoll& poll) {
   Session& session = volatile_.sessions.at(poll.worker);
   PollAnswer answer{.number = poll.number,
-                    .leases = grant_items(poll.worker, poll.number, session.draining ? 0 : poll.want),
+                    .leases = session.draining ? std::vector<Lease>() : grant_items(poll),
                     .stops = stop_orders(poll.worker),
                     .gone = {session.gone.begin(), session.gone.end()},
                     .drain = session.draining && !session.told_to_drain};

@@ -137,6 +137,8 @@ class RandomCommands {
     command.definition = DefinitionId{1 + random_.below(3)};
     command.manifest = ManifestId{1 + random_.below(3)};
     command.policy = policy();
+    if (random_.one_in(2)) command.ask = {random_.below(9000), random_.one_in(2) ? 0 : random_.below(5) << 30};
+    if (random_.one_in(4)) command.require["zone"] = random_.one_in(2) ? "a" : "b";
     return command;
   }
 
@@ -157,14 +159,22 @@ class RandomCommands {
   Command register_worker() {
     if (workers_.size() < 4 && (workers_.empty() || random_.one_in(2))) {
       workers_.push_back({"worker" + std::to_string(workers_.size()), {}, 1, 0});
-      return RegisterWorker{workers_.back().name, 1, random_.one_in(3) ? 0 : 60'000};
+      return hello(workers_.back());
     }
     FakeWorker& worker = pick(workers_);
     if (random_.one_in(2)) {
       ++worker.incarnation;
       worker.polls = 0;
     }
-    return RegisterWorker{worker.name, worker.incarnation, random_.one_in(3) ? 0 : 60'000};
+    return hello(worker);
+  }
+
+  RegisterWorker hello(const FakeWorker& worker) {
+    RegisterWorker hello{worker.name, worker.incarnation, random_.one_in(3) ? 0 : 60'000};
+    if (random_.one_in(2)) hello.has = {1000 * random_.below(9), random_.below(5) << 30};
+    if (random_.one_in(2)) hello.labels["zone"] = random_.one_in(2) ? "a" : "b";
+    if (random_.one_in(4)) hello.labels["gpu"] = "";
+    return hello;
   }
 
   Command send_away(const FakeWorker& worker) {
@@ -260,6 +270,7 @@ class RandomCommands {
     poll.number = PollNumber{random_.one_in(15) ? random_.below(worker.polls + 1) : ++worker.polls};
     if (random_.one_in(8)) poll.given_up.push_back(PollNumber{random_.below(worker.polls + 1)});
     poll.want = random_.one_in(4) ? 0 : random_.one_in(6) ? random_.below(5000) : random_.below(20);
+    if (random_.one_in(2)) poll.room = {random_.below(10'000), random_.below(5) << 30};
     poll.wait_ms = random_.one_in(2) ? 0 : static_cast<std::int64_t>(random_.below(20'000));
     return poll;
   }

@@ -32,4 +32,8 @@ std::string_view to_string(AttemptState state) {
   return "unknown";
 }
 
+bool suits(const Worker& worker, const Job& job) {
+  return job.ask.fits(worker.has) && has_all(worker.labels, job.require);
+}
+
 }  // namespace drover

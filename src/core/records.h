@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/ids.h"
+#include "base/resources.h"
 #include "base/uuid.h"
 #include "base/words.h"
 #include "core/policy.h"
@@ -42,6 +43,8 @@ struct Job {
   std::int64_t created_ms = 0;
   std::int64_t ended_ms = 0;  // 0: has not ended
   Policy policy;
+  Resources ask;   // of each item
+  Labels require;  // of a worker that shall run its items
 
   bool ended() const { return state != JobState::running && state != JobState::pending; }
 
@@ -70,6 +73,9 @@ struct Job {
     visit("timeout_ms", self.policy.timeout_ms);
     visit("grace_ms", self.policy.grace_ms);
     visit("max_failures", self.policy.max_failures);
+    visit("milli_cpus", self.ask.milli_cpus);
+    visit("memory_bytes", self.ask.memory_bytes);
+    visit("require", self.require);
   }
 };
 
@@ -154,6 +160,8 @@ struct Worker {
   std::uint64_t incarnation = 0;
   std::int64_t term_ms = 0;  // how long it may be silent before its grants are lost; 0: for ever
   std::int64_t registered_ms = 0;
+  Resources has;  // what its items may use in all
+  Labels labels;
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
@@ -162,8 +170,14 @@ struct Worker {
     visit("incarnation", self.incarnation);
     visit("term_ms", self.term_ms);
     visit("registered_ms", self.registered_ms);
+    visit("milli_cpus", self.has.milli_cpus);
+    visit("memory_bytes", self.has.memory_bytes);
+    visit("labels", self.labels);
   }
 };
+
+/// Whether the worker can run the job's items at all, if nothing else runs there.
+bool suits(const Worker& worker, const Job& job);
 
 /// What belongs to no job: the clock and the next numbers.
 struct Counters {

@@ -101,6 +101,8 @@ class Inspector {
     expect(grant.id.value < durable_.counters.next_grant, name, ": numbered ahead of the counter");
     expect(durable_.workers.contains(grant.worker), name, ": held by no worker");
     expect(volatile_.worker_grants.at(grant.worker).contains(grant.id), name, ": not in its worker's index");
+    expect(suits(durable_.workers.at(grant.worker), durable_.jobs.at(grant.job)), name,
+           ": held by a worker that cannot run it");
     std::uint64_t held = 0;
     for (std::uint64_t offset = 0; offset < grant.count; ++offset) {
       const ItemIndex item{grant.first.value + offset};

@@ -30,6 +30,13 @@ struct FieldHasher {
       one(rule.action);
     }
   }
+  void one(const Labels& labels) {
+    hasher.add(labels.size());
+    for (const auto& [name, value] : labels) {
+      hasher.add(name);
+      hasher.add(value);
+    }
+  }
   template <class T>
   void operator()(const char* /*name*/, const T& value) {
     one(value);

@@ -60,6 +60,7 @@ struct ParkedPoll {
   PollNumber number;
   std::uint64_t want = 0;
   std::int64_t until_ms = 0;
+  Resources room;
 };
 
 struct Volatile {

@@ -25,6 +25,8 @@ void Core::on(Ticket ticket, const SubmitJob& command) {
   job.total = command.total;
   job.created_ms = volatile_.now_ms;
   job.policy = command.policy;
+  job.ask = command.ask.at_most(Resources::endless());
+  job.require = command.require;
   changes_.counters();
   changes_.job(job.id);
   durable_.blocks.emplace(job.id, ItemBlocks(job.total));

@@ -244,19 +244,27 @@ TEST_P(StoreContract, GivesOneJobByItsNumberAndAllWorkers) {
   const auto subject = make_subject(GetParam());
   Core core;
   for (const char* name : {"first", "second"}) {
-    SubmitJob submit{.name = name, .total = 3};
+    SubmitJob submit{.name = name, .total = 3, .ask = {2500, 1 << 20}, .require = {{"zone", "a"}, {"gpu", ""}}};
     submit.uuid.bytes[0] = static_cast<std::uint8_t>(name[0]);
     core.apply(Ticket{1}, submit, 10);
-    core.apply(Ticket{2}, RegisterWorker{name, 7, 60'000}, 10);
+    core.apply(Ticket{2}, RegisterWorker{name, 7, 60'000, Resources{8000, Resources::kEndless}, {{"zone", name}}}, 10);
   }
   ASSERT_TRUE(subject->store().commit({core.take_mutations()}));
   const auto jobs = subject->reader().jobs();
   ASSERT_TRUE(jobs && jobs->size() == 2);
-  for (const Job& job : *jobs) EXPECT_EQ(subject->reader().job(job.id).value().name, job.name);
+  for (const Job& job : *jobs) {
+    const auto read = subject->reader().job(job.id);
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->name, job.name);
+    EXPECT_EQ(read->ask, (Resources{2500, 1 << 20}));
+    EXPECT_EQ(read->require, (Labels{{"zone", "a"}, {"gpu", ""}}));
+  }
   EXPECT_EQ(subject->reader().job(JobId{77}).error().code, ErrorCode::not_found);
   const auto workers = subject->reader().workers();
   ASSERT_TRUE(workers && workers->size() == 2);
   EXPECT_EQ((*workers)[1].name, "second");
+  EXPECT_EQ((*workers)[1].has, (Resources{8000, Resources::kEndless}));
+  EXPECT_EQ((*workers)[1].labels, (Labels{{"zone", "second"}}));
 }
 
 TEST_P(StoreContract, RefusesAnItemNoCommandLineCanCarry) {

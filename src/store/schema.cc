@@ -10,12 +10,13 @@ CREATE TABLE schema_version(version INTEGER NOT NULL);
 
 CREATE TABLE counters(now_ms INTEGER, next_job INTEGER, next_grant INTEGER, next_worker INTEGER);
 
+-- milli_cpus, memory_bytes: what each item asks for; require: labels that its worker must have, as JSON.
 CREATE TABLE jobs(
   job INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, name TEXT, state TEXT, stop TEXT, reason TEXT,
   definition INTEGER, manifest INTEGER, total INTEGER, succeeded INTEGER, failed INTEGER, cancelled INTEGER,
   failed_before INTEGER, epoch INTEGER, created_ms INTEGER, ended_ms INTEGER,
   max_tries INTEGER, rules TEXT, lost_limit INTEGER, retry_delay_ms INTEGER, timeout_ms INTEGER, grace_ms INTEGER,
-  max_failures INTEGER);
+  max_failures INTEGER, milli_cpus INTEGER, memory_bytes INTEGER, require TEXT);
 
 -- 4,096 items each, two bits an item: 0 pending, 1 open, 2 succeeded, 3 ended otherwise. One byte: all alike.
 CREATE TABLE blocks(job INTEGER, block INTEGER, marks BLOB, PRIMARY KEY(job, block)) WITHOUT ROWID;
@@ -28,7 +29,10 @@ CREATE TABLE open_items(
 CREATE TABLE grants(
   grant_id INTEGER PRIMARY KEY, job INTEGER, worker INTEGER, poll INTEGER, first INTEGER, count INTEGER);
 
-CREATE TABLE workers(worker INTEGER PRIMARY KEY, name TEXT, incarnation INTEGER, term_ms INTEGER, registered_ms INTEGER);
+-- What its items may use in all: milli_cpus and memory_bytes; the largest number: no end of it.
+CREATE TABLE workers(
+  worker INTEGER PRIMARY KEY, name TEXT, incarnation INTEGER, term_ms INTEGER, registered_ms INTEGER, milli_cpus INTEGER,
+  memory_bytes INTEGER, labels TEXT);
 
 -- One row per ended attempt. state: 1 succeeded, 2 failed, 3 cancelled, 4 lost.
 -- ending: 0 exited, 1 signalled, 2 timed out, 3 not started, 4 stopped, 5 lost, 6 out of memory.
@@ -83,9 +87,16 @@ ALTER TABLE attempt_rows ADD COLUMN log_bytes INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE attempt_rows ADD COLUMN last_line TEXT;
 ALTER TABLE attempt_rows ADD COLUMN log BLOB;
 )sql",
-    // 2 → 3: ended jobs are deleted after a while.
+    // 2 → 3: ended jobs are deleted after a while; items ask, and workers have. Until a worker registers anew, it has no
+    // end of everything.
     R"sql(
 CREATE TABLE deleted_jobs(job INTEGER PRIMARY KEY, definition INTEGER, manifest INTEGER);
+ALTER TABLE jobs ADD COLUMN milli_cpus INTEGER NOT NULL DEFAULT 1000;
+ALTER TABLE jobs ADD COLUMN memory_bytes INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE jobs ADD COLUMN require TEXT;
+ALTER TABLE workers ADD COLUMN milli_cpus INTEGER NOT NULL DEFAULT 9223372036854775807;
+ALTER TABLE workers ADD COLUMN memory_bytes INTEGER NOT NULL DEFAULT 9223372036854775807;
+ALTER TABLE workers ADD COLUMN labels TEXT;
 )sql",
 };
 static_assert(std::size(kMigrations) == kSchemaVersion - 1);

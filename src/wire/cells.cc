@@ -1,5 +1,6 @@
 #include "wire/cells.h"
 
+#include "wire/labels.h"
 #include "wire/rules.h"
 
 namespace drover {
@@ -48,6 +49,9 @@ Cell to_cell(StopCause cause) {
 Cell to_cell(const std::vector<ExitRule>& rules) {
   return rules.empty() ? Cell{} : Cell{rules_to_json(rules)};
 }
+Cell to_cell(const Labels& labels) {
+  return labels.empty() ? Cell{} : Cell{labels_to_json(labels)};
+}
 
 bool from_cell(const Cell& cell, std::string& out) {
   if (std::holds_alternative<std::monostate>(cell)) {
@@ -93,6 +97,16 @@ bool from_cell(const Cell& cell, std::vector<ExitRule>& out) {
   auto rules = rules_from_json(json);
   if (rules) out = std::move(*rules);
   return rules.has_value();
+}
+
+bool from_cell(const Cell& cell, Labels& out) {
+  std::string json;
+  if (!from_cell(cell, json)) return false;
+  out.clear();
+  if (json.empty()) return true;
+  auto labels = labels_from_json(json);
+  if (labels) out = std::move(*labels);
+  return labels.has_value();
 }
 
 bool from_cell(const Cell& cell, AttemptState& out) {

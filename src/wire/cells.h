@@ -24,6 +24,7 @@ Cell to_cell(const Bytes& bytes);  // likewise
 Cell to_cell(JobState state);
 Cell to_cell(StopCause cause);
 Cell to_cell(const std::vector<ExitRule>& rules);
+Cell to_cell(const Labels& labels);
 inline Cell to_cell(AttemptState state) {
   return static_cast<std::int64_t>(state);
 }
@@ -53,6 +54,7 @@ bool from_cell(const Cell& cell, Bytes& out);
 bool from_cell(const Cell& cell, JobState& out);
 bool from_cell(const Cell& cell, StopCause& out);
 bool from_cell(const Cell& cell, std::vector<ExitRule>& out);
+bool from_cell(const Cell& cell, Labels& out);
 bool from_cell(const Cell& cell, AttemptState& out);
 bool from_cell(const Cell& cell, Ending& out);
 bool from_cell(const Cell& cell, ItemIndex& out);

@@ -35,6 +35,15 @@ bool take_enum(std::uint32_t number, Enum last, Enum& out) {
   return true;
 }
 
+void put(proto::Resources& out, const Resources& resources) {
+  out.set_milli_cpus(resources.milli_cpus);
+  out.set_memory_bytes(resources.memory_bytes);
+}
+
+Resources resources_of(const proto::Resources& in) {
+  return Resources{in.milli_cpus(), in.memory_bytes()}.at_most(Resources::endless());
+}
+
 void put(proto::Usage& out, const Usage& usage) {
   out.set_started_ms(usage.started_ms);
   out.set_wall_us(usage.wall_us);
@@ -138,6 +147,7 @@ void put(proto::Lease& out, const Lease& lease) {
   for (const AttemptNumber attempt : lease.attempts) out.add_attempts(attempt.value);
   out.set_timeout_ms(lease.timeout_ms);
   out.set_grace_ms(lease.grace_ms);
+  put(*out.mutable_ask(), lease.ask);
 }
 
 bool take(const proto::Lease& in, Lease& lease) {
@@ -148,6 +158,7 @@ bool take(const proto::Lease& in, Lease& lease) {
   for (const std::uint32_t attempt : in.attempts()) lease.attempts.emplace_back(attempt);
   lease.timeout_ms = in.timeout_ms();
   lease.grace_ms = in.grace_ms();
+  lease.ask = resources_of(in.ask());
   return lease.count <= kMostLeased && (lease.attempts.empty() || lease.attempts.size() == lease.count);
 }
 
@@ -221,6 +232,7 @@ std::string encode(const WorkerPoll& poll) {
   for (const PollNumber number : poll.poll.given_up) out.add_given_up(number.value);
   out.set_want(poll.poll.want);
   out.set_wait_ms(poll.poll.wait_ms);
+  if (poll.poll.room != Resources::endless()) put(*out.mutable_room(), poll.poll.room);
   return bytes_of(out);
 }
 
@@ -234,6 +246,7 @@ Result<WorkerPoll> decode_poll(std::string_view bytes) {
   for (const std::uint64_t number : in.given_up()) poll.poll.given_up.emplace_back(number);
   poll.poll.want = std::min(in.want(), kMostLeased);
   poll.poll.wait_ms = in.wait_ms();
+  if (in.has_room()) poll.poll.room = resources_of(in.room());
   return poll;
 }
 

@@ -30,7 +30,7 @@ struct WorkerHello {
   std::string version;
   std::uint64_t milli_cpus = 0;
   std::uint64_t memory_bytes = 0;
-  std::map<std::string, std::string> labels;
+  Labels labels;
 
   bool operator==(const WorkerHello&) const = default;
 };

@@ -53,6 +53,7 @@ WorkerPoll poll(Random& random) {
   it.poll.number = PollNumber{random.next()};
   it.poll.want = random.below(1000);
   it.poll.wait_ms = static_cast<std::int64_t>(random.below(20'000));
+  if (random.one_in(2)) it.poll.room = {random.below(100'000), random.next() >> 2};
   return it;
 }
 
@@ -71,6 +72,7 @@ TEST(WorkerProtocol, APollArrivesAsItWasSent) {
     EXPECT_EQ(got->poll.given_up, sent.poll.given_up);
     EXPECT_EQ(got->poll.want, sent.poll.want);
     EXPECT_EQ(got->poll.wait_ms, sent.poll.wait_ms);
+    EXPECT_EQ(got->poll.room, sent.poll.room);
     EXPECT_EQ(got->frames, sent.frames);
     EXPECT_EQ(got->ended_frames, sent.ended_frames);
   }
@@ -80,7 +82,7 @@ TEST(WorkerProtocol, AnAnswerArrivesAsItWasSent) {
   WorkerPollAnswer sent;
   sent.answer.number = PollNumber{7};
   sent.answer.leases = {{GrantId{1}, JobId{2}, ItemIndex{3}, 2, {AttemptNumber{1}, AttemptNumber{4}}, 5000, 100},
-                        {GrantId{2}, JobId{3}, ItemIndex{0}, 50, {}, 0, 0}};
+                        {GrantId{2}, JobId{3}, ItemIndex{0}, 50, {}, 0, 0, Resources{500, 7}}};
   sent.answer.stops = {{JobId{9}, StopMode::kill_running}, {JobId{8}, StopMode::finish_running}};
   sent.items = {{.texts = {std::string("a\0b", 3), "\xff"}}, {.texts = {}, .is_range = true, .first_number = -40}};
   sent.answer.gone = {{GrantId{1}, ItemIndex{4}}};
