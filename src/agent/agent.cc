@@ -17,29 +17,24 @@ constexpr std::int64_t kFailureDelayMs = 5;
 constexpr std::size_t kReportItems = 512;
 // An item that runs this long is worth a row that says so. Shorter ones never cost one.
 constexpr std::int64_t kNameAfterMs = 1000;
-// Items are handed ahead while they are short. One that turns out long gives back what waits behind it.
-constexpr std::size_t kAhead = 4;
-constexpr double kShortUs = 20'000;
-constexpr std::int64_t kPatienceMs = 100;
-// Where every slot has been busy with one item for this long, nothing is put by: others may be idle, and asking when a
-// slot is free costs next to nothing of such an item.
-constexpr std::int64_t kLongMs = 2'000;
 // A kill is sent again while its item is still there.
 constexpr std::int64_t kKillAgainMs = 1000;
-// The backlog holds this much work at the rate lately seen.
-constexpr double kBacklogUs = 500'000;
-constexpr std::size_t kMostBacklog = 4096;
 
 }  // namespace
 
-Agent::Agent(std::size_t slots) : slots_(slots) {
+Agent::Agent(std::size_t slots) : has_(Resources::endless()), most_slots_(slots), slots_(slots) {
   DROVER_CHECK(slots > 0, "an agent has slots");
+}
+
+Agent::Agent(const Resources& has, std::size_t most_slots)
+    : has_(has), most_slots_(most_slots), typical_ask_(Resources{.milli_cpus = kUsualMilliCpus}.at_most(has)) {
+  DROVER_CHECK(most_slots > 0, "an agent has slots");
 }
 
 void Agent::on_answer(PollNumber number, const std::vector<Lease>& leases, const std::vector<StopOrder>& stops,
                       std::int64_t now_ms) {
   if (unanswered_.erase(number) == 0) return;
-  if (number == last_poll_) asked_ = false;
+  if (number == last_poll_) asked_.reset();
   newest_answer_ = std::max(newest_answer_, number);
   std::erase_if(given_up_, [&](const GivenUp& it) { return it.told_by && it.told_by <= number; });
   for (const StopOrder& order : stops) {
@@ -50,6 +45,7 @@ void Agent::on_answer(PollNumber number, const std::vector<Lease>& leases, const
     std::erase_if(backlog_, [&](const AgentItem& item) {
       if (item.job != order.job || item.poll > number) return false;
       returned_.push_back(item.token);
+      leaves_backlog(item);
       return true;
     });
     for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
@@ -62,17 +58,21 @@ void Agent::on_answer(PollNumber number, const std::vector<Lease>& leases, const
     }
   }
   for (const Lease& lease : leases) {
+    // More than everything would never be there: such a one runs alone.
+    typical_ask_ = lease.ask.at_most(has_);
     for (std::uint64_t offset = 0; offset < lease.count; ++offset) {
       const AgentItem item{{lease.grant, ItemIndex{lease.first.value + offset}},
                            lease.job,
                            lease.attempt_of(offset),
                            lease.timeout_ms,
                            lease.grace_ms,
+                           typical_ask_,
                            number};
       if (stop_order_for(item) != nullptr) {
         returned_.push_back(item.token);
       } else {
         backlog_.push_back(item);
+        backlog_ask_ = backlog_ask_.plus(item.ask);
       }
     }
   }
@@ -126,6 +126,7 @@ void Agent::on_refused(std::size_t slot, Token token, std::string reason, std::i
 
 void Agent::on_returned(std::size_t slot, Token token, std::int64_t now_ms) {
   take_back(take_from(slot, token));
+  if (slots_[slot].handed.empty()) yielded_ = false;
   fill(now_ms);
 }
 
@@ -144,6 +145,7 @@ void Agent::tell(std::size_t slot, EndedAttempt ended, std::int64_t now_ms) {
   const std::int64_t at_ms = now_ms + (ended.outcome.success() ? kReportDelayMs : kFailureDelayMs);
   report_at_ms_ = ended_.empty() ? at_ms : std::min(report_at_ms_, at_ms);
   ended_.push_back(std::move(ended));
+  yielded_ = false;
 }
 
 void Agent::on_slot_died(std::size_t slot, const std::string& reason, std::int64_t now_ms) {
@@ -176,12 +178,16 @@ void Agent::on_slot_died(std::size_t slot, const std::string& reason, std::int64
 
 void Agent::on_slot_up(std::size_t slot, std::int64_t now_ms) {
   slots_[slot].up = true;
+  yielded_ = false;
   fill(now_ms);
 }
 
 void Agent::on_tick(std::int64_t now_ms) {
   for (std::size_t slot = 0; slot < slots_.size(); ++slot) watch(slot, now_ms);
-  if (all_are_long()) return_backlog();
+  if (!backlog_.empty() && all_are_long()) {
+    yielded_ = true;
+    return_backlog();
+  }
   fill(now_ms);
 }
 
@@ -219,7 +225,7 @@ void Agent::kill_all(std::int64_t now_ms) {
 
 void Agent::give_up(PollNumber number) {
   if (unanswered_.erase(number) == 0) return;
-  if (number == last_poll_) asked_ = false;
+  if (number == last_poll_) asked_.reset();
   given_up_.push_back({number, {}});
   // The answer may have said what is gone. It is said again of what is named again.
   for (SlotState& slot : slots_) {
@@ -299,13 +305,15 @@ AgentReport Agent::make_report(std::int64_t now_ms) {
 
 AgentPoll Agent::make_poll(std::int64_t now_ms) {
   last_poll_ = PollNumber{last_poll_.value + 1};
-  AgentPoll poll{make_report(now_ms), last_poll_, {}, want()};
+  const Wish wished = wish();
+  AgentPoll poll{make_report(now_ms), last_poll_, {}, wished.want, wished.room};
   for (GivenUp& it : given_up_) {
     poll.given_up.push_back(it.number);
     if (!it.told_by) it.told_by = last_poll_;
   }
   unanswered_.insert(last_poll_);
-  asked_ = poll.want > 0;
+  asked_.reset();
+  if (wished.want > 0) asked_ = wished;
   return poll;
 }
 
@@ -355,78 +363,6 @@ const Agent::Stopped* Agent::stop_order_for(const AgentItem& item) const {
   return it != stopped_.end() && item.poll <= it->second.up_to ? &it->second : nullptr;
 }
 
-std::size_t Agent::ahead() const {
-  return typical_us_ > 0 && typical_us_ < kShortUs ? kAhead : 0;
-}
-
-std::size_t Agent::target_backlog() const {
-  if (typical_us_ <= 0) return slots_.size() * 2;
-  const double fitting = static_cast<double>(slots_.size()) * kBacklogUs / typical_us_;
-  return std::clamp(static_cast<std::size_t>(fitting), slots_.size(), std::max(kMostBacklog, slots_.size()));
-}
-
-bool Agent::all_are_long() const {
-  bool any = false;
-  for (const SlotState& slot : slots_) {
-    if (!slot.up) continue;
-    if (slot.handed.empty() || !slot.handed.front().is_long) return false;
-    any = true;
-  }
-  return any;
-}
-
-bool Agent::wants_to_ask() const {
-  if (unanswered_.empty()) return true;
-  // A question that waits for an answer would be given back just what is put back.
-  return asked_ ? all_are_long() : want() > 0;
-}
-
-std::uint64_t Agent::want() const {
-  if (draining_) return 0;
-  if (typical_us_ >= kLongMs * 1000.0 || all_are_long()) {
-    const auto free = static_cast<std::size_t>(
-        std::ranges::count_if(slots_, [](const SlotState& slot) { return slot.up && slot.handed.empty(); }));
-    return free > backlog_.size() ? free - backlog_.size() : 0;
-  }
-  const std::size_t target = target_backlog();
-  return backlog_.size() * 2 <= target ? target - backlog_.size() : 0;
-}
-
-// An unstarted item is in the agent's hands again.
-void Agent::take_back(const AgentItem& item) {
-  if (draining_ || stop_order_for(item) != nullptr || item.poll <= abandoned_up_to_) {
-    returned_.push_back(item.token);
-  } else {
-    backlog_.push_front(item);
-  }
-}
-
-void Agent::return_backlog() {
-  for (const AgentItem& item : backlog_) returned_.push_back(item.token);
-  backlog_.clear();
-}
-
-// Hands items out evenly: every slot its first before any slot its second.
-void Agent::fill(std::int64_t now_ms) {
-  if (holding_) return;
-  for (std::size_t depth = 0; depth <= ahead(); ++depth) {
-    for (std::size_t slot = 0; slot < slots_.size() && !backlog_.empty(); ++slot) {
-      const SlotState& state = slots_[slot];
-      if (!state.up || state.recalled || state.handed.size() != depth) continue;
-      // Behind one that has turned out long, nothing waits.
-      if (depth > 0 && now_ms >= state.handed.front().since_ms + kPatienceMs) continue;
-      const AgentItem item = backlog_.front();
-      backlog_.pop_front();
-      hand(slot, item, now_ms);
-    }
-  }
-}
-
-void Agent::hand(std::size_t slot, const AgentItem& item, std::int64_t now_ms) {
-  slots_[slot].handed.push_back({.item = item, .since_ms = now_ms});
-  actions_.emplace_back(StartItem{slot, item});
-}
-
 void Agent::recall(std::size_t slot) {
   SlotState& state = slots_[slot];
   if (state.handed.size() < 2 || state.recalled) return;
@@ -454,13 +390,6 @@ void Agent::next_in_slot(std::size_t slot, std::int64_t now_ms) {
   if (order != nullptr && order->mode == StopMode::kill_running) begin_stop(slot, StopReason::cancelled, now_ms);
   if (state.handed.front().item.poll <= abandoned_up_to_) begin_stop(slot, StopReason::lease_over, now_ms);
   if (killing_) begin_stop(slot, StopReason::interrupted, now_ms);
-}
-
-void Agent::learn(std::int64_t wall_us) {
-  const auto us = static_cast<double>(std::max<std::int64_t>(wall_us, 1));
-  // Quick to believe that items are long, slow to believe that they are short.
-  const double weight = us > typical_us_ ? 0.5 : 0.1;
-  typical_us_ = typical_us_ == 0 ? us : typical_us_ + weight * (us - typical_us_);
 }
 
 }  // namespace drover

@@ -1,6 +1,7 @@
 // The worker's own machine, as pure as core: it is told what happened and what time it is, and says what to do. It
-// spreads leased items over slots, hands a few ahead when they are short, watches deadlines, stops what must stop, and
-// gathers what the server is to be told.
+// spreads leased items over slots, as many side by side as what they ask for has room, in the order in which they came;
+// hands a few ahead when they are short, watches deadlines, stops what must stop, and gathers what the server is to be
+// told.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +26,7 @@ struct AgentItem {
   AttemptNumber attempt;
   std::int64_t timeout_ms = 0;
   std::int64_t grace_ms = 0;
+  Resources ask;
   PollNumber poll;  // whose answer brought it
 };
 
@@ -55,6 +57,7 @@ struct AgentPoll : AgentReport {
   PollNumber number;
   std::vector<PollNumber> given_up;  // whose answers are no longer waited for
   std::uint64_t want = 0;
+  Resources room;  // which the wanted items share
 };
 
 /// What runs in a slot right now.
@@ -67,7 +70,10 @@ struct RunningNow {
 class Agent {
  public:
   /// Times given to an agent are epoch milliseconds that never go back.
+  /// Items run side by side in so many slots, whatever they ask for.
   explicit Agent(std::size_t slots);
+  /// As many as `has` holds, in slots that are there as soon as one is needed, at most so many.
+  Agent(const Resources& has, std::size_t most_slots);
 
   /// The answer to a poll that was given up, or was answered before, changes nothing.
   void on_answer(PollNumber number, const std::vector<Lease>& leases, const std::vector<StopOrder>& stops,
@@ -125,6 +131,12 @@ class Agent {
   std::size_t slots() const { return slots_.size(); }
 
  private:
+  // An item that turns out to take longer than this gives back what waits behind it.
+  static constexpr std::int64_t kPatienceMs = 100;
+  // Where all that has room has been busy with one item each for this long, nothing is put by: others may be idle, and
+  // asking when there is room costs next to nothing of such an item.
+  static constexpr std::int64_t kLongMs = 2'000;
+
   enum class StopReason : std::uint8_t { none, timeout, cancelled, interrupted, lease_over };
   struct Handed {
     AgentItem item;
@@ -142,18 +154,31 @@ class Agent {
     std::deque<Handed> handed;  // the first one runs
     bool up = true;
     bool recalled = false;
+    Resources last_ask;
+  };
+
+  /// What the next poll asks for.
+  struct Wish {
+    std::uint64_t want = 0;
+    Resources room;
   };
 
   const Stopped* stop_order_for(const AgentItem& item) const;
   bool has_work() const;
   std::size_t ahead() const;
+  std::size_t width() const;
+  Resources in_use() const;
+  std::size_t free_slots() const;
+  bool is_full() const;
   std::size_t target_backlog() const;
   bool all_are_long() const;
-  std::uint64_t want() const;
+  Wish wish() const;
   void fill(std::int64_t now_ms);
-  void hand(std::size_t slot, const AgentItem& item, std::int64_t now_ms);
+  std::optional<std::size_t> free_slot_for(const Resources& ask);
+  void hand_first(std::size_t slot, std::int64_t now_ms);
   AgentItem take_from(std::size_t slot, Token token);
   void take_back(const AgentItem& item);
+  void leaves_backlog(const AgentItem& item);
   void return_backlog();
   void tell(std::size_t slot, EndedAttempt ended, std::int64_t now_ms);
   void recall(std::size_t slot);
@@ -164,13 +189,18 @@ class Agent {
   template <class Visit>
   void each_deadline(const SlotState& slot, Visit&& visit) const;
 
+  const Resources has_;
+  const std::size_t most_slots_;
   std::vector<SlotState> slots_;
   std::deque<AgentItem> backlog_;
+  Resources backlog_ask_;  // of all in it
   std::map<JobId, Stopped> stopped_;
   bool draining_ = false;
   bool killing_ = false;
   bool holding_ = false;
   double typical_us_ = 0;  // how long items take lately; 0: not known
+  Resources typical_ask_;  // what they ask for lately
+  bool yielded_ = false;   // what had no room was put back; nothing is asked for until something here has ended
   std::vector<AgentAction> actions_;
 
   std::vector<EndedAttempt> ended_;
@@ -180,7 +210,7 @@ class Agent {
   PollNumber newest_answer_;
   PollNumber abandoned_up_to_;       // what these polls brought may not run
   std::set<PollNumber> unanswered_;  // on their way or parked; there always is one, to carry orders back
-  bool asked_ = false;               // the last one wants items, and is not answered
+  std::optional<Wish> asked_;        // by the last one, which is not answered
   struct GivenUp {
     PollNumber number;
     PollNumber told_by;  // the first poll that said so; none yet: 0

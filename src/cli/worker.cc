@@ -19,6 +19,7 @@
 #include "keys/private_file.h"
 #include "run/process_runner.h"
 #include "store/run_folder.h"
+#include "wire/labels.h"
 #include "worker/remote_worker.h"
 
 namespace drover {
@@ -31,10 +32,17 @@ struct Flags {
   std::string name;
   double cpus = 0;
   std::string memory;
+  std::size_t jobs = 0;
+  std::vector<std::string> labels;
   bool exit_when_idle = false;
   std::uint64_t max_items = 0;
   std::string config;
 };
+
+/// As many helpers as may stand ready, however little items ask for.
+std::size_t slots_for(double cpus) {
+  return std::max<std::size_t>(64, static_cast<std::size_t>(std::ceil(cpus)) * 4);
+}
 
 std::string host_name() {
   char name[256] = {};
@@ -62,8 +70,8 @@ Result<int> work(Flags& flags) {
                 "give one with --name: letters, digits, '_', '.' and '-'");
   }
   const double cpus = flags.cpus > 0 ? flags.cpus : static_cast<double>(default_slots());
-  options.slots = static_cast<std::size_t>(std::max(1.0, std::floor(cpus)));
-  options.hello.milli_cpus = static_cast<std::uint64_t>(std::llround(cpus * 1000));
+  options.hello.milli_cpus = static_cast<std::uint64_t>(std::max(1LL, std::llround(cpus * 1000)));
+  options.most_slots = flags.jobs > 0 ? flags.jobs : slots_for(cpus);
   options.hello.memory_bytes =
       static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
   if (!flags.memory.empty()) {
@@ -71,6 +79,9 @@ Result<int> work(Flags& flags) {
     if (!memory) return pass(memory);
     options.hello.memory_bytes = *memory;
   }
+  auto labels = labels_from_words("--label", flags.labels);
+  if (!labels) return pass(labels);
+  options.hello.labels = std::move(*labels);
   options.exit_when_idle = flags.exit_when_idle;
   options.most_items = flags.max_items;
   const std::string root = data_root(flags.common.data);
@@ -105,9 +116,18 @@ void add_worker(CLI::App& app, Invocation& invocation) {
   verb->add_option("--name", flags->name, "Its name (default: the machine's)");
   verb->add_option("--cpus", flags->cpus, "How many CPUs items may use (default: all)")->type_name("N");
   verb->add_option("--memory", flags->memory, "How much memory items may use (default: all)")->type_name("SIZE");
+  verb->add_option("--jobs", flags->jobs, "At most so many items at a time, however little they ask for")
+      ->type_name("N")
+      ->check(CLI::Range(1, 100'000));
+  verb->add_option("--label", flags->labels, "What jobs may require of it; may be repeated")
+      ->type_name("NAME=VALUE")
+      ->expected(1)
+      ->take_all();
   verb->add_flag("--exit-when-idle", flags->exit_when_idle, "Go when there is nothing to do");
   verb->add_option("--max-items", flags->max_items, "Go after so many items")->type_name("N");
-  verb->footer("Examples:\n  drover worker\n  drover worker --join drover-join-eyJh… --name gpu-7");
+  verb->footer(
+      "Examples:\n  drover worker\n  drover worker --cpus 8 --memory 24GiB --label gpu=none\n"
+      "  drover worker --join drover-join-eyJh… --name gpu-7");
   verb->get_option("--server")->envname("DROVER_SERVER");
   verb->get_option("--join")->envname("DROVER_JOIN");
   add_config_flag(*verb, flags->config, "DROVER_WORKER");

@@ -25,6 +25,8 @@ void Clients::submit(const Submit& submit) {
   command.manifest = ManifestId{submit.job};
   command.total = submit.total;
   command.policy = submit.policy;
+  command.ask = submit.ask;
+  command.require = submit.require;
   ask(command, [this, number = submit.job](const Effect& effect) {
     const auto* accepted = std::get_if<JobAccepted>(&effect);
     if (accepted == nullptr) return auditor_.fail("a submission was refused");

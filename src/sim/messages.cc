@@ -1,16 +1,13 @@
 #include "sim/messages.h"
 
-#include "wire/worker_protocol.h"
-
 namespace drover::sim {
 namespace {
 
 struct Encoder {
-  const std::string& worker_name;
+  const WorkerHello& who;
 
   RequestBytes operator()(const HelloCall& call) const {
-    WorkerHello hello;
-    hello.name = worker_name;
+    WorkerHello hello = who;
     hello.incarnation = call.incarnation;
     return {CallKind::hello, encode(hello)};
   }
@@ -27,6 +24,7 @@ struct Encoder {
     poll.poll.given_up = call.poll.given_up;
     poll.poll.want = call.poll.want;
     poll.poll.wait_ms = call.wait_ms;
+    poll.poll.room = call.poll.room;
     poll.ended_frames.resize(call.poll.ended.size());
     return {CallKind::poll, encode(poll)};
   }
@@ -34,8 +32,8 @@ struct Encoder {
 
 }  // namespace
 
-RequestBytes encode_call(const SessionCall& call, const std::string& worker_name) {
-  return std::visit(Encoder{worker_name}, call.what);
+RequestBytes encode_call(const SessionCall& call, const WorkerHello& who) {
+  return std::visit(Encoder{who}, call.what);
 }
 
 Result<Command> decode_call(const RequestBytes& request) {
@@ -43,7 +41,11 @@ Result<Command> decode_call(const RequestBytes& request) {
     case CallKind::hello: {
       auto hello = decode_hello(request.body);
       if (!hello) return pass(hello);
-      return RegisterWorker{hello->name, hello->incarnation, kTermMs};
+      return RegisterWorker{.name = hello->name,
+                            .incarnation = hello->incarnation,
+                            .term_ms = kTermMs,
+                            .has = {hello->milli_cpus, hello->memory_bytes},
+                            .labels = hello->labels};
     }
     case CallKind::report: {
       auto report = decode_report(request.body);

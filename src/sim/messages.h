@@ -7,6 +7,7 @@
 #include "agent/server_session.h"
 #include "base/result.h"
 #include "core/command.h"
+#include "wire/worker_protocol.h"
 
 namespace drover::sim {
 
@@ -29,7 +30,8 @@ struct ReplyBytes {
   std::string body;
 };
 
-RequestBytes encode_call(const SessionCall& call, const std::string& worker_name);
+/// `who`: what a worker says of itself, but for its incarnation.
+RequestBytes encode_call(const SessionCall& call, const WorkerHello& who);
 Result<Command> decode_call(const RequestBytes& request);
 ReplyBytes encode_effect(const Effect& effect, bool drain);
 /// Tells the session what came back.

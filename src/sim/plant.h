@@ -32,6 +32,7 @@ enum class SeamPlant : std::uint8_t {
   gone_ignored,              // what is somebody else's by now runs on
   stop_orders_ignored,
   wrong_attempt_run,  // the attempt's number in a lease is taken for 1
+  asks_not_told,      // a lease does not say what its items ask for
 };
 
 }  // namespace drover::sim

@@ -61,6 +61,9 @@ Effect as_planted(Effect effect, SeamPlant plant) {
   if (plant == SeamPlant::wrong_attempt_run) {
     for (Lease& lease : answer->leases) lease.attempts.clear();
   }
+  if (plant == SeamPlant::asks_not_told) {
+    for (Lease& lease : answer->leases) lease.ask = {};
+  }
   return effect;
 }
 

@@ -35,8 +35,36 @@ class Writer {
     for (std::size_t i = 0; i < count; ++i) {
       script_.workers.push_back(
           {.slots = 1 + random_.below(8), .strict_lease = random_.one_in(4), .clock_ahead_ms = between(-5000, 5000)});
-      slots_ += static_cast<std::int64_t>(script_.workers.back().slots);
     }
+    sized_ = random_.one_in(2);
+    for (WorkerPlan& worker : script_.workers) {
+      if (!sized_) continue;
+      worker.has = {500 * (1 + random_.below(16)), random_.below(65) << 30};
+      if (random_.one_in(2)) worker.labels["zone"] = random_.one_in(2) ? "a" : "b";
+      if (random_.one_in(3)) worker.labels["gpu"] = "";
+    }
+  }
+
+  // Something that one of the workers can run, perhaps only when nothing else runs there.
+  void write_ask(Submit& submit) {
+    const WorkerPlan& worker = script_.workers[random_.below(script_.workers.size())];
+    const auto some_of = [&](std::uint64_t all) {
+      return random_.one_in(4) ? all : random_.one_in(3) ? random_.below(all + 1) : all / (1 + random_.below(8));
+    };
+    submit.ask = {std::max<std::uint64_t>(1, some_of(worker.has.milli_cpus)),
+                  random_.one_in(2) ? 0 : some_of(worker.has.memory_bytes)};
+    for (const auto& label : worker.labels) {
+      if (random_.one_in(4)) submit.require.insert(label);
+    }
+  }
+
+  // How many of its items can run at a time.
+  std::int64_t places_of(const Submit& submit) const {
+    std::uint64_t places = 0;
+    for (const WorkerPlan& worker : script_.workers) {
+      if (has_all(worker.labels, submit.require)) places += std::min(worker.has.holds(submit.ask), worker.slots);
+    }
+    return static_cast<std::int64_t>(places);
   }
 
   void write_hour(std::int64_t from_ms) {
@@ -60,10 +88,11 @@ class Writer {
     submit.job = ++jobs_;
     submit.total = total;
     submit.policy = policy();
+    if (sized_ && !random_.one_in(3)) write_ask(submit);
     JobNature& nature = submit.nature;
     nature.seed = random_.next();
     // A job takes a quarter of an hour of everybody's time at most.
-    const std::int64_t most_ms = 15 * kMinute * slots_ / static_cast<std::int64_t>(total + 1);
+    const std::int64_t most_ms = 15 * kMinute * places_of(submit) / static_cast<std::int64_t>(total + 1);
     nature.typical_ms = std::clamp<std::int64_t>(between(most_ms / 16, most_ms / 2), 5, 5 * kMinute);
     if (total > 400) nature.typical_ms = std::min<std::int64_t>(nature.typical_ms, between(5, 2000));
     nature.fail_percent = random_.one_in(3) ? 0 : static_cast<std::uint32_t>(random_.below(40));
@@ -142,7 +171,7 @@ class Writer {
 
   Random random_;
   Script script_;
-  std::int64_t slots_ = 0;
+  bool sized_ = false;  // workers have an end, and jobs ask for some of it
   std::uint64_t jobs_ = 0;
 };
 
@@ -153,15 +182,24 @@ std::string clock_text(std::int64_t ms) {
                 two(rest));
 }
 
+std::string text_of(const Resources& resources, const Labels& labels) {
+  std::string out;
+  if (resources != Resources{} && resources != Resources::endless()) {
+    out += concat(", ", resources.milli_cpus, " mCPU, ", resources.memory_bytes, " B");
+  }
+  for (const auto& [name, value] : labels) out += concat(", ", name, "=", value);
+  return out;
+}
+
 struct Describer {
   std::string operator()(const Submit& it) const {
-    return concat("submit job ", it.job, ": ", it.total, " items of ", it.nature.typical_ms, " ms, ",
-                  it.nature.fail_percent, "% fail, ", it.nature.hang_percent, "% hang; tries ", it.policy.max_tries,
-                  ", lost limit ", it.policy.lost_limit, ", retry after ", it.policy.retry_delay_ms, " ms, timeout ",
-                  it.policy.timeout_ms, " ms, grace ", it.policy.grace_ms, " ms, ", it.policy.rules.size(), " rules",
-                  it.policy.max_failures == Policy::kNoLimit
-                      ? std::string()
-                      : concat(", at most ", it.policy.max_failures, " failures"));
+    return concat(
+        "submit job ", it.job, ": ", it.total, " items of ", it.nature.typical_ms, " ms, ", it.nature.fail_percent,
+        "% fail, ", it.nature.hang_percent, "% hang; tries ", it.policy.max_tries, ", lost limit ",
+        it.policy.lost_limit, ", retry after ", it.policy.retry_delay_ms, " ms, timeout ", it.policy.timeout_ms,
+        " ms, grace ", it.policy.grace_ms, " ms, ", it.policy.rules.size(), " rules", text_of(it.ask, it.require),
+        it.policy.max_failures == Policy::kNoLimit ? std::string()
+                                                   : concat(", at most ", it.policy.max_failures, " failures"));
   }
   std::string operator()(const Cancel& it) const { return concat("cancel job ", it.job); }
   std::string operator()(const Retry& it) const { return concat("retry job ", it.job); }
@@ -214,7 +252,7 @@ std::string describe(const ScriptEvent& event) {
 std::string describe(const Script& script) {
   std::string out = concat("seed ", script.seed, ", ", script.workers.size(), " workers with slots");
   for (const WorkerPlan& worker : script.workers)
-    out += concat(" ", worker.slots, worker.strict_lease ? "(strict)" : "");
+    out += concat(" ", worker.slots, worker.strict_lease ? "(strict)" : "", text_of(worker.has, worker.labels));
   out += '\n';
   for (const ScriptEvent& event : script.events) out += "  " + describe(event) + "\n";
   return out;

@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/resources.h"
 #include "core/policy.h"
 #include "sim/fate.h"
 
@@ -18,6 +19,8 @@ struct Submit {
   std::uint64_t total = 0;
   JobNature nature;
   Policy policy;
+  Resources ask = {};
+  Labels require = {};
 };
 struct Cancel {
   std::uint64_t job = 0;
@@ -105,6 +108,8 @@ struct WorkerPlan {
   std::size_t slots = 1;
   bool strict_lease = false;
   std::int64_t clock_ahead_ms = 0;  // of the true time
+  Resources has = Resources::endless();
+  Labels labels = {};
 };
 
 struct Script {

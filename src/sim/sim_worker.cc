@@ -16,9 +16,8 @@ constexpr int kMostRounds = 100;
 
 SimWorker::Process::Process(const WorkerPlan& plan, std::uint64_t incarnation, std::optional<LeftBehind> left_behind,
                             std::uint64_t first_call)
-    : agent(plan.slots),
-      session(agent, incarnation, std::move(left_behind), {plan.strict_lease, first_call}),
-      slots(plan.slots) {}
+    : agent(plan.has, plan.slots),
+      session(agent, incarnation, std::move(left_behind), {plan.strict_lease, first_call}) {}
 
 SimWorker::SimWorker(World world, std::size_t index, const WorkerPlan& plan, std::uint64_t seed)
     : world_(world), index_(index), plan_(plan), random_(seed ^ (0x776f726b + index * 0x9e3779b97f4a7c15)) {}
@@ -27,8 +26,12 @@ std::int64_t SimWorker::clock_ms() const {
   return kEpochMs + world_.events.now_ms() + plan_.clock_ahead_ms;
 }
 
-std::string SimWorker::name() const {
-  return concat("worker-", index_, "-", machine_);
+WorkerHello SimWorker::who() const {
+  return {.name = concat("worker-", index_, "-", machine_),
+          .version = {},
+          .milli_cpus = plan_.has.milli_cpus,
+          .memory_bytes = plan_.has.memory_bytes,
+          .labels = plan_.labels};
 }
 
 // In this process, if it still lives.
@@ -100,7 +103,7 @@ void SimWorker::leave_if_drained() {
 }
 
 void SimWorker::kill_slot(const KillSlot& how) {
-  if (!up() || how.slot >= plan_.slots || !process_->slots[how.slot].up) return;
+  if (!up() || how.slot >= process_->slots.size() || !process_->slots[how.slot].up) return;
   Slot& slot = process_->slots[how.slot];
   run_is_over(slot);
   slot.queue.clear();
@@ -157,11 +160,11 @@ void SimWorker::send(SessionCall call) {
   const auto* poll = std::get_if<PollCall>(&call.what);
   if (world_.plant == SeamPlant::silent_when_busy && poll != nullptr && poll->poll.want == 0) return;
   if (world_.plant == SeamPlant::told_twice_differently) {
-    post(number, encode_call(as_planted(call, world_.plant), name()));
-    return post(number, encode_call(call, name()));
+    post(number, encode_call(as_planted(call, world_.plant), who()));
+    return post(number, encode_call(call, who()));
   }
   if (world_.plant != SeamPlant::none) call = as_planted(std::move(call), world_.plant);
-  post(number, encode_call(call, name()));
+  post(number, encode_call(call, who()));
   if (world_.plant == SeamPlant::reports_not_repeated && std::holds_alternative<ReportCall>(call.what)) {
     process_->session.on_report_taken(number, clock_ms());
   }
@@ -220,6 +223,7 @@ Fate SimWorker::fate(const AgentItem& item) const {
 }
 
 void SimWorker::act(const StartItem& start) {
+  if (start.slot >= process_->slots.size()) process_->slots.resize(start.slot + 1);
   Slot& slot = process_->slots[start.slot];
   const Fate fate = this->fate(start.item);
   // Some commands cannot even be put together; the others are found missing when it is their turn.
@@ -237,11 +241,24 @@ void SimWorker::begin(std::size_t at) {
   slot.since_ms = clock_ms();
   slot.ignored_a_kill = false;
   world_.auditor.begun(item.job, item.token.item, item.attempt, world_.events.now_ms());
+  inspect_room();
   if (plan_.strict_lease) world_.auditor.strictly_begun(item.job, item.token.item, index_);
   const Fate fate = this->fate(item);
   if (fate.duration_ms == Fate::kForEver) return;
   later(fate.outcome.ending == Ending::not_started ? 0 : fate.duration_ms,
         [this, at, run = slot.run, outcome = fate.outcome] { end(at, run, outcome, false); });
+}
+
+// What runs here has room side by side, and chose this machine.
+void SimWorker::inspect_room() const {
+  Resources asked;
+  for (const Slot& slot : process_->slots) {
+    const Submit* job = slot.queue.empty() ? nullptr : world_.auditor.job_of(slot.queue.front().job);
+    if (job == nullptr) continue;
+    asked = asked.plus(job->ask);
+    if (!has_all(plan_.labels, job->require)) world_.auditor.fail(concat("job ", job->job, " runs without its labels"));
+  }
+  if (!asked.fits(plan_.has)) world_.auditor.fail(concat("worker ", index_, " runs more than it has room for"));
 }
 
 void SimWorker::run_is_over(const Slot& slot) {

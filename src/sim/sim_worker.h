@@ -64,7 +64,7 @@ class SimWorker {
   };
 
   std::int64_t clock_ms() const;
-  std::string name() const;
+  WorkerHello who() const;
   void later(std::int64_t delay_ms, std::function<void()> what);
   void end_process();
   void come_back(std::int64_t down_ms);
@@ -77,6 +77,7 @@ class SimWorker {
   void act(const StopItem& stop);
   void act(const RecallSlot& recall);
   void begin(std::size_t slot);
+  void inspect_room() const;
   void end(std::size_t slot, std::uint64_t run, const Outcome& outcome, bool was_stopped);
   Fate fate(const AgentItem& item) const;
   void run_is_over(const Slot& slot);

@@ -33,9 +33,8 @@ RemoteWorker::RemoteWorker(RemoteWorkerOptions options, Runner& runner, Notice n
     : options_(std::move(options)),
       runner_(runner),
       notice_(std::move(notice)),
-      agent_(options_.slots),
-      session_(agent_, options_.hello.incarnation = random_number(), std::nullopt, {}),
-      slots_(options_.slots) {}
+      agent_({options_.hello.milli_cpus, options_.hello.memory_bytes}, options_.most_slots),
+      session_(agent_, options_.hello.incarnation = random_number(), std::nullopt, {}) {}
 
 RemoteWorker::~RemoteWorker() {
   calls_.reset();
@@ -106,6 +105,7 @@ void RemoteWorker::do_actions() {
   for (auto actions = agent_.take_actions(); !actions.empty() && !failed_; actions = agent_.take_actions()) {
     for (const AgentAction& action : actions) {
       if (const auto* start = std::get_if<StartItem>(&action)) {
+        if (start->slot >= slots_.size()) slots_.resize(start->slot + 1);
         slots_[start->slot].waiting.push_back(*start);
         start_waiting(start->slot);
       }
@@ -283,8 +283,12 @@ void RemoteWorker::send_calls() {
       calls_->hello(options_.hello, within_ms, [this, number](const auto& welcome) { on_welcome(number, welcome); });
     } else if (auto* poll = std::get_if<PollCall>(&call.what)) {
       AgentPoll& said = poll->poll;
-      Poll out{
-          .report = {}, .number = said.number, .given_up = said.given_up, .want = said.want, .wait_ms = poll->wait_ms};
+      Poll out{.report = {},
+               .number = said.number,
+               .given_up = said.given_up,
+               .want = said.want,
+               .wait_ms = poll->wait_ms,
+               .room = said.room};
       const std::vector<Token> told = tokens_of(said.ended);
       with_frames(std::move(said), poll->worker, poll->incarnation,
                   [this, number, within_ms, told, out = std::move(out)](Result<WorkerReport>& report) mutable {

@@ -26,8 +26,8 @@
 namespace drover {
 
 struct RemoteWorkerOptions {
-  WorkerHello hello;  // its incarnation is made here
-  std::size_t slots = 1;
+  WorkerHello hello;                               // its incarnation is made here
+  std::size_t most_slots = 1;                      // items side by side, however little they ask for
   std::string spool;                               // a folder of its own, for what items print until the server has it
   std::map<std::string, std::string> environment;  // for its attempts: how they reach the server
   bool exit_when_idle = false;                     // go when there is nothing to do

@@ -57,6 +57,7 @@ const Mutant kMutants[] = {
     {"what is gone runs on", SeamPlant::gone_ignored},
     {"stop orders ignored", SeamPlant::stop_orders_ignored},
     {"attempt numbers ignored", SeamPlant::wrong_attempt_run},
+    {"asks not told", SeamPlant::asks_not_told},
     {"core: a late report believed", SeamPlant::none, Plant::late_report_believed},
     {"core: a loss spends a try", SeamPlant::none, Plant::loss_spends_a_try},
     {"core: a restart forgets terms", SeamPlant::none, Plant::restart_forgets_terms},
@@ -70,6 +71,7 @@ const Mutant kMutants[] = {
     {"core: a return forgets tries", SeamPlant::none, Plant::return_forgets_history},
     {"core: retry delay skipped", SeamPlant::none, Plant::retry_delay_skipped},
     {"core: a cancel leaves its job open", SeamPlant::none, Plant::cancel_leaves_job_open},
+    {"core: an unfit worker served", SeamPlant::none, Plant::unfit_worker_served},
 };
 // clang-format on
 

@@ -1,0 +1,173 @@
+// What runs beside what, what is handed ahead, and what is asked for next.
+#include <algorithm>
+
+#include "agent/agent.h"
+
+namespace drover {
+namespace {
+
+// Items are handed ahead while they are short.
+constexpr std::size_t kAhead = 4;
+constexpr double kShortUs = 20'000;
+// The backlog holds this much work at the rate lately seen.
+constexpr double kBacklogUs = 500'000;
+constexpr std::size_t kMostBacklog = 4096;
+
+}  // namespace
+
+std::size_t Agent::ahead() const {
+  return typical_us_ > 0 && typical_us_ < kShortUs ? kAhead : 0;
+}
+
+// How many items run side by side, if they ask for what they lately did.
+std::size_t Agent::width() const {
+  return static_cast<std::size_t>(std::clamp<std::uint64_t>(has_.holds(typical_ask_), 1, most_slots_));
+}
+
+// All items of a slot ask for the same.
+Resources Agent::in_use() const {
+  Resources sum;
+  for (const SlotState& slot : slots_) {
+    if (!slot.handed.empty()) sum = sum.plus(slot.handed.front().item.ask);
+  }
+  return sum;
+}
+
+// Those that could be opened, too.
+std::size_t Agent::free_slots() const {
+  return most_slots_ - slots_.size() + static_cast<std::size_t>(std::ranges::count_if(slots_, [](const SlotState& it) {
+           return it.up && it.handed.empty();
+         }));
+}
+
+// Whether the next item would have to wait.
+bool Agent::is_full() const {
+  const Resources& next = backlog_.empty() ? typical_ask_ : backlog_.front().ask;
+  return free_slots() == 0 || !next.fits(has_.minus(in_use()));
+}
+
+std::size_t Agent::target_backlog() const {
+  if (typical_us_ <= 0) return width() * 2;
+  const double fitting = static_cast<double>(width()) * kBacklogUs / typical_us_;
+  return std::clamp(static_cast<std::size_t>(fitting), width(), std::max(kMostBacklog, width()));
+}
+
+bool Agent::all_are_long() const {
+  bool any = false;
+  for (const SlotState& slot : slots_) {
+    if (slot.handed.empty()) continue;
+    if (!slot.handed.front().is_long) return false;
+    any = true;
+  }
+  return any && is_full();
+}
+
+bool Agent::wants_to_ask() const {
+  if (unanswered_.empty()) return true;
+  if (!asked_) return wish().want > 0;
+  // A question that waits for an answer would be given back just what is put back.
+  if (all_are_long() && wish().want < asked_->want) return true;
+  // One that was asked when there was little room would not be answered with what there is room for by now.
+  if (has_.fits(asked_->room)) return false;
+  const Wish now = wish();
+  return now.want > 0 && !now.room.fits(asked_->room);
+}
+
+Agent::Wish Agent::wish() const {
+  if (draining_ || yielded_) return {};
+  Wish wish;
+  if (typical_us_ >= kLongMs * 1000.0 || all_are_long()) {
+    // What fits right now, and nothing to put by.
+    wish.room = has_.minus(in_use()).minus(backlog_ask_);
+    const std::size_t free = free_slots();
+    if (free > backlog_.size()) {
+      wish.want =
+          std::min<std::uint64_t>(free - backlog_.size(), std::max<std::uint64_t>(1, wish.room.holds(typical_ask_)));
+    }
+  } else {
+    const std::size_t target = target_backlog();
+    const std::size_t rounds = (target + width() - 1) / width();
+    wish.room = has_.times(rounds).minus(backlog_ask_);
+    if (backlog_.size() * 2 <= target) wish.want = target - backlog_.size();
+  }
+  if (wish.room.milli_cpus == 0) wish.want = 0;
+  return wish;
+}
+
+// An unstarted item is in the agent's hands again.
+void Agent::take_back(const AgentItem& item) {
+  if (draining_ || stop_order_for(item) != nullptr || item.poll <= abandoned_up_to_) {
+    returned_.push_back(item.token);
+  } else {
+    backlog_.push_front(item);
+    backlog_ask_ = backlog_ask_.plus(item.ask);
+  }
+}
+
+void Agent::leaves_backlog(const AgentItem& item) {
+  backlog_ask_ = backlog_ask_.minus(item.ask);
+}
+
+void Agent::return_backlog() {
+  for (const AgentItem& item : backlog_) returned_.push_back(item.token);
+  backlog_.clear();
+  backlog_ask_ = {};
+}
+
+// One that held its like before, if there is one: it need not be made anew for other limits.
+std::optional<std::size_t> Agent::free_slot_for(const Resources& ask) {
+  std::optional<std::size_t> any;
+  for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
+    const SlotState& state = slots_[slot];
+    if (!state.up || !state.handed.empty()) continue;
+    if (state.last_ask == ask) return slot;
+    if (!any) any = slot;
+  }
+  if (!any && slots_.size() < most_slots_) {
+    any = slots_.size();
+    slots_.emplace_back();
+  }
+  return any;
+}
+
+// Hands items out evenly: every slot its first before any slot its second. And in order: where the first in line finds
+// no room, nothing overtakes it, so room for it comes.
+void Agent::fill(std::int64_t now_ms) {
+  if (holding_ || backlog_.empty()) return;
+  Resources free = has_.minus(in_use());
+  while (!backlog_.empty() && backlog_.front().ask.fits(free)) {
+    const Resources ask = backlog_.front().ask;
+    const auto slot = free_slot_for(ask);
+    if (!slot) break;
+    free = free.minus(ask);
+    hand_first(*slot, now_ms);
+  }
+  for (std::size_t depth = 1; depth <= ahead(); ++depth) {
+    for (std::size_t slot = 0; slot < slots_.size() && !backlog_.empty(); ++slot) {
+      const SlotState& state = slots_[slot];
+      if (!state.up || state.recalled || state.handed.size() != depth) continue;
+      // Behind one that has turned out long, nothing waits; nor behind one that leaves other room than it needs.
+      if (now_ms >= state.handed.front().since_ms + kPatienceMs) continue;
+      if (state.handed.front().item.ask == backlog_.front().ask) hand_first(slot, now_ms);
+    }
+  }
+}
+
+void Agent::hand_first(std::size_t slot, std::int64_t now_ms) {
+  const AgentItem item = backlog_.front();
+  backlog_.pop_front();
+  leaves_backlog(item);
+  if (backlog_.empty()) backlog_ask_ = {};  // should the sum ever have run into the end of numbers
+  slots_[slot].handed.push_back({.item = item, .since_ms = now_ms});
+  slots_[slot].last_ask = item.ask;
+  actions_.emplace_back(StartItem{slot, item});
+}
+
+void Agent::learn(std::int64_t wall_us) {
+  const auto us = static_cast<double>(std::max<std::int64_t>(wall_us, 1));
+  // Quick to believe that items are long, slow to believe that they are short.
+  const double weight = us > typical_us_ ? 0.5 : 0.1;
+  typical_us_ = typical_us_ == 0 ? us : typical_us_ + weight * (us - typical_us_);
+}
+
+}  // namespace drover
