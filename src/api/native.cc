@@ -5,6 +5,7 @@
 
 #include "api/item_lines.h"
 #include "api/problem.h"
+#include "api/unfit.h"
 #include "base/hash.h"
 #include "base/name.h"
 #include "base/text.h"
@@ -48,6 +49,11 @@ ItemCounts counts_of(const Job& job) {
   const std::uint64_t left = job.total - job.succeeded - job.failed - job.cancelled;
   (job.ended() ? counts.cancelled : counts.pending) += left;
   return counts;
+}
+
+/// null: nobody said how much.
+json::value unless_endless(std::uint64_t amount, const json::value& shown) {
+  return amount == Resources::kEndless ? json::value(nullptr) : shown;
 }
 
 json::object item_json(const ItemView& item) {
@@ -215,7 +221,9 @@ void NativeApi::submit(Asked asked, HttpReply reply) {
                 .name = submission->name,
                 .definition = {},
                 .manifest = {},
-                .policy = submission->policy};
+                .policy = submission->policy,
+                .ask = ask_of(submission->definition.limits),
+                .require = std::move(submission->require)};
   NewManifest manifest;
   if (const auto* numbers = std::get_if<NumberItems>(&submission->items)) {
     const auto count = static_cast<std::uint64_t>(numbers->last) - static_cast<std::uint64_t>(numbers->first) + 1;
@@ -273,6 +281,14 @@ void NativeApi::show_job(Asked asked, HttpReply reply) {
   auto counts = backend_.counts(*job);
   if (!counts) return reply.send(problem(counts.error()));
   json::object out = job_to_json(*job, *counts);
+  out["waits_for"] = nullptr;
+  if (!job->ended() && counts->running == 0) {
+    auto workers = backend_.workers();
+    if (!workers) return reply.send(problem(workers.error()));
+    std::vector<Worker> known;
+    for (WorkerView& it : *workers) known.push_back(std::move(it.worker));
+    if (const auto lacking = what_nobody_has(*job, known)) out["waits_for"] = *lacking;
+  }
   if (auto definition = backend_.definition(job->definition)) {
     json::error_code error;
     json::value parsed = json::parse(*definition, error);
@@ -394,13 +410,15 @@ void NativeApi::list_workers(Asked /*asked*/, HttpReply reply) {
   if (!workers) return reply.send(problem(workers.error()));
   json::array out;
   for (const WorkerView& it : *workers) {
+    const Resources& has = it.worker.has;
     out.push_back(json::object{{"name", utf8(it.worker.name)},
                                {"id", it.worker.id.value},
                                {"registered_ms", it.worker.registered_ms},
                                {"seen_ms", it.seen_ms == 0 ? json::value(nullptr) : json::value(it.seen_ms)},
                                {"version", utf8(it.version)},
-                               {"cpus", static_cast<double>(it.milli_cpus) / 1000},
-                               {"memory_bytes", it.memory_bytes}});
+                               {"cpus", unless_endless(has.milli_cpus, static_cast<double>(has.milli_cpus) / 1000)},
+                               {"memory_bytes", unless_endless(has.memory_bytes, has.memory_bytes)},
+                               {"labels", labels_json(it.worker.labels)}});
   }
   reply.send(json_response(200, json::object{{"workers", std::move(out)}}));
 }

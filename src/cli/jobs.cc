@@ -24,6 +24,15 @@ std::string_view text(const json::value& object, const char* name) {
   return object.at(name).as_string();
 }
 
+// A worker need not say how much it has.
+std::string cpus_text(const json::value& cpus) {
+  return cpus.is_null() ? "-" : fmt::format("{:g}", cpus.to_number<double>());
+}
+
+std::string memory_text(const json::value& bytes) {
+  return bytes.is_null() ? "-" : format_size(bytes.to_number<std::uint64_t>());
+}
+
 Result<int> jobs(const Flags& flags) {
   auto client = ServerClient::connect(flags.common, flags.server);
   if (!client) return pass(client);
@@ -55,10 +64,15 @@ Result<int> workers(const Flags& flags) {
     show("{}\n", json::serialize(*answer));
     return kAllSucceeded;
   }
-  show("{:<24} {:>6} {:>12}  {}\n", "NAME", "CPUS", "MEMORY", "VERSION");
+  show("{:<24} {:>6} {:>12}  {:<10}  {}\n", "NAME", "CPUS", "MEMORY", "VERSION", "LABELS");
   for (const json::value& worker : answer->at("workers").as_array()) {
-    show("{:<24} {:>6g} {:>12}  {}\n", text(worker, "name"), worker.at("cpus").to_number<double>(),
-         format_size(worker.at("memory_bytes").to_number<std::uint64_t>()), text(worker, "version"));
+    std::string labels;
+    for (const auto& [name, value] : worker.at("labels").as_object()) {
+      labels += fmt::format("{}{}={}", labels.empty() ? "" : ",", std::string_view(name),
+                            std::string_view(value.as_string()));
+    }
+    show("{:<24} {:>6} {:>12}  {:<10}  {}\n", text(worker, "name"), cpus_text(worker.at("cpus")),
+         memory_text(worker.at("memory_bytes")), text(worker, "version"), labels);
   }
   return kAllSucceeded;
 }

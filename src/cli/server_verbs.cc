@@ -75,6 +75,9 @@ Result<int> server_status(const CommonFlags& common, const ServerFlags& server, 
        format_count(number(counts, "failed")), format_count(number(counts, "running")),
        format_count(number(counts, "waiting")), format_count(number(counts, "pending")),
        format_count(number(counts, "cancelled")));
+  if (const std::string lacking = text(*answer, "waits_for"); !lacking.empty()) {
+    show("  {:<10} {}\n", "waits for", lacking);
+  }
   return kAllSucceeded;
 }
 

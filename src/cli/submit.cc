@@ -12,6 +12,7 @@
 #include "cli/policy_flags.h"
 #include "cli/print.h"
 #include "cli/server_client.h"
+#include "wire/labels.h"
 #include "wire/submission.h"
 #include "worker/command_template.h"
 
@@ -26,6 +27,7 @@ struct Flags {
   PolicyFlags policy;
   std::string name;
   std::string token;
+  std::vector<std::string> require;
 };
 
 Result<int> submit(const Flags& flags, const Invocation& invocation) {
@@ -37,6 +39,9 @@ Result<int> submit(const Flags& flags, const Invocation& invocation) {
   auto definition = make_definition(flags.command, std::move(*command));
   if (!definition) return pass(definition);
   submission.definition = std::move(*definition);
+  auto require = labels_from_words("--require", flags.require);
+  if (!require) return pass(require);
+  submission.require = std::move(*require);
   auto checked = CommandTemplate::parse(submission.definition);
   if (!checked) return pass(checked);
   if (auto valid = check_policy(flags.policy); !valid) return pass(valid);
@@ -79,10 +84,15 @@ void add_submit(CLI::App& app, Invocation& invocation) {
   verb->add_option("--name", flags->name, "Name of the job (default: that of the program)")->type_name("NAME");
   verb->add_option("--client-token", flags->token, "The same token again is the same job, not another")
       ->type_name("TEXT");
+  verb->add_option("--require", flags->require, "Only workers with this label run it; may be repeated")
+      ->type_name("NAME=VALUE")
+      ->expected(1)
+      ->take_all();
   verb->footer(std::string(kCommandHelp) +
                "Examples:\n"
                "  drover submit --items photos.txt -- convert {} -resize 50% small/{/}\n"
-               "  drover submit --name sweep --range 1-1000000 --retries 2 -- ./simulate --seed {}");
+               "  drover submit --name sweep --range 1-1000000 --retries 2 -- ./simulate --seed {}\n"
+               "  drover submit --cpus 0.5 --memory 2GiB --require gpu=none --items list.txt -- ./process {}");
   verb->callback([flags, verb, &invocation] {
     flags->command.words = verb->remaining();
     auto done = submit(*flags, invocation);

@@ -66,8 +66,6 @@ struct WorkerView {
   std::uint64_t running = 0;  // items in its hands
   std::int64_t seen_ms = 0;   // when it was last heard; 0: not since the server started
   std::string version;
-  std::uint64_t milli_cpus = 0;
-  std::uint64_t memory_bytes = 0;
 };
 
 class Backend {

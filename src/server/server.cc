@@ -139,6 +139,7 @@ Result<void> Server::Parts::make_rooms() {
   if (!reader) return pass(reader);
   auto known = (*reader)->workers();
   if (!known) return pass(known);
+  backend->know(*known);
   workers->know(*known);
   key_calls = std::make_unique<KeyCalls>(*keys, *backend, now_ms);
   key_calls->on_removed([this](const std::string& id) { workers->on_key_removed(id); });

@@ -117,9 +117,14 @@ void ServerBackend::search(const SearchQuestion& question, HttpReply reply) {
   });
 }
 
-void ServerBackend::note_worker(WorkerId worker, const WorkerHello& hello) {
+void ServerBackend::know(const std::vector<Worker>& workers) {
   const std::scoped_lock lock(mutex_);
-  seen_[worker] = {hello, engine_.now_ms(), engine_.now_ms()};
+  for (const Worker& worker : workers) seen_[worker.id];
+}
+
+void ServerBackend::note_worker(WorkerId worker, const std::string& version) {
+  const std::scoped_lock lock(mutex_);
+  seen_[worker] = {version, engine_.now_ms()};
 }
 
 void ServerBackend::note_seen(WorkerId worker) {
@@ -128,17 +133,14 @@ void ServerBackend::note_seen(WorkerId worker) {
 }
 
 Result<std::vector<WorkerView>> ServerBackend::workers() {
+  auto stored = ReadPool::reader().workers();
+  if (!stored) return pass(stored);
   const std::scoped_lock lock(mutex_);
   std::vector<WorkerView> out;
-  for (const auto& [id, seen] : seen_) {
-    out.push_back({.worker = {.id = id,
-                              .name = seen.hello.name,
-                              .incarnation = seen.hello.incarnation,
-                              .registered_ms = seen.registered_ms},
-                   .seen_ms = seen.seen_ms,
-                   .version = seen.hello.version,
-                   .milli_cpus = seen.hello.milli_cpus,
-                   .memory_bytes = seen.hello.memory_bytes});
+  for (Worker& worker : *stored) {
+    const auto seen = seen_.find(worker.id);
+    if (seen == seen_.end() || seen->second.seen_ms == 0) continue;
+    out.push_back({.worker = std::move(worker), .seen_ms = seen->second.seen_ms, .version = seen->second.version});
   }
   return out;
 }

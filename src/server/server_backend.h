@@ -9,7 +9,6 @@
 #include "ports/backend.h"
 #include "server/free_space.h"
 #include "server/read_pool.h"
-#include "wire/worker_protocol.h"
 
 namespace drover {
 
@@ -43,14 +42,15 @@ class ServerBackend : public Backend {
   Result<std::vector<WorkerView>> workers() override;
 
   /// A worker has said who it is, or was heard of again. From any thread.
-  void note_worker(WorkerId worker, const WorkerHello& hello);
+  void note_worker(WorkerId worker, const std::string& version);
   void note_seen(WorkerId worker);
+  /// Those that registered before the server's last end. Before the first request.
+  void know(const std::vector<Worker>& workers);
 
  private:
   struct Seen {
-    WorkerHello hello;
-    std::int64_t registered_ms = 0;
-    std::int64_t seen_ms = 0;
+    std::string version;
+    std::int64_t seen_ms = 0;  // 0: not since the server started
   };
 
   Engine& engine_;

@@ -107,11 +107,22 @@ void WorkerCalls::on_register(std::string_view body, const Caller& caller, Reply
   if (!caller.worker.empty() && caller.worker != hello->name) {
     return reply->send(problem(not_yours(caller, hello->name).error()));
   }
-  backend_.post(RegisterWorker{hello->name, hello->incarnation, term_ms_},
+  for (const auto& [name, value] : hello->labels) {
+    if (is_valid_label(name, value)) continue;
+    return reply->send(problem({ErrorCode::bad_input, concat("worker '", hello->name, "' has what cannot be a label"),
+                                "a label is NAME=VALUE, of letters, digits and '_.-', in the value also ':/+@'"}));
+  }
+  // One that does not say how much it has is given whatever it wants.
+  const auto some = [](std::uint64_t said) { return said == 0 ? Resources::kEndless : said; };
+  backend_.post(RegisterWorker{.name = hello->name,
+                               .incarnation = hello->incarnation,
+                               .term_ms = term_ms_,
+                               .has = {some(hello->milli_cpus), some(hello->memory_bytes)},
+                               .labels = hello->labels},
                 [this, hello = *hello, key_id = caller.key_id, reply = std::move(reply)](const Result<Effect>& effect) {
                   if (!effect) return reply->send(problem(effect.error()));
                   const WorkerId worker = std::get<WorkerRegistered>(*effect).worker;
-                  backend_.note_worker(worker, hello);
+                  backend_.note_worker(worker, hello.version);
                   {
                     const std::scoped_lock lock(mutex_);
                     known_[worker] = {hello.name, key_id};

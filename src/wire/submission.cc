@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "wire/labels.h"
 #include "wire/rules.h"
 
 namespace drover {
@@ -150,8 +151,8 @@ void read_limits(Fields& fields, ItemLimits& limits) {
   if (const json::value* value = fields.find("cpus")) {
     json::error_code error;
     const double cpus = value->to_number<double>(error);
-    if (error || !(cpus > 0) || cpus > 100'000) {
-      fields.complain("cpus", "is not a number above 0");
+    if (error || !(cpus >= 0.001) || cpus > 100'000) {
+      fields.complain("cpus", "is not a number from 0.001 to 100000");
     } else {
       limits.milli_cpus = static_cast<std::uint32_t>(cpus * 1000 + 0.5);
     }
@@ -214,6 +215,13 @@ Result<Submission> submission_from_json(std::string_view text) {
   read_items(fields, out);
   read_limits(fields, out.definition.limits);
   read_policy(fields, out.policy);
+  if (const json::value* require = fields.find("require")) {
+    if (auto labels = labels_from_json(json::serialize(*require))) {
+      out.require = std::move(*labels);
+    } else {
+      fields.complain("require", labels.error().message);
+    }
+  }
   if (out.definition.command.empty())
     fields.complain("command", "is missing: a list of words, such as [\"./process\", \"{}\"]");
   if (auto done = fields.done(); !done) return pass(done);
@@ -248,6 +256,7 @@ std::string submission_to_json(const Submission& submission) {
   out["log_limit"] = concat(limits.log_bytes, "B");  // none is not the usual
   if (limits.milli_cpus > 0) out["cpus"] = static_cast<double>(limits.milli_cpus) / 1000;
   if (limits.processes > 0) out["pids"] = limits.processes;
+  if (!submission.require.empty()) out["require"] = json::parse(labels_to_json(submission.require));
   const Policy& policy = submission.policy;
   const auto duration = [&](const char* name, std::int64_t ms, std::int64_t usual) {
     if (ms != usual) out[name] = concat(ms, "ms");

@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/resources.h"
 #include "base/result.h"
 #include "core/policy.h"
 #include "core/records.h"
@@ -30,6 +31,7 @@ struct Submission {
   std::string client_token;  // the same one again is the same job
   Definition definition;
   Policy policy;
+  Labels require;                                                         // of a worker that shall run it
   std::variant<std::vector<std::string>, NumberItems, ManifestId> items;  // a manifest: uploaded before
 };
 

@@ -15,6 +15,7 @@ TEST(Submission, WhatIsWrittenIsReadBack) {
   job.definition.limits = {.memory_bytes = 1 << 20, .log_bytes = 4096};
   job.policy = {.max_tries = 3, .timeout_ms = 1500, .max_failures = 7};
   job.items = std::vector<std::string>{"a", "b"};
+  job.require = {{"gpu", "none"}, {"zone", ""}};
   const auto again = submission_from_json(submission_to_json(job));
   ASSERT_TRUE(again) << again.error().message;
   EXPECT_EQ(again->name, job.name);
@@ -22,6 +23,19 @@ TEST(Submission, WhatIsWrittenIsReadBack) {
   EXPECT_EQ(again->definition, job.definition);
   EXPECT_EQ(again->policy, job.policy);
   EXPECT_EQ(again->items, job.items);
+  EXPECT_EQ(again->require, job.require);
+}
+
+TEST(Submission, WhatCannotBeRequiredIsNamed) {
+  for (const char* require : {R"("gpu")", R"({"gpu":1})", R"({"g pu":"x"})", R"({"gpu":"a b"})"}) {
+    const auto job =
+        submission_from_json(std::string(R"({"command":["true"],"range":[1,2],"require":)") + require + "}");
+    ASSERT_FALSE(job) << require;
+    EXPECT_NE(job.error().message.find("require"), std::string::npos) << job.error().message;
+  }
+  EXPECT_FALSE(submission_from_json(R"({"command":["true"],"range":[1,2],"cpus":0.0001})"));
+  EXPECT_EQ(submission_from_json(R"({"command":["true"],"range":[1,2],"cpus":0.001})")->definition.limits.milli_cpus,
+            1U);
 }
 
 TEST(Submission, NoLimitOnOutputIsNotTheUsualLimit) {

@@ -20,6 +20,12 @@ json::value or_null(const std::optional<T>& value) {
 
 }  // namespace
 
+json::object labels_json(const Labels& labels) {
+  json::object out;
+  for (const auto& [name, value] : labels) out[name] = value;
+  return out;
+}
+
 json::object job_to_json(const Job& job, const ItemCounts& counts) {
   return {{"id", job.uuid.text()},
           {"name", job.name},
@@ -34,7 +40,10 @@ json::object job_to_json(const Job& job, const ItemCounts& counts) {
           {"reason", text_or_null(job.reason)},
           {"created_ms", job.created_ms},
           {"ended_ms", job.ended_ms == 0 ? json::value(nullptr) : json::value(job.ended_ms)},
-          {"queue", nullptr}};
+          {"queue", nullptr},
+          {"asks", json::object{{"cpus", static_cast<double>(job.ask.milli_cpus) / 1000},
+                                {"memory_bytes", job.ask.memory_bytes}}},
+          {"require", labels_json(job.require)}};
 }
 
 json::object attempt_to_json(const Attempt& attempt) {

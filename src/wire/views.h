@@ -11,6 +11,7 @@ namespace drover {
 
 boost::json::object job_to_json(const Job& job, const ItemCounts& counts);
 boost::json::object attempt_to_json(const Attempt& attempt);
+boost::json::object labels_json(const Labels& labels);
 /// Puts the item's text in: as "item", or as "item_b64" where JSON cannot carry it.
 void put_item_text(boost::json::object& out, std::string_view text);
 
