@@ -372,7 +372,7 @@ TEST_F(HttpServerTest, WhoAsksWithoutAKeyKeepsNobodyOutEither) {
   std::vector<RawPeer> guests;
   for (int i = 0; i < 3; ++i) {
     guests.push_back(connect());
-    ASSERT_TRUE(guests.back().send("GET /hello HTTP/1.1\r\nHost: x\r\nKey: mine\r\n\r\n"));
+    ASSERT_TRUE(guests.back().send("GET /echo?hello HTTP/1.1\r\nHost: x\r\nKey: mine\r\n\r\n"));
     EXPECT_EQ(guests.back().read_response().body, "hello");
   }
   EXPECT_TRUE(strangers.front().is_closed());
