@@ -53,7 +53,6 @@ class FakeBackend : public Backend {
     }
     return out;
   }
-  Result<std::string> item_text(const Job&, ItemIndex) override { return "\xff text"; }
   Result<std::vector<Attempt>> attempts(JobId, ItemIndex) override { return std::vector<Attempt>{}; }
   Result<std::vector<SettledItem>> settled(JobId, bool) override { return std::vector<SettledItem>{}; }
   Result<std::unique_ptr<HttpBodySource>> log(const LogQuestion&) override { return std::make_unique<Text>(); }

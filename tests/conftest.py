@@ -2,6 +2,7 @@ import os
 import pathlib
 import shlex
 import shutil
+import subprocess
 import tempfile
 
 import pytest
@@ -18,6 +19,36 @@ def drover(tmp_path):
     yield one
     left = one.clean_up()
     assert left == {}, f"processes were left over: {left}"
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of its own, which can be made smaller, larger and read-only."""
+
+    class Disk:
+        path = tmp_path / "disk"
+
+        def mount(self, *options):
+            subprocess.run(["mount", *options, str(self.path)], check=True)
+
+        def resize(self, size):
+            self.mount("-o", f"remount,size={size}")
+
+        def read_only(self, yes):
+            self.mount("-o", "remount,ro" if yes else "remount,rw")
+
+    disk = Disk()
+    disk.path.mkdir()
+    disk.mount("-t", "tmpfs", "-o", "size=64m,mode=755", "drover-test")
+    yield disk
+    subprocess.run(["umount", str(disk.path)], check=True)
+
+
+@pytest.fixture
+def on_small_disk(small_disk, tmp_path):
+    one = shared.Drover(tmp_path, small_disk.path / "data")
+    yield one
+    assert one.clean_up() == {}
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ import os
 import resource
 import shutil
 import sqlite3
-import subprocess
 
 import pytest
 
@@ -14,36 +13,6 @@ from drover import Drover, file_hashes, wait_until
 
 READING = (("status", "r"), ("items", "r"), ("items", "r:0"), ("sql", "--run", "r", "SELECT count(*) FROM attempts"))
 WRITING = (("resume", "r"), ("retry", "r"), ("cancel", "r"))
-
-
-@pytest.fixture
-def small_disk(tmp_path):
-    """A file system of its own, which can be made smaller, larger and read-only."""
-
-    class Disk:
-        path = tmp_path / "disk"
-
-        def mount(self, *options):
-            subprocess.run(["mount", *options, str(self.path)], check=True)
-
-        def resize(self, size):
-            self.mount("-o", f"remount,size={size}")
-
-        def read_only(self, yes):
-            self.mount("-o", "remount,ro" if yes else "remount,rw")
-
-    disk = Disk()
-    disk.path.mkdir()
-    disk.mount("-t", "tmpfs", "-o", "size=64m,mode=755", "drover-test")
-    yield disk
-    subprocess.run(["umount", str(disk.path)], check=True)
-
-
-@pytest.fixture
-def on_small_disk(small_disk, tmp_path):
-    one = Drover(tmp_path, small_disk.path / "data")
-    yield one
-    assert one.clean_up() == {}
 
 
 def half_done(drover, total=6, name="r"):

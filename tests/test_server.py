@@ -196,6 +196,31 @@ def test_searches_that_nobody_reads_hold_up_nobody(server):
     assert (status, refused["code"]) == (400, "bad_input")
 
 
+def test_logs_are_kept_again_when_there_is_room_again(on_small_disk, small_disk, drover, tmp_path):
+    server = Server(on_small_disk, "--min-free", "0")
+    submit(server, "loud", "--", "sh", "-c", "head -c 8000000 /dev/urandom | base64 -w 99", "{}", ":::", "a")
+    small_disk.resize("4m")
+    elsewhere = drover.start("worker", "--name", "w", "--server", server.address, env={"DROVER_KEY": server.key})
+    wait_until(lambda: server.running.says("cannot be kept"), "the server to say what is wrong")
+    assert server.job("loud")["counts"]["succeeded"] == 0
+    small_disk.resize("64m")
+    assert server.ends("loud")["counts"]["succeeded"] == 1
+    assert server.running.says("can be kept again")
+    encoded = (8_000_000 + 2) // 3 * 4
+    assert len(server.cli("logs", "loud:0").out) == encoded + -(-encoded // 99)  # with the ends of its lines
+    elsewhere.kill()
+
+
+def test_a_page_deep_inside_a_job_is_found_at_once(server):
+    submit(server, "vast", "--range", "0-2000000000", "--", "true")
+    before = time.monotonic()
+    listed = server.ask("GET", "/api/v1/jobs/vast/items?from=1999999990&limit=5")[1]
+    assert [item["item"] for item in listed["items"]] == [str(number) for number in range(1999999990, 1999999995)]
+    assert server.ask("GET", "/api/v1/jobs/vast/items/2000000000")[1]["state"] == "pending"
+    assert server.ask("GET", "/api/v1/jobs/vast/items?state=failed")[1] == {"items": [], "next": None}
+    assert time.monotonic() - before < 60  # going through them one by one takes minutes
+
+
 def test_cancel_kills_what_runs(server):
     worker(server)
     submit(server, "long", "--range", "1-100", "--", "sleep", "1000")

@@ -57,10 +57,12 @@ json::value unless_endless(std::uint64_t amount, const json::value& shown) {
 }
 
 json::object item_json(const ItemView& item) {
-  return {{"index", item.item.value},
-          {"state", item.state},
-          {"attempts", item.attempts},
-          {"last", item.last ? json::value(attempt_to_json(*item.last)) : json::value(nullptr)}};
+  json::object out{{"index", item.item.value},
+                   {"state", item.state},
+                   {"attempts", item.attempts},
+                   {"last", item.last ? json::value(attempt_to_json(*item.last)) : json::value(nullptr)}};
+  put_item_text(out, item.text);
+  return out;
 }
 
 }  // namespace
@@ -335,9 +337,7 @@ void NativeApi::list_items(Asked asked, HttpReply reply) {
   if (!items) return reply.send(problem(items.error()));
   json::array out;
   for (const ItemView& item : *items) {
-    json::object one = item_json(item);
-    if (auto text = backend_.item_text(*job, item.item)) put_item_text(one, *text);
-    out.push_back(std::move(one));
+    out.push_back(item_json(item));
   }
   json::object body{{"items", std::move(out)}};
   body["next"] =
@@ -356,7 +356,6 @@ void NativeApi::show_item(Asked asked, HttpReply reply) {
   auto items = backend_.items(*job, {ItemIndex{*index}, 1, ""});
   if (!items) return reply.send(problem(items.error()));
   json::object out = item_json(items->front());
-  if (auto text = backend_.item_text(*job, ItemIndex{*index})) put_item_text(out, *text);
   auto attempts = backend_.attempts(job->id, ItemIndex{*index});
   if (!attempts) return reply.send(problem(attempts.error()));
   json::array history;

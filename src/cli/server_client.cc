@@ -98,13 +98,14 @@ Result<json::value> ServerClient::get(const std::string& path) {
       {.method = "GET", .path = path, .headers = {}, .body = {}, .body_source = {}, .take = {}, .may_repeat = true});
 }
 
-Result<json::value> ServerClient::post(const std::string& path, const json::value& body) {
+Result<json::value> ServerClient::post(const std::string& path, const json::value& body, Repeat repeat) {
   return call({.method = "POST",
                .path = path,
                .headers = {{"Content-Type", "application/json"}},
                .body = json::serialize(body),
                .body_source = {},
-               .take = {}});
+               .take = {},
+               .may_repeat = repeat == Repeat::allowed});
 }
 
 Result<void> ServerClient::remove(const std::string& path) {

@@ -37,12 +37,16 @@ struct ServerAccess {
 /// $DROVER_CA, else that server's.
 Result<ServerAccess> find_server(const CommonFlags& common, const ServerFlags& flags);
 
+/// Whether a request that got no answer may be sent again: it means the same twice as once.
+enum class Repeat : std::uint8_t { never, allowed };
+
 class ServerClient {
  public:
   static Result<ServerClient> connect(const CommonFlags& common, const ServerFlags& flags);
 
   Result<boost::json::value> get(const std::string& path);
-  Result<boost::json::value> post(const std::string& path, const boost::json::value& body);
+  Result<boost::json::value> post(const std::string& path, const boost::json::value& body,
+                                  Repeat repeat = Repeat::never);
   Result<void> remove(const std::string& path);
   /// Sends a body piece by piece.
   Result<boost::json::value> upload(const std::string& path, std::function<Result<std::string>()> source);

@@ -6,6 +6,8 @@
 #include <condition_variable>
 #include <thread>
 
+#include "base/entropy.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "cli/command_flags.h"
 #include "cli/item_stream.h"
@@ -30,12 +32,17 @@ struct Flags {
   std::vector<std::string> require;
 };
 
+std::string random_token() {
+  return concat(random_number(), "-", random_number());
+}
+
 Result<int> submit(const Flags& flags, const Invocation& invocation) {
   auto command = take_command(flags.command, invocation);
   if (!command) return pass(command);
   auto source = choose_source(flags.command, *command);
   if (!source) return pass(source);
-  Submission submission{.name = flags.name, .client_token = flags.token};
+  // Without a token of the user's own it still has one: whatever is said twice on its way is one job.
+  Submission submission{.name = flags.name, .client_token = flags.token.empty() ? random_token() : flags.token};
   auto definition = make_definition(flags.command, std::move(*command));
   if (!definition) return pass(definition);
   submission.definition = std::move(*definition);
@@ -61,7 +68,7 @@ Result<int> submit(const Flags& flags, const Invocation& invocation) {
   auto policy = make_policy(flags.policy, total);
   if (!policy) return pass(policy);
   submission.policy = *policy;
-  auto job = client->post("/api/v1/jobs", json::parse(submission_to_json(submission)));
+  auto job = client->post("/api/v1/jobs", json::parse(submission_to_json(submission)), Repeat::allowed);
   if (!job) return pass(job);
   if (flags.common.json) {
     show("{}\n", json::serialize(*job));

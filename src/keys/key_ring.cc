@@ -170,7 +170,7 @@ Result<Caller> KeyRing::check(std::string_view bearer_token, std::int64_t now_ms
                 "see the keys there are with 'drover key list' on the server's machine");
   }
   const KeyInfo& info = found->second.info;
-  if (expired(info.expires_ms, now_ms)) {
+  if (info.expires_ms && expired(info.expires_ms, now_ms)) {
     return fail(ErrorCode::denied, concat("the key ", info.id, " expired ", how_long_ago(*info.expires_ms, now_ms)),
                 "ask for a new one");
   }

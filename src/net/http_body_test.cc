@@ -396,6 +396,7 @@ TEST_F(HttpStreamTest, ManyThreadsMayWriteToOneStream) {
   RawPeer peer = connect();
   const auto stream = begin(peer);
   std::vector<std::thread> writers;
+  writers.reserve(4);
   for (int i = 0; i < 4; ++i) {
     writers.emplace_back([&] {
       for (int j = 0; j < 1000; ++j) stream->write("12345678");

@@ -36,6 +36,7 @@ struct ItemView {
   std::string_view state;
   std::uint64_t attempts = 0;
   std::optional<Attempt> last;
+  std::string text;
 };
 
 struct ItemQuestion {
@@ -89,7 +90,6 @@ class Backend {
   virtual Result<std::string> definition(DefinitionId id) = 0;
   virtual Result<ItemCounts> counts(const Job& job) = 0;
   virtual Result<std::vector<ItemView>> items(const Job& job, const ItemQuestion& question) = 0;
-  virtual Result<std::string> item_text(const Job& job, ItemIndex item) = 0;
   virtual Result<std::vector<Attempt>> attempts(JobId job, ItemIndex item) = 0;
   /// The items that ended without success, to be taken up again.
   virtual Result<std::vector<SettledItem>> settled(JobId job, bool with_failed) = 0;

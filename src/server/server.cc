@@ -31,8 +31,7 @@ namespace drover {
 namespace {
 
 constexpr std::string_view kDefaultAddress = "127.0.0.1:8750";
-constexpr std::size_t kReaders = 2;
-constexpr std::size_t kSearchers = 2;
+constexpr std::size_t kReaders = 2;  // of each pool
 constexpr std::int64_t kStopGraceMs = 500;
 // The first time so long after the start: workers that waited for the server have come back by then.
 constexpr std::int64_t kSweepMs = 3'600'000;
@@ -81,6 +80,7 @@ struct Server::Parts {
   std::unique_ptr<Store> store;
   std::unique_ptr<Engine> engine;
   std::unique_ptr<ReadPool> readers;
+  std::unique_ptr<ReadPool> worker_readers;
   std::unique_ptr<ReadPool> searchers;
   std::unique_ptr<ServerBackend> backend;
   std::unique_ptr<LogIntake> logs;
@@ -119,15 +119,14 @@ Result<void> Server::Parts::make_rooms() {
   auto started = Engine::start(*store, wall, steady, [](const Effect&) {});
   if (!started) return pass(started);
   engine = std::move(*started);
-  auto pool = ReadPool::start(folder->database(), kReaders);
-  if (!pool) return pass(pool);
-  readers = std::move(*pool);
-  auto search_pool = ReadPool::start(folder->database(), kSearchers);
-  if (!search_pool) return pass(search_pool);
-  searchers = std::move(*search_pool);
+  for (std::unique_ptr<ReadPool>* pool : {&readers, &worker_readers, &searchers}) {
+    auto begun = ReadPool::start(folder->database(), kReaders);
+    if (!begun) return pass(begun);
+    *pool = std::move(*begun);
+  }
   const auto now_ms = [this] { return engine->now_ms(); };
-  backend = std::make_unique<ServerBackend>(*engine, *store, *readers, *searchers, folder->logs(),
-                                            FreeSpace(folder->path(), options.min_free_bytes));
+  backend = std::make_unique<ServerBackend>(*engine, *store, ReadPools{*readers, *worker_readers, *searchers},
+                                            folder->logs(), FreeSpace(folder->path(), options.min_free_bytes));
   logs = std::make_unique<LogIntake>(folder->logs(), [this](const std::optional<Error>& trouble) {
     if (!trouble) return log.info("logs can be kept again");
     log.error(concat("logs cannot be kept, and workers wait with their reports: ", trouble->message));
@@ -221,6 +220,7 @@ Server::~Server() {
   // Parked polls are answered by the engine's end; whoever still waits then is cut off.
   parts_->http.reset();
   parts_->searchers.reset();
+  parts_->worker_readers.reset();
   parts_->readers.reset();
   parts_->logs.reset();
   parts_->engine.reset();

@@ -78,17 +78,20 @@ Result<std::vector<ItemView>> ServerBackend::items(const Job& job, const ItemQue
   std::vector<ItemView> out;
   auto listed = list_items(reader, job, *running, {.from = question.from, .only = only}, [&](const ListedItem& item) {
     if (out.size() >= question.limit) return false;
-    if (item.item >= question.from) out.push_back({item.item, to_string(item.state), item.attempts, item.last});
+    out.push_back({item.item, to_string(item.state), item.attempts, item.last, {}});
     return out.size() < question.limit;
   });
   if (!listed) return pass(listed);
-  return out;
-}
-
-Result<std::string> ServerBackend::item_text(const Job& job, ItemIndex item) {
-  auto manifest = ManifestReader::open(ReadPool::reader(), job.manifest);
+  if (out.empty()) return out;
+  // One reader for all of them: neighbours are in the same chunk.
+  auto manifest = ManifestReader::open(reader, job.manifest);
   if (!manifest) return pass(manifest);
-  return manifest->item(item);
+  for (ItemView& item : out) {
+    auto text = manifest->item(item.item);
+    if (!text) return pass(text);
+    item.text = std::move(*text);
+  }
+  return out;
 }
 
 Result<std::vector<Attempt>> ServerBackend::attempts(JobId job, ItemIndex item) {
@@ -112,7 +115,7 @@ Result<std::unique_ptr<HttpBodySource>> ServerBackend::log(const LogQuestion& qu
 }
 
 void ServerBackend::search(const SearchQuestion& question, HttpReply reply) {
-  searchers_.post([this, question, reply = std::make_shared<HttpReply>(std::move(reply))] {
+  readers_.for_searches.post([this, question, reply = std::make_shared<HttpReply>(std::move(reply))] {
     answer_search(ReadPool::reader(), logs_, question, std::move(*reply));
   });
 }

@@ -12,19 +12,21 @@
 
 namespace drover {
 
+/// Threads that read the ledger. Workers do not wait for people's lists, and neither for searches.
+struct ReadPools {
+  ReadPool& for_people;
+  ReadPool& for_workers;
+  ReadPool& for_searches;
+};
+
 class ServerBackend : public Backend {
  public:
-  /// `searchers` is a pool of its own: a search takes long, and nobody else shall wait for it.
-  ServerBackend(Engine& engine, Store& store, ReadPool& readers, ReadPool& searchers, std::string logs, FreeSpace space)
-      : engine_(engine),
-        store_(store),
-        readers_(readers),
-        searchers_(searchers),
-        logs_(std::move(logs)),
-        space_(std::move(space)) {}
+  ServerBackend(Engine& engine, Store& store, ReadPools readers, std::string logs, FreeSpace space)
+      : engine_(engine), store_(store), readers_(readers), logs_(std::move(logs)), space_(std::move(space)) {}
 
   void post(Command command, std::function<void(Result<Effect>)> answered) override;
-  void later(std::function<void()> work) override { readers_.post(std::move(work)); }
+  void later(std::function<void()> work) override { readers_.for_people.post(std::move(work)); }
+  void later_for_workers(std::function<void()> work) { readers_.for_workers.post(std::move(work)); }
   void search(const SearchQuestion& question, HttpReply reply) override;
 
   Result<DefinitionId> add_definition(std::string_view text) override { return store_.add_definition(text); }
@@ -35,7 +37,6 @@ class ServerBackend : public Backend {
   Result<std::string> definition(DefinitionId id) override { return ReadPool::reader().definition(id); }
   Result<ItemCounts> counts(const Job& job) override;
   Result<std::vector<ItemView>> items(const Job& job, const ItemQuestion& question) override;
-  Result<std::string> item_text(const Job& job, ItemIndex item) override;
   Result<std::vector<Attempt>> attempts(JobId job, ItemIndex item) override;
   Result<std::vector<SettledItem>> settled(JobId job, bool with_failed) override;
   Result<std::unique_ptr<HttpBodySource>> log(const LogQuestion& question) override;
@@ -55,8 +56,7 @@ class ServerBackend : public Backend {
 
   Engine& engine_;
   Store& store_;
-  ReadPool& readers_;
-  ReadPool& searchers_;
+  const ReadPools readers_;
   const std::string logs_;
   const FreeSpace space_;
 

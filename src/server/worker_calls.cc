@@ -244,7 +244,7 @@ void WorkerCalls::answer_poll(PollAnswer answer, const Reply& reply) {
                          .first_number = known->manifest.first_number + static_cast<std::int64_t>(lease.first.value)});
   }
   if (all_known) return reply->send(bytes(encode(out)));
-  backend_.later([this, out = std::move(out), reply]() mutable {
+  backend_.later_for_workers([this, out = std::move(out), reply]() mutable {
     out.items.clear();
     std::size_t room = kMostText;
     for (const Lease& lease : out.answer.leases) {
@@ -268,7 +268,7 @@ void WorkerCalls::answer_poll(PollAnswer answer, const Reply& reply) {
 void WorkerCalls::on_job(std::string_view body, const Caller& caller, const Reply& reply) {
   auto job = decode_job_number(body);
   if (!job) return reply->send(problem(job.error()));
-  backend_.later([this, job = *job, giver = caller.key_id, reply] {
+  backend_.later_for_workers([this, job = *job, giver = caller.key_id, reply] {
     auto known = facts(job);
     if (!known) return reply->send(problem(known.error()));
     auto definition = backend_.definition(known->job.definition);
@@ -296,7 +296,7 @@ void WorkerCalls::on_job(std::string_view body, const Caller& caller, const Repl
 void WorkerCalls::on_items(std::string_view body, const Reply& reply) {
   auto range = decode_item_range(body);
   if (!range) return reply->send(problem(range.error()));
-  backend_.later([this, range = *range, reply] {
+  backend_.later_for_workers([this, range = *range, reply] {
     auto known = facts(range.job);
     if (!known) return reply->send(problem(known.error()));
     auto found = texts(*known, range.first, range.count, kMostAskedText);
