@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "cli/print.h"
 #include "cli/verb.h"
+#include "engine/system_clock.h"
 #include "store/backup.h"
 #include "store/run_folder.h"
 
@@ -53,7 +54,10 @@ void add_backup(CLI::App& app, Invocation& invocation) {
 }
 
 void add_restore(CLI::App& app, Invocation& invocation) {
-  add(app, invocation, "restore", "Make a server's folder from a backup", restore_backup, "restored")
+  constexpr Work kRestore = [](const std::string& root, const std::string& file) {
+    return restore_backup(root, file, SystemWallClock().epoch_ms());
+  };
+  add(app, invocation, "restore", "Make a server's folder from a backup", kRestore, "restored")
       ->footer("Example:\n  drover restore /backups/drover-monday.tar.zst --data /var/lib/drover");
 }
 

@@ -134,6 +134,30 @@ Result<void> unpack(Backup& backup, const std::string& file, const std::string& 
   return {};
 }
 
+/// Whoever spoke with the server that was saved may come to this one, and knows numbers that were given out after the
+/// backup was made. None of them may mean something else here: numbers go on far beyond, and workers register anew,
+/// which takes from them what they held. Counting from the clock, so that a second server made from the same backup
+/// begins beyond the first one, too: nobody gives out numbers faster than that.
+Result<void> part_from_the_old_server(const std::string& ledger, std::int64_t now_ms) {
+  constexpr std::int64_t kLeast = std::int64_t{1} << 32;
+  constexpr std::int64_t kGrantsEachMs = 1024;
+  const std::string beyond = concat(" + ", kLeast, ", ", now_ms, ")");
+  auto db = Database::open(ledger, OpenMode::create, [](std::int64_t) { return false; });
+  if (!db) return pass(db);
+  return db->run(
+      concat("PRAGMA journal_mode = DELETE; BEGIN IMMEDIATE;"
+             "INSERT INTO counters SELECT 0, 1, 1, 1 WHERE NOT EXISTS (SELECT 1 FROM counters);"
+             "UPDATE counters SET next_job = max(next_job",
+             beyond, ", next_worker = max(next_worker", beyond, ", next_grant = max(next_grant + ", kLeast, ", ",
+             now_ms * kGrantsEachMs,
+             ");"
+             "UPDATE workers SET incarnation = 0, registered_ms = 0;"
+             "INSERT INTO sqlite_sequence(name, seq) SELECT column1, 0 FROM (VALUES('definitions'), ('manifests'))"
+             " WHERE column1 NOT IN (SELECT name FROM sqlite_sequence);"
+             "UPDATE sqlite_sequence SET seq = max(seq",
+             beyond, "; COMMIT;"));
+}
+
 }  // namespace
 
 Result<Backup> write_backup(const std::string& root, const std::string& file) {
@@ -170,7 +194,7 @@ Result<Backup> write_backup(const std::string& root, const std::string& file) {
   return backup;
 }
 
-Result<Backup> restore_backup(const std::string& root, const std::string& file) {
+Result<Backup> restore_backup(const std::string& root, const std::string& file, std::int64_t now_ms) {
   const std::string folder = concat(root, "/server");
   std::error_code error;
   if (fs::exists(folder, error)) {
@@ -189,6 +213,7 @@ Result<Backup> restore_backup(const std::string& root, const std::string& file) 
   auto jobs = checked_jobs(concat(whole, "/", kLedger));
   if (!jobs) return pass(jobs);
   backup.jobs = *jobs;
+  if (auto done = part_from_the_old_server(concat(whole, "/", kLedger), now_ms); !done) return pass(done);
   for (const char* left : {"-wal", "-shm"}) fs::remove(concat(whole, "/", kLedger, left), error);
   for (const std::string& path : {concat(whole, "/logs"), whole}) {
     if (auto done = sync_path(path); !done) return pass(done);

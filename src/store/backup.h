@@ -19,7 +19,8 @@ struct Backup {
 /// this returns, and not there at all after an error. Needs room beside `file` for a copy of the ledger.
 Result<Backup> write_backup(const std::string& root, const std::string& file);
 
-/// Makes the server's folder below `root`, where there is none, from what write_backup made.
-Result<Backup> restore_backup(const std::string& root, const std::string& file);
+/// Makes the server's folder below `root`, where there is none, from what write_backup made. Nothing that was said to
+/// the server that was saved is taken for said to this one: its numbers go on far beyond. `now_ms` is the wall clock's.
+Result<Backup> restore_backup(const std::string& root, const std::string& file, std::int64_t now_ms);
 
 }  // namespace drover

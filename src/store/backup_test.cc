@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/text.h"
+#include "core/core.h"
 #include "store/sqlite_db.h"
 #include "store/sqlite_store.h"
 
@@ -17,6 +18,8 @@ namespace drover {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::int64_t kRestoredMs = 1'800'000'000'000;
 
 std::string content_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -68,7 +71,7 @@ class BackupFile : public testing::Test {
     return out;
   }
   Result<Backup> restore(const std::string& name, const std::string& file) const {
-    return restore_backup(root(name), file);
+    return restore_backup(root(name), file, kRestoredMs);
   }
 
   std::string folder_;
@@ -177,6 +180,82 @@ TEST_F(BackupFile, NobodyElseCanReadTheCopyWhileItIsMade) {
   ::umask(before);
   ASSERT_EQ(::stat(file_.c_str(), &about), 0);
   EXPECT_EQ(about.st_mode & 07777, 0600U);
+}
+
+/// A core, and what was said to it and committed.
+struct Talk {
+  Core core;
+  Store& store;
+  std::int64_t now_ms;
+  std::uint64_t polls = 0;
+
+  Effect say(const Command& command) {
+    core.apply(Ticket{1}, command, ++now_ms);
+    EXPECT_TRUE(store.commit({core.take_mutations()}));
+    auto answers = core.take_answers();
+    EXPECT_FALSE(answers.empty());
+    return answers.empty() ? Effect{Refused{}} : answers.front().effect;
+  }
+  Lease lease(WorkerId worker, std::uint64_t incarnation) {
+    const Effect said =
+        say(Poll{.report = {worker, incarnation, {}, {}, {}}, .number = PollNumber{++polls}, .want = 1});
+    const auto* answer = std::get_if<PollAnswer>(&said);
+    EXPECT_TRUE(answer != nullptr && answer->leases.size() == 1);
+    return answer != nullptr && !answer->leases.empty() ? answer->leases.front() : Lease{};
+  }
+  Effect report(WorkerId worker, std::uint64_t incarnation, const Lease& lease) {
+    EndedAttempt ended{.token = {lease.grant, lease.first}};
+    return say(Report{worker, incarnation, {ended}, {}, {}});
+  }
+  std::uint64_t succeeded() const { return core.durable().jobs.at(JobId{1}).succeeded; }
+};
+
+TEST_F(BackupFile, ARestoredServerTakesNothingThatWasSaidToTheOldOneForItsOwn) {
+  constexpr std::uint64_t kIncarnation = 77;
+  Talk old{Core{}, *store_, 1000};
+  const RegisterWorker hello{"w", kIncarnation, 60'000};
+  const WorkerId worker = std::get<WorkerRegistered>(old.say(hello)).worker;
+  SubmitJob submit{.name = "job", .total = 10};
+  submit.uuid.bytes[0] = 1;
+  old.say(submit);
+  const Lease before = old.lease(worker, kIncarnation);
+  ASSERT_TRUE(write_backup(root("old"), file_));
+  const Lease after = old.lease(worker, kIncarnation);
+  const ManifestId list = store_->begin_manifest().value();
+  const DefinitionId definition = store_->add_definition("{}").value();
+
+  std::vector<GrantId> first_grants;
+  for (const std::string name : {"new", "newer"}) {
+    const auto restored = restore_backup(root(name), file_, kRestoredMs + (name == "new" ? 0 : 60'000));
+    ASSERT_TRUE(restored) << restored.error().message;
+    auto store = open_sqlite_store(server(name) + "/drover.db");
+    ASSERT_TRUE(store);
+    Durable durable;
+    ASSERT_TRUE((*store)->load([&](const Mutation& put) { return durable.restore(put); }));
+    Talk here{Core(std::move(durable), 2000), **store, 2000};
+    // It does not know that it speaks with another server.
+    for (const Lease& lease : {before, after}) {
+      EXPECT_TRUE(std::holds_alternative<Refused>(here.report(worker, kIncarnation, lease)));
+    }
+    EXPECT_EQ(std::get<WorkerRegistered>(here.say(hello)).worker, worker);
+    const Lease again = here.lease(worker, kIncarnation);
+    EXPECT_EQ(again.first, before.first);
+    const Lease next = here.lease(worker, kIncarnation);
+    EXPECT_EQ(next.first, after.first) << "the same item, handed out by both";
+    for (const Lease& lease : {before, after}) here.report(worker, kIncarnation, lease);
+    EXPECT_EQ(here.succeeded(), 0U) << "a late report of the old server's grant changes nothing";
+    here.report(worker, kIncarnation, next);
+    EXPECT_EQ(here.succeeded(), 1U);
+
+    EXPECT_GT((*store)->begin_manifest().value(), ManifestId{list.value + 1'000'000});
+    EXPECT_GT((*store)->add_definition("{}").value(), DefinitionId{definition.value + 1'000'000});
+    submit.uuid.bytes[0] = 2;
+    EXPECT_GT(std::get<JobAccepted>(here.say(submit)).job, JobId{1'000'000});
+    EXPECT_GT(std::get<WorkerRegistered>(here.say(RegisterWorker{"v", 5, 60'000})).worker, WorkerId{1'000'000});
+    first_grants.push_back(again.grant);
+  }
+  EXPECT_GT(first_grants[1].value, first_grants[0].value + 10'000'000)
+      << "nor are the two of them taken for each other";
 }
 
 }  // namespace
