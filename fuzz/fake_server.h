@@ -16,7 +16,7 @@ class FakeBackend : public Backend {
       items.emplace_back(item);
       return {};
     }
-    Result<NewManifest> finish() override { return NewManifest{ManifestId{1}, items.size()}; }
+    Result<NewManifest> finish(Lasting) override { return NewManifest{ManifestId{1}, items.size()}; }
     std::vector<std::string>& items;
   };
   struct Text : HttpBodySource {
@@ -42,7 +42,7 @@ class FakeBackend : public Backend {
 
     return NewManifest{ManifestId{1}, count};
   }
-  Result<ManifestInfo> manifest(ManifestId) override { return fail(ErrorCode::not_found, "there is none"); }
+  Result<ManifestInfo> claim_manifest(ManifestId) override { return fail(ErrorCode::not_found, "there is none"); }
   Result<std::vector<Job>> jobs() override { return std::vector{job}; }
   Result<std::string> definition(DefinitionId) override { return "{}"; }
   Result<ItemCounts> counts(const Job&) override { return ItemCounts{.pending = 3}; }

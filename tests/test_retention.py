@@ -12,7 +12,7 @@ from test_server import Server
 def tables(server):
     connection = sqlite3.connect(f"file:{server.drover.data}/server/drover.db?mode=ro", uri=True)
     counts = {table: connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
-              for table in ("jobs", "attempt_rows", "blocks", "open_items", "definitions", "manifests", "manifest_chunks", "deleted_jobs")}
+              for table in ("jobs", "attempt_rows", "blocks", "open_items", "definitions", "manifests", "manifest_chunks", "deleted_jobs", "deleted_manifests")}
     connection.close()
     return counts
 
@@ -40,9 +40,9 @@ def test_an_ended_job_goes_with_its_rows_and_a_running_one_stays(server):
     run_jobs(server)
     server.cli("submit", "--name", "waits", "--", "echo", ":::", "a", "b", "c")
     wait_until(lambda: server.ask("GET", "/api/v1/jobs/old")[0] == 404, "the old job to be forgotten")
-    wait_until(lambda: tables(server)["deleted_jobs"] == 0, "its rows to be swept")
-    assert tables(server) == {"jobs": 1, "attempt_rows": 0, "blocks": 0, "open_items": 0, "definitions": 1, "manifests": 1,
-                              "manifest_chunks": 1, "deleted_jobs": 0}
+    left = {"jobs": 1, "attempt_rows": 0, "blocks": 0, "open_items": 0, "definitions": 1, "manifests": 1, "manifest_chunks": 1,
+            "deleted_jobs": 0, "deleted_manifests": 0}
+    wait_until(lambda: tables(server) == left, "its rows to be swept")
     assert [job["name"] for job in server.ask("GET", "/api/v1/jobs")[1]["jobs"]] == ["waits"]
     assert "forgotten" in server.stop().err
     server.flags = ("--keep", "0")
@@ -72,6 +72,35 @@ def test_a_segment_goes_when_the_last_job_in_it_is_forgotten(server):
     wait_until(lambda: server.ask("GET", "/api/v1/jobs/long")[0] == 404, "the long job to be forgotten")
     wait_until(lambda: first not in segments(server), "its segment to go")
     worker.kill()
+
+
+def lists(server):
+    return [tables(server)[table] for table in ("manifests", "manifest_chunks", "deleted_manifests")]
+
+
+def test_an_upload_that_breaks_off_leaves_nothing_behind(server):
+    connection = server.connection()
+    connection.putrequest("POST", "/api/v1/manifests")
+    connection.putheader("Authorization", f"Bearer {server.key}")
+    connection.putheader("Content-Length", str(1 << 30))
+    connection.endheaders()
+    while lists(server)[1] == 0:
+        connection.send(b"".join(b"item %d\n" % number for number in range(100_000)))
+    connection.close()
+    wait_until(lambda: lists(server) == [0, 0, 0], "what it wrote to go")
+
+
+def test_uploads_that_no_job_uses_go_after_a_while(server):
+    status, unused = server.ask("POST", "/api/v1/manifests", b"a\nb\n")
+    assert (status, unused["items"]) == (201, 2)
+    job = {"name": "once", "command": ["true"], "items": ["a", "b"], "client_token": "the same"}
+    assert [server.ask("POST", "/api/v1/jobs", job)[0] for _ in range(3)] == [201] * 3
+    assert lists(server)[0] == 4
+    wait_until(lambda: lists(server) == [1, 1, 0] and tables(server)["definitions"] == 1, "all but the job's own to go")
+    status, problem = server.ask("POST", "/api/v1/jobs", {"command": ["true"], "manifest": unused["manifest"]})
+    assert (status, problem["code"]) == (404, "not_found"), problem
+    run_jobs(server)
+    assert server.ends("once")["counts"]["succeeded"] == 2
 
 
 def test_with_zero_everything_is_kept(drover):

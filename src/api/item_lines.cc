@@ -56,7 +56,8 @@ Result<void> ItemLines::finish() {
   auto done = begin();
   if (done) done = add(rest_);
   if (done) {
-    if (auto finished = intake_->finish()) {
+    // The answer names it by its number, which nobody else may be given after a power cut.
+    if (auto finished = intake_->finish(Lasting::at_once)) {
       manifest_ = *finished;
     } else {
       done = pass(finished);

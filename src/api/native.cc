@@ -233,7 +233,8 @@ void NativeApi::submit(Asked asked, HttpReply reply) {
     if (!added) return refuse(added.error());
     manifest = *added;
   } else if (const auto* id = std::get_if<ManifestId>(&submission->items)) {
-    auto info = backend_.manifest(*id);
+    auto info = backend_.claim_manifest(*id);
+    if (!info && info.error().code != ErrorCode::not_found) return refuse(info.error());
     if (!info) {
       return refuse({ErrorCode::not_found, concat("there is no manifest ", id->value),
                      "upload the list first, with POST /api/v1/manifests"});
@@ -245,7 +246,7 @@ void NativeApi::submit(Asked asked, HttpReply reply) {
     for (const std::string& item : std::get<std::vector<std::string>>(submission->items)) {
       if (auto added = (*intake)->add(item); !added) return refuse(added.error());
     }
-    auto added = (*intake)->finish();
+    auto added = (*intake)->finish(Lasting::with_the_job);
     if (!added) return refuse(added.error());
     manifest = *added;
   }

@@ -31,7 +31,10 @@ class FakeStore : public Store {
   Result<DefinitionId> add_definition(std::string_view) override { return DefinitionId{1}; }
   Result<ManifestId> begin_manifest() override { return ManifestId{1}; }
   Result<void> add_chunks(ManifestId, const std::vector<ManifestChunk>&) override { return {}; }
-  Result<void> end_manifest(ManifestId, const ManifestInfo&) override { return {}; }
+  Result<void> end_manifest(ManifestId, const ManifestInfo&, Lasting) override { return {}; }
+  void drop_manifest(ManifestId) override {}
+  Result<ManifestInfo> claim_manifest(ManifestId) override { return ManifestInfo{}; }
+  Result<void> drop_unused(std::int64_t, std::int64_t) override { return {}; }
   Result<bool> sweep_deleted(std::uint64_t) override { return false; }
 
   void hold(bool now) {

@@ -26,8 +26,8 @@ class ItemIntake {
  public:
   virtual ~ItemIntake() = default;
   virtual Result<void> add(std::string_view item) = 0;
-  /// All of it is stored when this returns, and durable with the job that refers to it.
-  virtual Result<NewManifest> finish() = 0;
+  /// All of it is stored when this returns. What is not finished goes.
+  virtual Result<NewManifest> finish(Lasting lasting) = 0;
 };
 
 /// An item and its state, as people see it.
@@ -85,7 +85,8 @@ class Backend {
   virtual Result<DefinitionId> add_definition(std::string_view text) = 0;
   virtual Result<std::unique_ptr<ItemIntake>> begin_items() = 0;
   virtual Result<NewManifest> add_range(std::int64_t first, std::uint64_t count) = 0;
-  virtual Result<ManifestInfo> manifest(ManifestId id) = 0;
+  /// What an uploaded list holds; it stays until a job can refer to it.
+  virtual Result<ManifestInfo> claim_manifest(ManifestId id) = 0;
   virtual Result<std::vector<Job>> jobs() = 0;
   virtual Result<std::string> definition(DefinitionId id) = 0;
   virtual Result<ItemCounts> counts(const Job& job) = 0;

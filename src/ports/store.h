@@ -41,6 +41,9 @@ struct ManifestInfo {
   std::int64_t first_number = 0;
 };
 
+/// From when on a list would survive a power cut: with the batch of the job that refers to it, or by itself.
+enum class Lasting : std::uint8_t { with_the_job, at_once };
+
 class Store {
  public:
   virtual ~Store() = default;
@@ -51,13 +54,20 @@ class Store {
   virtual Result<void> commit(const Batch& batch) = 0;
 
   // Large things are written before the command that refers to them, and are durable when its batch is. What no job
-  // came to refer to is swept at open.
+  // came to refer to goes at open, or earlier by drop_unused().
   virtual Result<DefinitionId> add_definition(std::string_view text) = 0;
   virtual Result<ManifestId> begin_manifest() = 0;
   virtual Result<void> add_chunks(ManifestId manifest, const std::vector<ManifestChunk>& chunks) = 0;
-  virtual Result<void> end_manifest(ManifestId manifest, const ManifestInfo& info) = 0;
+  virtual Result<void> end_manifest(ManifestId manifest, const ManifestInfo& info, Lasting lasting) = 0;
+  /// Nobody will refer to it. Waits for no disk: it goes when sweep_deleted() is called next.
+  virtual void drop_manifest(ManifestId manifest) = 0;
+  /// What a list that was ended holds. A job that refers to it may follow: however long it was unused, that begins
+  /// anew.
+  virtual Result<ManifestInfo> claim_manifest(ManifestId manifest) = 0;
 
-  /// Deletes of what deleted jobs left behind about so many rows at most; whether there is more.
+  /// Drops lists and definitions that no job has referred to for so long, as far as these calls have seen.
+  virtual Result<void> drop_unused(std::int64_t now_ms, std::int64_t unused_ms) = 0;
+  /// Deletes of what deleted jobs and dropped lists left behind about so many rows at most; whether there is more.
   virtual Result<bool> sweep_deleted(std::uint64_t rows) = 0;
 };
 

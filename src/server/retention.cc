@@ -15,6 +15,7 @@ namespace {
 constexpr std::uint64_t kRowsAtOnce = 2'000;
 constexpr std::size_t kJobsAtOnce = 100;
 constexpr std::int64_t kLookEachMs = 60'000;
+constexpr std::int64_t kDayMs = 86'400'000;
 constexpr std::int64_t kMoreAfterMs = 200;  // the core has forgotten the first of them by then
 
 }  // namespace
@@ -32,6 +33,8 @@ Result<bool> Retention::do_some(std::int64_t now_ms) {
   if (now_ms >= next_look_ms_) {
     next_look_ms_ = now_ms + std::clamp(options_.keep_ms / 4, std::int64_t{500}, kLookEachMs);
     rows_left_ = segments_left_ = true;
+    auto dropped = store_.drop_unused(now_ms, options_.keep_ms > 0 ? std::min(options_.keep_ms, kDayMs) : kDayMs);
+    if (!dropped) return pass(dropped);
     if (options_.keep_ms > 0) {
       auto some = forget_jobs(now_ms - options_.keep_ms);
       if (!some) return some;

@@ -17,8 +17,8 @@ class StoredItems : public ItemIntake {
  public:
   explicit StoredItems(std::unique_ptr<ManifestWriter> writer) : writer_(std::move(writer)) {}
   Result<void> add(std::string_view item) override { return writer_->add(item); }
-  Result<NewManifest> finish() override {
-    auto written = writer_->finish();
+  Result<NewManifest> finish(Lasting lasting) override {
+    auto written = writer_->finish(lasting);
     if (!written) return pass(written);
     return NewManifest{written->id, written->items};
   }

@@ -32,7 +32,7 @@ class ServerBackend : public Backend {
   Result<DefinitionId> add_definition(std::string_view text) override { return store_.add_definition(text); }
   Result<std::unique_ptr<ItemIntake>> begin_items() override;
   Result<NewManifest> add_range(std::int64_t first, std::uint64_t count) override;
-  Result<ManifestInfo> manifest(ManifestId id) override { return ReadPool::reader().manifest(id); }
+  Result<ManifestInfo> claim_manifest(ManifestId id) override { return store_.claim_manifest(id); }
   Result<std::vector<Job>> jobs() override { return ReadPool::reader().jobs(); }
   Result<std::string> definition(DefinitionId id) override { return ReadPool::reader().definition(id); }
   Result<ItemCounts> counts(const Job& job) override;

@@ -205,7 +205,7 @@ Result<WorkerCalls::JobFacts> WorkerCalls::facts(JobId job) {
   if (auto known = known_facts(job)) return *known;
   auto read = ReadPool::reader().job(job);
   if (!read) return pass(read);
-  auto manifest = backend_.manifest(read->manifest);
+  auto manifest = ReadPool::reader().manifest(read->manifest);
   if (!manifest) return pass(manifest);
   JobFacts found{std::move(*read), *manifest};
   const std::scoped_lock lock(mutex_);

@@ -62,9 +62,11 @@ ManifestWriter::~ManifestWriter() {
   {
     const std::scoped_lock lock(mutex_);
     finished_ = true;
+    packs_.clear();  // nobody wants them any more
   }
   changed_.notify_all();
   if (thread_.joinable()) thread_.join();
+  if (!ended_) store_.drop_manifest(id_);
 }
 
 Result<void> ManifestWriter::add(std::string_view item) {
@@ -143,18 +145,19 @@ Result<void> ManifestWriter::store_rest() {
   return handed;
 }
 
-Result<WrittenManifest> ManifestWriter::finish() {
+Result<WrittenManifest> ManifestWriter::finish(Lasting lasting) {
   if (auto stored = thread_.joinable() ? store_rest() : store_alone(); !stored) return pass(stored);
   const std::uint64_t items = pack_.first.value;
-  auto ended = store_.end_manifest(id_, ManifestInfo{ManifestKind::list, items, 0});
+  auto ended = store_.end_manifest(id_, ManifestInfo{ManifestKind::list, items, 0}, lasting);
   if (!ended) return pass(ended);
+  ended_ = true;
   return WrittenManifest{id_, items};
 }
 
 Result<WrittenManifest> write_range_manifest(Store& store, std::int64_t first, std::uint64_t count) {
   auto id = store.begin_manifest();
   if (!id) return pass(id);
-  auto ended = store.end_manifest(*id, ManifestInfo{ManifestKind::range, count, first});
+  auto ended = store.end_manifest(*id, ManifestInfo{ManifestKind::range, count, first}, Lasting::with_the_job);
   if (!ended) return pass(ended);
   return WrittenManifest{*id, count};
 }

@@ -31,13 +31,14 @@ struct WrittenManifest {
 class ManifestWriter {
  public:
   static Result<std::unique_ptr<ManifestWriter>> begin(Store& store);
+  /// What was not finished is dropped.
   ~ManifestWriter();
   ManifestWriter(const ManifestWriter&) = delete;
   ManifestWriter& operator=(const ManifestWriter&) = delete;
 
   Result<void> add(std::string_view item);
-  /// All items are stored when it returns, and durable with the next batch.
-  Result<WrittenManifest> finish();
+  /// All items are stored when it returns.
+  Result<WrittenManifest> finish(Lasting lasting = Lasting::with_the_job);
 
  private:
   struct Pack {
@@ -55,6 +56,7 @@ class ManifestWriter {
   Store& store_;
   const ManifestId id_;
   Pack pack_;
+  bool ended_ = false;
 
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;

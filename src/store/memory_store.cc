@@ -188,9 +188,14 @@ Result<void> MemoryStore::add_chunks(ManifestId manifest, const std::vector<Mani
   return {};
 }
 
-Result<void> MemoryStore::end_manifest(ManifestId manifest, const ManifestInfo& info) {
+Result<void> MemoryStore::end_manifest(ManifestId manifest, const ManifestInfo& info, Lasting /*never*/) {
   manifests_[manifest] = info;
   return {};
+}
+
+void MemoryStore::drop_manifest(ManifestId manifest) {
+  manifests_.erase(manifest);
+  std::erase_if(chunks_, [&](const auto& it) { return it.first.first == manifest; });
 }
 
 template <class Record>

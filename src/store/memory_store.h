@@ -17,7 +17,10 @@ class MemoryStore : public Store, public StoreReader {
   Result<DefinitionId> add_definition(std::string_view text) override;
   Result<ManifestId> begin_manifest() override;
   Result<void> add_chunks(ManifestId manifest, const std::vector<ManifestChunk>& chunks) override;
-  Result<void> end_manifest(ManifestId manifest, const ManifestInfo& info) override;
+  Result<void> end_manifest(ManifestId manifest, const ManifestInfo& info, Lasting lasting) override;
+  void drop_manifest(ManifestId manifest) override;
+  Result<ManifestInfo> claim_manifest(ManifestId manifest) override { return this->manifest(manifest); }
+  Result<void> drop_unused(std::int64_t /*it is*/, std::int64_t /*not worth it*/) override { return {}; }
   Result<bool> sweep_deleted(std::uint64_t /*nothing is ever left*/) override { return false; }
 
   Result<std::vector<Job>> jobs() override;

@@ -43,8 +43,9 @@ CREATE TABLE attempt_rows(
   peak_memory_kib INTEGER, read_bytes INTEGER, written_bytes INTEGER, slot INTEGER, log_bytes INTEGER, last_line TEXT,
   log BLOB, settled INTEGER, PRIMARY KEY(job, item, attempt)) WITHOUT ROWID;
 
--- Jobs that are no more, and of which rows may be left in the tables that name a job.
-CREATE TABLE deleted_jobs(job INTEGER PRIMARY KEY, definition INTEGER, manifest INTEGER);
+-- Jobs that are no more, and of which rows may be left in the tables that name a job; and lists, with chunks.
+CREATE TABLE deleted_jobs(job INTEGER PRIMARY KEY);
+CREATE TABLE deleted_manifests(manifest INTEGER PRIMARY KEY);
 
 CREATE TABLE definitions(definition INTEGER PRIMARY KEY AUTOINCREMENT, text TEXT NOT NULL);
 
@@ -87,10 +88,12 @@ ALTER TABLE attempt_rows ADD COLUMN log_bytes INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE attempt_rows ADD COLUMN last_line TEXT;
 ALTER TABLE attempt_rows ADD COLUMN log BLOB;
 )sql",
-    // 2 → 3: ended jobs are deleted after a while; items ask, and workers have. Until a worker registers anew, it has no
+    // 2 → 3: ended jobs are deleted after a while; items ask, and workers have. Until a worker registers anew, it has
+    // no
     // end of everything.
     R"sql(
-CREATE TABLE deleted_jobs(job INTEGER PRIMARY KEY, definition INTEGER, manifest INTEGER);
+CREATE TABLE deleted_jobs(job INTEGER PRIMARY KEY);
+CREATE TABLE deleted_manifests(manifest INTEGER PRIMARY KEY);
 ALTER TABLE jobs ADD COLUMN milli_cpus INTEGER NOT NULL DEFAULT 1000;
 ALTER TABLE jobs ADD COLUMN memory_bytes INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE jobs ADD COLUMN require TEXT;

@@ -1,7 +1,9 @@
 #include "store/sqlite_store.h"
 
-#include <algorithm>
+#include <map>
 #include <mutex>
+#include <optional>
+#include <utility>
 
 #include "base/check.h"
 #include "base/text.h"
@@ -16,6 +18,11 @@ namespace {
 constexpr std::string_view kOfJobs = " WHERE job NOT IN (SELECT job FROM deleted_jobs)";
 // More free pages than this are given back to the file system.
 constexpr std::int64_t kFreePages = 4096;
+// How many small rows a chunk of a list is like.
+constexpr std::uint64_t kRowsLikeAChunk = 64;
+constexpr std::size_t kDroppedAtOnce = 1000;
+constexpr std::uint64_t kRowsAtOpen = 2'000;
+constexpr int kSweepsAtOpen = 64;
 
 /// While it lives, what is committed waits for no disk. It becomes durable with whatever is committed after it: both go
 /// into the same log, one behind the other.
@@ -53,20 +60,28 @@ class SqliteStore : public Store {
     return prepare_statements();
   }
 
+  /// Nobody has come yet, so whatever no job refers to never will be referred to.
   Result<void> sweep() {
-    return in_transaction([&]() -> Result<void> {
+    const Unsynced unsynced(db_);
+    auto dropped = in_transaction([&]() -> Result<void> {
       for (const char* sql : {
-               "DELETE FROM manifest_chunks WHERE manifest NOT IN"
-               " (SELECT manifest FROM jobs UNION SELECT manifest FROM deleted_jobs)",
-               "DELETE FROM manifests WHERE manifest NOT IN"
-               " (SELECT manifest FROM jobs UNION SELECT manifest FROM deleted_jobs)",
-               "DELETE FROM definitions WHERE definition NOT IN"
-               " (SELECT definition FROM jobs UNION SELECT definition FROM deleted_jobs)",
+               "INSERT OR IGNORE INTO deleted_manifests"
+               " SELECT manifest FROM manifests WHERE manifest NOT IN (SELECT manifest FROM jobs)",
+               "DELETE FROM manifests WHERE manifest NOT IN (SELECT manifest FROM jobs)",
+               "DELETE FROM definitions WHERE definition NOT IN (SELECT definition FROM jobs)",
            }) {
         if (auto done = db_.run(sql); !done) return done;
       }
       return {};
     });
+    if (!dropped) return dropped;
+    // A run is opened, works and ends: there is no later. What is too much for now goes the next time.
+    for (int i = 0; i < kSweepsAtOpen; ++i) {
+      auto more = sweep_lists(kRowsAtOpen);
+      if (!more) return pass(more);
+      if (!*more) break;
+    }
+    return {};
   }
 
   Result<void> load(const std::function<Result<void>(const Mutation&)>& take) override {
@@ -118,69 +133,158 @@ class SqliteStore : public Store {
     });
   }
 
-  Result<void> end_manifest(ManifestId manifest, const ManifestInfo& info) override {
+  Result<void> end_manifest(ManifestId manifest, const ManifestInfo& info, Lasting lasting) override {
     const std::scoped_lock lock(mutex_);
-    const Unsynced unsynced(db_);
+    std::optional<Unsynced> unsynced;
+    if (lasting == Lasting::with_the_job) unsynced.emplace(db_);
     auto statement = db_.prepare("UPDATE manifests SET kind = ?, items = ?, first_number = ? WHERE manifest = ?");
     if (!statement) return pass(statement);
     statement->bind(1, static_cast<std::int64_t>(info.kind)).bind(2, to_cell(info.items));
     return statement->bind(3, info.first_number).bind(4, to_cell(manifest)).run();
   }
 
+  void drop_manifest(ManifestId manifest) override {
+    const std::scoped_lock lock(dropped_mutex_);
+    dropped_.push_back(static_cast<std::int64_t>(manifest.value));
+  }
+
+  Result<ManifestInfo> claim_manifest(ManifestId manifest) override {
+    const std::scoped_lock lock(mutex_);
+    unused_manifests_.erase(static_cast<std::int64_t>(manifest.value));
+    auto row = db_.prepare("SELECT kind, items, first_number FROM manifests WHERE manifest = ? AND items IS NOT NULL");
+    if (!row) return pass(row);
+    auto found = row->bind(1, to_cell(manifest)).step();
+    if (!found) return pass(found);
+    if (!*found) return fail(ErrorCode::not_found, concat("there is no list ", manifest.value));
+    return ManifestInfo{static_cast<ManifestKind>(row->number(0)), static_cast<std::uint64_t>(row->number(1)),
+                        row->number(2)};
+  }
+
+  Result<void> drop_unused(std::int64_t now_ms, std::int64_t unused_ms) override {
+    const std::scoped_lock lock(mutex_);
+    const Unsynced unsynced(db_);
+    auto lists = unused_for(unused_ms, now_ms, unused_manifests_,
+                            "SELECT manifest FROM manifests WHERE items IS NOT NULL"
+                            " AND manifest NOT IN (SELECT manifest FROM jobs)");
+    if (!lists) return pass(lists);
+    auto definitions =
+        unused_for(unused_ms, now_ms, unused_definitions_,
+                   "SELECT definition FROM definitions WHERE definition NOT IN (SELECT definition FROM jobs)");
+    if (!definitions) return pass(definitions);
+    if (lists->empty() && definitions->empty()) return {};
+    return in_transaction([&]() -> Result<void> {
+      if (auto done = delete_lists(*lists); !done) return done;
+      for (const std::int64_t definition : *definitions) {
+        auto done = db_.run(concat("DELETE FROM definitions WHERE definition = ", definition));
+        if (!done) return done;
+      }
+      return {};
+    });
+  }
+
   Result<bool> sweep_deleted(std::uint64_t rows) override {
     const std::scoped_lock lock(mutex_);
     const Unsynced unsynced(db_);
+    if (const auto lists = take_dropped(); !lists.empty()) {
+      auto done = in_transaction([&] { return delete_lists(lists); });
+      if (!done) return pass(done);
+      return true;
+    }
+    auto more = sweep_jobs(rows);
+    if (!more || *more) return more;
+    more = sweep_lists(rows);
+    if (!more || *more) return more;
+    return give_pages_back(rows);
+  }
+
+ private:
+  using Unused = std::map<std::int64_t, std::int64_t>;  // which, and since when
+
+  std::vector<std::int64_t> take_dropped() {
+    const std::scoped_lock lock(dropped_mutex_);
+    return std::exchange(dropped_, {});
+  }
+
+  /// Those of them that were unused for so long; the others are remembered.
+  Result<std::vector<std::int64_t>> unused_for(std::int64_t least_ms, std::int64_t now_ms, Unused& known,
+                                               const char* which) {
+    auto rows = db_.prepare(which);
+    if (!rows) return pass(rows);
+    Unused seen;
+    std::vector<std::int64_t> out;
+    while (true) {
+      auto row = rows->step();
+      if (!row) return pass(row);
+      if (!*row) break;
+      const std::int64_t number = rows->number(0);
+      const auto before = known.find(number);
+      const std::int64_t since_ms = before == known.end() ? now_ms : before->second;
+      if (now_ms - since_ms >= least_ms && before != known.end() && out.size() < kDroppedAtOnce) {
+        out.push_back(number);
+      } else {
+        seen[number] = since_ms;
+      }
+    }
+    known = std::move(seen);
+    return out;
+  }
+
+  /// From then on nobody can refer to them. Their chunks are swept.
+  Result<void> delete_lists(const std::vector<std::int64_t>& manifests) {
+    for (const std::int64_t manifest : manifests) {
+      auto done = db_.run(concat("INSERT OR IGNORE INTO deleted_manifests VALUES(", manifest,
+                                 "); DELETE FROM manifests WHERE manifest = ", manifest));
+      if (!done) return done;
+    }
+    return {};
+  }
+
+  struct Rows {
+    const char* table;
+    const char* key;
+  };
+  /// Deletes so many of the rows at most, and says how many it were.
+  Result<std::uint64_t> delete_some(const Rows& rows, const std::string& which, std::uint64_t most) {
+    auto done = db_.run(concat("DELETE FROM ", rows.table, " WHERE (", rows.key, ") IN (SELECT ", rows.key, " FROM ",
+                               rows.table, " WHERE ", which, " LIMIT ", most, ")"));
+    if (!done) return pass(done);
+    return db_.changes();
+  }
+
+  /// Some rows of one deleted job; whether there was one.
+  Result<bool> sweep_jobs(std::uint64_t rows) {
     auto job = db_.number("SELECT coalesce(min(job), 0) FROM deleted_jobs");
     if (!job) return pass(job);
-    if (*job == 0) return give_pages_back(rows);
-    bool is_clear = false;
+    if (*job == 0) return false;
     auto done = in_transaction([&]() -> Result<void> {
-      auto left = sweep_job(*job, rows);
-      if (!left) return pass(left);
-      is_clear = *left;
-      if (!is_clear) return {};
+      constexpr Rows kAll[] = {
+          {"attempt_rows", "job, item, attempt"}, {"open_items", "job, item"}, {"blocks", "job, block"}};
+      for (const Rows& it : kAll) {
+        const std::uint64_t most = rows + 1;
+        auto gone = delete_some(it, concat("job = ", *job), most);
+        if (!gone) return pass(gone);
+        if (*gone >= most) return {};
+        rows -= *gone;
+      }
       return db_.run(concat("DELETE FROM deleted_jobs WHERE job = ", *job));
     });
     if (!done) return pass(done);
     return true;
   }
 
- private:
-  /// Deletes so many rows of a job at most; whether nothing is left.
-  Result<bool> sweep_job(std::int64_t job, std::uint64_t rows) {
-    const auto of_job = [&](const char* column) {
-      return db_.number(concat("SELECT ", column, " FROM deleted_jobs WHERE job = ", job));
-    };
-    auto manifest = of_job("manifest");
+  /// Some chunks of one deleted list; whether there was one.
+  Result<bool> sweep_lists(std::uint64_t rows) {
+    auto manifest = db_.number("SELECT coalesce(min(manifest), 0) FROM deleted_manifests");
     if (!manifest) return pass(manifest);
-    auto definition = of_job("definition");
-    if (!definition) return pass(definition);
-    struct Rows {
-      const char* table;
-      const char* key;
-      std::string which;
-      std::uint64_t weight = 1;  // how many small rows one of these is like
-    };
-    // What another job has too stays.
-    const Rows all[] = {
-        {"attempt_rows", "job, item, attempt", concat("job = ", job)},
-        {"open_items", "job, item", concat("job = ", job)},
-        {"blocks", "job, block", concat("job = ", job)},
-        {"manifest_chunks", "manifest, first",
-         concat("manifest = ", *manifest, " AND manifest NOT IN (SELECT manifest FROM jobs)"), 64},
-        {"manifests", "manifest", concat("manifest = ", *manifest, " AND manifest NOT IN (SELECT manifest FROM jobs)")},
-        {"definitions", "definition",
-         concat("definition = ", *definition, " AND definition NOT IN (SELECT definition FROM jobs)")},
-    };
-    for (const Rows& it : all) {
-      const std::uint64_t most = rows / it.weight + 1;
-      auto done = db_.run(concat("DELETE FROM ", it.table, " WHERE (", it.key, ") IN (SELECT ", it.key, " FROM ",
-                                 it.table, " WHERE ", it.which, " LIMIT ", most, ")"));
-      if (!done) return pass(done);
-      const std::uint64_t gone = db_.changes();
-      if (gone >= most) return false;
-      rows -= std::min(rows, gone * it.weight);
-    }
+    if (*manifest == 0) return false;
+    const std::uint64_t most = rows / kRowsLikeAChunk + 1;
+    auto done = in_transaction([&]() -> Result<void> {
+      auto gone = delete_some({"manifest_chunks", "manifest, first"}, concat("manifest = ", *manifest), most);
+      if (!gone) return pass(gone);
+      if (*gone >= most) return {};
+      return db_.run(concat("DELETE FROM deleted_manifests WHERE manifest = ", *manifest));
+    });
+    if (!done) return pass(done);
     return true;
   }
 
@@ -190,7 +294,9 @@ class SqliteStore : public Store {
     if (!free) return pass(free);
     if (*free <= kFreePages) return false;
     if (auto done = db_.run(concat("PRAGMA incremental_vacuum(", pages, ")")); !done) return pass(done);
-    return true;
+    auto left = db_.number("PRAGMA freelist_count");
+    if (!left) return pass(left);
+    return *left < *free;  // a file that was not made for it keeps them all
   }
 
   Result<void> prepare_statements() {
@@ -214,7 +320,7 @@ class SqliteStore : public Store {
         {&put_worker_, put_sql<Worker>("REPLACE", "workers")},
         {&add_attempt_, put_sql<Attempt>("INSERT", "attempt_rows")},
         {&unsettle_, "UPDATE attempt_rows SET settled = 0 WHERE job = ? AND item = ? AND attempt = ?"},
-        {&note_deleted_, "INSERT INTO deleted_jobs SELECT job, definition, manifest FROM jobs WHERE job = ?"},
+        {&note_deleted_, "INSERT INTO deleted_jobs SELECT job FROM jobs WHERE job = ?"},
         {&delete_job_, "DELETE FROM jobs WHERE job = ?"},
         {&add_chunk_, "INSERT INTO manifest_chunks(manifest, first, count, data) VALUES(?,?,?,?)"},
     };
@@ -280,6 +386,10 @@ class SqliteStore : public Store {
   Database db_;
   Statement begin_, commit_, clear_counters_, put_counters_, put_job_, put_block_, put_open_, delete_open_, put_grant_,
       delete_grant_, put_worker_, add_attempt_, unsettle_, note_deleted_, delete_job_, add_chunk_;
+  Unused unused_manifests_, unused_definitions_;
+
+  std::mutex dropped_mutex_;  // guards what follows, and nobody holds it for long
+  std::vector<std::int64_t> dropped_;
 };
 
 }  // namespace

@@ -3,13 +3,31 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <thread>
 
+#include "base/text.h"
 #include "store/manifest.h"
 #include "store/sqlite_db.h"
+
+namespace {
+std::atomic<int> g_syncs = 0;
+}  // namespace
+
+// Stands before the C library's, for SQLite too.
+extern "C" int fdatasync(int file) {
+  ++g_syncs;
+  return static_cast<int>(syscall(SYS_fdatasync, file));
+}
+extern "C" int fsync(int file) {
+  ++g_syncs;
+  return static_cast<int>(syscall(SYS_fsync, file));
+}
 
 namespace drover {
 namespace {
@@ -33,6 +51,25 @@ class SqliteStoreFile : public testing::Test {
     ASSERT_TRUE(db);
     auto done = db->run(sql);
     ASSERT_TRUE(done) << done.error().message;
+  }
+  std::int64_t count(const std::string& sql) const {
+    auto db = Database::open(path_, OpenMode::read_only, [](std::int64_t) { return false; });
+    return db->number(sql).value();
+  }
+  std::int64_t rows_of(const std::string& table) const { return count("SELECT count(*) FROM " + table); }
+  /// A list of some chunks.
+  static ManifestId finished_list(Store& store, Lasting lasting = Lasting::with_the_job) {
+    auto writer = ManifestWriter::begin(store);
+    for (int i = 0; i < 50'000; ++i) EXPECT_TRUE((*writer)->add("item " + std::to_string(i * 7919)));
+    return (*writer)->finish(lasting)->id;
+  }
+  static void sweep_all(Store& store) {
+    for (int steps = 0; steps < 1000; ++steps) {
+      const auto more = store.sweep_deleted(100);
+      ASSERT_TRUE(more) << more.error().message;
+      if (!*more) return;
+    }
+    FAIL() << "it never ends";
   }
   ErrorCode error_of_opening() const {
     auto store = open_sqlite_store(path_);
@@ -163,6 +200,94 @@ TEST_F(SqliteStoreFile, ADamagedChunkOfAManifestIsAnError) {
   EXPECT_EQ(item.error().code, ErrorCode::damaged);
 }
 
+TEST_F(SqliteStoreFile, AListThatBreaksOffIsSweptWithoutARestart) {
+  auto store = open_sqlite_store(path_);
+  ASSERT_TRUE(store);
+  {
+    auto writer = ManifestWriter::begin(**store);
+    ASSERT_TRUE(writer);
+    const std::string item(100'000, 'x');
+    for (int i = 0; i < 200; ++i) ASSERT_TRUE((*writer)->add(item + std::to_string(i)));
+    while (rows_of("manifest_chunks") == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  const ManifestId other = finished_list(**store);
+  sweep_all(**store);
+  EXPECT_EQ(rows_of("manifests"), 1);
+  EXPECT_EQ(count("SELECT count(*) FROM manifest_chunks WHERE manifest <> " + std::to_string(other.value)), 0);
+  EXPECT_EQ(rows_of("deleted_manifests"), 0);
+}
+
+TEST_F(SqliteStoreFile, WhatNoJobRefersToGoesWhenItIsOld) {
+  auto store = open_sqlite_store(path_);
+  ASSERT_TRUE(store);
+  const ManifestId unused = finished_list(**store);
+  const ManifestId claimed = finished_list(**store);
+  const ManifestId used = finished_list(**store);
+  ASSERT_TRUE((*store)->add_definition("{}"));
+  const DefinitionId definition = (*store)->add_definition("{}").value();
+  const auto being_written = ManifestWriter::begin(**store);
+  ASSERT_TRUE(being_written);
+  Batch batch;
+  batch.mutations.emplace_back(
+      PutJob{Job{.id = JobId{1}, .definition = definition, .manifest = used, .total = 50'000}});
+  ASSERT_TRUE((*store)->commit(batch));
+
+  ASSERT_TRUE((*store)->drop_unused(1000, 500));
+  ASSERT_TRUE((*store)->drop_unused(1499, 500));
+  EXPECT_EQ(rows_of("manifests"), 4) << "seen unused for 499 ms";
+  EXPECT_EQ((*store)->claim_manifest(claimed).value().items, 50'000U);
+  ASSERT_TRUE((*store)->drop_unused(1500, 500));
+  EXPECT_EQ(rows_of("manifests"), 3);
+  EXPECT_EQ((*store)->claim_manifest(unused).error().code, ErrorCode::not_found);
+  EXPECT_EQ(rows_of("definitions"), 1);
+  EXPECT_TRUE((*store)->claim_manifest(claimed)) << "somebody was about to refer to it";
+  sweep_all(**store);
+  EXPECT_EQ(count("SELECT count(DISTINCT manifest) FROM manifest_chunks"), 2);
+
+  ASSERT_TRUE((*store)->commit({{DeleteJob{JobId{1}}}}));
+  ASSERT_TRUE((*store)->drop_unused(2000, 500));
+  ASSERT_TRUE((*store)->drop_unused(2500, 500));
+  EXPECT_EQ(rows_of("manifests"), 1) << "the one that is being written";
+  EXPECT_EQ(rows_of("definitions"), 0);
+}
+
+TEST_F(SqliteStoreFile, AListIsGoneForSubmittersBeforeItsFirstChunkIs) {
+  auto store = open_sqlite_store(path_);
+  ASSERT_TRUE(store);
+  Batch batch;
+  batch.mutations.emplace_back(PutJob{Job{.id = JobId{1}, .manifest = finished_list(**store), .total = 50'000}});
+  ASSERT_TRUE((*store)->commit(batch));
+  ASSERT_TRUE((*store)->commit({{DeleteJob{JobId{1}}}}));
+  const std::int64_t chunks = rows_of("manifest_chunks");
+  ASSERT_GT(chunks, 1);
+  ASSERT_TRUE((*store)->drop_unused(0, 0));
+  ASSERT_TRUE((*store)->drop_unused(1, 0));
+  for (bool more = true; more; more = (*store)->sweep_deleted(1).value()) {
+    EXPECT_TRUE(rows_of("manifests") == 0 || rows_of("manifest_chunks") == chunks);
+  }
+  EXPECT_EQ(rows_of("manifest_chunks"), 0);
+}
+
+TEST_F(SqliteStoreFile, AListThatIsNamedToAClientIsSyncedBefore) {
+  auto store = open_sqlite_store(path_);
+  ASSERT_TRUE(store);
+  const int before = g_syncs;
+  finished_list(**store);
+  EXPECT_EQ(g_syncs, before) << "the job's own batch does it";
+  finished_list(**store, Lasting::at_once);
+  EXPECT_GT(g_syncs, before);
+}
+
+TEST_F(SqliteStoreFile, AFileThatCannotGivePagesBackIsNotAskedForEver) {
+  ASSERT_TRUE(open_sqlite_store(path_));
+  run_sql("PRAGMA journal_mode = DELETE; PRAGMA auto_vacuum = NONE; VACUUM;");
+  run_sql("CREATE TABLE big(a); INSERT INTO big VALUES(zeroblob(40000000)); DROP TABLE big;");
+  ASSERT_GT(count("PRAGMA freelist_count"), 4096);
+  auto store = open_sqlite_store(path_);
+  ASSERT_TRUE(store);
+  sweep_all(**store);
+}
+
 TEST_F(SqliteStoreFile, WhatADeletedJobLeftIsSweptInSmallSteps) {
   auto opened = open_sqlite_store(path_);
   ASSERT_TRUE(opened);
@@ -197,10 +322,6 @@ TEST_F(SqliteStoreFile, WhatADeletedJobLeftIsSweptInSmallSteps) {
   opened = open_sqlite_store(path_);  // and the server has been away meanwhile
   ASSERT_TRUE(opened);
 
-  const auto count = [&](const std::string& sql) {
-    auto db = Database::open(path_, OpenMode::read_only, [](std::int64_t) { return false; });
-    return db->number(sql).value();
-  };
   const std::string rows = "SELECT (SELECT count(*) FROM attempt_rows) + (SELECT count(*) FROM open_items)";
   std::int64_t before = count(rows);
   EXPECT_EQ(before, 3000);
@@ -221,6 +342,7 @@ TEST_F(SqliteStoreFile, WhatADeletedJobLeftIsSweptInSmallSteps) {
   }
   EXPECT_EQ(count("SELECT count(*) FROM definitions"), 1);
   EXPECT_EQ(count("SELECT count(*) FROM deleted_jobs"), 0);
+  EXPECT_EQ(count("SELECT count(*) FROM deleted_manifests"), 0);
   EXPECT_EQ(count("SELECT count(*) FROM manifests WHERE manifest = " + std::to_string(shared.value)), 1)
       << "the third job has it too";
   EXPECT_EQ(count("SELECT count(DISTINCT manifest) FROM manifest_chunks"), 1);
