@@ -75,6 +75,13 @@ struct Fence {
   std::string worker;
 };
 
+/// Somebody follows what this item prints: whoever runs it is told so, once, with its next answer, at once if a poll of
+/// it waits. One that goes on following says so again and again. Forgotten when the server ends.
+struct Watch {
+  JobId job;
+  ItemIndex item;
+};
+
 /// What a worker tells: what ended, what runs, what it hands back unstarted. Answered as soon as it is durable.
 struct Report {
   WorkerId worker;
@@ -100,8 +107,8 @@ struct Poll {
 /// Time has passed: next_deadline() was reached.
 struct Tick {};
 
-using Command =
-    std::variant<SubmitJob, ReopenJob, CancelJob, ForgetJob, RegisterWorker, AskToDrain, Fence, Report, Poll, Tick>;
+using Command = std::variant<SubmitJob, ReopenJob, CancelJob, ForgetJob, RegisterWorker, AskToDrain, Fence, Watch,
+                             Report, Poll, Tick>;
 
 struct JobAccepted {
   JobId job;
@@ -121,13 +128,23 @@ struct WorkerToBeGone {
   WorkerId worker;
   std::uint64_t grants = 0;  // how many it had in its hands
 };
+/// Who runs the item that is to be watched, as far as anybody has said.
+struct Watched {
+  struct Running {
+    WorkerId worker;
+    Token token;
+    AttemptNumber attempt;
+  };
+  std::optional<Running> running;
+};
 struct ReportTaken {};
 struct PollAnswer {
   PollNumber number;
   std::vector<Lease> leases;
   std::vector<StopOrder> stops;
-  std::vector<Token> gone;  // the worker named them as running, and somebody else has them by now
-  bool drain = false;       // take no more, and go when what runs has ended
+  std::vector<Token> gone;     // the worker named them as running, and somebody else has them by now
+  std::vector<Token> watched;  // somebody follows what these print
+  bool drain = false;          // take no more, and go when what runs has ended
 };
 struct Refused {
   Error error;
@@ -138,7 +155,7 @@ struct JobChanged {
 };
 
 using Effect = std::variant<JobAccepted, JobReopened, JobCancelled, JobForgotten, WorkerRegistered, WorkerToBeGone,
-                            ReportTaken, PollAnswer, Refused, JobChanged>;
+                            Watched, ReportTaken, PollAnswer, Refused, JobChanged>;
 
 /// An effect and who waits for it; ticket 0 is everybody.
 struct Answer {

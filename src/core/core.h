@@ -51,6 +51,7 @@ class Core {
   void on(Ticket ticket, const RegisterWorker& command);
   void on(Ticket ticket, const AskToDrain& command);
   void on(Ticket ticket, const Fence& command);
+  void on(Ticket ticket, const Watch& command);
   Worker* worker_named(Ticket ticket, const std::string& name);
   void on(Ticket ticket, const Report& command);
   void on(Ticket ticket, const Poll& command);

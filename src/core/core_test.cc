@@ -282,6 +282,50 @@ TEST(Core, AWorkerAskedToDrainIsToldOnceAndGetsNothingMore) {
   EXPECT_EQ(std::get<Refused>(world.ask(AskToDrain{"nobody"})).error.code, ErrorCode::not_found);
 }
 
+TEST(Core, WhoRunsAWatchedItemIsToldAtOnceAndOncePerWish) {
+  World world;
+  const JobId job = world.submit(3);
+  const WorkerId worker = world.worker("w");
+  const auto lease = world.poll(worker, 2).leases.at(0);
+  const auto watch = [&](std::uint64_t item) {
+    return std::get<Watched>(world.ask(Watch{job, ItemIndex{item}})).running;
+  };
+  EXPECT_FALSE(watch(0)) << "nobody has said that it runs";
+  world.name_running(worker, token(lease));
+  const auto running = watch(0);
+  ASSERT_TRUE(running);
+  EXPECT_EQ(running->worker, worker);
+  EXPECT_EQ(running->token, token(lease));
+  EXPECT_EQ(running->attempt, AttemptNumber{1});
+  // No poll waited: the next one is answered with it, and the one after that waits.
+  EXPECT_EQ(world.poll(worker, 0).watched, std::vector{token(lease)});
+  const Report report{.worker = worker, .incarnation = 1};
+  world.ask(Poll{report, PollNumber{3}, {}, 0, 10'000});
+  EXPECT_TRUE(world.answers.empty());
+  EXPECT_TRUE(watch(0));
+  ASSERT_EQ(world.answers.size(), 2U);
+  EXPECT_EQ(std::get<PollAnswer>(world.answers[1].effect).watched, std::vector{token(lease)});
+  EXPECT_TRUE(world.core.volatile_part().parked.empty());
+  // Nobody runs it any more, nobody ever did, there is none.
+  world.report(worker, token(lease), kSuccess);
+  EXPECT_FALSE(watch(0));
+  EXPECT_FALSE(watch(2));
+  EXPECT_FALSE(watch(99));
+  EXPECT_TRUE(std::get<PollAnswer>(world.ask(Poll{report, PollNumber{4}, {}, 0, 0})).watched.empty());
+}
+
+TEST(Core, AWorkerThatBeganAnewIsNotToldOfWhatItsFormerSelfRan) {
+  World world;
+  const JobId job = world.submit(1);
+  const WorkerId worker = world.worker("w");
+  world.name_running(worker, token(world.poll(worker, 1).leases.at(0)));
+  EXPECT_TRUE(std::get<Watched>(world.ask(Watch{job, ItemIndex{0}})).running);
+  world.worker("w", 2);
+  const auto answer = std::get<PollAnswer>(world.ask(Poll{{worker, 2}, PollNumber{1}, {}, 1, 0}));
+  EXPECT_TRUE(answer.watched.empty());
+  EXPECT_EQ(answer.leases.at(0).attempt_of(0), AttemptNumber{2});
+}
+
 TEST(Core, WhatAFencedWorkerHeldGoesToOthersAtOnceAndNoTryIsSpent) {
   World world;
   const JobId job = world.submit(2);

@@ -46,6 +46,7 @@ void Core::on(Ticket ticket, const RegisterWorker& command) {
     volatile_.sessions[worker.id].last_poll = PollNumber{};
     volatile_.sessions[worker.id].told_to_stop.clear();
     volatile_.sessions[worker.id].gone.clear();
+    volatile_.sessions[worker.id].watched.clear();
     volatile_.sessions[worker.id].draining = volatile_.sessions[worker.id].told_to_drain = false;
     worker.incarnation = command.incarnation;
     worker.registered_ms = volatile_.now_ms;
@@ -89,6 +90,20 @@ void Core::on(Ticket ticket, const Fence& command) {
   worker->registered_ms = 0;
   changes_.worker(worker->id);
   say(ticket, WorkerToBeGone{worker->id, held.size()});
+}
+
+void Core::on(Ticket ticket, const Watch& command) {
+  const OpenItem* open = durable_.find_open(command.job, command.item);
+  if (open == nullptr || !open->counted) return say(ticket, Watched{});
+  const WorkerId worker = durable_.grants.at(open->grant).worker;
+  const Token token{open->grant, open->item};
+  Session& session = volatile_.sessions.at(worker);
+  session.watched.insert(token);
+  say(ticket, Watched{Watched::Running{worker, token, AttemptNumber{open->attempts}}});
+  // Nobody else has something to do by it.
+  if (const std::uint64_t parked = session.parked; parked != 0 && answer_poll(volatile_.parked.at(parked))) {
+    unpark(parked);
+  }
 }
 
 bool Core::accept_report(Ticket ticket, const Report& report) {
@@ -181,9 +196,13 @@ bool Core::answer_poll(const ParkedPoll& poll) {
                     .leases = session.draining ? std::vector<Lease>() : grant_items(poll),
                     .stops = stop_orders(poll.worker),
                     .gone = {session.gone.begin(), session.gone.end()},
+                    .watched = {session.watched.begin(), session.watched.end()},
                     .drain = session.draining && !session.told_to_drain};
   session.gone.clear();
-  if (answer.leases.empty() && answer.stops.empty() && answer.gone.empty() && !answer.drain) return false;
+  session.watched.clear();
+  if (answer.leases.empty() && answer.stops.empty() && answer.gone.empty() && answer.watched.empty() && !answer.drain) {
+    return false;
+  }
   session.told_to_drain = session.draining;
   say(poll.ticket, std::move(answer));
   return true;

@@ -86,7 +86,9 @@ class RandomCommands {
       case 2: return register_worker();
       case 3: return cancel(core);
       case 4: return random_.one_in(4) ? forget(core) : reopen(core, ledger);
-      case 5: return workers_.empty() || random_.one_in(2) ? Command{Tick{}} : send_away(pick(workers_));
+      case 5:
+        if (random_.one_in(2)) return Watch{any_job(core), ItemIndex{random_.below(40)}};
+        return workers_.empty() || random_.one_in(2) ? Command{Tick{}} : send_away(pick(workers_));
       case 6:
       case 7:
       case 8: return workers_.empty() ? register_worker() : Command{report(pick(workers_))};

@@ -49,6 +49,7 @@ struct Session {
   std::int64_t expires_ms = 0;   // 0: never
   std::set<JobId> told_to_stop;  // jobs whose stop order it has been given
   std::set<Token> gone;          // what it runs and does not hold, and was not told of
+  std::set<Token> watched;       // what it runs that somebody follows, and was not told of
   bool draining = false;         // it gets nothing more
   bool told_to_drain = false;
   std::uint64_t parked = 0;  // its poll that waits; 0: none
