@@ -71,10 +71,12 @@ void write_seeds(const Folder& folder) {
 
   const Poll poll{
       .report = a_report(), .number = PollNumber{2}, .given_up = {PollNumber{1}}, .want = 3, .wait_ms = 100};
-  folder.put("worker_message",
-             {encode(WorkerPoll{poll, {a_frame()}, {{0}}}), encode(WorkerReport{a_report(), {a_frame()}, {{0}}}),
-              encode(WorkerHello{.name = "worker", .incarnation = 7, .labels = {{"gpu", "yes"}}}),
-              encode(ItemRange{JobId{1}, ItemIndex{3}, 5}), encode_job_number(JobId{1}), encode_texts({"a", "b"})});
+  folder.put(
+      "worker_message",
+      {encode(WorkerPoll{poll, {a_frame()}, {{0}}}), encode(WorkerReport{a_report(), {a_frame()}, {{0}}}),
+       encode(WorkerHello{.name = "worker", .incarnation = 7, .labels = {{"gpu", "yes"}}}),
+       encode(ItemRange{JobId{1}, ItemIndex{3}, 5}), encode_job_number(JobId{1}), encode_texts({"a", "b"}),
+       encode(WorkerUpload{{"frame"}, WorkerId{1}, {{{GrantId{1}, ItemIndex{0}}, Bytes{"\x01\x02\x03"}, {0}}}})});
   const Lease lease{.grant = GrantId{1}, .job = JobId{1}, .first = ItemIndex{0}, .count = 2};
   folder.put("server_answer",
              {encode(WorkerPollAnswer{{PollNumber{1}, {lease}, {{JobId{2}, StopMode::kill_running}}, {}},

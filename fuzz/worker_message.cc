@@ -61,6 +61,14 @@ void fuzz_one(std::string_view bytes) {
     DROVER_CHECK(decode_hello(encode(*hello)) == *hello, "a hello is read back");
   static_cast<void>(decode_item_range(bytes));
   static_cast<void>(decode_job_number(bytes));
+  if (const auto upload = decode_upload(bytes)) {
+    for (const WorkerUpload::Shown& shown : upload->shown) {
+      for (const std::uint32_t frame : shown.frames) {
+        DROVER_CHECK(frame < upload->frames.size(), "every frame that is shown is there");
+      }
+    }
+    DROVER_CHECK(decode_upload(encode(*upload)).value() == *upload, "an upload is read back");
+  }
   static_cast<void>(decode_texts(bytes));
 }
 

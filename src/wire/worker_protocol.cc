@@ -272,6 +272,11 @@ std::string encode(const WorkerPollAnswer& answer) {
     it.set_grant(token.grant.value);
     it.set_item(token.item.value);
   }
+  for (const Token& token : answer.answer.watched) {
+    proto::Token& it = *out.add_watched();
+    it.set_grant(token.grant.value);
+    it.set_item(token.item.value);
+  }
   out.set_drain(answer.answer.drain);
   return bytes_of(out);
 }
@@ -297,6 +302,9 @@ Result<WorkerPollAnswer> decode_poll_answer(std::string_view bytes) {
     answer.answer.stops.push_back(stop);
   }
   for (const proto::Token& it : in.gone()) answer.answer.gone.push_back({GrantId{it.grant()}, ItemIndex{it.item()}});
+  for (const proto::Token& it : in.watched()) {
+    answer.answer.watched.push_back({GrantId{it.grant()}, ItemIndex{it.item()}});
+  }
   answer.answer.drain = in.drain();
   return answer;
 }
@@ -337,6 +345,36 @@ Result<ItemRange> decode_item_range(std::string_view bytes) {
   proto::Lease in;
   if (!parse(in, bytes) || in.count() > kMostLeased) return malformed("a worker's question about items");
   return ItemRange{JobId{in.job()}, ItemIndex{in.first()}, in.count()};
+}
+
+std::string encode(const WorkerUpload& upload) {
+  proto::Upload out;
+  for (const std::string& frame : upload.frames) out.add_frames(frame);
+  out.set_worker(upload.worker.value);
+  for (const WorkerUpload::Shown& shown : upload.shown) {
+    proto::Shown& it = *out.add_shown();
+    it.set_grant(shown.token.grant.value);
+    it.set_item(shown.token.item.value);
+    it.set_extents(shown.extents.value);
+    for (const std::uint32_t frame : shown.frames) it.add_frames(frame);
+  }
+  return bytes_of(out);
+}
+
+Result<WorkerUpload> decode_upload(std::string_view bytes) {
+  proto::Upload in;
+  if (!parse(in, bytes)) return malformed("an upload of logs");
+  WorkerUpload upload{.frames = {}, .worker = WorkerId{in.worker()}, .shown = {}};
+  for (std::string& frame : *in.mutable_frames()) upload.frames.push_back(std::move(frame));
+  for (const proto::Shown& it : in.shown()) {
+    WorkerUpload::Shown shown{{GrantId{it.grant()}, ItemIndex{it.item()}}, Bytes{it.extents()}, {}};
+    for (const std::uint32_t frame : it.frames()) {
+      if (frame >= upload.frames.size()) return malformed("an upload of logs");
+      shown.frames.push_back(frame);
+    }
+    upload.shown.push_back(std::move(shown));
+  }
+  return upload;
 }
 
 std::string encode_texts(const std::vector<std::string>& texts) {

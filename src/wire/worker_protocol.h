@@ -3,7 +3,7 @@
 //   register   Hello → Welcome
 //   poll       WorkerPoll → WorkerPollAnswer; answered when there is something to say, at the latest after wait_ms
 //   report     WorkerReport → nothing, as soon as it is durable
-//   logs       log frames → where they are; before the report that refers to them
+//   logs       WorkerUpload → where its frames are; before the report that refers to them, or while an attempt runs
 //   job        a job's number → JobInfo
 //   items      a range of a job's items → their texts
 #pragma once
@@ -58,6 +58,23 @@ struct WorkerPoll {
   std::vector<std::vector<std::uint32_t>> ended_frames;
 };
 
+/// Frames of logs ahead of the report that refers to them, and what running attempts have printed by now, for those who
+/// follow it.
+struct WorkerUpload {
+  struct Shown {
+    Token token;
+    Bytes extents;                      // of what was uploaded before
+    std::vector<std::uint32_t> frames;  // of this upload, behind them
+
+    bool operator==(const Shown&) const = default;
+  };
+  std::vector<std::string> frames;
+  WorkerId worker;  // of those that are shown
+  std::vector<Shown> shown;
+
+  bool operator==(const WorkerUpload&) const = default;
+};
+
 /// The texts of a lease's items, if they came with it.
 struct LeasedItems {
   std::vector<std::string> texts;  // one per item, or none
@@ -99,7 +116,8 @@ std::string encode(const WorkerReport& report);
 std::string encode(const WorkerPollAnswer& answer);
 std::string encode(const WorkerJob& job);
 std::string encode(const ItemRange& range);
-std::string encode_texts(const std::vector<std::string>& texts);  // items, frames or places
+std::string encode(const WorkerUpload& upload);
+std::string encode_texts(const std::vector<std::string>& texts);  // items or places
 std::string encode_job_number(JobId job);
 
 Result<WorkerHello> decode_hello(std::string_view bytes);
@@ -109,6 +127,7 @@ Result<WorkerReport> decode_report(std::string_view bytes);
 Result<WorkerPollAnswer> decode_poll_answer(std::string_view bytes);
 Result<WorkerJob> decode_job(std::string_view bytes);
 Result<ItemRange> decode_item_range(std::string_view bytes);
+Result<WorkerUpload> decode_upload(std::string_view bytes);
 Result<std::vector<std::string>> decode_texts(std::string_view bytes);
 Result<JobId> decode_job_number(std::string_view bytes);
 

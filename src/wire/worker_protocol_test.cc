@@ -86,6 +86,7 @@ TEST(WorkerProtocol, AnAnswerArrivesAsItWasSent) {
   sent.answer.stops = {{JobId{9}, StopMode::kill_running}, {JobId{8}, StopMode::finish_running}};
   sent.items = {{.texts = {std::string("a\0b", 3), "\xff"}}, {.texts = {}, .is_range = true, .first_number = -40}};
   sent.answer.gone = {{GrantId{1}, ItemIndex{4}}};
+  sent.answer.watched = {{GrantId{1}, ItemIndex{3}}, {GrantId{2}, ItemIndex{9}}};
   sent.answer.drain = true;
   const auto got = decode_poll_answer(encode(sent));
   ASSERT_TRUE(got);
@@ -93,6 +94,7 @@ TEST(WorkerProtocol, AnAnswerArrivesAsItWasSent) {
   EXPECT_EQ(got->answer.leases, sent.answer.leases);
   EXPECT_EQ(got->answer.stops, sent.answer.stops);
   EXPECT_EQ(got->answer.gone, sent.answer.gone);
+  EXPECT_EQ(got->answer.watched, sent.answer.watched);
   EXPECT_EQ(got->items, sent.items);
   EXPECT_TRUE(got->answer.drain);
 }
@@ -123,8 +125,24 @@ TEST(WorkerProtocol, WhatIsNoMessageIsRefusedAndNothingElseHappens) {
     (void)decode_poll(damaged);
     (void)decode_poll_answer(damaged);
     (void)decode_report(damaged);
+    (void)decode_upload(damaged);
   }
   EXPECT_FALSE(decode_poll("\xff\xff\xff"));
+}
+
+TEST(WorkerProtocol, AnUploadArrivesAsItWasSentAndOneOfBareFramesIsUnderstoodByBothSides) {
+  const WorkerUpload sent{
+      .frames = {"one", std::string("\0two", 4)},
+      .worker = WorkerId{7},
+      .shown = {{{GrantId{3}, ItemIndex{4}}, Bytes{"places"}, {0, 1}}, {{GrantId{3}, ItemIndex{5}}, {}, {}}}};
+  EXPECT_EQ(decode_upload(encode(sent)).value(), sent);
+  // Before attempts were shown, an upload was a list of frames and nothing else.
+  EXPECT_EQ(decode_texts(encode(sent)).value(), sent.frames);
+  EXPECT_EQ(decode_upload(encode_texts(sent.frames)).value(),
+            (WorkerUpload{.frames = sent.frames, .worker = {}, .shown = {}}));
+  WorkerUpload bad = sent;
+  bad.shown[1].frames = {2};
+  EXPECT_FALSE(decode_upload(encode(bad)));
 }
 
 TEST(WorkerProtocol, AReferenceToAFrameThatIsNotThereIsRefused) {
