@@ -119,16 +119,22 @@ Result<const std::string*> LogReader::frame(const FramePlace& place) {
   return &cached.raw;
 }
 
-Result<std::vector<FramePlace>> LogReader::frames_of(const ExtentList& extents) {
+Result<std::vector<FramePlace>> LogReader::frames_of(const ExtentList& extents, const std::vector<FramePlace>& known) {
   std::vector<FramePlace> places;
   for (const Extent& extent : extents.all()) {
     const std::uint64_t end = extent.offset + extent.size;
-    for (std::uint64_t at = extent.offset; at < end;) {
+    for (std::uint64_t at = extent.offset; at < end; at = places.back().next) {
+      if (places.size() < known.size()) {
+        const FramePlace& same = known[places.size()];
+        if (same.segment == extent.segment && same.offset == at && same.next <= end) {
+          places.push_back(same);
+          continue;
+        }
+      }
       auto place = frame_at(extent.segment, at);
       if (!place) return pass(place);
       // A header that is no header hides all behind it. The reader of the rest finds out that it is damaged.
       places.push_back(*place ? **place : FramePlace{extent.segment, at, end});
-      at = places.back().next;
     }
   }
   return places;

@@ -35,8 +35,8 @@ class LogReader {
 
   /// The attempt's records in order. What is damaged is passed over, and said in a note.
   Result<void> each_record(const ExtentList& extents, const LogKey& key, const TakeRecord& take);
-  /// The places of all its frames.
-  Result<std::vector<FramePlace>> frames_of(const ExtentList& extents);
+  /// The places of all its frames. Those that were found before, when there were fewer, are not looked for again.
+  Result<std::vector<FramePlace>> frames_of(const ExtentList& extents, const std::vector<FramePlace>& known = {});
   /// The frame as it stands in the file.
   Result<std::string> packed(const FramePlace& place);
   /// The records of one frame; nothing: it is damaged.

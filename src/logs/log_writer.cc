@@ -106,6 +106,14 @@ void LogWriter::gather(Partials partials) {
   if (!frame.raw.empty()) hand_over({.frame = std::move(frame)});
 }
 
+void LogWriter::gather_one(const LogKey& key) {
+  const auto it = pending_.find(key);
+  if (it == pending_.end()) return;
+  write_partials(key, it->second);
+  if (it->second.records.empty()) return;
+  hand_over({.frame = {{key}, std::exchange(it->second.records, {})}});
+}
+
 void LogWriter::settle(std::vector<LogKey> ended, Settled done) {
   gather(Partials::kept_back);
   hand_over({.frame = {}, .sync = true, .after = [this, ended = std::move(ended), done = std::move(done)] {
@@ -114,7 +122,11 @@ void LogWriter::settle(std::vector<LogKey> ended, Settled done) {
 }
 
 void LogWriter::show(const LogKey& key, std::function<void(const Result<Bytes>&)> done) {
-  gather(Partials::written);
+  if (kind_ == Kind::spool) {
+    gather_one(key);
+  } else {
+    gather(Partials::written);
+  }
   hand_over({.frame = {}, .sync = false, .after = [this, key, done = std::move(done)] {
                const auto it = extents_.find(key);
                if (failed_) return done(std::unexpected(*failed_));

@@ -48,8 +48,8 @@ class LogWriter {
   void settle(std::vector<LogKey> ended, Settled done);
   /// These are in the ledger by now, or wherever a spool's logs go.
   void forget(std::vector<LogKey> settled);
-  /// Writes everything added so far, lines that are not complete too, so that readers see it; says where this attempt's
-  /// output is by now. In order.
+  /// Writes everything added so far, lines that are not complete too, so that readers see it; in a spool only what this
+  /// attempt printed. Says where this attempt's output is by now. In order.
   void show(const LogKey& key, std::function<void(const Result<Bytes>&)> done);
   /// The segments before this one are other processes'.
   std::uint64_t first_segment() const { return first_segment_; }
@@ -84,6 +84,7 @@ class LogWriter {
   void add_lines(const LogKey& key, Pending& pending, LogStream stream, std::int64_t time_ms, std::string_view bytes);
   void write_partials(const LogKey& key, Pending& pending);
   void gather(Partials partials);
+  void gather_one(const LogKey& key);
   void hand_over(Work work);
   void run();
   void finish(const Work& work, std::string_view packed);

@@ -380,5 +380,38 @@ TEST_F(LogWriterTest, ASpoolKeepsWhatRunsApartAndDeletesWhatIsNoLongerWaitedFor)
   EXPECT_EQ(text_of(read(last[0], key_of(1)), LogStream::out), "still running\n");
 }
 
+TEST_F(LogWriterTest, ASpoolShowsWhatOneAttemptPrintedSoFarAndLeavesTheOthersTogether) {
+  writer_ = std::make_unique<LogWriter>(folder_, LogWriter::Kind::spool);
+  EXPECT_TRUE(show(key_of(0))->value.empty());
+  writer_->add(key_of(0), LogStream::out, 1, "begun and");
+  writer_->add(key_of(1), LogStream::out, 1, "short\n");
+  writer_->add(key_of(2), LogStream::out, 1, "short too\n");
+  const auto shown = show(key_of(0));
+  ASSERT_TRUE(shown);
+  const auto first = ExtentList::decode(shown->value);
+  EXPECT_EQ(text_of(read(first, key_of(0)), LogStream::out), "begun and");
+  EXPECT_EQ(show(key_of(0))->value, shown->value) << "nothing came to it";
+  writer_->add(key_of(0), LogStream::out, 2, " ended\n");
+  const auto places = end({key_of(0), key_of(1), key_of(2)});
+  EXPECT_EQ(text_of(read(places[0], key_of(0)), LogStream::out), "begun and ended\n");
+  EXPECT_TRUE(places[0].covers(first.all()[0].segment, first.all()[0].offset)) << "what was shown stays where it is";
+  EXPECT_EQ(places[1].all(), places[2].all());
+
+  // Whoever knew the first frames finds the others behind them.
+  LogReader reader(folder_);
+  const auto known = reader.frames_of(first);
+  const auto afresh = reader.frames_of(places[0]);
+  const auto further = reader.frames_of(places[0], *known);
+  ASSERT_TRUE(known && afresh && further);
+  ASSERT_EQ(known->size(), 1U);
+  ASSERT_EQ(afresh->size(), 2U);
+  ASSERT_EQ(further->size(), 2U);
+  EXPECT_EQ((*further)[1].offset, (*afresh)[1].offset);
+  // What was known is another place's: it counts for nothing.
+  const auto other = reader.frames_of(places[1], *afresh);
+  ASSERT_EQ(other->size(), 1U);
+  EXPECT_EQ((*other)[0].offset, places[1].all()[0].offset);
+}
+
 }  // namespace
 }  // namespace drover
