@@ -68,6 +68,9 @@ Result<void> RemoteWorker::prepare(const ServerCalls::MakeClient& make_client) {
   auto calls = ServerCalls::start(make_client, [this](std::function<void()> work) { loop_->post(std::move(work)); });
   if (!calls) return pass(calls);
   calls_ = std::move(*calls);
+  live_ = std::make_unique<LiveLogs>(
+      *logs_, options_.spool, [this](std::function<void()> work) { loop_->post(std::move(work)); },
+      [this](WorkerUpload upload, LiveLogs::Placed placed) { calls_->upload(std::move(upload), std::move(placed)); });
   return {};
 }
 
@@ -79,6 +82,7 @@ Result<void> RemoteWorker::run(const ServerCalls::MakeClient& make_client) {
     std::int64_t until_ms = now_ms() + kLongestWaitMs;
     if (const auto deadline = agent_.next_deadline(now_ms())) until_ms = std::min(until_ms, *deadline);
     if (const auto deadline = session_.next_deadline(now_ms())) until_ms = std::min(until_ms, *deadline);
+    if (const auto deadline = live_->next_deadline()) until_ms = std::min(until_ms, *deadline);
     loop_->turn(std::max<std::int64_t>(0, until_ms - now_ms()));
   }
   if (failed_) return std::unexpected(*failed_);
@@ -97,6 +101,7 @@ void RemoteWorker::step() {
   if ((has_had_enough || is_idle) && !agent_.draining()) agent_.drain(now_ms());
   do_actions();
   send_calls();
+  if (worker_) live_->step(worker_, now_ms());
   renew_keys();
 }
 
@@ -248,7 +253,9 @@ void RemoteWorker::on_slot_event(std::size_t slot, SlotEvent& event) {
   JobSlot& it = slots_[slot];
   if (const auto* printed = std::get_if<AttemptPrinted>(&event)) {
     const Held& held = held_.at(printed->token);
-    logs_->add({held.job, printed->token.item, held.attempt}, printed->stream, printed->time_ms, printed->bytes);
+    const LogKey key{held.job, printed->token.item, held.attempt};
+    logs_->add(key, printed->stream, printed->time_ms, printed->bytes);
+    live_->on_printed(printed->token, key, printed->bytes.size());
   } else if (auto* ended = std::get_if<AttemptEnded>(&event)) {
     --it.handed;
     ++ended_;
@@ -326,9 +333,11 @@ void RemoteWorker::with_frames(AgentReport said, WorkerId worker, std::uint64_t 
   for (EndedAttempt& ended : report->ended) {
     if (!printed_.contains(ended.token)) {
       const auto held = held_.extract(ended.token);
+      LiveLogs::Sent sent = live_->end(ended.token);
       if (held.empty()) continue;
       const LogKey key{held.mapped().job, ended.token.item, held.mapped().attempt};
-      printed_[ended.token] = {.key = key, .last_line = logs_->end(key), .extents = {}};
+      printed_[ended.token] = {
+          .key = key, .last_line = logs_->end(key), .extents = {}, .sent = std::move(sent), .placed = false};
     }
     const Printed& printed = printed_.at(ended.token);
     if (!ended.outcome.success()) ended.log.last_line = printed.last_line;
@@ -356,13 +365,16 @@ Result<WorkerReport> RemoteWorker::attach_frames(Report report) {
   WorkerReport out{.report = std::move(report), .frames = {}, .ended_frames = {}};
   LogReader spooled(options_.spool);
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t> known;
-  for (const EndedAttempt& ended : out.report.ended) {
+  for (EndedAttempt& ended : out.report.ended) {
     std::vector<std::uint32_t>& mine = out.ended_frames.emplace_back();
     const auto printed = printed_.find(ended.token);
     if (printed == printed_.end() || printed->second.extents.value.empty()) continue;
     auto frames = spooled.frames_of(ExtentList::decode(printed->second.extents.value));
     if (!frames) return pass(frames);
-    for (const FramePlace& place : *frames) {
+    const LiveLogs::Sent& sent = printed->second.sent;
+    ended.log.extents = sent.places.encode();
+    for (std::size_t i = sent.frames; i < frames->size(); ++i) {
+      const FramePlace& place = (*frames)[i];
       const auto [at, is_new] =
           known.emplace(std::pair(place.segment, place.offset), static_cast<std::uint32_t>(out.frames.size()));
       if (is_new) {
@@ -389,6 +401,7 @@ void RemoteWorker::on_welcome(std::uint64_t call, const Result<WorkerWelcome>& w
   if (!welcome) return on_failure(call, welcome.error());
   notice_(concat("registered as worker '", options_.hello.name, "'"));
   last_problem_.clear();
+  worker_ = welcome->worker;
   session_.on_welcome(call, welcome->worker, welcome->term_ms, welcome->poll_wait_ms, now_ms());
 }
 
@@ -403,6 +416,11 @@ void RemoteWorker::on_answer(std::uint64_t call, Result<ReadyAnswer> answer) {
           ready.lease.job, ready.lease.attempt_of(offset), std::move(ready.texts[offset])};
     }
     leases.push_back(std::move(ready.lease));
+  }
+  for (const Token& token : answer->watched) {
+    const auto held = held_.find(token);
+    if (held == held_.end()) continue;
+    live_->on_watched(token, {held->second.job, token.item, held->second.attempt}, now_ms());
   }
   session_.on_poll_answer(call, leases, answer->stops, answer->gone, answer->drain, now_ms());
 }

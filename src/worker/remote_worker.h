@@ -1,5 +1,6 @@
 // `drover worker`: takes leases from a server and runs them. The agent decides, the session speaks, slots run; this
-// wires them into one loop. What items print is spooled on disk and travels with the report of their end.
+// wires them into one loop. What items print is spooled on disk and travels with the report of their end; what is long,
+// or followed, ahead of it.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +22,7 @@
 #include "ports/runner.h"
 #include "worker/event_loop.h"
 #include "worker/job_run.h"
+#include "worker/live_logs.h"
 #include "worker/server_calls.h"
 
 namespace drover {
@@ -72,7 +74,8 @@ class RemoteWorker {
   struct Printed {
     LogKey key;
     std::string last_line;
-    Bytes extents;  // in the spool
+    Bytes extents;        // in the spool
+    LiveLogs::Sent sent;  // before it ended
     bool placed = false;
   };
 
@@ -117,6 +120,8 @@ class RemoteWorker {
   std::int64_t next_renewal_ms_ = 0;  // none of their keys is to be renewed before
   std::map<Token, Held> held_;
   std::map<Token, Printed> printed_;
+  WorkerId worker_;  // as the server knows us; nobody yet: 0
+  std::unique_ptr<LiveLogs> live_;
   int signals_ = -1;
   std::size_t interrupts_ = 0;
   std::uint64_t ended_ = 0;

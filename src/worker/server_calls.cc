@@ -7,8 +7,8 @@
 namespace drover {
 namespace {
 
-// A parked poll, the next one that answers it, a report, and one to spare.
-constexpr std::size_t kThreads = 4;
+// A parked poll, the next one that answers it, a report, an upload of what still runs, and one to spare.
+constexpr std::size_t kThreads = 5;
 constexpr std::int64_t kAnswerMs = 20'000;
 constexpr std::int64_t kUploadMs = 120'000;
 constexpr std::size_t kMostBytesInOne = std::size_t{4} << 20;
@@ -113,26 +113,41 @@ void ServerCalls::report(WorkerReport report, std::int64_t within_ms, std::funct
   });
 }
 
+Result<std::vector<std::string>> ServerCalls::place(HttpClient& client, const WorkerUpload& upload) {
+  auto body = call(client, "logs", encode(upload), kUploadMs);
+  if (!body) return pass(body);
+  auto places = decode_texts(*body);
+  if (!places) return pass(places);
+  if (places->size() != upload.frames.size()) {
+    return fail(ErrorCode::io, "the server did not say where all frames are");
+  }
+  return places;
+}
+
+void ServerCalls::upload(WorkerUpload upload, std::function<void(Result<std::vector<std::string>>)> done) {
+  add([this, upload = std::move(upload), done = std::move(done)](HttpClient& client) {
+    post_([done, places = place(client, upload)] { done(places); });
+  });
+}
+
 Result<void> ServerCalls::send_ahead(HttpClient& client, WorkerReport& report) {
   std::size_t size = 0;
   for (const std::string& frame : report.frames) size += frame.size();
   if (size <= kMostBytesInOne) return {};
   std::vector<std::string> places;
   for (std::size_t at = 0; at < report.frames.size();) {
-    std::vector<std::string> some;
+    WorkerUpload some;
     for (std::size_t bytes = 0; at < report.frames.size() && bytes < kMostBytesInOne; ++at) {
       bytes += report.frames[at].size();
-      some.push_back(std::move(report.frames[at]));
+      some.frames.push_back(std::move(report.frames[at]));
     }
-    auto body = call(client, "logs", encode_texts(some), kUploadMs);
-    if (!body) return pass(body);
-    auto extents = decode_texts(*body);
+    auto extents = place(client, some);
     if (!extents) return pass(extents);
-    if (extents->size() != some.size()) return fail(ErrorCode::io, "the server did not say where all frames are");
     places.insert(places.end(), extents->begin(), extents->end());
   }
   for (std::size_t i = 0; i < report.report.ended.size(); ++i) {
-    ExtentList list;
+    if (report.ended_frames[i].empty()) continue;
+    ExtentList list = ExtentList::decode(report.report.ended[i].log.extents.value);
     for (const std::uint32_t frame : report.ended_frames[i]) {
       const ExtentList place = ExtentList::decode(places[frame]);
       for (const Extent& extent : place.all()) list.add(extent);
@@ -148,6 +163,7 @@ Result<ReadyAnswer> ServerCalls::make_ready(HttpClient& client, WorkerPollAnswer
   ReadyAnswer ready{.leases = {},
                     .stops = std::move(answer.answer.stops),
                     .gone = std::move(answer.answer.gone),
+                    .watched = std::move(answer.answer.watched),
                     .drain = answer.answer.drain};
   for (std::size_t i = 0; i < answer.answer.leases.size(); ++i) {
     auto job = learn(client, answer.answer.leases[i].job);

@@ -33,6 +33,7 @@ struct ReadyAnswer {
   std::vector<ReadyLease> leases;
   std::vector<StopOrder> stops;
   std::vector<Token> gone;
+  std::vector<Token> watched;
   bool drain = false;
 };
 
@@ -54,6 +55,9 @@ class ServerCalls {
   void poll(WorkerPoll poll, std::int64_t within_ms, std::function<void(Result<ReadyAnswer>)> done);
   void report(WorkerReport report, std::int64_t within_ms, std::function<void(Result<void>)> done);
 
+  /// Frames of what still runs. Gets where each of them is.
+  void upload(WorkerUpload upload, std::function<void(Result<std::vector<std::string>>)> done);
+
   /// The job with a fresh key.
   void job(JobId job, std::function<void(Result<KnownJob>)> done);
   /// The next lease of this job comes with it told anew.
@@ -69,6 +73,7 @@ class ServerCalls {
   Result<ReadyAnswer> make_ready(HttpClient& client, WorkerPollAnswer answer);
   Result<KnownJob> learn(HttpClient& client, JobId job);
   Result<KnownJob> ask_about(HttpClient& client, JobId job);
+  static Result<std::vector<std::string>> place(HttpClient& client, const WorkerUpload& upload);
   /// Sends frames ahead if they are too much for one message; what is left rides with it.
   static Result<void> send_ahead(HttpClient& client, WorkerReport& report);
 

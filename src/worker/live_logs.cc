@@ -1,0 +1,131 @@
+#include "worker/live_logs.h"
+
+#include <algorithm>
+#include <memory>
+
+namespace drover {
+namespace {
+
+constexpr std::int64_t kTellEachMs = 1'000;
+// Whoever follows says so every few seconds.
+constexpr std::int64_t kWatchMs = 10'000;
+constexpr std::int64_t kPauseMs = 2'000;
+constexpr std::size_t kMostBytesInOne = std::size_t{4} << 20;
+
+}  // namespace
+
+bool LiveLogs::Live::is_due(std::int64_t now_ms) const {
+  if (fresh >= kFrameBytes || in_spool.size() > sent.frames) return true;
+  if (now_ms >= watched_until_ms) return false;
+  return tell || (fresh > 0 && now_ms >= next_ms);
+}
+
+void LiveLogs::on_printed(const Token& token, const LogKey& key, std::size_t bytes) {
+  Live& it = live_[token];
+  it.key = key;
+  it.fresh += bytes;
+}
+
+void LiveLogs::on_watched(const Token& token, const LogKey& key, std::int64_t now_ms) {
+  Live& it = live_[token];
+  it.key = key;
+  it.watched_until_ms = now_ms + kWatchMs;
+  it.tell = true;
+}
+
+LiveLogs::Sent LiveLogs::end(const Token& token) {
+  const auto node = live_.extract(token);
+  return node.empty() ? Sent{} : node.mapped().sent;
+}
+
+std::optional<std::int64_t> LiveLogs::next_deadline() const {
+  if (under_way_) return std::nullopt;
+  std::optional<std::int64_t> soonest;
+  for (const auto& [token, it] : live_) {
+    if (it.fresh == 0 || it.next_ms >= it.watched_until_ms) continue;
+    const std::int64_t at_ms = std::max(it.next_ms, not_before_ms_);
+    soonest = soonest ? std::min(*soonest, at_ms) : at_ms;
+  }
+  return soonest;
+}
+
+void LiveLogs::step(WorkerId worker, std::int64_t now_ms) {
+  if (under_way_ || now_ms < not_before_ms_) return;
+  auto round = std::make_shared<Round>(Round{.worker = worker, .began_ms = now_ms});
+  for (const auto& [token, it] : live_) {
+    if (it.is_due(now_ms)) round->tokens.push_back(token);
+  }
+  if (round->tokens.empty()) return;
+  under_way_ = true;
+  for (std::size_t i = 0; i < round->tokens.size(); ++i) {
+    Live& it = live_.at(round->tokens[i]);
+    it.fresh = 0;
+    it.tell = false;
+    it.next_ms = now_ms + kTellEachMs;
+    // They are answered in this order.
+    logs_.show(it.key, [this, round, is_last = i + 1 == round->tokens.size()](const Result<Bytes>& place) {
+      round->spooled.push_back(place);
+      if (is_last) post_([this, round] { send_round(round); });
+    });
+  }
+}
+
+void LiveLogs::send_round(const std::shared_ptr<Round>& round) {
+  WorkerUpload upload{.frames = {}, .worker = round->worker, .shown = {}};
+  LogReader spool(spool_);
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < round->tokens.size(); ++i) {
+    std::size_t& count = round->frames.emplace_back(0);
+    const auto found = live_.find(round->tokens[i]);
+    if (found == live_.end()) continue;
+    Live& it = found->second;
+    const Result<Bytes>& place = round->spooled[i];
+    // A disk that fails is the reports' business: they go by it too.
+    if (!place) return try_later(*round);
+    auto frames = spool.frames_of(ExtentList::decode(place->value), it.in_spool);
+    if (!frames) return try_later(*round);
+    it.in_spool = std::move(*frames);
+    WorkerUpload::Shown shown{found->first, it.sent.places.encode(), {}};
+    for (; it.sent.frames + count < it.in_spool.size() && bytes < kMostBytesInOne; ++count) {
+      auto frame = spool.packed(it.in_spool[it.sent.frames + count]);
+      if (!frame) return try_later(*round);
+      bytes += frame->size();
+      shown.frames.push_back(static_cast<std::uint32_t>(upload.frames.size()));
+      upload.frames.push_back(std::move(*frame));
+    }
+    if (round->began_ms < it.watched_until_ms) upload.shown.push_back(std::move(shown));
+  }
+  if (upload.frames.empty() && upload.shown.empty()) {
+    under_way_ = false;
+    return;
+  }
+  send_(std::move(upload),
+        [this, round](const Result<std::vector<std::string>>& places) { on_placed(*round, places); });
+}
+
+void LiveLogs::on_placed(const Round& round, const Result<std::vector<std::string>>& places) {
+  if (!places) return try_later(round);
+  under_way_ = false;
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < round.tokens.size(); ++i) {
+    const auto found = live_.find(round.tokens[i]);
+    for (std::size_t frame = 0; frame < round.frames[i]; ++frame, ++at) {
+      if (found == live_.end()) continue;
+      Sent& sent = found->second.sent;
+      const ExtentList place = ExtentList::decode((*places)[at]);
+      for (const Extent& extent : place.all()) sent.places.add(extent);
+      ++sent.frames;
+    }
+  }
+}
+
+// The server may have some of it. What is sent again it has twice, and only the second is told.
+void LiveLogs::try_later(const Round& round) {
+  under_way_ = false;
+  not_before_ms_ = round.began_ms + kPauseMs;
+  for (const Token& token : round.tokens) {
+    if (const auto found = live_.find(token); found != live_.end()) found->second.tell = true;
+  }
+}
+
+}  // namespace drover

@@ -1,0 +1,82 @@
+// What items print, on its way to the server while they run: each 256 KiB, so that there is little left to send when an
+// item ends; and each second while somebody follows it, with word of where all of it is. One upload at a time, for all
+// of them together, so that no number of followers keeps the worker's polls waiting.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "logs/log_reader.h"
+#include "logs/log_writer.h"
+#include "wire/worker_protocol.h"
+
+namespace drover {
+
+class LiveLogs {
+ public:
+  /// Runs something on the worker's loop, where all calls below are made.
+  using Post = std::function<void(std::function<void()>)>;
+  /// Gets where each frame is, on the loop.
+  using Placed = std::function<void(Result<std::vector<std::string>>)>;
+  using Send = std::function<void(WorkerUpload, Placed)>;
+
+  /// `logs` writes to the folder `spool`.
+  LiveLogs(LogWriter& logs, std::string spool, Post post, Send send)
+      : logs_(logs), spool_(std::move(spool)), post_(std::move(post)), send_(std::move(send)) {}
+
+  void on_printed(const Token& token, const LogKey& key, std::size_t bytes);
+  /// Somebody follows it, and says so again while they do.
+  void on_watched(const Token& token, const LogKey& key, std::int64_t now_ms);
+  /// Sends what is due.
+  void step(WorkerId worker, std::int64_t now_ms);
+  /// When a step is due, if nothing is printed before.
+  std::optional<std::int64_t> next_deadline() const;
+
+  /// What the server has of an attempt's output: its first frames, and where they are.
+  struct Sent {
+    std::size_t frames = 0;
+    ExtentList places;
+  };
+  /// The attempt is over. What is under way of it counts as not sent.
+  Sent end(const Token& token);
+
+ private:
+  struct Live {
+    LogKey key;
+    std::uint64_t fresh = 0;  // bytes printed since it was last looked at
+    std::int64_t watched_until_ms = 0;
+    std::int64_t next_ms = 0;          // when whoever watches is told again
+    bool tell = false;                 // at once, even if there is nothing new
+    std::vector<FramePlace> in_spool;  // its frames, as far as they were looked at
+    Sent sent;
+
+    bool is_due(std::int64_t now_ms) const;
+  };
+  /// One upload from its beginning to its end.
+  struct Round {
+    WorkerId worker;
+    std::int64_t began_ms = 0;
+    std::vector<Token> tokens;
+    std::vector<Result<Bytes>> spooled;  // where the output of each is
+    std::vector<std::size_t> frames;     // how many of each are sent
+  };
+
+  void send_round(const std::shared_ptr<Round>& round);
+  void on_placed(const Round& round, const Result<std::vector<std::string>>& places);
+  void try_later(const Round& round);
+
+  LogWriter& logs_;
+  const std::string spool_;
+  const Post post_;
+  const Send send_;
+  std::map<Token, Live> live_;
+  bool under_way_ = false;
+  std::int64_t not_before_ms_ = 0;
+};
+
+}  // namespace drover
