@@ -32,6 +32,7 @@ class FakeBackend : public Backend {
   void post(Command command, std::function<void(Result<Effect>)> answered) override {
     if (std::holds_alternative<SubmitJob>(command)) return answered(JobAccepted{JobId{2}});
     if (std::holds_alternative<ReopenJob>(command)) return answered(JobReopened{1});
+    if (std::holds_alternative<Watch>(command)) return answered(Watched{});
     answered(JobCancelled{});
   }
   void later(std::function<void()> work) override { work(); }
@@ -56,6 +57,10 @@ class FakeBackend : public Backend {
   Result<std::vector<Attempt>> attempts(JobId, ItemIndex) override { return std::vector<Attempt>{}; }
   Result<std::vector<SettledItem>> settled(JobId, bool) override { return std::vector<SettledItem>{}; }
   Result<std::unique_ptr<HttpBodySource>> log(const LogQuestion&) override { return std::make_unique<Text>(); }
+  Result<void> log_of_running(const LogQuestion&, const std::function<std::shared_ptr<HttpStream>()>& begin) override {
+    begin();
+    return {};
+  }
   void search(const SearchQuestion&, HttpReply reply) override {
     reply.send({.status = 200, .headers = {}, .body = "{}\n"});
   }

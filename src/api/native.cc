@@ -26,6 +26,10 @@ HttpResponse json_response(int status, const json::value& body) {
   return {.status = status, .headers = {{"Content-Type", "application/json"}}, .body = json::serialize(body) + "\n"};
 }
 
+HttpResponse text_head() {
+  return {.status = 200, .headers = {{"Content-Type", "text/plain; charset=utf-8"}}, .body = {}};
+}
+
 Uuid random_uuid() {
   std::random_device device;
   std::array<std::uint8_t, 16> bytes{};
@@ -54,6 +58,13 @@ ItemCounts counts_of(const Job& job) {
 /// null: nobody said how much.
 json::value unless_endless(std::uint64_t amount, const json::value& shown) {
   return amount == Resources::kEndless ? json::value(nullptr) : shown;
+}
+
+Result<ItemIndex> item_of(const Job& job, const std::string& text) {
+  const auto index = parse_number(text);
+  if (index && *index < job.total) return ItemIndex{*index};
+  return fail(ErrorCode::not_found, concat("job ", job.name, " has no item ", utf8(text)),
+              concat("its items are 0 to ", job.total == 0 ? 0 : job.total - 1));
 }
 
 json::object item_json(const ItemView& item) {
@@ -349,15 +360,12 @@ void NativeApi::list_items(Asked asked, HttpReply reply) {
 void NativeApi::show_item(Asked asked, HttpReply reply) {
   auto job = job_of(asked.parts[0]);
   if (!job) return reply.send(problem(job.error()));
-  auto index = parse_number(asked.parts[1]);
-  if (!index || *index >= job->total) {
-    return reply.send(problem({ErrorCode::not_found, concat("job ", job->name, " has no item ", utf8(asked.parts[1])),
-                               concat("its items are 0 to ", job->total == 0 ? 0 : job->total - 1)}));
-  }
-  auto items = backend_.items(*job, {ItemIndex{*index}, 1, ""});
+  auto index = item_of(*job, asked.parts[1]);
+  if (!index) return reply.send(problem(index.error()));
+  auto items = backend_.items(*job, {*index, 1, ""});
   if (!items) return reply.send(problem(items.error()));
   json::object out = item_json(items->front());
-  auto attempts = backend_.attempts(job->id, ItemIndex{*index});
+  auto attempts = backend_.attempts(job->id, *index);
   if (!attempts) return reply.send(problem(attempts.error()));
   json::array history;
   for (const Attempt& attempt : *attempts) history.push_back(attempt_to_json(attempt));
@@ -368,24 +376,39 @@ void NativeApi::show_item(Asked asked, HttpReply reply) {
 void NativeApi::show_log(Asked asked, HttpReply reply) {
   auto job = job_of(asked.parts[0]);
   if (!job) return reply.send(problem(job.error()));
-  auto index = parse_number(asked.parts[1]);
-  if (!index || *index >= job->total) {
-    return reply.send(
-        problem({ErrorCode::not_found, concat("job ", job->name, " has no item ", utf8(asked.parts[1])), {}}));
-  }
+  auto index = item_of(*job, asked.parts[1]);
+  if (!index) return reply.send(problem(index.error()));
   auto attempt = asked.number("attempt", 0, 1'000'000);
   if (!attempt) return reply.send(problem(attempt.error()));
   auto tail = asked.number("tail", 0, 1'000'000'000);
   if (!tail) return reply.send(problem(tail.error()));
+  auto skip = asked.number("skip", 0, std::numeric_limits<std::int64_t>::max());
+  if (!skip) return reply.send(problem(skip.error()));
   const std::string* stream = asked.parameter("stream");
-  auto source = backend_.log({.job = job->id,
-                              .item = ItemIndex{*index},
-                              .attempt = AttemptNumber{static_cast<std::uint32_t>(*attempt)},
-                              .only_stderr = stream != nullptr && *stream == "stderr",
-                              .tail = *tail});
-  if (!source) return reply.send(problem(source.error()));
-  reply.send({.status = 200, .headers = {{"Content-Type", "text/plain; charset=utf-8"}}, .body = {}},
-             std::move(*source));
+  const LogQuestion question{.job = job->id,
+                             .item = *index,
+                             .attempt = AttemptNumber{static_cast<std::uint32_t>(*attempt)},
+                             .only_stderr = stream != nullptr && *stream == "stderr",
+                             .tail = *tail,
+                             .skip = *skip,
+                             .follow = asked.flag("follow")};
+  if (question.follow || *skip > 0) return send_running_log(question, std::move(reply));
+  // What the item prints right now only its worker knows; the core knows whether there is one.
+  backend_.post(Watch{job->id, question.item},
+                [this, question, reply = std::make_shared<HttpReply>(std::move(reply))](const Result<Effect>& effect) {
+                  const auto* watched = effect ? std::get_if<Watched>(&*effect) : nullptr;
+                  if (watched != nullptr && watched->running) return send_running_log(question, std::move(*reply));
+                  backend_.later([this, question, reply] {
+                    auto source = backend_.log(question);
+                    if (!source) return reply->send(problem(source.error()));
+                    reply->send(text_head(), std::move(*source));
+                  });
+                });
+}
+
+void NativeApi::send_running_log(const LogQuestion& question, HttpReply reply) {
+  auto begun = backend_.log_of_running(question, [&] { return reply.stream(text_head()); });
+  if (!begun) reply.send(problem(begun.error()));
 }
 
 void NativeApi::search_logs(Asked asked, HttpReply reply) {

@@ -68,6 +68,7 @@ class NativeApi {
   void list_items(Asked asked, HttpReply reply);
   void show_item(Asked asked, HttpReply reply);
   void show_log(Asked asked, HttpReply reply);
+  void send_running_log(const LogQuestion& question, HttpReply reply);
   void search_logs(Asked asked, HttpReply reply);
   void list_workers(Asked asked, HttpReply reply);
   void drain_worker(Asked asked, HttpReply reply);

@@ -51,6 +51,8 @@ struct LogQuestion {
   AttemptNumber attempt;  // 0: all, one after another
   bool only_stderr = false;
   std::uint64_t tail = 0;  // lines; 0: all
+  std::uint64_t skip = 0;  // bytes of the first attempt that is asked for, as they come without the tail
+  bool follow = false;     // go on until the item, or the attempt, has ended
 };
 
 struct SearchQuestion {
@@ -95,6 +97,10 @@ class Backend {
   /// The items that ended without success, to be taken up again.
   virtual Result<std::vector<SettledItem>> settled(JobId job, bool with_failed) = 0;
   virtual Result<std::unique_ptr<HttpBodySource>> log(const LogQuestion& question) = 0;
+  /// The same of an item that runs, with what it has printed by now, and what it prints from now on if that is asked
+  /// for. `begin` is called once, unless it is refused.
+  virtual Result<void> log_of_running(const LogQuestion& question,
+                                      const std::function<std::shared_ptr<HttpStream>()>& begin) = 0;
   virtual Result<std::vector<WorkerView>> workers() = 0;
 };
 

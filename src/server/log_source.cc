@@ -4,6 +4,7 @@
 #include <deque>
 
 #include "logs/lines.h"
+#include "server/last_lines.h"
 
 namespace drover {
 namespace {
@@ -27,17 +28,9 @@ class LogBody : public HttpBodySource {
     while (!frames_.empty() && piece.size() < kPieceBytes) {
       const auto [key, place] = frames_.front();
       frames_.pop_front();
-      auto raw = reader_.frame(place);
-      if (!raw) return pass(raw);
-      if (*raw == nullptr) {
-        piece += "[drover: a part of the log is damaged and was left out]\n";
-        continue;
-      }
-      RecordCursor cursor(**raw);
-      while (const auto record = cursor.next()) {
-        if (record->key != key || (only_stderr_ && record->stream == LogStream::out)) continue;
-        piece += record->bytes;
-      }
+      auto text = frame_text(reader_, place, key, only_stderr_);
+      if (!text) return pass(text);
+      piece += *text;
     }
     return piece;
   }
@@ -62,33 +55,30 @@ class TextBody : public HttpBodySource {
   std::string text_;
 };
 
-/// Only the last lines: all of it is read, little of it is kept.
 Result<std::string> last_lines(LogBody& body, std::uint64_t count) {
-  std::deque<std::string> lines;
-  std::string rest;
+  LastLines lines(count);
   while (true) {
     auto piece = body.next();
     if (!piece) return pass(piece);
-    if (piece->empty()) break;
-    rest += *piece;
-    std::size_t begin = 0;
-    for (std::size_t end = rest.find('\n'); end != std::string::npos; end = rest.find('\n', begin)) {
-      lines.push_back(rest.substr(begin, end + 1 - begin));
-      if (lines.size() > count) lines.pop_front();
-      begin = end + 1;
-    }
-    rest.erase(0, begin);
+    if (piece->empty()) return lines.text();
+    lines.add(*piece);
   }
-  if (!rest.empty()) {
-    lines.push_back(std::move(rest));
-    if (lines.size() > count) lines.pop_front();
-  }
-  std::string text;
-  for (const std::string& line : lines) text += line;
-  return text;
 }
 
 }  // namespace
+
+Result<std::string> frame_text(LogReader& reader, const FramePlace& place, const LogKey& key, bool only_stderr) {
+  auto raw = reader.frame(place);
+  if (!raw) return pass(raw);
+  if (*raw == nullptr) return "[drover: a part of the log is damaged and was left out]\n";
+  std::string text;
+  RecordCursor cursor(**raw);
+  while (const auto record = cursor.next()) {
+    if (record->key != key || (only_stderr && record->stream == LogStream::out)) continue;
+    text += record->bytes;
+  }
+  return text;
+}
 
 Result<std::unique_ptr<HttpBodySource>> log_body(const std::string& folder, const std::vector<Attempt>& attempts,
                                                  const LogQuestion& question) {

@@ -18,6 +18,7 @@
 #include "net/http_server.h"
 #include "server/descriptor_limit.h"
 #include "server/key_calls.h"
+#include "server/log_followers.h"
 #include "server/log_intake.h"
 #include "server/read_pool.h"
 #include "server/retention.h"
@@ -82,6 +83,7 @@ struct Server::Parts {
   std::unique_ptr<ReadPool> readers;
   std::unique_ptr<ReadPool> worker_readers;
   std::unique_ptr<ReadPool> searchers;
+  std::unique_ptr<LogFollowers> followers;
   std::unique_ptr<ServerBackend> backend;
   std::unique_ptr<LogIntake> logs;
   std::unique_ptr<NativeApi> api;
@@ -94,6 +96,7 @@ struct Server::Parts {
 
   Result<void> open_store();
   Result<void> make_rooms();
+  std::unique_ptr<LogFollowers> make_followers();
   Result<void> listen();
   Result<void> tell_where();
   void sweep_keys();
@@ -125,14 +128,16 @@ Result<void> Server::Parts::make_rooms() {
     *pool = std::move(*begun);
   }
   const auto now_ms = [this] { return engine->now_ms(); };
-  backend = std::make_unique<ServerBackend>(*engine, *store, ReadPools{*readers, *worker_readers, *searchers},
-                                            folder->logs(), FreeSpace(folder->path(), options.min_free_bytes));
+  followers = make_followers();
+  backend =
+      std::make_unique<ServerBackend>(*engine, *store, ReadPools{*readers, *worker_readers, *searchers}, *followers,
+                                      folder->logs(), FreeSpace(folder->path(), options.min_free_bytes));
   logs = std::make_unique<LogIntake>(folder->logs(), [this](const std::optional<Error>& trouble) {
     if (!trouble) return log.info("logs can be kept again");
     log.error(concat("logs cannot be kept, and workers wait with their reports: ", trouble->message));
   });
   api = std::make_unique<NativeApi>(*backend);
-  workers = std::make_unique<WorkerCalls>(*backend, *logs, random_number(), options.lease_ms,
+  workers = std::make_unique<WorkerCalls>(*backend, *logs, *followers, random_number(), options.lease_ms,
                                           WorkerCalls::JobKeys{*keys, options.job_key_life_ms, now_ms});
   auto reader = open_sqlite_reader(folder->database());
   if (!reader) return pass(reader);
@@ -146,6 +151,22 @@ Result<void> Server::Parts::make_rooms() {
                                           std::move(*reader), log, [this](JobId job) { workers->forget(job); });
   router = std::make_unique<Router>(*keys, *api, *workers, *key_calls, log, now_ms);
   return {};
+}
+
+std::unique_ptr<LogFollowers> Server::Parts::make_followers() {
+  using Known = LogFollowers::Known;
+  LogFollowers::Outside outside{
+      .watch = [this](Watch watch, auto answered) { engine->post(watch, std::move(answered)); },
+      .later = [this](std::function<void()> work) { readers->post(std::move(work)); },
+      .look = [this](JobId id, ItemIndex item) -> Result<Known> {
+        // The job first: what ended before it did is in the ledger when that is read.
+        auto job = ReadPool::reader().job(id);
+        if (!job) return pass(job);
+        auto attempts = backend->attempts(id, item);
+        if (!attempts) return pass(attempts);
+        return Known{job->ended(), std::move(*attempts)};
+      }};
+  return std::make_unique<LogFollowers>(std::move(outside), folder->logs());
 }
 
 Result<void> Server::Parts::listen() {
@@ -221,6 +242,7 @@ Server::~Server() {
   parts_->http.reset();
   parts_->searchers.reset();
   parts_->worker_readers.reset();
+  if (parts_->followers) parts_->followers->stop();
   parts_->readers.reset();
   parts_->logs.reset();
   parts_->engine.reset();

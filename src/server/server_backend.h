@@ -8,6 +8,7 @@
 #include "engine/engine.h"
 #include "ports/backend.h"
 #include "server/free_space.h"
+#include "server/log_followers.h"
 #include "server/read_pool.h"
 
 namespace drover {
@@ -21,8 +22,14 @@ struct ReadPools {
 
 class ServerBackend : public Backend {
  public:
-  ServerBackend(Engine& engine, Store& store, ReadPools readers, std::string logs, FreeSpace space)
-      : engine_(engine), store_(store), readers_(readers), logs_(std::move(logs)), space_(std::move(space)) {}
+  ServerBackend(Engine& engine, Store& store, ReadPools readers, LogFollowers& followers, std::string logs,
+                FreeSpace space)
+      : engine_(engine),
+        store_(store),
+        readers_(readers),
+        followers_(followers),
+        logs_(std::move(logs)),
+        space_(std::move(space)) {}
 
   void post(Command command, std::function<void(Result<Effect>)> answered) override;
   void later(std::function<void()> work) override { readers_.for_people.post(std::move(work)); }
@@ -40,6 +47,10 @@ class ServerBackend : public Backend {
   Result<std::vector<Attempt>> attempts(JobId job, ItemIndex item) override;
   Result<std::vector<SettledItem>> settled(JobId job, bool with_failed) override;
   Result<std::unique_ptr<HttpBodySource>> log(const LogQuestion& question) override;
+  Result<void> log_of_running(const LogQuestion& question,
+                              const std::function<std::shared_ptr<HttpStream>()>& begin) override {
+    return followers_.add(question, begin);
+  }
   Result<std::vector<WorkerView>> workers() override;
 
   /// A worker has said who it is, or was heard of again. From any thread.
@@ -57,6 +68,7 @@ class ServerBackend : public Backend {
   Engine& engine_;
   Store& store_;
   const ReadPools readers_;
+  LogFollowers& followers_;
   const std::string logs_;
   const FreeSpace space_;
 

@@ -53,7 +53,7 @@ void WorkerCalls::handle(HttpRequest request, HttpReply reply, const Caller& cal
   }
   if (what == "poll") return on_poll(request.body, caller, shared);
   if (what == "report") return on_report(request.body, caller, shared);
-  if (what == "logs") return on_logs(request.body, shared);
+  if (what == "logs") return on_logs(request.body, caller, shared);
   if (what == "register") return on_register(request.body, caller, shared);
   if (what == "job") return on_job(request.body, caller, shared);
   if (what == "items") return on_items(request.body, shared);
@@ -159,7 +159,9 @@ void WorkerCalls::on_poll(std::string_view body, const Caller& caller, const Rep
   const std::shared_ptr<Report> report(poll, &poll->report);
   place({std::move(decoded->frames), std::move(decoded->ended_frames)}, report, reply,
         [this, poll, key_id = caller.key_id, reply] {
-          backend_.post(std::move(*poll), [this, key_id, reply](Result<Effect> effect) {
+          auto followed = followers_.followed(poll->report.ended);
+          backend_.post(std::move(*poll), [this, key_id, reply, followed = std::move(followed)](Result<Effect> effect) {
+            followers_.on_ended(followed);
             if (!job_keys_.ring.holds(key_id, job_keys_.now_ms()))
               return reply->send(problem(401, removed_meanwhile()));
             if (!effect) return reply->send(problem(effect.error()));
@@ -174,16 +176,26 @@ void WorkerCalls::on_report(std::string_view body, const Caller& caller, const R
   const auto report = std::make_shared<Report>(std::move(decoded->report));
   if (auto may = admit(caller, report->worker); !may) return reply->send(problem(may.error()));
   place({std::move(decoded->frames), std::move(decoded->ended_frames)}, report, reply, [this, report, reply] {
-    backend_.post(std::move(*report),
-                  [reply](const Result<Effect>& effect) { reply->send(effect ? bytes({}) : problem(effect.error())); });
+    auto followed = followers_.followed(report->ended);
+    backend_.post(std::move(*report), [this, reply, followed = std::move(followed)](const Result<Effect>& effect) {
+      followers_.on_ended(followed);
+      reply->send(effect ? bytes({}) : problem(effect.error()));
+    });
   });
 }
 
-void WorkerCalls::on_logs(std::string_view body, const Reply& reply) {
-  auto frames = decode_texts(body);
-  if (!frames) return reply->send(problem(frames.error()));
-  logs_.add(std::move(*frames), [reply](const Result<std::vector<Extent>>& places) {
+void WorkerCalls::on_logs(std::string_view body, const Caller& caller, const Reply& reply) {
+  auto upload = decode_upload(body);
+  if (!upload) return reply->send(problem(upload.error()));
+  if (auto may = admit(caller, upload->worker); !may) return reply->send(problem(may.error()));
+  logs_.add(std::move(upload->frames), [this, worker = upload->worker, all_shown = std::move(upload->shown),
+                                        reply](const Result<std::vector<Extent>>& places) {
     if (!places) return reply->send(problem(places.error()));
+    for (const WorkerUpload::Shown& shown : all_shown) {
+      ExtentList list = ExtentList::decode(shown.extents.value);
+      for (const std::uint32_t frame : shown.frames) list.add((*places)[frame]);
+      followers_.on_shown(worker, shown.token, list);
+    }
     std::vector<std::string> out;
     for (const Extent& place : *places) {
       ExtentList list;

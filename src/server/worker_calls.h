@@ -12,6 +12,7 @@
 
 #include "keys/key_ring.h"
 #include "ports/http.h"
+#include "server/log_followers.h"
 #include "server/log_intake.h"
 #include "server/server_backend.h"
 #include "store/manifest.h"
@@ -30,8 +31,14 @@ class WorkerCalls {
   };
 
   /// `term_ms`: how long a worker may be silent before what it holds is lost.
-  WorkerCalls(ServerBackend& backend, LogIntake& logs, std::uint64_t server, std::int64_t term_ms, JobKeys job_keys)
-      : backend_(backend), logs_(logs), server_(server), term_ms_(term_ms), job_keys_(std::move(job_keys)) {}
+  WorkerCalls(ServerBackend& backend, LogIntake& logs, LogFollowers& followers, std::uint64_t server,
+              std::int64_t term_ms, JobKeys job_keys)
+      : backend_(backend),
+        logs_(logs),
+        followers_(followers),
+        server_(server),
+        term_ms_(term_ms),
+        job_keys_(std::move(job_keys)) {}
 
   static bool is_ours(std::string_view path) { return path.starts_with("/worker/v1/"); }
   /// Those that registered before the server's last end. Before the first request.
@@ -60,7 +67,7 @@ class WorkerCalls {
   void on_register(std::string_view body, const Caller& caller, Reply reply);
   void on_poll(std::string_view body, const Caller& caller, const Reply& reply);
   void on_report(std::string_view body, const Caller& caller, const Reply& reply);
-  void on_logs(std::string_view body, const Reply& reply);
+  void on_logs(std::string_view body, const Caller& caller, const Reply& reply);
   void on_job(std::string_view body, const Caller& caller, const Reply& reply);
   void on_items(std::string_view body, const Reply& reply);
 
@@ -78,6 +85,7 @@ class WorkerCalls {
 
   ServerBackend& backend_;
   LogIntake& logs_;
+  LogFollowers& followers_;
   const std::uint64_t server_;
   const std::int64_t term_ms_;
   const JobKeys job_keys_;

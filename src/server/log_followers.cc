@@ -1,0 +1,246 @@
+#include "server/log_followers.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "server/log_source.h"
+
+namespace drover {
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kMostFollowers = 1'000;
+// The worker believes for ten seconds that it is watched.
+constexpr milliseconds kWatchEach{3'000};
+// While nobody is known to run it.
+constexpr milliseconds kLookEach{1'000};
+constexpr milliseconds kPatience{3'000};
+constexpr milliseconds kRoomEach{10};
+constexpr std::size_t kMostUnsent = std::size_t{512} << 10;
+
+}  // namespace
+
+LogFollowers::LogFollowers(Outside outside, std::string folder)
+    : outside_(std::move(outside)), folder_(std::move(folder)), thread_([this] { run(); }) {}
+
+LogFollowers::~LogFollowers() {
+  stop();
+}
+
+void LogFollowers::stop() {
+  {
+    const std::scoped_lock lock(mutex_);
+    stopped_ = true;
+  }
+  wakes_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+Result<void> LogFollowers::add(const LogQuestion& question, const std::function<std::shared_ptr<HttpStream>()>& begin) {
+  if (count_ >= kMostFollowers) {
+    return fail(ErrorCode::in_use, concat(kMostFollowers, " others follow logs of this server"),
+                "try again later, or read the log without following it");
+  }
+  auto it = std::make_shared<Follower>();
+  it->question = question;
+  it->stream = begin();
+  it->due = it->watch_due = Clock::now();
+  if (!question.follow || question.tail > 0) it->waits_until = it->due + kPatience;
+  it->attempt = question.attempt ? question.attempt : AttemptNumber{1};
+  it->skip = question.skip;
+  if (question.tail > 0) it->tail.emplace(question.tail);
+  {
+    const std::scoped_lock lock(mutex_);
+    followers_.push_back(std::move(it));
+    count_ = followers_.size();
+  }
+  wakes_.notify_one();
+  return {};
+}
+
+void LogFollowers::wake(Follower& it) {
+  it.due = Clock::now();
+  it.was_woken = true;
+  wakes_.notify_one();
+}
+
+void LogFollowers::on_shown(WorkerId worker, const Token& token, const ExtentList& extents) {
+  if (count_ == 0) return;
+  const std::scoped_lock lock(mutex_);
+  for (const Place& it : followers_) {
+    // Only who runs it has something to say of it.
+    if (!it->running || it->running->token != token || it->running->worker != worker) continue;
+    it->shown = extents;
+    wake(*it);
+  }
+}
+
+std::vector<Token> LogFollowers::followed(const std::vector<EndedAttempt>& ended) const {
+  std::vector<Token> tokens;
+  if (count_ == 0) return tokens;
+  const std::scoped_lock lock(mutex_);
+  for (const EndedAttempt& one : ended) {
+    const bool is_followed = std::ranges::any_of(
+        followers_, [&](const Place& it) { return it->running && it->running->token == one.token; });
+    if (is_followed) tokens.push_back(one.token);
+  }
+  return tokens;
+}
+
+void LogFollowers::on_ended(const std::vector<Token>& tokens) {
+  if (tokens.empty()) return;
+  const std::scoped_lock lock(mutex_);
+  for (const Place& it : followers_) {
+    if (!it->running || std::ranges::find(tokens, it->running->token) == tokens.end()) continue;
+    it->watch_due = Clock::now();
+    wake(*it);
+  }
+}
+
+void LogFollowers::run() {
+  std::unique_lock lock(mutex_);
+  while (!stopped_) {
+    Time next = Clock::now() + std::chrono::hours(1);
+    bool had_turns = false;
+    std::vector<Place> asking;
+    for (auto at = followers_.begin(); at != followers_.end();) {
+      const Place it = *at++;
+      if (it->in_turn) continue;
+      if (it->due > Clock::now()) {
+        next = std::min(next, it->due);
+        continue;
+      }
+      // Nothing is said by it: it only shows whether somebody is there.
+      if (!it->stream->write({})) {
+        followers_.remove(it);
+        count_ = followers_.size();
+        continue;
+      }
+      had_turns = it->in_turn = true;
+      it->was_woken = false;
+      if (it->watch_due <= Clock::now()) {
+        asking.push_back(it);
+      } else {
+        read_later(it);
+      }
+    }
+    // The core may answer at once, and its answer takes the lock.
+    lock.unlock();
+    for (const Place& it : asking) ask_core(it);
+    lock.lock();
+    if (!had_turns && !stopped_) wakes_.wait_until(lock, next);
+  }
+}
+
+void LogFollowers::ask_core(const Place& it) {
+  outside_.watch({it->question.job, it->question.item}, [this, it](const Result<Effect>& effect) {
+    const std::scoped_lock lock(mutex_);
+    const auto* watched = effect ? std::get_if<Watched>(&*effect) : nullptr;
+    std::optional<Watched::Running> running;
+    if (watched != nullptr) running = watched->running;
+    if (!running || !it->running || running->token != it->running->token) it->shown.reset();
+    it->running = running;
+    it->watch_due = Clock::now() + (running ? kWatchEach : kLookEach);
+    read_later(it);
+  });
+}
+
+/// With the lock: nobody posts to the pool after stop().
+void LogFollowers::read_later(const Place& it) {
+  if (stopped_) return;
+  const bool has_patience = it->running && !it->shown && Clock::now() < it->waits_until;
+  if (has_patience) {
+    it->in_turn = false;
+    it->due = it->was_woken ? Clock::now() : std::min(it->watch_due, it->waits_until);
+    wakes_.notify_one();
+    return;
+  }
+  it->waits_until = {};
+  outside_.later([this, it, running = it->running, shown = it->shown.value_or(ExtentList{})] {
+    end_turn(it, read(*it, running, shown));
+  });
+}
+
+void LogFollowers::end_turn(const Place& it, Turn turn) {
+  const std::scoped_lock lock(mutex_);
+  it->in_turn = false;
+  if (turn == Turn::over) {
+    it->stream->end();
+    followers_.remove(it);
+    count_ = followers_.size();
+    return;
+  }
+  it->due = turn == Turn::peer_is_slow ? Clock::now() + kRoomEach : it->was_woken ? Clock::now() : it->watch_due;
+  wakes_.notify_one();
+}
+
+LogFollowers::Turn LogFollowers::read(Follower& it, const std::optional<Watched::Running>& running,
+                                      const ExtentList& shown) const {
+  auto known = outside_.look(it.question.job, it.question.item);
+  if (!known) {
+    it.stream->write(concat("[drover: the rest of the log cannot be read: ", known.error().message, "]\n"));
+    return Turn::over;
+  }
+  const bool is_over =
+      known->job_has_ended || (!known->attempts.empty() && known->attempts.back().settled) || !it.question.follow;
+  while (true) {
+    const auto row = std::ranges::find(known->attempts, it.attempt, &Attempt::attempt);
+    const bool has_ended = row != known->attempts.end();
+    const bool runs = !has_ended && running && running->attempt == it.attempt;
+    if (has_ended || runs) {
+      const Turn turn = write_frames(it, has_ended ? ExtentList::decode(row->log.extents.value) : shown);
+      if (turn != Turn::waits) return turn;
+    }
+    const bool was_last = has_ended && (it.question.attempt || row->settled);
+    if (has_ended && !was_last) {
+      it.attempt = AttemptNumber{it.attempt.value + 1};
+      it.frames.clear();
+      it.written = 0;
+      it.skip = 0;
+      continue;
+    }
+    if (write_tail(it) == Turn::over) return Turn::over;
+    return was_last || is_over ? Turn::over : Turn::waits;
+  }
+}
+
+LogFollowers::Turn LogFollowers::write_frames(Follower& it, const ExtentList& extents) const {
+  LogReader reader(folder_);
+  auto frames = reader.frames_of(extents, it.frames);
+  const LogKey key{it.question.job, it.question.item, it.attempt};
+  const auto give_up = [&](const Error& error) {
+    it.stream->write(concat("[drover: the rest of the log cannot be read: ", error.message, "]\n"));
+    return Turn::over;
+  };
+  if (!frames) return give_up(frames.error());
+  // A lost attempt's row knows of none of them.
+  if (frames->size() < it.written) return Turn::waits;
+  it.frames = std::move(*frames);
+  while (it.written < it.frames.size()) {
+    if (!it.tail && it.stream->unsent() >= kMostUnsent) return Turn::peer_is_slow;
+    auto text = frame_text(reader, it.frames[it.written], key, it.question.only_stderr);
+    if (!text) return give_up(text.error());
+    ++it.written;
+    const std::size_t skipped = std::min<std::uint64_t>(it.skip, text->size());
+    it.skip -= skipped;
+    text->erase(0, skipped);
+    if (text->empty()) continue;
+    if (it.tail) {
+      it.tail->add(*text);
+    } else if (!it.stream->write(std::move(*text))) {
+      return Turn::over;
+    }
+  }
+  return Turn::waits;
+}
+
+LogFollowers::Turn LogFollowers::write_tail(Follower& it) const {
+  if (!it.tail) return Turn::waits;
+  const bool is_there = it.stream->write(it.tail->text());
+  it.tail.reset();
+  return is_there ? Turn::waits : Turn::over;
+}
+
+}  // namespace drover
