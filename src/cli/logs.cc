@@ -449,13 +449,36 @@ Result<void> check(const LogsFlags& flags) {
   return {};
 }
 
+/// What only the logs of a run on this machine can do is not left out in silence.
+Result<void> check_for_server(const LogsFlags& flags) {
+  const char* flag = !flags.since.empty()                   ? "--since"
+                     : flags.times                          ? "--times"
+                     : flags.by_time                        ? "--by-time"
+                     : flags.count                          ? "--count"
+                     : flags.context > 0                    ? "--context"
+                     : flags.only_stderr && flags.has_grep  ? "--stderr with --grep"
+                     : flags.common.json && !flags.has_grep ? "--json without --grep"
+                                                            : nullptr;
+  if (flag == nullptr) return {};
+  return fail(ErrorCode::bad_input,
+              fmt::format("{} is for the logs of a run on this machine, not of a server's job", flag), "leave it away");
+}
+
 Result<int> logs(const LogsFlags& flags) {
-  if (names_server(flags.server)) {
-    return server_logs(
-        flags.common, flags.server,
-        {flags.reference, flags.attempt, flags.tail, flags.only_stderr, flags.grep, flags.ignore_case, flags.failed});
-  }
   if (auto valid = check(flags); !valid) return pass(valid);
+  if (names_server(flags.server)) {
+    if (auto valid = check_for_server(flags); !valid) return pass(valid);
+    return server_logs(flags.common, flags.server,
+                       {.reference = flags.reference,
+                        .attempt = flags.attempt,
+                        .has_tail = flags.has_tail,
+                        .tail = flags.tail,
+                        .follow = flags.follow,
+                        .only_stderr = flags.only_stderr,
+                        .grep = flags.grep,
+                        .ignore_case = flags.ignore_case,
+                        .failed = flags.failed});
+  }
   auto since = parse_since(flags.since);
   if (!since) return pass(since);
   auto run = open_run(flags.common, flags.reference);

@@ -5,6 +5,7 @@
 #include <boost/json.hpp>
 
 #include "base/units.h"
+#include "cli/follow_log.h"
 #include "cli/print.h"
 #include "screen/plain_text.h"
 
@@ -156,7 +157,22 @@ Result<int> server_logs(const CommonFlags& common, const ServerFlags& server, co
     return {};
   };
   Result<void> done;
-  if (!wanted.grep.empty()) {
+  if (wanted.follow) {
+    if (item.empty()) {
+      return fail(ErrorCode::bad_input, "through a server one item is followed, not all of a job",
+                  fmt::format("name the item: drover logs {}:0 --follow", name.empty() ? "JOB" : name));
+    }
+    // By its id: another job may be given the same name meanwhile.
+    auto job = it->client.get(path_of(it->job));
+    if (!job) return pass(job);
+    done = follow_log(it->client, {.job = text(*job, "id"),
+                                   .item = item,
+                                   .attempt = wanted.attempt,
+                                   .has_tail = wanted.has_tail,
+                                   .tail = wanted.tail,
+                                   .only_stderr = wanted.only_stderr,
+                                   .quiet = common.quiet});
+  } else if (!wanted.grep.empty()) {
     done = it->client.stream(
         path_of(it->job, fmt::format("/search?grep={}&limit=1000000{}{}", url_escape(wanted.grep),
                                      wanted.ignore_case ? "&ignore_case=1" : "", wanted.failed ? "&failed=1" : "")),

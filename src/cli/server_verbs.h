@@ -19,7 +19,9 @@ Result<int> server_items(const CommonFlags& common, const ServerFlags& server, c
 struct ServerLogs {
   std::string reference;  // JOB:ITEM, or JOB with a pattern
   std::uint32_t attempt = 0;
+  bool has_tail = false;
   std::uint64_t tail = 0;
+  bool follow = false;
   bool only_stderr = false;
   std::string grep;
   bool ignore_case = false;

@@ -110,6 +110,8 @@ Result<void> CurlTransfer::prepare(std::int64_t remaining_ms) {
   set(CURLOPT_NOSIGNAL, 1L);
   set(CURLOPT_TCP_NODELAY, 1L);
   set(CURLOPT_TCP_KEEPALIVE, 1L);
+  set(CURLOPT_TCP_KEEPIDLE, 30L);  // seconds; whoever waits long for an answer finds out in two minutes that none comes
+  set(CURLOPT_TCP_KEEPINTVL, 10L);
   set(CURLOPT_PATH_AS_IS, 1L);
   set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(target_.options.connect_timeout_ms));
   set(CURLOPT_TIMEOUT_MS, static_cast<long>(remaining_ms));
