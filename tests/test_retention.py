@@ -103,6 +103,22 @@ def test_uploads_that_no_job_uses_go_after_a_while(server):
     assert server.ends("once")["counts"]["succeeded"] == 2
 
 
+def test_an_old_job_is_still_there_when_the_server_has_just_started(drover):
+    """Whoever was away, or whose clock is wrong, has time to see it."""
+    server = Server(drover)
+    server.cli("submit", "--name", "old", "--", "echo", ":::", "a")
+    run_jobs(server)
+    server.stop()
+    ledger = sqlite3.connect(drover.data / "server/drover.db")
+    ledger.executescript("UPDATE jobs SET created_ms = created_ms - 864000000, ended_ms = ended_ms - 864000000;"
+                         "UPDATE counters SET now_ms = now_ms - 864000000;")
+    ledger.close()
+    server.start()
+    time.sleep(2)
+    assert server.job("old")["state"] == "succeeded"
+    assert "forgotten" not in server.stop().err
+
+
 def test_with_zero_everything_is_kept(drover):
     server = Server(drover, "--keep", "0")
     server.cli("submit", "--name", "old", "--", "echo", ":::", "a")

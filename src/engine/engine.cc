@@ -10,13 +10,20 @@ Result<std::unique_ptr<Engine>> Engine::start(Store& store, WallClock& wall, Ste
   if (auto loaded = store.load([&](const Mutation& put) { return durable.restore(put); }); !loaded) {
     return pass(loaded);
   }
-  Timeline timeline(wall, steady, durable.counters.now_ms);
-  Core core(std::move(durable), timeline.now_ms());
-  return std::unique_ptr<Engine>(new Engine(store, timeline, std::move(core), std::move(listener)));
+  const std::int64_t last_ms = durable.counters.now_ms;
+  const Timeline timeline(wall, steady, last_ms);
+  const std::int64_t now_ms = timeline.now_ms();
+  Core core(std::move(durable), now_ms);
+  return std::unique_ptr<Engine>(
+      new Engine(store, timeline, last_ms == 0 ? 0 : now_ms - last_ms, std::move(core), std::move(listener)));
 }
 
-Engine::Engine(Store& store, Timeline timeline, Core core, Listener listener)
-    : store_(store), timeline_(timeline), listener_(std::move(listener)), stepper_(std::move(core)) {
+Engine::Engine(Store& store, Timeline timeline, std::int64_t quiet_before_ms, Core core, Listener listener)
+    : store_(store),
+      timeline_(timeline),
+      quiet_before_ms_(quiet_before_ms),
+      listener_(std::move(listener)),
+      stepper_(std::move(core)) {
   core_thread_ = std::thread([this] { run_core(); });
   store_thread_ = std::thread([this] { run_store(); });
 }

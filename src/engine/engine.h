@@ -35,11 +35,13 @@ class Engine {
   Result<Effect> ask(Command command);
 
   std::int64_t now_ms() const { return timeline_.now_ms(); }
+  /// How long before its start something had last changed, if the clock is right; 0: never.
+  std::int64_t quiet_before_ms() const { return quiet_before_ms_; }
   /// What stopped it for good, if something has.
   std::optional<Error> failure();
 
  private:
-  Engine(Store& store, Timeline timeline, Core core, Listener listener);
+  Engine(Store& store, Timeline timeline, std::int64_t quiet_before_ms, Core core, Listener listener);
   void run_core();
   void run_store();
   void let_out(std::vector<Answer> answers);
@@ -49,6 +51,7 @@ class Engine {
 
   Store& store_;
   const Timeline timeline_;
+  const std::int64_t quiet_before_ms_;
   const Listener listener_;
   Stepper stepper_;  // the core thread's alone
 

@@ -15,7 +15,8 @@ namespace {
 constexpr std::uint64_t kRowsAtOnce = 2'000;
 constexpr std::size_t kJobsAtOnce = 100;
 constexpr std::int64_t kLookEachMs = 60'000;
-constexpr std::int64_t kDayMs = 86'400'000;
+constexpr std::int64_t kHourMs = 3'600'000;
+constexpr std::int64_t kDayMs = 24 * kHourMs;
 constexpr std::int64_t kMoreAfterMs = 200;  // the core has forgotten the first of them by then
 
 }  // namespace
@@ -29,17 +30,17 @@ bool Retention::step(std::int64_t now_ms) {
   return false;
 }
 
+std::int64_t Retention::settling_ms() const {
+  const bool is_odd = options_.quiet_before_ms > options_.keep_ms;
+  return std::min(options_.keep_ms, is_odd ? kDayMs : kHourMs);
+}
+
 Result<bool> Retention::do_some(std::int64_t now_ms) {
   if (now_ms >= next_look_ms_) {
-    next_look_ms_ = now_ms + std::clamp(options_.keep_ms / 4, std::int64_t{500}, kLookEachMs);
+    const std::int64_t each_ms = options_.keep_ms > 0 ? options_.keep_ms / 4 : kLookEachMs;
+    next_look_ms_ = now_ms + std::clamp(each_ms, std::int64_t{500}, kLookEachMs);
     rows_left_ = segments_left_ = true;
-    auto dropped = store_.drop_unused(now_ms, options_.keep_ms > 0 ? std::min(options_.keep_ms, kDayMs) : kDayMs);
-    if (!dropped) return pass(dropped);
-    if (options_.keep_ms > 0) {
-      auto some = forget_jobs(now_ms - options_.keep_ms);
-      if (!some) return some;
-      if (*some) next_look_ms_ = now_ms + kMoreAfterMs;
-    }
+    if (auto looked = look(now_ms); !looked) return pass(looked);
     return true;
   }
   if (rows_left_) {
@@ -49,11 +50,21 @@ Result<bool> Retention::do_some(std::int64_t now_ms) {
     return true;
   }
   if (segments_left_ && options_.keep_ms > 0) {
-    auto more = sweep_segments(now_ms - options_.keep_ms);
+    auto more = sweep_segments(now_ms);
     if (!more) return more;
     segments_left_ = *more;
   }
   return segments_left_ && options_.keep_ms > 0;
+}
+
+Result<void> Retention::look(std::int64_t now_ms) {
+  auto dropped = store_.drop_unused(now_ms, options_.keep_ms > 0 ? std::min(options_.keep_ms, kDayMs) : kDayMs);
+  if (!dropped) return dropped;
+  if (options_.keep_ms == 0 || now_ms < forget_from_ms_) return {};
+  auto some = forget_jobs(std::min(now_ms, wall_.epoch_ms()) - options_.keep_ms);
+  if (!some) return pass(some);
+  if (*some) next_look_ms_ = now_ms + kMoreAfterMs;
+  return {};
 }
 
 Result<bool> Retention::forget_jobs(std::int64_t ended_by_ms) {
@@ -64,7 +75,7 @@ Result<bool> Retention::forget_jobs(std::int64_t ended_by_ms) {
     if (!job.ended() || job.ended_ms > ended_by_ms || asked == kJobsAtOnce) continue;
     ++asked;
     // Refused: it was taken up again, or is gone already. The next look shows.
-    backend_.post(ForgetJob{job.id, ended_by_ms}, [this, id = job.id, name = job.name](const Result<Effect>& answer) {
+    forget_(ForgetJob{job.id, ended_by_ms}, [this, id = job.id, name = job.name](const Result<Effect>& answer) {
       if (!answer || !std::holds_alternative<JobForgotten>(*answer)) return;
       forgotten_(id);
       log_.info(concat("job ", name, " ended long ago and is forgotten"));
@@ -73,7 +84,11 @@ Result<bool> Retention::forget_jobs(std::int64_t ended_by_ms) {
   return asked == kJobsAtOnce;
 }
 
-Result<bool> Retention::sweep_segments(std::int64_t written_by_ms) {
+Result<bool> Retention::sweep_segments(std::int64_t now_ms) {
+  const std::int64_t wall_ms = wall_.epoch_ms();
+  const std::int64_t written_by_ms = std::min(now_ms, wall_ms) - options_.keep_ms;
+  // Files have the wall clock's time, and jobs the server's, which may be ahead of it.
+  const std::int64_t ahead_ms = std::max<std::int64_t>(now_ms - wall_ms, 0);
   std::vector<std::uint64_t> present = segments_in(options_.logs);
   // The last one is being written, or will be by nobody: it goes when there is another.
   if (!present.empty()) present.pop_back();
@@ -97,7 +112,7 @@ Result<bool> Retention::sweep_segments(std::int64_t written_by_ms) {
     }
     const SegmentJobs& it = known->second;
     const bool is_wanted = std::ranges::any_of(*jobs, [&](const Job& job) {
-      return it.jobs.contains(job.id) || (!it.is_whole && job.created_ms <= it.written_ms);
+      return it.jobs.contains(job.id) || (!it.is_whole && job.created_ms <= it.written_ms + ahead_ms);
     });
     if (!is_wanted) {
       const std::string path = segment_path(options_.logs, number);

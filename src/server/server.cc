@@ -147,8 +147,16 @@ Result<void> Server::Parts::make_rooms() {
   workers->know(*known);
   key_calls = std::make_unique<KeyCalls>(*keys, *backend, now_ms);
   key_calls->on_removed([this](const std::string& id) { workers->on_key_removed(id); });
-  retention = std::make_unique<Retention>(Retention::Options{folder->logs(), options.keep_ms}, *backend, *store,
-                                          std::move(*reader), log, [this](JobId job) { workers->forget(job); });
+  retention = std::make_unique<Retention>(
+      Retention::Options{.logs = folder->logs(),
+                         .keep_ms = options.keep_ms,
+                         .started_ms = engine->now_ms(),
+                         .quiet_before_ms = engine->quiet_before_ms()},
+      wall,
+      [this](const ForgetJob& job, std::function<void(const Result<Effect>&)> answered) {
+        backend->post(job, std::move(answered));
+      },
+      *store, std::move(*reader), log, [this](JobId job) { workers->forget(job); });
   router = std::make_unique<Router>(*keys, *api, *workers, *key_calls, log, now_ms);
   return {};
 }
