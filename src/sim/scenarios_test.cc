@@ -65,5 +65,19 @@ TEST(Scenario, AStopOrderHoldsForALeaseThatItOvertook) {
   expect_good_end(script);
 }
 
+// Not a fault that was found, but one that is easily made: small jobs keep coming, and one worker has all the room that
+// the large one asks for, when nothing else runs there.
+TEST(Scenario, ALargeItemRunsAmongSmallOnesThatKeepComing) {
+  Script script;
+  script.workers = {{.slots = 8, .has = {4000, 8}}, {.slots = 8, .has = {1000, 4}}};
+  for (std::uint64_t i = 1; i <= 40; ++i) {
+    Submit submit = job(i, 12, 3 * kSecond);
+    submit.ask = {1000, 1};
+    if (i == 5) submit.ask = {4000, 8};
+    script.events.push_back({static_cast<std::int64_t>(i) * 5 * kSecond, submit});
+  }
+  expect_good_end(script, 10);
+}
+
 }  // namespace
 }  // namespace drover::sim

@@ -80,7 +80,15 @@ class Writer {
       write_submit(from_ms + between(0, kHour - 1), total, true);
     }
     const std::uint64_t faults = 1 + random_.below(8);
-    for (std::uint64_t i = 0; i < faults; ++i) add(from_ms + between(0, kHour - 1), fault());
+    for (std::uint64_t i = 0; i < faults; ++i) {
+      const std::int64_t at_ms = from_ms + between(0, kHour - 1);
+      const Happening what = fault();
+      add(at_ms, what);
+      // What a machine held that is lost just before is known to the server's disk alone.
+      if (!std::holds_alternative<CrashServer>(what) || !random_.one_in(3)) continue;
+      const std::size_t worker = random_.below(script_.workers.size());
+      add(std::max<std::int64_t>(0, at_ms - between(0, 50 * kSecond)), LoseMachine{worker, between(0, kMinute)});
+    }
   }
 
   void write_submit(std::int64_t at_ms, std::uint64_t total, bool any_kind) {

@@ -89,8 +89,7 @@ ALTER TABLE attempt_rows ADD COLUMN last_line TEXT;
 ALTER TABLE attempt_rows ADD COLUMN log BLOB;
 )sql",
     // 2 → 3: ended jobs are deleted after a while; items ask, and workers have. Until a worker registers anew, it has
-    // no
-    // end of everything.
+    // no end of everything.
     R"sql(
 CREATE TABLE deleted_jobs(job INTEGER PRIMARY KEY);
 CREATE TABLE deleted_manifests(manifest INTEGER PRIMARY KEY);
