@@ -80,6 +80,11 @@ void Agent::on_answer(PollNumber number, const std::vector<Lease>& leases, const
   fill(now_ms);
 }
 
+void Agent::on_ready(GrantId grant, std::int64_t now_ms) {
+  held_back_.erase(grant);
+  fill(now_ms);
+}
+
 void Agent::on_ended(std::size_t slot, EndedAttempt ended, bool was_stopped, std::int64_t now_ms) {
   auto& handed = slots_[slot].handed;
   DROVER_CHECK(!handed.empty() && handed.front().item.token == ended.token, "a slot ends what it was running");

@@ -78,6 +78,9 @@ class Agent {
   /// The answer to a poll that was given up, or was answered before, changes nothing.
   void on_answer(PollNumber number, const std::vector<Lease>& leases, const std::vector<StopOrder>& stops,
                  std::int64_t now_ms);
+  /// What comes with this grant is not started before on_ready(): something is still missing for it.
+  void hold_back(GrantId grant) { held_back_.insert(grant); }
+  void on_ready(GrantId grant, std::int64_t now_ms);
   /// `ended.outcome` is what the process did; why it was stopped, if it was, the agent knows.
   void on_ended(std::size_t slot, EndedAttempt ended, bool was_stopped, std::int64_t now_ms);
   /// The item could not even be handed to its slot.
@@ -174,6 +177,7 @@ class Agent {
   bool all_are_long() const;
   Wish wish() const;
   void fill(std::int64_t now_ms);
+  bool has_next() const { return !backlog_.empty() && !held_back_.contains(backlog_.front().token.grant); }
   std::optional<std::size_t> free_slot_for(const Resources& ask);
   void hand_first(std::size_t slot, std::int64_t now_ms);
   AgentItem take_from(std::size_t slot, Token token);
@@ -193,6 +197,7 @@ class Agent {
   const std::size_t most_slots_;
   std::vector<SlotState> slots_;
   std::deque<AgentItem> backlog_;
+  std::set<GrantId> held_back_;
   Resources backlog_ask_;  // of all in it
   std::map<JobId, Stopped> stopped_;
   bool draining_ = false;

@@ -133,9 +133,9 @@ std::optional<std::size_t> Agent::free_slot_for(const Resources& ask) {
 // Hands items out evenly: every slot its first before any slot its second. And in order: where the first in line finds
 // no room, nothing overtakes it, so room for it comes.
 void Agent::fill(std::int64_t now_ms) {
-  if (holding_ || backlog_.empty()) return;
+  if (holding_ || !has_next()) return;
   Resources free = has_.minus(in_use());
-  while (!backlog_.empty() && backlog_.front().ask.fits(free)) {
+  while (has_next() && backlog_.front().ask.fits(free)) {
     const Resources ask = backlog_.front().ask;
     const auto slot = free_slot_for(ask);
     if (!slot) break;
@@ -143,7 +143,7 @@ void Agent::fill(std::int64_t now_ms) {
     hand_first(*slot, now_ms);
   }
   for (std::size_t depth = 1; depth <= ahead(); ++depth) {
-    for (std::size_t slot = 0; slot < slots_.size() && !backlog_.empty(); ++slot) {
+    for (std::size_t slot = 0; slot < slots_.size() && has_next(); ++slot) {
       const SlotState& state = slots_[slot];
       if (!state.up || state.recalled || state.handed.size() != depth) continue;
       // Behind one that has turned out long, nothing waits; nor behind one that leaves other room than it needs.

@@ -130,14 +130,25 @@ void ServerSession::on_not_registered(std::uint64_t call, std::int64_t now_ms) {
   tell_again(std::move(*refused), now_ms);
 }
 
+void ServerSession::on_replaced(std::uint64_t call, std::int64_t now_ms) {
+  if (!awaits(call)) return;
+  if (now_ms - replaced_ms_ > term_ms_) replaced_ = 0;
+  replaced_ms_ = now_ms;
+  const bool is_ours = !left_behind_;
+  on_not_registered(call, now_ms);
+  if (is_ours) pause(replaced_++, now_ms);
+}
+
 void ServerSession::on_failed(std::uint64_t call, std::int64_t now_ms) {
   auto failed = take(call);
   if (!failed) return;
-  const std::int64_t longest_ms = term_ms_ > 0 ? std::min(kLongestPauseMs, term_ms_ / 4) : kLongestPauseMs;
-  const std::int64_t pause_ms = std::min(longest_ms, kFirstPauseMs << std::min(failures_, 10U));
-  ++failures_;
-  not_before_ms_ = now_ms + pause_ms;
+  pause(failures_++, now_ms);
   tell_again(std::move(*failed), now_ms);
+}
+
+void ServerSession::pause(std::uint32_t times, std::int64_t now_ms) {
+  const std::int64_t longest_ms = term_ms_ > 0 ? std::min(kLongestPauseMs, term_ms_ / 4) : kLongestPauseMs;
+  not_before_ms_ = now_ms + std::min(longest_ms, kFirstPauseMs << std::min(times, 10U));
 }
 
 void ServerSession::tell_again(UnderWay call, std::int64_t now_ms) {

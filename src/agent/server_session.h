@@ -64,6 +64,8 @@ class ServerSession {
   void on_report_taken(std::uint64_t call, std::int64_t now_ms);
   /// The server does not know us.
   void on_not_registered(std::uint64_t call, std::int64_t now_ms);
+  /// Another worker goes by our name.
+  void on_replaced(std::uint64_t call, std::int64_t now_ms);
   /// No answer will come.
   void on_failed(std::uint64_t call, std::int64_t now_ms);
   void on_tick(std::int64_t now_ms);
@@ -75,8 +77,14 @@ class ServerSession {
   /// Nothing is under way but questions, and nothing is left to tell.
   bool all_told() const;
   bool registered() const { return registered_; }
+  /// An answer to this call would be heard.
+  bool awaits(std::uint64_t call) const { return calls_.contains(call); }
+  /// The name was taken from us again and again: it is another's.
+  bool has_lost_its_name() const { return replaced_ >= kMostReplaced; }
 
  private:
+  static constexpr std::uint32_t kMostReplaced = 3;  // messages of a former process may arrive late
+
   struct UnderWay {
     SessionCall call;
     std::int64_t sent_ms = 0;
@@ -89,6 +97,7 @@ class ServerSession {
   std::optional<UnderWay> take(std::uint64_t call);
   void heard(const UnderWay& call, std::int64_t now_ms);
   void tell_again(UnderWay call, std::int64_t now_ms);
+  void pause(std::uint32_t times, std::int64_t now_ms);
   std::int64_t lease_over_ms() const;
   std::int64_t answer_ms() const;
   std::int64_t killing_ms() const;
@@ -109,6 +118,8 @@ class ServerSession {
   std::map<std::uint64_t, UnderWay> calls_;
   std::uint64_t next_call_;
   std::uint32_t failures_ = 0;  // in a row
+  std::uint32_t replaced_ = 0;  // within a lease's time
+  std::int64_t replaced_ms_ = 0;
   std::int64_t not_before_ms_ = 0;
 };
 

@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "build_info.h"
 #include "cli/config_file.h"
 #include "cli/print.h"
 #include "cli/run_job.h"
@@ -65,6 +66,7 @@ Result<std::map<std::string, std::string>> tell_attempts(const ServerAccess& acc
 Result<int> work(Flags& flags) {
   RemoteWorkerOptions options;
   options.hello.name = flags.name.empty() ? host_name() : flags.name;
+  options.hello.version = DROVER_VERSION;
   if (!is_valid_name(options.hello.name)) {
     return fail(ErrorCode::bad_input, concat("'", options.hello.name, "' cannot be a worker's name"),
                 "give one with --name: letters, digits, '_', '.' and '-'");
@@ -87,6 +89,9 @@ Result<int> work(Flags& flags) {
   const std::string root = data_root(flags.common.data);
   options.spool = concat(root, "/workers/", options.hello.name, "/spool");
 
+  // Two of one name would take their items from each other.
+  auto folder = RunFolder::hold_worker(root, options.hello.name);
+  if (!folder) return pass(folder);
   auto access = worker_access(flags.common, flags.server, flags.join, options.hello.name);
   if (!access) return pass(access);
   if (auto told = tell_attempts(*access, concat(root, "/workers/", options.hello.name)); told) {

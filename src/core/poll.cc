@@ -108,8 +108,13 @@ void Core::on(Ticket ticket, const Watch& command) {
 
 bool Core::accept_report(Ticket ticket, const Report& report) {
   const auto worker = durable_.workers.find(report.worker);
-  if (worker == durable_.workers.end() || worker->second.incarnation != report.incarnation ||
-      worker->second.registered_ms == 0) {
+  if (worker != durable_.workers.end() && worker->second.registered_ms != 0 &&
+      worker->second.incarnation != report.incarnation) {
+    refuse(ticket, ErrorCode::in_use, concat("another worker has registered as '", worker->second.name, "'"),
+           "give one of them another name with --name");
+    return false;
+  }
+  if (worker == durable_.workers.end() || worker->second.registered_ms == 0) {
     refuse(ticket, ErrorCode::not_found, concat("worker ", report.worker.value, " is not registered"),
            "register first");
     return false;

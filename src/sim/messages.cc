@@ -77,7 +77,8 @@ ReplyBytes encode_effect(const Effect& effect, bool drain) {
     return {ReplyStatus::ok, encode(answer)};
   }
   if (const auto* it = std::get_if<Refused>(&effect)) {
-    return {it->error.code == ErrorCode::not_found ? ReplyStatus::not_registered : ReplyStatus::refused, {}};
+    if (it->error.code == ErrorCode::not_found) return {ReplyStatus::not_registered, {}};
+    return {it->error.code == ErrorCode::in_use ? ReplyStatus::replaced : ReplyStatus::refused, {}};
   }
   return {};
 }
@@ -86,6 +87,8 @@ Result<void> deliver(ServerSession& session, std::uint64_t call, CallKind kind, 
                      std::int64_t now_ms) {
   if (reply.status == ReplyStatus::not_registered) {
     session.on_not_registered(call, now_ms);
+  } else if (reply.status == ReplyStatus::replaced) {
+    session.on_replaced(call, now_ms);
   } else if (reply.status == ReplyStatus::refused) {
     session.on_failed(call, now_ms);
   } else if (kind == CallKind::hello) {

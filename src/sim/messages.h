@@ -23,7 +23,7 @@ struct RequestBytes {
 };
 
 /// The reply's status, in HTTP's words.
-enum class ReplyStatus : std::uint8_t { ok, not_registered, refused };
+enum class ReplyStatus : std::uint8_t { ok, not_registered, replaced, refused };
 
 struct ReplyBytes {
   ReplyStatus status = ReplyStatus::ok;

@@ -82,7 +82,7 @@ RunFolder::RunFolder(RunFolder&& other) noexcept
     : root_(std::move(other.root_)),
       name_(std::move(other.name_)),
       path_(std::move(other.path_)),
-      is_server_(other.is_server_),
+      kind_(other.kind_),
       lock_(std::exchange(other.lock_, -1)) {}
 
 RunFolder::~RunFolder() {
@@ -99,14 +99,36 @@ Result<RunFolder> RunFolder::hold(const std::string& root, const std::string& na
 
 Result<RunFolder> RunFolder::hold_server(const std::string& root) {
   RunFolder folder(root, "server");
-  folder.is_server_ = true;
+  folder.kind_ = Kind::server;
   folder.path_ = concat(root, "/server");
   if (auto taken = folder.take_lock([](const std::string&) {}); !taken) return pass(taken);
   return folder;
 }
 
+Result<RunFolder> RunFolder::hold_worker(const std::string& root, const std::string& name) {
+  RunFolder folder(root, name);
+  folder.kind_ = Kind::worker;
+  folder.path_ = concat(root, "/workers/", name);
+  if (auto taken = folder.take_lock([](const std::string&) {}); !taken) return pass(taken);
+  return folder;
+}
+
 std::string RunFolder::title() const {
-  return is_server_ ? concat("the server's folder ", path_) : concat("run '", name_, "'");
+  switch (kind_) {
+    case Kind::server: return concat("the server's folder ", path_);
+    case Kind::worker: return concat("the folder of worker '", name_, "', ", path_, ",");
+    case Kind::run: break;
+  }
+  return concat("run '", name_, "'");
+}
+
+std::string RunFolder::what_to_do() const {
+  switch (kind_) {
+    case Kind::server: return "use that server, or another folder with --data";
+    case Kind::worker: return "one worker is enough for a machine; for a second one give another --name";
+    case Kind::run: break;
+  }
+  return concat("watch it with 'drover status ", name_, "', stop it with 'drover cancel ", name_, "'");
 }
 
 Result<void> RunFolder::take_lock(const std::function<void(const std::string&)>& notice) {
@@ -125,10 +147,7 @@ Result<void> RunFolder::take_lock(const std::function<void(const std::string&)>&
     if (locked && is_file_at(lock_, lock_path)) break;
     close(std::exchange(lock_, -1));
     if (const auto pid = locked ? std::nullopt : living_holder(lock_path)) {
-      return fail(ErrorCode::in_use, concat(title(), " is held by process ", *pid),
-                  is_server_
-                      ? "use that server, or another folder with --data"
-                      : concat("watch it with 'drover status ", name_, "', stop it with 'drover cancel ", name_, "'"));
+      return fail(ErrorCode::in_use, concat(title(), " is held by process ", *pid), what_to_do());
     }
     if (std::chrono::steady_clock::now() > give_up) {
       return fail(ErrorCode::in_use,

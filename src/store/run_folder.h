@@ -1,6 +1,7 @@
 // A run's folder: its database, its lock, its control socket. One process holds a folder at a time.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -25,6 +26,8 @@ class RunFolder {
   static Result<std::string> claim(const std::string& root, const std::string& base);
   /// A server's folder: of its own kind, beside the runs.
   static Result<RunFolder> hold_server(const std::string& root);
+  /// A worker's, likewise.
+  static Result<RunFolder> hold_worker(const std::string& root, const std::string& name);
   /// A folder that is only read.
   static Result<RunFolder> look(const std::string& root, const std::string& name);
   /// The run most recently held, if any.
@@ -56,6 +59,7 @@ class RunFolder {
  private:
   RunFolder(std::string root, std::string name);
   std::string title() const;
+  std::string what_to_do() const;
   std::string aside() const;
   std::string gone() const;
   Result<void> recover_aside();
@@ -64,7 +68,8 @@ class RunFolder {
   std::string root_;
   std::string name_;
   std::string path_;
-  bool is_server_ = false;
+  enum class Kind : std::uint8_t { run, server, worker };
+  Kind kind_ = Kind::run;
   int lock_ = -1;
 };
 

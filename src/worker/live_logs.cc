@@ -10,12 +10,13 @@ constexpr std::int64_t kTellEachMs = 1'000;
 // Whoever follows says so every few seconds.
 constexpr std::int64_t kWatchMs = 10'000;
 constexpr std::int64_t kPauseMs = 2'000;
-constexpr std::size_t kMostBytesInOne = std::size_t{4} << 20;
+// However slow the line is, one of these arrives.
+constexpr std::size_t kMostBytesInOne = std::size_t{1} << 20;
 
 }  // namespace
 
 bool LiveLogs::Live::is_due(std::int64_t now_ms) const {
-  if (fresh >= kFrameBytes || in_spool.size() > sent.frames) return true;
+  if (whole || fresh >= kFrameBytes || in_spool.size() > sent.frames) return true;
   if (now_ms >= watched_until_ms) return false;
   return tell || (fresh > 0 && now_ms >= next_ms);
 }
@@ -38,12 +39,19 @@ LiveLogs::Sent LiveLogs::end(const Token& token) {
   return node.empty() ? Sent{} : node.mapped().sent;
 }
 
+void LiveLogs::finish(const Token& token, Bytes in_spool, Sent sent, Finished finished) {
+  Live& it = live_[token];
+  it.whole = std::move(in_spool);
+  it.sent = std::move(sent);
+  it.finished = std::move(finished);
+}
+
 std::optional<std::int64_t> LiveLogs::next_deadline() const {
   if (under_way_) return std::nullopt;
   std::optional<std::int64_t> soonest;
   for (const auto& [token, it] : live_) {
-    if (it.fresh == 0 || it.next_ms >= it.watched_until_ms) continue;
-    const std::int64_t at_ms = std::max(it.next_ms, not_before_ms_);
+    if (!it.whole && (it.fresh == 0 || it.next_ms >= it.watched_until_ms)) continue;
+    const std::int64_t at_ms = it.whole ? not_before_ms_ : std::max(it.next_ms, not_before_ms_);
     soonest = soonest ? std::min(*soonest, at_ms) : at_ms;
   }
   return soonest;
@@ -57,15 +65,22 @@ void LiveLogs::step(WorkerId worker, std::int64_t now_ms) {
   }
   if (round->tokens.empty()) return;
   under_way_ = true;
-  for (std::size_t i = 0; i < round->tokens.size(); ++i) {
-    Live& it = live_.at(round->tokens[i]);
+  // Of what is over it is known where it is.
+  const auto running = std::ranges::stable_partition(
+      round->tokens, [&](const Token& token) { return live_.at(token).whole.has_value(); });
+  for (const Token& token : round->tokens) {
+    if (const auto& whole = live_.at(token).whole) round->spooled.emplace_back(*whole);
+  }
+  if (running.empty()) return send_round(round);
+  for (const Token& token : running) {
+    Live& it = live_.at(token);
     it.fresh = 0;
     it.tell = false;
     it.next_ms = now_ms + kTellEachMs;
     // They are answered in this order.
-    logs_.show(it.key, [this, round, is_last = i + 1 == round->tokens.size()](const Result<Bytes>& place) {
+    logs_.show(it.key, [this, round](const Result<Bytes>& place) {
       round->spooled.push_back(place);
-      if (is_last) post_([this, round] { send_round(round); });
+      if (round->spooled.size() == round->tokens.size()) post_([this, round] { send_round(round); });
     });
   }
 }
@@ -80,7 +95,7 @@ void LiveLogs::send_round(const std::shared_ptr<Round>& round) {
     if (found == live_.end()) continue;
     Live& it = found->second;
     const Result<Bytes>& place = round->spooled[i];
-    // A disk that fails is the reports' business: they go by it too.
+    // A disk that fails is the reports' business: they go by it too, or wait for this.
     if (!place) return try_later(*round);
     auto frames = spool.frames_of(ExtentList::decode(place->value), it.in_spool);
     if (!frames) return try_later(*round);
@@ -95,10 +110,7 @@ void LiveLogs::send_round(const std::shared_ptr<Round>& round) {
     }
     if (round->began_ms < it.watched_until_ms) upload.shown.push_back(std::move(shown));
   }
-  if (upload.frames.empty() && upload.shown.empty()) {
-    under_way_ = false;
-    return;
-  }
+  if (upload.frames.empty() && upload.shown.empty()) return on_placed(*round, std::vector<std::string>{});
   send_(std::move(upload),
         [this, round](const Result<std::vector<std::string>>& places) { on_placed(*round, places); });
 }
@@ -116,6 +128,10 @@ void LiveLogs::on_placed(const Round& round, const Result<std::vector<std::strin
       for (const Extent& extent : place.all()) sent.places.add(extent);
       ++sent.frames;
     }
+    if (found == live_.end() || !found->second.whole) continue;
+    if (found->second.sent.frames < found->second.in_spool.size()) continue;
+    const auto done = live_.extract(found);
+    done.mapped().finished(done.mapped().sent);
   }
 }
 

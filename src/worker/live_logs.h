@@ -44,6 +44,9 @@ class LiveLogs {
   };
   /// The attempt is over. What is under way of it counts as not sent.
   Sent end(const Token& token);
+  /// Sends all of an attempt that is over, of which the spool has this and the server that; however long it takes.
+  using Finished = std::function<void(Sent)>;
+  void finish(const Token& token, Bytes in_spool, Sent sent, Finished finished);
 
  private:
   struct Live {
@@ -54,6 +57,8 @@ class LiveLogs {
     bool tell = false;                 // at once, even if there is nothing new
     std::vector<FramePlace> in_spool;  // its frames, as far as they were looked at
     Sent sent;
+    std::optional<Bytes> whole;  // where all of it is, of one that is over
+    Finished finished;
 
     bool is_due(std::int64_t now_ms) const;
   };

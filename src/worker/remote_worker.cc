@@ -20,6 +20,9 @@ namespace {
 constexpr std::int64_t kLongestWaitMs = 1'000;
 constexpr std::int64_t kShortestRenewalMs = 1'000;
 constexpr std::int64_t kRenewalPauseMs = 10'000;
+constexpr std::int64_t kFetchPauseMs = 2'000;
+// A report brings at most so much of what its items printed; more goes ahead of it.
+constexpr std::size_t kMostBytesInReport = std::size_t{1} << 20;
 
 std::vector<Token> tokens_of(const std::vector<EndedAttempt>& ended) {
   std::vector<Token> tokens;
@@ -90,15 +93,16 @@ Result<void> RemoteWorker::run(const ServerCalls::MakeClient& make_client) {
 }
 
 bool RemoteWorker::finished() const {
-  return failed_ || (agent_.draining() && session_.all_told()) || interrupts_ > 2;
+  return failed_ || (agent_.draining() && session_.all_told() && uploading_.empty()) || interrupts_ > 2;
 }
 
 void RemoteWorker::step() {
   agent_.on_tick(now_ms());
   session_.on_tick(now_ms());
   const bool has_had_enough = options_.most_items > 0 && ended_ >= options_.most_items;
-  const bool is_idle = options_.exit_when_idle && saw_nothing_to_do_ && agent_.idle();
+  const bool is_idle = options_.exit_when_idle && saw_nothing_to_do_ && agent_.idle() && uploading_.empty();
   if ((has_had_enough || is_idle) && !agent_.draining()) agent_.drain(now_ms());
+  fetch_missing();
   do_actions();
   send_calls();
   if (worker_) live_->step(worker_, now_ms());
@@ -245,8 +249,12 @@ void RemoteWorker::start_waiting(std::size_t slot) {
 
 void RemoteWorker::on_slot_ready(std::size_t slot) {
   if (slots_[slot].slot->has_unsent()) slots_[slot].slot->send_more();
+  const Slot* speaker = slots_[slot].slot.get();
   std::vector<SlotEvent> events = slots_[slot].slot->events();
-  for (SlotEvent& event : events) on_slot_event(slot, event);
+  for (SlotEvent& event : events) {
+    if (slots_[slot].slot.get() != speaker) return;  // another took its place, and is not meant
+    on_slot_event(slot, event);
+  }
 }
 
 void RemoteWorker::on_slot_event(std::size_t slot, SlotEvent& event) {
@@ -296,25 +304,31 @@ void RemoteWorker::send_calls() {
                .want = said.want,
                .wait_ms = poll->wait_ms,
                .room = said.room};
-      const std::vector<Token> told = tokens_of(said.ended);
+      last_poll_ = number;
+      if (out.want > 0) saw_nothing_to_do_ = false;
       with_frames(std::move(said), poll->worker, poll->incarnation,
-                  [this, number, within_ms, told, out = std::move(out)](Result<WorkerReport>& report) mutable {
+                  [this, number, within_ms, out = std::move(out)](Result<WorkerReport>& report) mutable {
                     if (!report) return on_failure(number, report.error());
                     out.report = std::move(report->report);
                     const bool asked = out.want > 0;
+                    std::vector<Token> told = tokens_of(out.report.ended);
                     calls_->poll({std::move(out), std::move(report->frames), std::move(report->ended_frames)},
-                                 within_ms, [this, number, told, asked](Result<ReadyAnswer> answer) {
+                                 within_ms,
+                                 [this, number, told = std::move(told), asked](Result<WorkerPollAnswer> answer) {
                                    if (answer) forget(told);
-                                   if (answer && asked) saw_nothing_to_do_ = answer->leases.empty();
+                                   // A poll that a later one overtakes is answered with nothing, which says nothing.
+                                   if (answer && asked && number == last_poll_) {
+                                     saw_nothing_to_do_ = answer->answer.leases.empty();
+                                   }
                                    on_answer(number, std::move(answer));
                                  });
                   });
     } else {
       auto& report = std::get<ReportCall>(call.what);
-      const std::vector<Token> told = tokens_of(report.report.ended);
       with_frames(std::move(report.report), report.worker, report.incarnation,
-                  [this, number, within_ms, told](Result<WorkerReport>& out) {
+                  [this, number, within_ms](Result<WorkerReport>& out) {
                     if (!out) return on_failure(number, out.error());
+                    const std::vector<Token> told = tokens_of(out->report.ended);
                     calls_->report(std::move(*out), within_ms, [this, number, told](const Result<void>& taken) {
                       on_reported(number, told, taken);
                     });
@@ -328,6 +342,7 @@ void RemoteWorker::with_frames(AgentReport said, WorkerId worker, std::uint64_t 
   for (const Token& token : said.returned) held_.erase(token);
   auto report = std::make_shared<Report>(
       Report{worker, incarnation, std::move(said.ended), std::move(said.running), std::move(said.returned)});
+  std::erase_if(report->ended, [&](const EndedAttempt& it) { return uploading_.contains(it.token); });
   std::vector<LogKey> keys;
   std::vector<Token> tokens;
   for (EndedAttempt& ended : report->ended) {
@@ -364,28 +379,62 @@ void RemoteWorker::with_frames(AgentReport said, WorkerId worker, std::uint64_t 
 Result<WorkerReport> RemoteWorker::attach_frames(Report report) {
   WorkerReport out{.report = std::move(report), .frames = {}, .ended_frames = {}};
   LogReader spooled(options_.spool);
-  std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t> known;
-  for (EndedAttempt& ended : out.report.ended) {
-    std::vector<std::uint32_t>& mine = out.ended_frames.emplace_back();
+  using Place = std::pair<std::uint64_t, std::uint64_t>;
+  std::map<Place, std::uint32_t> known;  // small outputs share frames
+  std::size_t bytes = 0;
+  AgentReport another_time;
+  for (EndedAttempt& ended : std::exchange(out.report.ended, {})) {
     const auto printed = printed_.find(ended.token);
-    if (printed == printed_.end() || printed->second.extents.value.empty()) continue;
-    auto frames = spooled.frames_of(ExtentList::decode(printed->second.extents.value));
-    if (!frames) return pass(frames);
-    const LiveLogs::Sent& sent = printed->second.sent;
-    ended.log.extents = sent.places.encode();
-    for (std::size_t i = sent.frames; i < frames->size(); ++i) {
-      const FramePlace& place = (*frames)[i];
+    std::vector<FramePlace> frames;
+    if (printed != printed_.end() && !printed->second.extents.value.empty()) {
+      auto found = spooled.frames_of(ExtentList::decode(printed->second.extents.value));
+      if (!found) return pass(found);
+      const LiveLogs::Sent& sent = printed->second.sent;
+      ended.log.extents = sent.places.encode();
+      frames.assign(found->begin() + static_cast<std::ptrdiff_t>(std::min(sent.frames, found->size())), found->end());
+    }
+    std::size_t all = 0;
+    std::size_t more = 0;
+    for (const FramePlace& place : frames) {
+      all += place.next - place.offset;
+      if (!known.contains({place.segment, place.offset})) more += place.next - place.offset;
+    }
+    if (all > kMostBytesInReport) {
+      tell_when_uploaded(std::move(ended));
+      continue;
+    }
+    if (bytes + more > kMostBytesInReport) {
+      another_time.ended.push_back(std::move(ended));
+      continue;
+    }
+    bytes += more;
+    std::vector<std::uint32_t>& mine = out.ended_frames.emplace_back();
+    for (const FramePlace& place : frames) {
       const auto [at, is_new] =
-          known.emplace(std::pair(place.segment, place.offset), static_cast<std::uint32_t>(out.frames.size()));
+          known.emplace(Place(place.segment, place.offset), static_cast<std::uint32_t>(out.frames.size()));
       if (is_new) {
-        auto bytes = spooled.packed(place);
-        if (!bytes) return pass(bytes);
-        out.frames.push_back(std::move(*bytes));
+        auto packed = spooled.packed(place);
+        if (!packed) return pass(packed);
+        out.frames.push_back(std::move(*packed));
       }
       mine.push_back(at->second);
     }
+    out.report.ended.push_back(std::move(ended));
   }
+  if (!another_time.ended.empty()) agent_.tell_again(std::move(another_time), now_ms());
   return out;
+}
+
+void RemoteWorker::tell_when_uploaded(EndedAttempt ended) {
+  const Token token = ended.token;
+  const Printed& printed = printed_.at(token);
+  uploading_.emplace(token, std::move(ended));
+  live_->finish(token, printed.extents, printed.sent, [this, token](LiveLogs::Sent sent) {
+    printed_.at(token).sent = std::move(sent);
+    AgentReport report;
+    report.ended.push_back(std::move(uploading_.extract(token).mapped()));
+    agent_.tell_again(std::move(report), now_ms());
+  });
 }
 
 void RemoteWorker::forget(const std::vector<Token>& told) {
@@ -405,24 +454,67 @@ void RemoteWorker::on_welcome(std::uint64_t call, const Result<WorkerWelcome>& w
   session_.on_welcome(call, welcome->worker, welcome->term_ms, welcome->poll_wait_ms, now_ms());
 }
 
-void RemoteWorker::on_answer(std::uint64_t call, Result<ReadyAnswer> answer) {
+void RemoteWorker::on_answer(std::uint64_t call, Result<WorkerPollAnswer> answer) {
   if (!answer) return on_failure(call, answer.error());
   last_problem_.clear();
-  std::vector<Lease> leases;
-  for (ReadyLease& ready : answer->leases) {
-    learn(ready.job);
-    for (std::uint64_t offset = 0; offset < ready.lease.count; ++offset) {
-      held_[{ready.lease.grant, ItemIndex{ready.lease.first.value + offset}}] = {
-          ready.lease.job, ready.lease.attempt_of(offset), std::move(ready.texts[offset])};
-    }
-    leases.push_back(std::move(ready.lease));
-  }
-  for (const Token& token : answer->watched) {
+  if (!session_.awaits(call)) return;  // it was given up, and what it grants goes back
+  const PollAnswer& said = answer->answer;
+  for (std::size_t i = 0; i < said.leases.size(); ++i) take_lease(said.leases[i], std::move(answer->items[i]));
+  for (const Token& token : said.watched) {
     const auto held = held_.find(token);
     if (held == held_.end()) continue;
     live_->on_watched(token, {held->second.job, token.item, held->second.attempt}, now_ms());
   }
-  session_.on_poll_answer(call, leases, answer->stops, answer->gone, answer->drain, now_ms());
+  session_.on_poll_answer(call, said.leases, said.stops, said.gone, said.drain, now_ms());
+}
+
+void RemoteWorker::take_lease(const Lease& lease, LeasedItems items) {
+  for (std::uint64_t offset = 0; items.is_range && offset < lease.count; ++offset) {
+    items.texts.push_back(std::to_string(items.first_number + static_cast<std::int64_t>(offset)));
+  }
+  for (std::uint64_t offset = 0; offset < lease.count; ++offset) {
+    held_[{lease.grant, ItemIndex{lease.first.value + offset}}] = {
+        lease.job, lease.attempt_of(offset), offset < items.texts.size() ? std::move(items.texts[offset]) : ""};
+  }
+  const KnownJob job = calls_->known(lease.job);
+  if (job) learn(job);
+  const std::uint64_t have = std::min<std::uint64_t>(items.texts.size(), lease.count);
+  if (job && have == lease.count) return;
+  // The poll has been answered, and the next one goes out: a slow line costs time, and no lease.
+  agent_.hold_back(lease.grant);
+  fetches_[lease.grant] = {.items = {lease.job, ItemIndex{lease.first.value + have}, lease.count - have}};
+}
+
+void RemoteWorker::fetch_missing() {
+  for (auto it = fetches_.begin(); it != fetches_.end();) {
+    auto& [grant, fetch] = *it;
+    const auto held = held_.lower_bound({grant, ItemIndex{0}});
+    if (held == held_.end() || held->first.grant != grant) {
+      it = fetches_.erase(it);
+      continue;
+    }
+    ++it;
+    if (fetch.under_way || now_ms() < fetch.not_before_ms) continue;
+    fetch.under_way = true;
+    calls_->work(fetch.items, [this, grant = grant](Result<LeasedWork> work) { on_fetched(grant, std::move(work)); });
+  }
+}
+
+void RemoteWorker::on_fetched(GrantId grant, Result<LeasedWork> work) {
+  const auto found = fetches_.find(grant);
+  if (found == fetches_.end()) return;
+  if (!work) {
+    found->second.under_way = false;
+    found->second.not_before_ms = now_ms() + kFetchPauseMs;
+    return say_problem(work.error());
+  }
+  learn(work->job);
+  for (std::size_t i = 0; i < work->texts.size(); ++i) {
+    const auto held = held_.find({grant, ItemIndex{found->second.items.first.value + i}});
+    if (held != held_.end()) held->second.text = std::move(work->texts[i]);
+  }
+  fetches_.erase(found);
+  agent_.on_ready(grant, now_ms());
 }
 
 void RemoteWorker::on_reported(std::uint64_t call, const std::vector<Token>& told, const Result<void>& taken) {
@@ -433,11 +525,20 @@ void RemoteWorker::on_reported(std::uint64_t call, const std::vector<Token>& tol
 
 void RemoteWorker::on_failure(std::uint64_t call, const Error& error) {
   if (error.code == ErrorCode::not_found) return session_.on_not_registered(call, now_ms());
+  if (error.code == ErrorCode::in_use) {
+    session_.on_replaced(call, now_ms());
+    if (session_.has_lost_its_name()) failed_ = error;
+    return;
+  }
   // Its key is good no more, and what it holds goes to others.
   if (error.code == ErrorCode::denied) failed_ = error;
+  say_problem(error);
+  session_.on_failed(call, now_ms());
+}
+
+void RemoteWorker::say_problem(const Error& error) {
   if (error.message != last_problem_) notice_(concat("the server: ", error.message, "; trying again"));
   last_problem_ = error.message;
-  session_.on_failed(call, now_ms());
 }
 
 void RemoteWorker::on_signal() {

@@ -70,6 +70,12 @@ class RemoteWorker {
     AttemptNumber attempt;
     std::string text;
   };
+  /// A lease of which something is still missing: what its items are, or its job.
+  struct Fetch {
+    ItemRange items;
+    bool under_way = false;
+    std::int64_t not_before_ms = 0;
+  };
   /// What an ended item printed, until the server has taken the report.
   struct Printed {
     LogKey key;
@@ -97,10 +103,16 @@ class RemoteWorker {
   void with_frames(AgentReport said, WorkerId worker, std::uint64_t incarnation,
                    std::function<void(Result<WorkerReport>&)> go_on);
   Result<WorkerReport> attach_frames(Report report);
+  /// It is told when the server has all that it printed.
+  void tell_when_uploaded(EndedAttempt ended);
   void on_welcome(std::uint64_t call, const Result<WorkerWelcome>& welcome);
-  void on_answer(std::uint64_t call, Result<ReadyAnswer> answer);
+  void on_answer(std::uint64_t call, Result<WorkerPollAnswer> answer);
+  void take_lease(const Lease& lease, LeasedItems items);
+  void fetch_missing();
+  void on_fetched(GrantId grant, Result<LeasedWork> work);
   void on_reported(std::uint64_t call, const std::vector<Token>& told, const Result<void>& taken);
   void on_failure(std::uint64_t call, const Error& error);
+  void say_problem(const Error& error);
   void on_signal();
   void forget(const std::vector<Token>& told);
   std::int64_t now_ms() const { return timeline_.now_ms(); }
@@ -119,13 +131,16 @@ class RemoteWorker {
   std::map<JobId, LearntJob> jobs_;
   std::int64_t next_renewal_ms_ = 0;  // none of their keys is to be renewed before
   std::map<Token, Held> held_;
+  std::map<GrantId, Fetch> fetches_;
   std::map<Token, Printed> printed_;
+  std::map<Token, EndedAttempt> uploading_;
   WorkerId worker_;  // as the server knows us; nobody yet: 0
   std::unique_ptr<LiveLogs> live_;
   int signals_ = -1;
   std::size_t interrupts_ = 0;
   std::uint64_t ended_ = 0;
   bool saw_nothing_to_do_ = false;
+  std::uint64_t last_poll_ = 0;  // the call
   std::string last_problem_;
   std::optional<Error> failed_;
 

@@ -1,17 +1,15 @@
 #include "worker/server_calls.h"
 
 #include "base/text.h"
-#include "logs/extents.h"
 #include "wire/problem_json.h"
 
 namespace drover {
 namespace {
 
-// A parked poll, the next one that answers it, a report, an upload of what still runs, and one to spare.
-constexpr std::size_t kThreads = 5;
+// A parked poll, the next one that answers it, a report, an upload of logs, what items are, a fresh key.
+constexpr std::size_t kThreads = 6;
 constexpr std::int64_t kAnswerMs = 20'000;
 constexpr std::int64_t kUploadMs = 120'000;
-constexpr std::size_t kMostBytesInOne = std::size_t{4} << 20;
 
 }  // namespace
 
@@ -85,30 +83,18 @@ void ServerCalls::hello(WorkerHello hello, std::int64_t within_ms, std::function
   });
 }
 
-void ServerCalls::poll(WorkerPoll poll, std::int64_t within_ms, std::function<void(Result<ReadyAnswer>)> done) {
+void ServerCalls::poll(WorkerPoll poll, std::int64_t within_ms, std::function<void(Result<WorkerPollAnswer>)> done) {
   add([this, poll = std::move(poll), within_ms, done = std::move(done)](HttpClient& client) mutable {
-    const auto ask = [&]() -> Result<ReadyAnswer> {
-      WorkerReport report{std::move(poll.poll.report), std::move(poll.frames), std::move(poll.ended_frames)};
-      if (auto sent = send_ahead(client, report); !sent) return pass(sent);
-      poll = {std::move(poll.poll), std::move(report.frames), std::move(report.ended_frames)};
-      poll.poll.report = std::move(report.report);
-      auto body = call(client, "poll", encode(poll), within_ms);
-      if (!body) return pass(body);
-      auto answer = decode_poll_answer(*body);
-      if (!answer) return pass(answer);
-      return make_ready(client, std::move(*answer));
-    };
-    post_([done = std::move(done), answer = ask()]() mutable { done(std::move(answer)); });
+    auto body = call(client, "poll", encode(poll), within_ms);
+    Result<WorkerPollAnswer> answer = body ? decode_poll_answer(*body) : std::unexpected(body.error());
+    post_([done = std::move(done), answer = std::move(answer)]() mutable { done(std::move(answer)); });
   });
 }
 
 void ServerCalls::report(WorkerReport report, std::int64_t within_ms, std::function<void(Result<void>)> done) {
   add([this, report = std::move(report), within_ms, done = std::move(done)](HttpClient& client) mutable {
-    Result<void> sent = send_ahead(client, report);
-    if (sent) {
-      auto body = call(client, "report", encode(report), within_ms);
-      if (!body) sent = pass(body);
-    }
+    Result<void> sent;
+    if (auto body = call(client, "report", encode(report), within_ms); !body) sent = pass(body);
     post_([done = std::move(done), sent = std::move(sent)] { done(sent); });
   });
 }
@@ -130,71 +116,37 @@ void ServerCalls::upload(WorkerUpload upload, std::function<void(Result<std::vec
   });
 }
 
-Result<void> ServerCalls::send_ahead(HttpClient& client, WorkerReport& report) {
-  std::size_t size = 0;
-  for (const std::string& frame : report.frames) size += frame.size();
-  if (size <= kMostBytesInOne) return {};
-  std::vector<std::string> places;
-  for (std::size_t at = 0; at < report.frames.size();) {
-    WorkerUpload some;
-    for (std::size_t bytes = 0; at < report.frames.size() && bytes < kMostBytesInOne; ++at) {
-      bytes += report.frames[at].size();
-      some.frames.push_back(std::move(report.frames[at]));
-    }
-    auto extents = place(client, some);
-    if (!extents) return pass(extents);
-    places.insert(places.end(), extents->begin(), extents->end());
-  }
-  for (std::size_t i = 0; i < report.report.ended.size(); ++i) {
-    if (report.ended_frames[i].empty()) continue;
-    ExtentList list = ExtentList::decode(report.report.ended[i].log.extents.value);
-    for (const std::uint32_t frame : report.ended_frames[i]) {
-      const ExtentList place = ExtentList::decode(places[frame]);
-      for (const Extent& extent : place.all()) list.add(extent);
-    }
-    report.report.ended[i].log.extents = list.encode();
-  }
-  report.frames.clear();
-  report.ended_frames.clear();
-  return {};
+void ServerCalls::work(ItemRange items, std::function<void(Result<LeasedWork>)> done) {
+  add([this, items, done = std::move(done)](HttpClient& client) {
+    post_([done, work = fetch(client, items)]() mutable { done(std::move(work)); });
+  });
 }
 
-Result<ReadyAnswer> ServerCalls::make_ready(HttpClient& client, WorkerPollAnswer answer) {
-  ReadyAnswer ready{.leases = {},
-                    .stops = std::move(answer.answer.stops),
-                    .gone = std::move(answer.answer.gone),
-                    .watched = std::move(answer.answer.watched),
-                    .drain = answer.answer.drain};
-  for (std::size_t i = 0; i < answer.answer.leases.size(); ++i) {
-    auto job = learn(client, answer.answer.leases[i].job);
-    if (!job) return pass(job);
-    ReadyLease it{
-        .lease = std::move(answer.answer.leases[i]), .job = std::move(*job), .texts = std::move(answer.items[i].texts)};
-    if (answer.items[i].is_range) {
-      for (std::uint64_t offset = 0; offset < it.lease.count; ++offset) {
-        it.texts.push_back(std::to_string(answer.items[i].first_number + static_cast<std::int64_t>(offset)));
-      }
-    }
-    while (it.texts.size() < it.lease.count) {
-      const std::uint64_t have = it.texts.size();
-      const ItemRange missing{it.lease.job, ItemIndex{it.lease.first.value + have}, it.lease.count - have};
-      auto body = call(client, "items", encode(missing), kUploadMs);
-      if (!body) return pass(body);
-      auto texts = decode_texts(*body);
-      if (!texts) return pass(texts);
-      if (texts->empty()) return fail(ErrorCode::io, "the server does not say what its items are");
-      for (std::string& text : *texts) it.texts.push_back(std::move(text));
-    }
-    ready.leases.push_back(std::move(it));
+Result<LeasedWork> ServerCalls::fetch(HttpClient& client, ItemRange items) {
+  auto job = learn(client, items.job);
+  if (!job) return pass(job);
+  LeasedWork out{.job = std::move(*job), .texts = {}};
+  while (out.texts.size() < items.count) {
+    const std::uint64_t have = out.texts.size();
+    auto body = call(client, "items",
+                     encode(ItemRange{items.job, ItemIndex{items.first.value + have}, items.count - have}), kUploadMs);
+    if (!body) return pass(body);
+    auto texts = decode_texts(*body);
+    if (!texts) return pass(texts);
+    if (texts->empty()) return fail(ErrorCode::io, "the server does not say what its items are");
+    for (std::string& text : *texts) out.texts.push_back(std::move(text));
   }
-  return ready;
+  return out;
+}
+
+KnownJob ServerCalls::known(JobId job) {
+  const std::scoped_lock lock(mutex_);
+  const auto it = jobs_.find(job);
+  return it == jobs_.end() ? nullptr : it->second;
 }
 
 Result<KnownJob> ServerCalls::learn(HttpClient& client, JobId job) {
-  {
-    const std::scoped_lock lock(mutex_);
-    if (const auto it = jobs_.find(job); it != jobs_.end()) return it->second;
-  }
+  if (KnownJob it = known(job)) return it;
   return ask_about(client, job);
 }
 

@@ -1,5 +1,4 @@
-// A worker's calls to its server: blocking, on a few threads of their own, answered on the worker's loop. A poll's
-// answer comes with everything that is needed to start its items.
+// A worker's calls to its server: blocking, on a few threads of their own, answered on the worker's loop.
 #pragma once
 
 #include <condition_variable>
@@ -22,19 +21,10 @@ namespace drover {
 /// What a server says of a job. Another one takes its place when its key is renewed.
 using KnownJob = std::shared_ptr<const WorkerJob>;
 
-/// A lease with what it takes to run it.
-struct ReadyLease {
-  Lease lease;
+/// What it takes to run the items of a lease.
+struct LeasedWork {
   KnownJob job;
-  std::vector<std::string> texts;  // of its items
-};
-
-struct ReadyAnswer {
-  std::vector<ReadyLease> leases;
-  std::vector<StopOrder> stops;
-  std::vector<Token> gone;
-  std::vector<Token> watched;
-  bool drain = false;
+  std::vector<std::string> texts;
 };
 
 class ServerCalls {
@@ -52,10 +42,15 @@ class ServerCalls {
   // Each is answered once, on the loop. What is not there within this time does not come: a thread that waited on would
   // be missing when the server is back. Uploads of logs have a time of their own.
   void hello(WorkerHello hello, std::int64_t within_ms, std::function<void(Result<WorkerWelcome>)> done);
-  void poll(WorkerPoll poll, std::int64_t within_ms, std::function<void(Result<ReadyAnswer>)> done);
+  void poll(WorkerPoll poll, std::int64_t within_ms, std::function<void(Result<WorkerPollAnswer>)> done);
   void report(WorkerReport report, std::int64_t within_ms, std::function<void(Result<void>)> done);
 
-  /// Frames of what still runs. Gets where each of them is.
+  /// What these items are, and their job, if it is not known. Takes its time.
+  void work(ItemRange items, std::function<void(Result<LeasedWork>)> done);
+  /// The job, if it was told before.
+  KnownJob known(JobId job);
+
+  /// Frames of logs. Gets where each of them is.
   void upload(WorkerUpload upload, std::function<void(Result<std::vector<std::string>>)> done);
 
   /// The job with a fresh key.
@@ -70,12 +65,10 @@ class ServerCalls {
   void run(HttpClient& client);
   static Result<std::string> call(HttpClient& client, const std::string& path, std::string body,
                                   std::int64_t deadline_ms);
-  Result<ReadyAnswer> make_ready(HttpClient& client, WorkerPollAnswer answer);
+  Result<LeasedWork> fetch(HttpClient& client, ItemRange items);
   Result<KnownJob> learn(HttpClient& client, JobId job);
   Result<KnownJob> ask_about(HttpClient& client, JobId job);
   static Result<std::vector<std::string>> place(HttpClient& client, const WorkerUpload& upload);
-  /// Sends frames ahead if they are too much for one message; what is left rides with it.
-  static Result<void> send_ahead(HttpClient& client, WorkerReport& report);
 
   const Post post_;
   std::vector<std::unique_ptr<HttpClient>> clients_;
