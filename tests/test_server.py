@@ -137,7 +137,9 @@ def test_a_job_runs_and_every_verb_shows_it(server):
     assert server.cli("logs", "greet:2").out == "hello c d\noh\n"
     assert server.cli("logs", "greet:2", "--stderr").out == "oh\n"
     assert server.cli("logs", "greet:2", "--tail", 1).out == "oh\n"
-    assert [hit["item"] for hit in server.cli("logs", "greet", "--grep", "hello [ac]").json_lines] == [0, 2]
+    assert server.cli("logs", "greet", "--grep", "hello [ac]").out == "0:1:hello anna\n2:1:hello c d\n"
+    assert [hit["item"] for hit in server.cli("logs", "greet", "--grep", "hello [ac]", "--json").json_lines] == [0, 2]
+    assert server.cli("logs", "greet", "--grep", "nobody").status == 1
     assert job["id"][:8] in server.cli("jobs").out
     assert "w1" in server.cli("workers").out
 

@@ -6,6 +6,7 @@
 
 #include "base/units.h"
 #include "cli/follow_log.h"
+#include "cli/log_printer.h"
 #include "cli/print.h"
 #include "screen/plain_text.h"
 
@@ -42,6 +43,47 @@ std::pair<std::string, std::string> split_reference(const std::string& reference
   if (colon == std::string::npos) return {reference, ""};
   return {reference.substr(0, colon), reference.substr(colon + 1)};
 }
+
+/// The lines that a server found, as they come: shown as those of a run on this machine.
+class FoundLines {
+ public:
+  explicit FoundLines(const CommonFlags& common) : printer_({.json = common.json, .times = false, .items = true}) {}
+
+  Result<void> take(std::string_view piece) {
+    rest_ += piece;
+    std::size_t begin = 0;
+    for (std::size_t end = rest_.find('\n'); end != std::string::npos; end = rest_.find('\n', begin)) {
+      if (auto shown = show_one(std::string_view(rest_).substr(begin, end - begin)); !shown) return shown;
+      begin = end + 1;
+    }
+    rest_.erase(0, begin);
+    return {};
+  }
+
+  std::uint64_t count() const { return count_; }
+
+ private:
+  Result<void> show_one(std::string_view line) {
+    json::error_code error;
+    const json::value hit = json::parse(line, error);
+    if (error || !hit.is_object()) return fail(ErrorCode::io, "the server's answer is not JSON");
+    if (hit.as_object().contains("problem")) return fail(ErrorCode::io, text(hit, "problem"), text(hit, "next"));
+    ++count_;
+    const std::string shown = text(hit, "text");
+    const bool is_error = text(hit, "stream") == to_string(LogStream::err);
+    printer_.print(SearchHit{
+        .key = {{}, ItemIndex{number(hit, "item")}, AttemptNumber{static_cast<std::uint32_t>(number(hit, "attempt"))}},
+        .stream = is_error ? LogStream::err : LogStream::out,
+        .time_ms = hit.at("time_ms").to_number<std::int64_t>(),
+        .line = number(hit, "line"),
+        .text = shown});
+    return {};
+  }
+
+  LogPrinter printer_;
+  std::string rest_;
+  std::uint64_t count_ = 0;
+};
 
 struct Connected {
   ServerClient client;
@@ -173,10 +215,14 @@ Result<int> server_logs(const CommonFlags& common, const ServerFlags& server, co
                                    .only_stderr = wanted.only_stderr,
                                    .quiet = common.quiet});
   } else if (!wanted.grep.empty()) {
+    FoundLines lines(common);
     done = it->client.stream(
         path_of(it->job, fmt::format("/search?grep={}&limit=1000000{}{}", url_escape(wanted.grep),
                                      wanted.ignore_case ? "&ignore_case=1" : "", wanted.failed ? "&failed=1" : "")),
-        print);
+        [&](std::string_view piece) { return lines.take(piece); });
+    if (!done) return pass(done);
+    std::fflush(stdout);
+    return lines.count() > 0 ? kAllSucceeded : kSomeDidNot;
   } else if (item.empty()) {
     return fail(ErrorCode::bad_input, "which item's log?",
                 fmt::format("drover logs {}:0, or add --grep PATTERN", name));
