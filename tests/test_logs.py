@@ -12,7 +12,6 @@ import time
 import pytest
 
 from drover import BINARY, SOAK, wait_until
-from test_errors import on_small_disk, small_disk  # noqa: F401
 
 KILLS, KILLED_ITEMS, LINES, LONG_EVERY = (50, 6_000, 20, 200) if SOAK else (8, 1_000, 20, 50)
 SHORT_LOGS = 100_000 if SOAK else 10_000
