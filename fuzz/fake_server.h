@@ -50,7 +50,7 @@ class FakeBackend : public Backend {
   Result<std::vector<ItemView>> items(const Job& of, const ItemQuestion& question) override {
     std::vector<ItemView> out;
     for (std::uint64_t i = question.from.value; i < of.total && out.size() < question.limit; ++i) {
-      out.push_back({.item = ItemIndex{i}, .state = "pending", .last = std::nullopt});
+      out.push_back({.item = ItemIndex{i}, .state = "pending", .last = std::nullopt, .text = "\xff text"});
     }
     return out;
   }
@@ -62,7 +62,7 @@ class FakeBackend : public Backend {
     return {};
   }
   void search(const SearchQuestion&, HttpReply reply) override {
-    reply.send({.status = 200, .headers = {}, .body = "{}\n"});
+    reply.send({.status = 200, .headers = {{"Content-Type", "application/x-ndjson"}}, .body = "{}\n"});
   }
   Result<std::vector<WorkerView>> workers() override { return std::vector<WorkerView>(1); }
 
