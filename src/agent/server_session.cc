@@ -134,9 +134,10 @@ void ServerSession::on_replaced(std::uint64_t call, std::int64_t now_ms) {
   if (!awaits(call)) return;
   if (now_ms - replaced_ms_ > term_ms_) replaced_ = 0;
   replaced_ms_ = now_ms;
-  const bool is_ours = !left_behind_;
+  // Several calls may have been under way: the name was lost once.
+  const bool is_news = registered_;
   on_not_registered(call, now_ms);
-  if (is_ours) pause(replaced_++, now_ms);
+  if (is_news) pause(replaced_++, now_ms);
 }
 
 void ServerSession::on_failed(std::uint64_t call, std::int64_t now_ms) {

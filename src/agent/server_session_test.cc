@@ -135,6 +135,48 @@ TEST(ServerSession, ADisownedWorkerRegistersAgainAndDoubtsItsLeases) {
   EXPECT_EQ(poll.poll.returned.size(), 2U);
 }
 
+TEST(ServerSession, AWorkerWhoseNameIsTakenAsksForItAgainAndGoesTheThirdTime) {
+  Spoken it;
+  for (int taken = 1; taken <= 3; ++taken) {
+    EXPECT_FALSE(it.session.has_lost_its_name());
+    it.register_it();
+    const std::uint64_t call = it.only_call<PollCall>().first;
+    it.session.on_replaced(call, it.now_ms);
+    it.session.on_replaced(call, it.now_ms);  // heard twice
+    EXPECT_TRUE(it.calls().empty()) << "it waits before it asks again";
+    it.later(5'000);
+  }
+  EXPECT_TRUE(it.session.has_lost_its_name());
+}
+
+TEST(ServerSession, ANameThatIsTakenNowAndThenIsKept) {
+  Spoken it;
+  for (int taken = 1; taken <= 10; ++taken) {
+    it.register_it();
+    it.session.on_replaced(it.only_call<PollCall>().first, it.now_ms);
+    it.later(kTermMs + 1);
+  }
+  EXPECT_FALSE(it.session.has_lost_its_name());
+}
+
+TEST(ServerSession, WhatIsHeldBackIsStartedWhenItIsReadyAndGoesBackLikeTheRest) {
+  Spoken it;
+  it.register_it();
+  it.agent.hold_back(GrantId{1});
+  it.lend(it.only_call<PollCall>().first, 2);
+  EXPECT_TRUE(it.agent.take_actions().empty());
+  it.agent.on_ready(GrantId{1}, it.now_ms);
+  ASSERT_EQ(it.agent.take_actions().size(), 1U);
+
+  Spoken other;
+  other.register_it();
+  other.agent.hold_back(GrantId{1});
+  other.lend(other.only_call<PollCall>().first, 2);
+  other.agent.drain(other.now_ms);
+  EXPECT_TRUE(other.agent.take_actions().empty());
+  EXPECT_EQ(other.agent.make_report(other.now_ms).returned.size(), 2U);
+}
+
 TEST(ServerSession, StrictLeasesAreAbandonedBeforeTheyRunOut) {
   Spoken it({}, {.strict_lease = true});
   it.register_it();
