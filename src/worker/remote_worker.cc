@@ -490,6 +490,7 @@ void RemoteWorker::fetch_missing() {
     auto& [grant, fetch] = *it;
     const auto held = held_.lower_bound({grant, ItemIndex{0}});
     if (held == held_.end() || held->first.grant != grant) {
+      agent_.on_ready(grant, now_ms());  // nothing of it is left to wait
       it = fetches_.erase(it);
       continue;
     }
