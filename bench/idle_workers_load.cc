@@ -29,8 +29,8 @@ class IdleWorker {
     WorkerHello hello;
     hello.name = "idle-" + std::to_string(number);
     hello.incarnation = static_cast<std::uint64_t>(::getpid()) << 20 | static_cast<std::uint64_t>(number);
-    hello.milli_cpus = 4'000;
-    hello.memory_bytes = std::uint64_t{16} << 30;
+    hello.has.milli_cpus = 4'000;
+    hello.has.memory_bytes = std::uint64_t{16} << 30;
     incarnation_ = hello.incarnation;
     channel_.send("register", encode(hello));
   }

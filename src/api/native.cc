@@ -5,12 +5,12 @@
 
 #include "api/item_lines.h"
 #include "api/problem.h"
-#include "api/unfit.h"
 #include "base/hash.h"
 #include "base/name.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "base/utf8.h"
+#include "core/unfit.h"
 #include "wire/submission.h"
 #include "wire/views.h"
 

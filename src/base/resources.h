@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <compare>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -12,40 +14,66 @@
 
 namespace drover {
 
+/// What kinds of accelerators there are. A model of one is a label's business.
+enum class Accelerator : std::uint8_t { nvidia, amd, neuron };
+inline constexpr std::size_t kAccelerators = 3;
+inline constexpr std::array<std::string_view, kAccelerators> kAcceleratorNames = {"nvidia", "amd", "neuron"};
+
 /// So much of each thing that items share a machine by. No sum, product or difference runs over: at either end it stays
 /// where it is.
 struct Resources {
   std::uint64_t milli_cpus = 0;
   std::uint64_t memory_bytes = 0;
+  std::array<std::uint64_t, kAccelerators> accelerators = {};
 
   /// Of what nobody has measured there is no end, whatever is taken from it. A ledger's cell holds no larger number.
   static constexpr std::uint64_t kEndless = std::numeric_limits<std::int64_t>::max();
-  static constexpr Resources endless() { return {kEndless, kEndless}; }
+  static constexpr Resources endless() { return {kEndless, kEndless, {kEndless, kEndless, kEndless}}; }
+  /// A machine of which nobody has said what it has: it is not taken to have accelerators.
+  static constexpr Resources unmeasured() { return {kEndless, kEndless, {}}; }
 
   constexpr bool fits(const Resources& room) const {
-    return milli_cpus <= room.milli_cpus && memory_bytes <= room.memory_bytes;
+    return all(*this, room, [](std::uint64_t a, std::uint64_t b) { return a <= b; });
   }
-  constexpr Resources plus(const Resources& other) const {
-    return {sum(milli_cpus, other.milli_cpus), sum(memory_bytes, other.memory_bytes)};
-  }
+  constexpr Resources plus(const Resources& other) const { return each(*this, other, sum); }
   /// Nothing is left where more is taken than there is.
-  constexpr Resources minus(const Resources& taken) const {
-    return {difference(milli_cpus, taken.milli_cpus), difference(memory_bytes, taken.memory_bytes)};
-  }
+  constexpr Resources minus(const Resources& taken) const { return each(*this, taken, difference); }
   constexpr Resources times(std::uint64_t count) const {
-    return {product(milli_cpus, count), product(memory_bytes, count)};
+    return each(*this, *this, [=](std::uint64_t a, std::uint64_t) { return product(a, count); });
   }
   constexpr Resources at_most(const Resources& bound) const {
-    return {std::min(milli_cpus, bound.milli_cpus), std::min(memory_bytes, bound.memory_bytes)};
+    return each(*this, bound, [](std::uint64_t a, std::uint64_t b) { return std::min(a, b); });
+  }
+  constexpr Resources at_least(const Resources& bound) const {
+    return each(*this, bound, [](std::uint64_t a, std::uint64_t b) { return std::max(a, b); });
   }
   /// How many that ask for so much have room here side by side.
   constexpr std::uint64_t holds(const Resources& ask) const {
-    return std::min(quotient(milli_cpus, ask.milli_cpus), quotient(memory_bytes, ask.memory_bytes));
+    std::uint64_t count = kEndless;
+    all(*this, ask, [&](std::uint64_t a, std::uint64_t b) {
+      count = std::min(count, quotient(a, b));
+      return true;
+    });
+    return count;
   }
 
-  bool operator==(const Resources&) const = default;
+  auto operator<=>(const Resources&) const = default;
 
  private:
+  template <class Combine>
+  static constexpr Resources each(const Resources& a, const Resources& b, Combine combine) {
+    Resources out{combine(a.milli_cpus, b.milli_cpus), combine(a.memory_bytes, b.memory_bytes), {}};
+    for (std::size_t i = 0; i < kAccelerators; ++i) {
+      out.accelerators[i] = combine(a.accelerators[i], b.accelerators[i]);
+    }
+    return out;
+  }
+  template <class Holds>
+  static constexpr bool all(const Resources& a, const Resources& b, Holds holds) {
+    bool every = holds(a.milli_cpus, b.milli_cpus) && holds(a.memory_bytes, b.memory_bytes);
+    for (std::size_t i = 0; i < kAccelerators && every; ++i) every = holds(a.accelerators[i], b.accelerators[i]);
+    return every;
+  }
   static constexpr std::uint64_t sum(std::uint64_t a, std::uint64_t b) {
     return a >= kEndless - std::min(b, kEndless) ? kEndless : a + b;
   }

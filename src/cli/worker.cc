@@ -72,14 +72,14 @@ Result<int> work(Flags& flags) {
                 "give one with --name: letters, digits, '_', '.' and '-'");
   }
   const double cpus = flags.cpus > 0 ? flags.cpus : static_cast<double>(default_slots());
-  options.hello.milli_cpus = static_cast<std::uint64_t>(std::max(1LL, std::llround(cpus * 1000)));
+  options.hello.has.milli_cpus = static_cast<std::uint64_t>(std::max(1LL, std::llround(cpus * 1000)));
   options.most_slots = flags.jobs > 0 ? flags.jobs : slots_for(cpus);
-  options.hello.memory_bytes =
+  options.hello.has.memory_bytes =
       static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
   if (!flags.memory.empty()) {
     auto memory = parse_size(flags.memory);
     if (!memory) return pass(memory);
-    options.hello.memory_bytes = *memory;
+    options.hello.has.memory_bytes = *memory;
   }
   auto labels = labels_from_words("--label", flags.labels);
   if (!labels) return pass(labels);

@@ -26,6 +26,29 @@ std::vector<Mutation> Changes::take(const Durable& now) {
     }
   }
   for (const WorkerId id : workers_) out.emplace_back(PutWorker{now.workers.at(id)});
+  for (const std::string& name : queues_) {
+    if (const auto queue = now.queues.find(name); queue != now.queues.end()) {
+      out.emplace_back(PutQueue{queue->second});
+    } else {
+      out.emplace_back(DeleteQueue{name});
+    }
+  }
+  for (const auto& key : shares_) {
+    if (const auto share = now.shares.find(key); share != now.shares.end()) {
+      out.emplace_back(PutShare{share->second});
+    } else {
+      out.emplace_back(DeleteShare{key.first, key.second});
+    }
+  }
+  for (const auto& key : definitions_) out.emplace_back(PutDefinition{now.definitions.at(key)});
+  for (const std::string& name : fleets_) {
+    if (const auto fleet = now.fleets.find(name); fleet != now.fleets.end()) {
+      out.emplace_back(PutFleet{fleet->second});
+    } else {
+      out.emplace_back(DeleteFleet{name});
+    }
+  }
+  for (const std::string& owner : accounts_) out.emplace_back(PutAccount{now.accounts.at(owner)});
   std::move(ledger_.begin(), ledger_.end(), std::back_inserter(out));
   for (const JobId id : forgotten_) out.emplace_back(DeleteJob{id});
   *this = Changes{};

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -46,6 +47,31 @@ class Changes {
     ledger_.emplace_back(UnsettleAttempt{job, item, attempt});
   }
 
+  void queue(const std::string& name) {
+    ++made_;
+    queues_.insert(name);
+  }
+  void share(const std::string& queue, const std::string& share) {
+    ++made_;
+    shares_.insert({queue, share});
+  }
+  void definition(const std::string& name, std::uint64_t revision) {
+    ++made_;
+    definitions_.insert({name, revision});
+  }
+  void fleet(const std::string& name) {
+    ++made_;
+    fleets_.insert(name);
+  }
+  void account(const std::string& owner) {
+    ++made_;
+    accounts_.insert(owner);
+  }
+  void add(Event event) {
+    ++made_;
+    ledger_.emplace_back(AddEvent{std::move(event)});
+  }
+
   void forget(JobId job) {
     ++made_;
     jobs_.erase(job);
@@ -69,6 +95,11 @@ class Changes {
   std::set<WorkerId> workers_;
   std::vector<Mutation> ledger_;
   std::vector<JobId> forgotten_;
+  std::set<std::string> queues_;
+  std::set<std::pair<std::string, std::string>> shares_;
+  std::set<std::pair<std::string, std::uint64_t>> definitions_;
+  std::set<std::string> fleets_;
+  std::set<std::string> accounts_;
 };
 
 }  // namespace drover

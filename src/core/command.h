@@ -10,7 +10,10 @@
 #include "base/lease.h"
 #include "base/result.h"
 #include "base/uuid.h"
+#include "core/queue.h"
 #include "core/records.h"
+#include "core/registry.h"
+#include "core/why.h"
 
 namespace drover {
 
@@ -24,6 +27,12 @@ struct SubmitJob {
   Policy policy;
   Resources ask = {};  // of each item; nothing: it runs anywhere
   Labels require = {};
+  JobPlace place = {};
+  std::vector<Dependency> after = {};
+  bool sequential = false;
+  std::uint64_t max_running = 0;
+  std::int64_t job_timeout_ms = 0;
+  std::string named_definition = {};
 };
 
 /// A settled item that is to be run again, as the ledger shows it.
@@ -40,6 +49,7 @@ struct ReopenJob {
   std::uint64_t epoch = 0;
   std::optional<Policy> policy;
   std::vector<SettledItem> again;
+  std::optional<Resources> ask = {};  // from now on; what runs goes on with what it has
 };
 
 struct CancelJob {
@@ -104,11 +114,51 @@ struct Poll {
   Resources room = Resources::endless();
 };
 
+/// A queue as it shall be from now on: a new one, or one that is there.
+struct SetQueue {
+  Queue queue;
+};
+/// Only one that no unended job waits in.
+struct DropQueue {
+  std::string queue;
+};
+
+/// Another revision of the definition of this name. Its text is in the store already.
+struct AddRevision {
+  std::string name;
+  DefinitionId definition;
+  std::string owner;
+};
+/// No new jobs shall be made from it.
+struct RetireRevision {
+  std::string name;
+  std::uint64_t revision = 0;
+};
+
+struct SetFleet {
+  Fleet fleet;
+};
+struct DropFleet {
+  std::string fleet;
+};
+
+/// A worker that was given nothing because its items failed is given some again.
+struct Readmit {
+  std::string worker;
+};
+
+/// Why does it not run? Without an item: why does nothing more of the job.
+struct AskWhy {
+  JobId job;
+  std::optional<ItemIndex> item;
+};
+
 /// Time has passed: next_deadline() was reached.
 struct Tick {};
 
-using Command = std::variant<SubmitJob, ReopenJob, CancelJob, ForgetJob, RegisterWorker, AskToDrain, Fence, Watch,
-                             Report, Poll, Tick>;
+using Command =
+    std::variant<SubmitJob, ReopenJob, CancelJob, ForgetJob, RegisterWorker, AskToDrain, Fence, Watch, Report, Poll,
+                 SetQueue, DropQueue, AddRevision, RetireRevision, SetFleet, DropFleet, Readmit, AskWhy, Tick>;
 
 struct JobAccepted {
   JobId job;
@@ -146,6 +196,15 @@ struct PollAnswer {
   std::vector<Token> watched;  // somebody follows what these print
   bool drain = false;          // take no more, and go when what runs has ended
 };
+struct QueueSet {};
+struct QueueDropped {};
+struct RevisionAdded {
+  std::uint64_t revision = 0;
+};
+struct RevisionRetired {};
+struct FleetSet {};
+struct FleetDropped {};
+struct WorkerReadmitted {};
 struct Refused {
   Error error;
 };
@@ -155,7 +214,8 @@ struct JobChanged {
 };
 
 using Effect = std::variant<JobAccepted, JobReopened, JobCancelled, JobForgotten, WorkerRegistered, WorkerToBeGone,
-                            Watched, ReportTaken, PollAnswer, Refused, JobChanged>;
+                            Watched, ReportTaken, PollAnswer, QueueSet, QueueDropped, RevisionAdded, RevisionRetired,
+                            FleetSet, FleetDropped, WorkerReadmitted, Why, Refused, JobChanged>;
 
 /// An effect and who waits for it; ticket 0 is everybody.
 struct Answer {

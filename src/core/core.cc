@@ -9,12 +9,15 @@ namespace drover {
 
 Core::Core(Durable durable, std::int64_t now_ms) : durable_(std::move(durable)) {
   volatile_.now_ms = std::max(now_ms, durable_.counters.now_ms);
-  for (const auto& [id, job] : durable_.jobs) index_job(job);
   for (const auto& [id, worker] : durable_.workers) {
     volatile_.worker_by_name[worker.name] = id;
     volatile_.worker_grants[id];
-    volatile_.sessions[id];
+    set_kind(worker);
     if (!planted(Plant::restart_forgets_terms)) renew(id);
+  }
+  for (const auto& [id, job] : durable_.jobs) {
+    volatile_.jobs[id];
+    volatile_.job_by_uuid[job.uuid] = id;
   }
   for (const auto& [key, item] : durable_.open_items) {
     if (item.waiting()) volatile_.delayed.insert({item.not_before_ms, item.job, item.item});
@@ -28,6 +31,11 @@ Core::Core(Durable durable, std::int64_t now_ms) : durable_(std::move(durable)) 
     }
     volatile_.grant_left[id] = left;
   }
+  for (auto& [id, job] : durable_.jobs) {
+    if (job.ended()) continue;
+    take_place(job);
+    reconsider(job);
+  }
   wake_delayed();
 }
 
@@ -37,6 +45,7 @@ void Core::apply(Ticket ticket, const Command& command, std::int64_t now_ms) {
   const std::uint64_t before = changes_.made();
   wake_delayed();
   std::visit([&](const auto& it) { on(ticket, it); }, command);
+  tell_dependents();
   serve_parked();
   // That time has passed is by itself not worth a trip to the disk.
   if (changes_.made() == before || now_ms == durable_.counters.now_ms) return;
@@ -58,7 +67,19 @@ std::optional<std::int64_t> Core::next_deadline() const {
   if (!volatile_.expiries.empty()) consider(volatile_.expiries.begin()->first);
   if (!volatile_.poll_deadlines.empty()) consider(volatile_.poll_deadlines.begin()->first);
   if (!volatile_.delayed.empty()) consider(std::get<0>(*volatile_.delayed.begin()));
+  if (!volatile_.job_deadlines.empty()) consider(volatile_.job_deadlines.begin()->first);
   return soonest;
+}
+
+void Core::note(EventKind kind, const Job& job, std::string detail) {
+  changes_.counters();
+  changes_.add(Event{EventId{durable_.counters.next_event++}, volatile_.now_ms, kind, job.uuid.text(), job.name,
+                     std::move(detail)});
+}
+
+void Core::note(EventKind kind, const std::string& name, std::string detail) {
+  changes_.counters();
+  changes_.add(Event{EventId{durable_.counters.next_event++}, volatile_.now_ms, kind, {}, name, std::move(detail)});
 }
 
 void Core::refuse(Ticket to, ErrorCode code, std::string message, std::string next) {

@@ -3,7 +3,8 @@
 //
 // What it does is told by concept: submit.cc (jobs begin, are reopened, cancelled, end and are forgotten), poll.cc
 // (workers and what they say), grant.cc (items handed out and taken back), settle.cc (what becomes of an item when an
-// attempt ended).
+// attempt ended), places.cc (when a job has something to hand out, and what its share has used), queues.cc (queues,
+// definitions, fleets), quarantine.cc (machines on which everything fails). Who is next is decided in schedule.h.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +46,8 @@ class Core {
   void take_up_again(Job& job, const SettledItem& settled);
   void stop(Job& job, StopCause cause, std::string reason);
   void end_if_done(Job& job);
-  void index_job(const Job& job);
+  void begin(Job& job);
+  bool check_dependencies(Ticket ticket, const SubmitJob& command);
 
   // poll.cc
   void on(Ticket ticket, const RegisterWorker& command);
@@ -63,16 +65,24 @@ class Core {
   void park(const ParkedPoll& poll);
   ParkedPoll unpark(std::uint64_t sequence);
   void serve_parked();
+  std::optional<std::uint64_t> who_waits_for(Schedule::ClassId of) const;
+  bool is_given_work(WorkerId worker) const;
+  static bool is_alive(const Worker& worker, const Session& session);
+  std::uint64_t take_all_from(WorkerId worker);
+  void answer_empty(const Session& session);
+  void set_kind(const Worker& worker);
+  void count_capacity(WorkerId worker);
 
   // grant.cc
   std::vector<Lease> grant_items(const ParkedPoll& poll);
-  bool holds_some_of(WorkerId worker, JobId job) const;
-  std::optional<Lease> grant_from(const Job& job, WorkerId worker, PollNumber poll, std::uint64_t want);
+  std::uint64_t at_once(const Job& job) const;
+  Lease grant_from(Job& job, WorkerId worker, PollNumber poll, std::uint64_t want);
+  std::pair<ItemIndex, std::uint64_t> untouched(const Job& job, std::uint64_t want);
   std::vector<StopOrder> stop_orders(WorkerId worker);
   bool owns(const Grant& grant, ItemIndex item) const;
   void release_grant(GrantId id, bool worker_is_gone);
   void give_back(WorkerId worker, const std::vector<Token>& returned);
-  void one_less(GrantId id);
+  void one_less(GrantId id, std::optional<std::int64_t> ran_since_ms = std::nullopt);
   void make_waiting(OpenItem item, std::int64_t not_before_ms);
   void make_pending(JobId job, ItemIndex item);
   void wake_delayed();
@@ -84,7 +94,45 @@ class Core {
   void finish(const Grant& grant, const OpenItem& item, Attempt attempt, ItemMark mark);
   OpenItem open_item_or_new(JobId job, ItemIndex item) const;
 
+  // places.cc
+  Schedule::Lane& lane_of(const std::string& queue);
+  void take_place(const Job& job);
+  void leave_place(const Job& job);
+  void into_hands(const Job& job, WorkerId worker, std::uint64_t count);
+  void out_of_hands(const Job& job, WorkerId worker, std::optional<std::int64_t> ran_since_ms);
+  void begins_to_run(const Job& job, std::int64_t started_ms);
+  void runs_no_more(const Job& job, std::int64_t started_ms);
+  void charge(Job& job, const Attempt& row);
+  void age_usage(const std::string& name, Schedule::Lane& lane);
+  static bool waits_for_items(const Job& job);
+  bool is_unlocked(const Job& job, ItemIndex item) const;
+  void count_unmet(const Job& job);
+  bool has_work(const Job& job);
+  void reconsider(Job& job);
+  void end_if_starved(Job& job);
+  void tell_dependents();
+  void unlock(const Job& job, ItemIndex item);
+
+  // queues.cc
+  void on(Ticket ticket, const SetQueue& command);
+  void on(Ticket ticket, const DropQueue& command);
+  void on(Ticket ticket, const AddRevision& command);
+  void on(Ticket ticket, const RetireRevision& command);
+  void on(Ticket ticket, const SetFleet& command);
+  void on(Ticket ticket, const DropFleet& command);
+
+  // quarantine.cc
+  void on(Ticket ticket, const Readmit& command);
+  void judge(WorkerId worker, const Job& job, const Attempt& row);
+  void quarantine_if_due(WorkerId worker);
+
+  // why.cc
+  void on(Ticket ticket, const AskWhy& command);
+  friend Why why(const Core& core, JobId job, std::optional<ItemIndex> item);
+
   // core.cc
+  void note(EventKind kind, const Job& job, std::string detail = {});
+  void note(EventKind kind, const std::string& name, std::string detail = {});
   void say(Ticket to, Effect effect) { answers_.push_back({to, std::move(effect)}); }
   void refuse(Ticket to, ErrorCode code, std::string message, std::string next = {});
   void put(const OpenItem& item);

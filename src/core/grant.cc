@@ -10,46 +10,49 @@
 
 namespace drover {
 
-// Jobs in the order in which they came, each as far as the room goes. One that finds less room than a single item asks
-// for is passed over, unless the worker has nothing of it: then it gets one item, for which the worker makes room. Else
-// a stream of small ones would keep it out for ever.
+namespace {
+
+// In a queue that shares fairly, no share is handed more than this at a time while others wait.
+constexpr std::int64_t kFairSliceMs = 100;
+
+}  // namespace
+
+// As much as the room holds, from whoever is next. An item for which there is too little room comes last: what came
+// behind it would only wait.
 std::vector<Lease> Core::grant_items(const ParkedPoll& poll) {
   std::vector<Lease> leases;
-  const Worker& worker = durable_.workers.at(poll.worker);
+  Session& session = volatile_.sessions.at(poll.worker);
   std::uint64_t want = poll.want;
   Resources room = poll.room;
-  for (auto it = volatile_.runnable.begin(); it != volatile_.runnable.end() && want > 0;) {
-    const Job& job = durable_.jobs.at(*it);
-    std::uint64_t most = 0;
-    bool makes_room = false;
-    if (job.stop == StopCause::none && (suits(worker, job) || planted(Plant::unfit_worker_served))) {
-      most = std::min(want, room.holds(job.ask));
-      makes_room = most == 0 && room.milli_cpus > 0 && !holds_some_of(poll.worker, job.id);
-      if (makes_room) most = 1;
-    }
-    std::optional<Lease> lease;
-    if (most > 0) lease = grant_from(job, poll.worker, poll.number, most);
-    if (!lease) {
-      ++it;
-      continue;
-    }
-    want -= lease->count;
-    room = room.minus(job.ask.times(lease->count));
-    leases.push_back(std::move(*lease));
-    if (makes_room) break;  // what came behind it would only wait
+  while (want > 0) {
+    const auto choice = volatile_.schedule.choose(session.kind, room, session.held, volatile_.now_ms);
+    if (!choice) break;
+    Job& job = job_at(choice->job);
+    const std::uint64_t most = choice->makes_room ? 1 : std::min({want, room.holds(job.ask), at_once(job)});
+    Lease lease = grant_from(job, poll.worker, poll.number, most);
+    want -= lease.count;
+    room = room.minus(job.ask.times(lease.count));
+    leases.push_back(std::move(lease));
+    if (choice->makes_room) break;
   }
   return leases;
 }
 
-bool Core::holds_some_of(WorkerId worker, JobId job) const {
-  return std::ranges::any_of(volatile_.worker_grants.at(worker),
-                             [&](GrantId id) { return durable_.grants.at(id).job == job; });
+// How many of its items a job may be given before others are looked at again.
+std::uint64_t Core::at_once(const Job& job) const {
+  const JobIndex& index = volatile_.jobs.at(job.id);
+  std::uint64_t most = Policy::kNoLimit;
+  if (job.max_running > 0) most = job.max_running - index.in_hands;
+  const Schedule::Lane& lane = *volatile_.schedule.at(index.share).lane;
+  if (lane.fair && lane.shares.size() > 1) {
+    most = std::min(most, static_cast<std::uint64_t>(std::max<std::int64_t>(1, kFairSliceMs / index.planned_ms)));
+  }
+  return most;
 }
 
 // Items that wait for a retry come first, then untouched ones, each as one range of neighbours.
-std::optional<Lease> Core::grant_from(const Job& job, WorkerId worker, PollNumber poll, std::uint64_t want) {
+Lease Core::grant_from(Job& job, WorkerId worker, PollNumber poll, std::uint64_t want) {
   JobIndex& index = volatile_.jobs.at(job.id);
-  ItemBlocks& blocks = durable_.blocks.at(job.id);
   const GrantId id{durable_.counters.next_grant};
   Lease lease{.grant = id,
               .job = job.id,
@@ -72,15 +75,14 @@ std::optional<Lease> Core::grant_from(const Job& job, WorkerId worker, PollNumbe
       ++lease.count;
     }
   } else {
-    const std::optional<ItemIndex> first = blocks.find(ItemMark::pending, index.pending_from);
-    index.pending_from = first.value_or(ItemIndex{job.total});
-    if (!first) return std::nullopt;
-    lease.first = *first;
-    lease.count = blocks.run_length(ItemMark::pending, *first, want);
-    index.pending_from = ItemIndex{first->value + lease.count};
-    for (std::uint64_t offset = 0; offset < lease.count; ++offset) {
-      set_mark(job.id, ItemIndex{first->value + offset}, ItemMark::open);
+    const auto [first, count] = untouched(job, want);
+    DROVER_CHECK(count > 0, "a job that is offered has something to hand out");
+    lease.first = first;
+    lease.count = count;
+    for (std::uint64_t offset = 0; offset < count; ++offset) {
+      set_mark(job.id, ItemIndex{first.value + offset}, ItemMark::open);
     }
+    if (!waits_for_items(job)) index.pending_from = ItemIndex{first.value + count};
   }
 
   ++durable_.counters.next_grant;
@@ -90,16 +92,49 @@ std::optional<Lease> Core::grant_from(const Job& job, WorkerId worker, PollNumbe
   volatile_.grant_left[id] = lease.count;
   index.grants.insert(id);
   volatile_.worker_grants.at(worker).insert(id);
+  if (job.started_ms == 0) begin(job);
+  into_hands(job, worker, lease.count);
+  reconsider(job);
   return lease;
+}
+
+// The next items that nobody has had yet and that need not wait for others: where they begin, and how many of them are
+// neighbours. Looking is paid for once: what was passed over is not looked at again.
+std::pair<ItemIndex, std::uint64_t> Core::untouched(const Job& job, std::uint64_t want) {
+  JobIndex& index = volatile_.jobs.at(job.id);
+  const ItemBlocks& blocks = durable_.blocks.at(job.id);
+  if (!waits_for_items(job)) {
+    const auto first = blocks.find(ItemMark::pending, index.pending_from);
+    index.pending_from = first.value_or(ItemIndex{job.total});
+    if (!first) return {};
+    return {*first, blocks.run_length(ItemMark::pending, *first, want)};
+  }
+  while (!index.unlocked.empty()) {
+    const std::uint64_t block = *index.unlocked.begin();
+    const std::uint64_t end = std::min(job.total, (block + 1) * ItemBlocks::kBlockItems);
+    auto first = blocks.find(ItemMark::pending, ItemIndex{block * ItemBlocks::kBlockItems});
+    while (first && first->value < end) {
+      std::uint64_t count = 0;
+      while (count < want && first->value + count < end &&
+             blocks.get(ItemIndex{first->value + count}) == ItemMark::pending &&
+             is_unlocked(job, ItemIndex{first->value + count})) {
+        ++count;
+      }
+      if (count > 0) return {*first, count};
+      first = blocks.find(ItemMark::pending, ItemIndex{first->value + 1});
+    }
+    index.unlocked.erase(block);
+  }
+  return {};
 }
 
 std::vector<StopOrder> Core::stop_orders(WorkerId worker) {
   std::vector<StopOrder> orders;
-  Session& session = volatile_.sessions.at(worker);
   for (const GrantId id : volatile_.worker_grants.at(worker)) {
     const Job& job = durable_.jobs.at(durable_.grants.at(id).job);
-    if (job.stop == StopCause::none || !session.told_to_stop.insert(job.id).second) continue;
-    orders.push_back({job.id, job.stop == StopCause::cancelled ? StopMode::kill_running : StopMode::finish_running});
+    if (job.stop == StopCause::none || !volatile_.jobs.at(job.id).told_to_stop.insert(worker).second) continue;
+    const bool at_once = job.stop == StopCause::cancelled || job.stop == StopCause::timed_out;
+    orders.push_back({job.id, at_once ? StopMode::kill_running : StopMode::finish_running});
   }
   return orders;
 }
@@ -182,19 +217,22 @@ void Core::give_back(WorkerId worker, const std::vector<Token>& returned) {
   }
 }
 
-// One item has left the grant. With the last one the grant is over.
-void Core::one_less(GrantId id) {
+// One item has left the grant: one that was known to run since a time, or not. With the last one the grant is over.
+void Core::one_less(GrantId id, std::optional<std::int64_t> ran_since_ms) {
   auto left = volatile_.grant_left.find(id);
   DROVER_CHECK(left != volatile_.grant_left.end() && left->second > 0, "a grant loses only what it holds");
-  if (--left->second > 0) return;
   const auto grant = durable_.grants.find(id);
-  const JobId job = grant->second.job;
-  volatile_.jobs.at(job).grants.erase(id);
-  volatile_.worker_grants.at(grant->second.worker).erase(id);
-  volatile_.grant_left.erase(left);
-  durable_.grants.erase(grant);
-  changes_.grant(id);
-  end_if_done(job_at(job));
+  Job& job = job_at(grant->second.job);
+  out_of_hands(job, grant->second.worker, ran_since_ms);
+  if (--left->second == 0) {
+    volatile_.jobs.at(job.id).grants.erase(id);
+    volatile_.worker_grants.at(grant->second.worker).erase(id);
+    volatile_.grant_left.erase(left);
+    durable_.grants.erase(grant);
+    changes_.grant(id);
+  }
+  reconsider(job);
+  end_if_done(job);
 }
 
 void Core::make_waiting(OpenItem item, std::int64_t not_before_ms) {
@@ -211,7 +249,7 @@ void Core::make_pending(JobId job, ItemIndex item) {
   set_mark(job, item, ItemMark::pending);
   ItemIndex& from = volatile_.jobs.at(job).pending_from;
   from = std::min(from, item);
-  volatile_.work_turned_up = true;
+  if (waits_for_items(job_at(job))) volatile_.jobs.at(job).unlocked.insert(ItemBlocks::block_of(item));
 }
 
 void Core::wake_delayed() {
@@ -219,7 +257,7 @@ void Core::wake_delayed() {
     const auto [at_ms, job, item] = *volatile_.delayed.begin();
     volatile_.delayed.erase(volatile_.delayed.begin());
     volatile_.jobs.at(job).ready.insert(item);
-    volatile_.work_turned_up = true;
+    reconsider(job_at(job));
   }
 }
 

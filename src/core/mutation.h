@@ -5,7 +5,10 @@
 #include <variant>
 #include <vector>
 
+#include "core/event.h"
+#include "core/queue.h"
 #include "core/records.h"
+#include "core/registry.h"
 
 namespace drover {
 
@@ -50,7 +53,37 @@ struct DeleteJob {
   JobId job;
 };
 
+struct PutQueue {
+  Queue queue;
+};
+struct DeleteQueue {
+  std::string queue;
+};
+struct PutShare {
+  ShareRecord share;
+};
+struct DeleteShare {
+  std::string queue;
+  std::string share;
+};
+struct PutDefinition {
+  NamedDefinition definition;
+};
+struct PutFleet {
+  Fleet fleet;
+};
+struct DeleteFleet {
+  std::string fleet;
+};
+struct PutAccount {
+  Account account;
+};
+struct AddEvent {
+  Event event;
+};
+
 using Mutation = std::variant<PutCounters, PutJob, PutBlock, PutOpenItem, DeleteOpenItem, PutGrant, DeleteGrant,
-                              PutWorker, AddAttempt, UnsettleAttempt, DeleteJob>;
+                              PutWorker, AddAttempt, UnsettleAttempt, DeleteJob, PutQueue, DeleteQueue, PutShare,
+                              DeleteShare, PutDefinition, PutFleet, DeleteFleet, PutAccount, AddEvent>;
 
 }  // namespace drover

@@ -20,8 +20,12 @@ enum class Plant : std::uint8_t {
   reopening_forgets_count,  // a reopened item starts counting attempts from 1
   return_forgets_history,   // an item whose grant is released loses its tries
   retry_delay_skipped,
-  cancel_leaves_job_open,  // a cancelled job without grants goes on
-  unfit_worker_served,     // what a job asks for and requires is not held against what a worker has
+  cancel_leaves_job_open,   // a cancelled job without grants goes on
+  unfit_worker_served,      // what a job asks for and requires is not held against what a worker has
+  usage_forgotten,          // what a share has used is not counted
+  disabled_queue_served,    // a disabled queue's jobs go on starting
+  dependency_ignored,       // a job starts before those it comes after
+  parked_worker_forgotten,  // somebody who waits is not told of work that turned up
 };
 
 #ifdef DROVER_PLANTS

@@ -35,28 +35,57 @@ void Core::on(Ticket ticket, const RegisterWorker& command) {
   }
   Worker& worker = durable_.workers.at(volatile_.worker_by_name.at(command.name));
   if (worker.incarnation != command.incarnation || worker.registered_ms == 0) {
-    const std::set<GrantId> held = volatile_.worker_grants.at(worker.id);
-    for (const GrantId grant : held) {
-      if (!planted(Plant::new_incarnation_keeps)) release_grant(grant, true);
-    }
-    if (const std::uint64_t parked = volatile_.sessions[worker.id].parked) {
-      const ParkedPoll poll = unpark(parked);
-      say(poll.ticket, PollAnswer{.number = poll.number});
-    }
-    volatile_.sessions[worker.id].last_poll = PollNumber{};
-    volatile_.sessions[worker.id].told_to_stop.clear();
-    volatile_.sessions[worker.id].gone.clear();
-    volatile_.sessions[worker.id].watched.clear();
-    volatile_.sessions[worker.id].draining = volatile_.sessions[worker.id].told_to_drain = false;
+    if (!planted(Plant::new_incarnation_keeps)) take_all_from(worker.id);
+    Session& session = volatile_.sessions[worker.id];
+    answer_empty(session);
+    session.last_poll = PollNumber{};
+    session.gone.clear();
+    session.watched.clear();
+    session.draining = session.told_to_drain = false;
+    session.streak = {};
     worker.incarnation = command.incarnation;
     worker.registered_ms = volatile_.now_ms;
     worker.has = command.has.at_most(Resources::endless());
     worker.labels = command.labels;
+    set_kind(worker);
+    note(EventKind::worker_joined, worker.name);
   }
   worker.term_ms = command.term_ms;
   changes_.worker(worker.id);
   renew(worker.id);
   say(ticket, WorkerRegistered{worker.id});
+}
+
+// What a worker of its kind could run is worked out once for all of them.
+void Core::set_kind(const Worker& worker) {
+  Session& session = volatile_.sessions[worker.id];
+  const Schedule::KindId before = session.kind;
+  session.kind = volatile_.schedule.join({worker.has, worker.labels});
+  if (before != Schedule::kNone) volatile_.schedule.part(before);
+}
+
+// What all machines have that are there.
+void Core::count_capacity(WorkerId id) {
+  constexpr std::uint64_t kMostOfOne = 1'000'000'000'000;
+  const Worker& worker = durable_.workers.at(id);
+  Session& session = volatile_.sessions.at(id);
+  const bool is_there = is_alive(worker, session) && worker.quarantine.empty();
+  const std::uint64_t milli_cpus = is_there ? std::min(worker.has.milli_cpus, kMostOfOne) : 0;
+  volatile_.schedule.capacity_milli_cpus += milli_cpus - std::exchange(session.counted_milli_cpus, milli_cpus);
+}
+
+// Whatever it holds goes back to its job.
+std::uint64_t Core::take_all_from(WorkerId worker) {
+  const std::set<GrantId> held = volatile_.worker_grants.at(worker);
+  for (const GrantId grant : held) release_grant(grant, true);
+  return held.size();
+}
+
+// A poll that nobody waits for any more, or that is of no use to whom it belongs.
+void Core::answer_empty(const Session& session) {
+  if (session.parked == 0) return;
+  const ParkedPoll poll = unpark(session.parked);
+  say(poll.ticket, PollAnswer{.number = poll.number});
 }
 
 Worker* Core::worker_named(Ticket ticket, const std::string& name) {
@@ -70,26 +99,25 @@ void Core::on(Ticket ticket, const AskToDrain& command) {
   const Worker* worker = worker_named(ticket, command.worker);
   if (worker == nullptr) return;
   volatile_.sessions[worker->id].draining = true;
-  volatile_.work_turned_up = true;
+  volatile_.to_tell.insert(worker->id);
+  note(EventKind::worker_draining, worker->name);
   say(ticket, WorkerToBeGone{worker->id, volatile_.worker_grants.at(worker->id).size()});
 }
 
 void Core::on(Ticket ticket, const Fence& command) {
   Worker* worker = worker_named(ticket, command.worker);
   if (worker == nullptr) return;
-  const std::set<GrantId> held = volatile_.worker_grants.at(worker->id);
-  for (const GrantId grant : held) release_grant(grant, true);
+  const std::uint64_t held = take_all_from(worker->id);
   Session& session = volatile_.sessions[worker->id];
-  if (session.parked != 0) {
-    const ParkedPoll poll = unpark(session.parked);
-    say(poll.ticket, PollAnswer{.number = poll.number});
-  }
+  answer_empty(session);
   set_expiry(worker->id, session, 0);
   // Nobody has this one: whatever the worker says next, it is told to register.
   worker->incarnation = 0;
   worker->registered_ms = 0;
+  count_capacity(worker->id);
   changes_.worker(worker->id);
-  say(ticket, WorkerToBeGone{worker->id, held.size()});
+  note(EventKind::worker_fenced, worker->name);
+  say(ticket, WorkerToBeGone{worker->id, held});
 }
 
 void Core::on(Ticket ticket, const Watch& command) {
@@ -122,6 +150,7 @@ bool Core::accept_report(Ticket ticket, const Report& report) {
   for (const EndedAttempt& ended : report.ended) settle(report.worker, ended);
   for (const RunningAttempt& running : report.running) note_running(report.worker, running);
   give_back(report.worker, report.returned);
+  quarantine_if_due(report.worker);
   renew(report.worker);
   return true;
 }
@@ -143,18 +172,16 @@ void Core::on(Ticket ticket, const Poll& command) {
   }
   session.last_poll = command.number;
   if (!command.given_up.empty() && !planted(Plant::given_up_grants_kept)) {
-    if (!planted(Plant::stop_told_only_once)) session.told_to_stop.clear();
     session.told_to_drain = false;
     const std::set<GrantId> held = volatile_.worker_grants.at(worker);
     for (const GrantId id : held) {
+      const JobId job = durable_.grants.at(id).job;
+      if (!planted(Plant::stop_told_only_once)) volatile_.jobs.at(job).told_to_stop.erase(worker);
       const PollNumber poll = durable_.grants.at(id).poll;
       if (std::ranges::find(command.given_up, poll) != command.given_up.end()) release_grant(id, false);
     }
   }
-  if (session.parked != 0) {
-    const ParkedPoll before = unpark(session.parked);
-    say(before.ticket, PollAnswer{.number = before.number});
-  }
+  answer_empty(session);
   const ParkedPoll poll{.ticket = ticket,
                         .worker = worker,
                         .number = command.number,
@@ -173,9 +200,14 @@ void Core::on(Ticket /*ticket*/, const Tick& /*command*/) {
   while (!volatile_.expiries.empty() && volatile_.expiries.begin()->first <= now_ms) {
     const WorkerId worker = volatile_.expiries.begin()->second;
     set_expiry(worker, volatile_.sessions.at(worker), 0);
-    const std::set<GrantId> held = volatile_.worker_grants.at(worker);
-    for (const GrantId grant : held) {
-      if (!planted(Plant::expiry_keeps_grants)) release_grant(grant, true);
+    note(EventKind::worker_lost, durable_.workers.at(worker).name);
+    if (!planted(Plant::expiry_keeps_grants)) take_all_from(worker);
+  }
+  while (!volatile_.job_deadlines.empty() && volatile_.job_deadlines.begin()->first <= now_ms) {
+    Job& job = job_at(volatile_.job_deadlines.begin()->second);
+    volatile_.job_deadlines.erase(volatile_.job_deadlines.begin());
+    if (job.stop == StopCause::none) {
+      stop(job, StopCause::timed_out, concat("stopped: it ran for longer than ", job.job_timeout_ms / 1000, " s"));
     }
   }
   while (!volatile_.poll_deadlines.empty() && volatile_.poll_deadlines.begin()->first <= now_ms) {
@@ -191,14 +223,25 @@ void Core::renew(WorkerId worker) {
 
 void Core::set_expiry(WorkerId worker, Session& session, std::int64_t expires_ms) {
   if (session.expires_ms != 0) volatile_.expiries.erase({session.expires_ms, worker});
+  const bool came_or_went = (session.expires_ms == 0) != (expires_ms == 0);
   session.expires_ms = expires_ms;
   if (expires_ms != 0) volatile_.expiries.insert({expires_ms, worker});
+  if (came_or_went || session.counted_milli_cpus == 0) count_capacity(worker);
+}
+
+bool Core::is_alive(const Worker& worker, const Session& session) {
+  return worker.registered_ms != 0 && (worker.term_ms == 0 || session.expires_ms != 0);
+}
+
+// Whether it gets items at all. Else its poll waits for orders only.
+bool Core::is_given_work(WorkerId worker) const {
+  return !volatile_.sessions.at(worker).draining && durable_.workers.at(worker).quarantine.empty();
 }
 
 bool Core::answer_poll(const ParkedPoll& poll) {
   Session& session = volatile_.sessions.at(poll.worker);
   PollAnswer answer{.number = poll.number,
-                    .leases = session.draining ? std::vector<Lease>() : grant_items(poll),
+                    .leases = is_given_work(poll.worker) ? grant_items(poll) : std::vector<Lease>(),
                     .stops = stop_orders(poll.worker),
                     .gone = {session.gone.begin(), session.gone.end()},
                     .watched = {session.watched.begin(), session.watched.end()},
@@ -217,7 +260,11 @@ void Core::park(const ParkedPoll& poll) {
   const std::uint64_t sequence = volatile_.next_parked++;
   volatile_.parked.emplace(sequence, poll);
   volatile_.poll_deadlines.insert({poll.until_ms, sequence});
-  volatile_.sessions.at(poll.worker).parked = sequence;
+  Session& session = volatile_.sessions.at(poll.worker);
+  session.parked = sequence;
+  if (poll.want > 0 && is_given_work(poll.worker)) {
+    volatile_.schedule.wait(session.kind, poll.room.milli_cpus, sequence);
+  }
 }
 
 ParkedPoll Core::unpark(std::uint64_t sequence) {
@@ -226,19 +273,44 @@ ParkedPoll Core::unpark(std::uint64_t sequence) {
   const ParkedPoll poll = it->second;
   volatile_.parked.erase(it);
   volatile_.poll_deadlines.erase({poll.until_ms, sequence});
-  volatile_.sessions.at(poll.worker).parked = 0;
+  Session& session = volatile_.sessions.at(poll.worker);
+  session.parked = 0;
+  volatile_.schedule.wait_no_more(session.kind, poll.room.milli_cpus, sequence);
   return poll;
 }
 
-// Work or an order may have turned up for somebody who waits.
+// Work or an order may have turned up for somebody who waits. Whoever waits has been offered all there was: only what
+// turned up since is worth a look.
 void Core::serve_parked() {
-  if (!std::exchange(volatile_.work_turned_up, false)) return;
-  std::vector<std::uint64_t> waiting;
-  waiting.reserve(volatile_.parked.size());
-  for (const auto& [sequence, poll] : volatile_.parked) waiting.push_back(sequence);
-  for (const std::uint64_t sequence : waiting) {
-    if (answer_poll(volatile_.parked.at(sequence))) unpark(sequence);
+  for (const WorkerId worker : std::exchange(volatile_.to_tell, {})) {
+    const std::uint64_t parked = volatile_.sessions.at(worker).parked;
+    if (parked != 0 && answer_poll(volatile_.parked.at(parked))) unpark(parked);
   }
+  for (const Schedule::ClassId of : std::exchange(volatile_.turned_up, {})) {
+    while (volatile_.schedule.has_offers(of)) {
+      const auto waiting = who_waits_for(of);
+      if (!waiting || planted(Plant::parked_worker_forgotten) || !answer_poll(volatile_.parked.at(*waiting))) break;
+      unpark(*waiting);
+    }
+  }
+}
+
+// The one with the least room that is enough, so that large rooms stay whole; else one that can make room.
+std::optional<std::uint64_t> Core::who_waits_for(Schedule::ClassId of) const {
+  const Schedule::Class& wanted = volatile_.schedule.of(of);
+  const Resources& ask = wanted.demand.ask;
+  std::optional<std::uint64_t> makes_room;
+  for (const Schedule::KindId kind : wanted.kinds) {
+    const auto& waiting = volatile_.schedule.kind(kind).waiting;
+    for (auto it = waiting.lower_bound({ask.milli_cpus, 0}); it != waiting.end(); ++it) {
+      if (ask.fits(volatile_.parked.at(it->second).room)) return it->second;
+    }
+    for (auto it = waiting.begin(); it != waiting.end() && !makes_room; ++it) {
+      const bool holds_some = volatile_.sessions.at(volatile_.parked.at(it->second).worker).held.contains(of);
+      if (it->first > 0 && !holds_some) makes_room = it->second;
+    }
+  }
+  return makes_room;
 }
 
 }  // namespace drover

@@ -25,6 +25,7 @@ class LedgerModel {
         const Attempt& it = add->attempt;
         repeated_ = repeated_ || !rows_.emplace(Key{{it.job, it.item}, it.attempt}, it).second;
       }
+      if (const auto* add = std::get_if<AddEvent>(&mutation)) events_.push_back(add->event);
       if (const auto* it = std::get_if<UnsettleAttempt>(&mutation)) {
         const auto row = rows_.find(Key{{it->job, it->item}, it->attempt});
         if (row != rows_.end()) row->second.settled = false;
@@ -36,6 +37,7 @@ class LedgerModel {
   }
 
   const std::map<Key, Attempt>& rows() const { return rows_; }
+  const std::vector<Event>& events() const { return events_; }
 
   /// The first thing in which ledger and state disagree.
   std::optional<std::string> find_fault(const Durable& durable) const {
@@ -64,6 +66,7 @@ class LedgerModel {
 
  private:
   std::map<Key, Attempt> rows_;
+  std::vector<Event> events_;
   bool repeated_ = false;
 };
 
@@ -80,7 +83,9 @@ class RandomCommands {
                                   : static_cast<std::int64_t>(random_.below(50));
     const auto deadline = core.next_deadline();
     if (deadline && *deadline <= now_ms_ && !random_.one_in(4)) return Tick{};
-    switch (random_.below(20)) {
+    switch (random_.below(22)) {
+      case 20: return by_name();
+      case 21: return ask_why(core);
       case 0:
       case 1: return submit(core);
       case 2: return register_worker();
@@ -140,7 +145,51 @@ class RandomCommands {
     command.manifest = ManifestId{1 + random_.below(3)};
     command.policy = policy();
     if (random_.one_in(2)) command.ask = {random_.below(9000), random_.one_in(2) ? 0 : random_.below(5) << 30};
+    if (random_.one_in(6)) command.ask.accelerators[random_.below(kAccelerators)] = 1 + random_.below(2);
     if (random_.one_in(4)) command.require["zone"] = random_.one_in(2) ? "a" : "b";
+    if (random_.one_in(2)) command.place.queue = queue_name();
+    command.place.priority = static_cast<std::uint32_t>(random_.below(3));
+    command.place.owner = random_.one_in(2) ? "" : "user" + std::to_string(random_.below(2));
+    if (random_.one_in(2)) command.place.share = "share" + std::to_string(random_.below(3));
+    while (random_.one_in(6)) {
+      command.after.push_back({any_job(core), random_.one_in(2)});
+      const Job* other = core.durable().find_job(command.after.back().job);
+      if (other != nullptr && command.after.back().each && !random_.one_in(10)) command.total = other->total;
+    }
+    command.sequential = random_.one_in(12);
+    if (random_.one_in(6)) command.max_running = 1 + random_.below(4);
+    if (random_.one_in(6)) command.job_timeout_ms = static_cast<std::int64_t>(1 + random_.below(5000));
+    return command;
+  }
+
+  std::string queue_name() { return random_.one_in(3) ? "default" : "queue" + std::to_string(random_.below(3)); }
+
+  /// What is kept by name.
+  Command by_name() {
+    const std::string name = "name" + std::to_string(random_.below(3));
+    switch (random_.below(12)) {
+      case 0: return DropQueue{queue_name()};
+      case 1: return AddRevision{name, DefinitionId{1 + random_.below(3)}, "user0"};
+      case 2: return RetireRevision{name, random_.below(4)};
+      case 3: return SetFleet{{name, "{}", 0}};
+      case 4: return DropFleet{name};
+      case 5: return Readmit{"worker" + std::to_string(random_.below(5))};
+      default: break;
+    }
+    Queue queue{.name = queue_name()};
+    queue.priority = static_cast<std::uint32_t>(random_.below(3));
+    queue.enabled = !random_.one_in(5);
+    queue.order = random_.one_in(3) ? QueueOrder::first_come : QueueOrder::fair;
+    queue.decay_s = random_.one_in(3) ? 1 : 600;
+    if (random_.one_in(4)) queue.reserved_percent = static_cast<std::uint32_t>(random_.below(100));
+    if (random_.one_in(2)) queue.weights = {{"share0", 20'000}, {"share*", 5'000}};
+    if (random_.one_in(4)) queue.fleets = {"name0", "name1"};
+    return SetQueue{std::move(queue)};
+  }
+
+  Command ask_why(const Core& core) {
+    AskWhy command{any_job(core), std::nullopt};
+    if (random_.one_in(2)) command.item = ItemIndex{random_.below(30)};
     return command;
   }
 
@@ -173,7 +222,7 @@ class RandomCommands {
 
   RegisterWorker hello(const FakeWorker& worker) {
     RegisterWorker hello{worker.name, worker.incarnation, random_.one_in(3) ? 0 : 60'000};
-    if (random_.one_in(2)) hello.has = {1000 * random_.below(9), random_.below(5) << 30};
+    if (random_.one_in(2)) hello.has = {1000 * random_.below(9), random_.below(5) << 30, {random_.below(3), 0, 1}};
     if (random_.one_in(2)) hello.labels["zone"] = random_.one_in(2) ? "a" : "b";
     if (random_.one_in(4)) hello.labels["gpu"] = "";
     return hello;
@@ -198,6 +247,7 @@ class RandomCommands {
     const Job* job = core.durable().find_job(command.job);
     command.epoch = job == nullptr || random_.one_in(10) ? random_.below(3) : job->epoch;
     if (random_.one_in(3)) command.policy = policy();
+    if (random_.one_in(6)) command.ask = Resources{random_.below(3000), 0, {}};
     for (const auto& [key, row] : ledger.rows()) {
       if (row.job != command.job || !row.settled || row.state == AttemptState::succeeded) continue;
       if (!random_.one_in(3)) command.again.push_back({row.item, row.attempt, row.state});
@@ -272,7 +322,7 @@ class RandomCommands {
     poll.number = PollNumber{random_.one_in(15) ? random_.below(worker.polls + 1) : ++worker.polls};
     if (random_.one_in(8)) poll.given_up.push_back(PollNumber{random_.below(worker.polls + 1)});
     poll.want = random_.one_in(4) ? 0 : random_.one_in(6) ? random_.below(5000) : random_.below(20);
-    if (random_.one_in(2)) poll.room = {random_.below(10'000), random_.below(5) << 30};
+    if (random_.one_in(2)) poll.room = {random_.below(10'000), random_.below(5) << 30, {random_.below(3), 1, 1}};
     poll.wait_ms = random_.one_in(2) ? 0 : static_cast<std::int64_t>(random_.below(20'000));
     return poll;
   }

@@ -18,6 +18,8 @@ std::string_view to_string(StopCause cause) {
     case StopCause::none: return "none";
     case StopCause::cancelled: return "cancelled";
     case StopCause::too_many_failures: return "too_many_failures";
+    case StopCause::timed_out: return "timed_out";
+    case StopCause::dependency: return "dependency";
   }
   return "unknown";
 }

@@ -6,12 +6,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/ids.h"
 #include "base/resources.h"
 #include "base/uuid.h"
 #include "base/words.h"
 #include "core/policy.h"
+#include "core/usage.h"
 
 namespace drover {
 
@@ -22,8 +24,31 @@ enum class JobState : std::uint8_t { pending, running, succeeded, failed, cancel
 std::string_view to_string(JobState state);
 
 /// Why a job takes no new items although some are left.
-enum class StopCause : std::uint8_t { none, cancelled, too_many_failures };
+enum class StopCause : std::uint8_t { none, cancelled, too_many_failures, timed_out, dependency };
 std::string_view to_string(StopCause cause);
+
+/// A job that another one waits for: for its success, or each item for the success of the item of the same number.
+struct Dependency {
+  JobId job;
+  bool each = false;
+
+  bool operator==(const Dependency&) const = default;
+};
+inline constexpr std::size_t kMostDependencies = 20;
+
+/// The queue of those who name none. It is always there.
+inline constexpr std::string_view kDefaultQueue = "default";
+
+/// Where a job stands among others: its queue, whose account it runs on, and what comes before it.
+struct JobPlace {
+  std::string queue{kDefaultQueue};
+  std::string share;           // in a queue that shares fairly: among whom
+  std::uint32_t priority = 0;  // within its share; higher first
+  std::string owner;           // whose key it was submitted with
+
+  bool operator==(const JobPlace&) const = default;
+};
+inline constexpr std::uint32_t kHighestPriority = 9999;
 
 struct Job {
   JobId id;
@@ -45,6 +70,14 @@ struct Job {
   Policy policy;
   Resources ask;   // of each item
   Labels require;  // of a worker that shall run its items
+  JobPlace place;
+  std::vector<Dependency> after;
+  bool sequential = false;          // one item after the other, in order
+  std::uint64_t max_running = 0;    // so many of its items in workers' hands at most; 0: no limit
+  std::int64_t job_timeout_ms = 0;  // from its first item on; 0: none
+  std::int64_t started_ms = 0;      // when its first item was handed out since it was submitted or reopened
+  std::string named_definition;     // "NAME:REVISION" that it was made from; empty: none
+  JobUsage used;
 
   bool ended() const { return state != JobState::running && state != JobState::pending; }
 
@@ -75,7 +108,21 @@ struct Job {
     visit("max_failures", self.policy.max_failures);
     visit("milli_cpus", self.ask.milli_cpus);
     visit("memory_bytes", self.ask.memory_bytes);
+    visit("nvidia", self.ask.accelerators[0]);
+    visit("amd", self.ask.accelerators[1]);
+    visit("neuron", self.ask.accelerators[2]);
     visit("require", self.require);
+    visit("queue", self.place.queue);
+    visit("share", self.place.share);
+    visit("priority", self.place.priority);
+    visit("owner", self.place.owner);
+    visit("after", self.after);
+    visit("sequential", self.sequential);
+    visit("max_running", self.max_running);
+    visit("job_timeout_ms", self.job_timeout_ms);
+    visit("started_ms", self.started_ms);
+    visit("named_definition", self.named_definition);
+    JobUsage::fields(self.used, visit);
   }
 };
 
@@ -162,6 +209,7 @@ struct Worker {
   std::int64_t registered_ms = 0;
   Resources has;  // what its items may use in all
   Labels labels;
+  std::string quarantine;  // why it is given nothing; empty: it is
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
@@ -172,7 +220,11 @@ struct Worker {
     visit("registered_ms", self.registered_ms);
     visit("milli_cpus", self.has.milli_cpus);
     visit("memory_bytes", self.has.memory_bytes);
+    visit("nvidia", self.has.accelerators[0]);
+    visit("amd", self.has.accelerators[1]);
+    visit("neuron", self.has.accelerators[2]);
     visit("labels", self.labels);
+    visit("quarantine", self.quarantine);
   }
 };
 
@@ -185,6 +237,7 @@ struct Counters {
   std::uint64_t next_job = 1;
   std::uint64_t next_grant = 1;
   std::uint64_t next_worker = 1;
+  std::uint64_t next_event = 1;
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
@@ -192,6 +245,7 @@ struct Counters {
     visit("next_job", self.next_job);
     visit("next_grant", self.next_grant);
     visit("next_worker", self.next_worker);
+    visit("next_event", self.next_event);
   }
 };
 

@@ -33,6 +33,11 @@ Attempt attempt_row(const Grant& grant, const OpenItem& item, const EndedAttempt
   return row;
 }
 
+/// Since when its share is charged for it by the moment.
+std::optional<std::int64_t> since(const OpenItem& item) {
+  return item.counted ? std::optional(item.started_ms) : std::nullopt;
+}
+
 }  // namespace
 
 OpenItem Core::open_item_or_new(JobId job, ItemIndex item) const {
@@ -45,16 +50,19 @@ void Core::note_running(WorkerId worker, const RunningAttempt& running) {
   if (grant == durable_.grants.end() || grant->second.worker != worker || !owns(grant->second, running.token.item)) {
     // It was out of reach for too long. Nobody else would ever tell it to stop.
     volatile_.sessions.at(worker).gone.insert(running.token);
-    volatile_.work_turned_up = true;
+    volatile_.to_tell.insert(worker);
     return;
   }
   OpenItem item = open_item_or_new(grant->second.job, running.token.item);
   if (item.counted) return;
+  const Job& job = job_at(item.job);
   item.grant = grant->first;
   item.counted = true;
-  item.started_ms = running.started_ms;
+  // A worker's clock may be anywhere.
+  item.started_ms = std::clamp(running.started_ms, std::min(job.created_ms, volatile_.now_ms), volatile_.now_ms);
   ++item.attempts;
   put(item);
+  begins_to_run(job, item.started_ms);
 }
 
 void Core::settle(WorkerId worker, const EndedAttempt& ended) {
@@ -71,25 +79,28 @@ void Core::settle(WorkerId worker, const EndedAttempt& ended) {
 
   Job& job = job_at(grant.job);
   Attempt row = attempt_row(grant, item, ended);
+  row.state = outcome.success()                   ? AttemptState::succeeded
+              : outcome.ending == Ending::stopped ? AttemptState::cancelled
+                                                  : AttemptState::failed;
+  charge(job, row);
+  judge(worker, job, row);
   if (outcome.success()) {
-    row.state = AttemptState::succeeded;
     ++job.succeeded;
     return finish(grant, item, std::move(row), ItemMark::succeeded);
   }
   if (outcome.ending == Ending::stopped) {
-    row.state = AttemptState::cancelled;
     ++job.cancelled;
     return finish(grant, item, std::move(row), ItemMark::ended);
   }
   ++item.tries;
-  row.state = AttemptState::failed;
   if (after_failure(job.policy, outcome, item.tries) == Verdict::give_up) {
     ++job.failed;
     return finish(grant, item, std::move(row), ItemMark::ended);
   }
   changes_.add(std::move(row));
+  const auto ran_since = since(item);
   make_waiting(item, volatile_.now_ms + (planted(Plant::retry_delay_skipped) ? 0 : job.policy.retry_delay_ms));
-  one_less(grant.id);
+  one_less(grant.id, ran_since);
 }
 
 // A lost attempt is not the item's fault: no try is spent.
@@ -97,6 +108,7 @@ void Core::lose(const Grant& grant, OpenItem item, const EndedAttempt& ended) {
   Job& job = job_at(grant.job);
   Attempt row = attempt_row(grant, item, ended);
   row.state = AttemptState::lost;
+  charge(job, row);
   ++item.losses;
   if (planted(Plant::loss_spends_a_try)) ++item.tries;
   if (after_loss(job.policy, item.losses) == Verdict::give_up) {
@@ -106,8 +118,9 @@ void Core::lose(const Grant& grant, OpenItem item, const EndedAttempt& ended) {
     return finish(grant, item, std::move(row), ItemMark::ended);
   }
   changes_.add(std::move(row));
+  const auto ran_since = since(item);
   make_waiting(item, volatile_.now_ms);
-  one_less(grant.id);
+  one_less(grant.id, ran_since);
 }
 
 // The item is settled by this attempt.
@@ -118,14 +131,14 @@ void Core::finish(const Grant& grant, const OpenItem& item, Attempt attempt, Ite
   set_mark(item.job, item.item, mark);
   Job& job = job_at(item.job);
   changes_.job(job.id);
+  if (mark == ItemMark::succeeded) unlock(job, item.item);
   if (job.stop == StopCause::none && job.failed > job.failed_before &&
       job.failed - job.failed_before + (planted(Plant::early_stop_one_too_soon) ? 1 : 0) > job.policy.max_failures) {
     stop(job, StopCause::too_many_failures,
          concat("stopped early: ", job.failed - job.failed_before, " items failed, more than the ",
                 job.policy.max_failures, " allowed"));
   }
-  one_less(grant.id);
-  end_if_done(job);
+  one_less(grant.id, since(item));
 }
 
 }  // namespace drover

@@ -37,6 +37,24 @@ struct FieldHasher {
       hasher.add(value);
     }
   }
+  void one(const std::vector<Dependency>& after) {
+    hasher.add(after.size());
+    for (const Dependency& it : after) {
+      one(it.job);
+      one(it.each);
+    }
+  }
+  void one(const std::vector<ShareWeight>& weights) {
+    hasher.add(weights.size());
+    for (const ShareWeight& it : weights) {
+      hasher.add(it.share);
+      one(it.weight);
+    }
+  }
+  void one(const std::vector<std::string>& words) {
+    hasher.add(words.size());
+    for (const std::string& word : words) hasher.add(word);
+  }
   template <class T>
   void operator()(const char* /*name*/, const T& value) {
     one(value);
@@ -88,6 +106,26 @@ struct Restorer {
     durable.workers.insert_or_assign(put.worker.id, put.worker);
     return {};
   }
+  Result<void> operator()(const PutQueue& put) {
+    durable.queues.insert_or_assign(put.queue.name, put.queue);
+    return {};
+  }
+  Result<void> operator()(const PutShare& put) {
+    durable.shares.insert_or_assign({put.share.queue, put.share.share}, put.share);
+    return {};
+  }
+  Result<void> operator()(const PutDefinition& put) {
+    durable.definitions.insert_or_assign({put.definition.name, put.definition.revision}, put.definition);
+    return {};
+  }
+  Result<void> operator()(const PutFleet& put) {
+    durable.fleets.insert_or_assign(put.fleet.name, put.fleet);
+    return {};
+  }
+  Result<void> operator()(const PutAccount& put) {
+    durable.accounts.insert_or_assign(put.account.owner, put.account);
+    return {};
+  }
   template <class Other>
   Result<void> operator()(const Other& /*not a put*/) {
     return broken("a store may only load what was put");
@@ -114,6 +152,13 @@ const OpenItem* Durable::find_open(JobId job, ItemIndex item) const {
   return it == open_items.end() ? nullptr : &it->second;
 }
 
+const Queue* Durable::find_queue(const std::string& name) const {
+  static const Queue always{.name = std::string(kDefaultQueue)};
+  const auto it = queues.find(name);
+  if (it != queues.end()) return &it->second;
+  return name == kDefaultQueue ? &always : nullptr;
+}
+
 std::uint64_t hash(const Durable& durable) {
   Hasher hasher;
   add_record(hasher, durable.counters);
@@ -122,6 +167,11 @@ std::uint64_t hash(const Durable& durable) {
   for (const auto& [key, item] : durable.open_items) add_record(hasher, item);
   for (const auto& [id, grant] : durable.grants) add_record(hasher, grant);
   for (const auto& [id, worker] : durable.workers) add_record(hasher, worker);
+  for (const auto& [name, queue] : durable.queues) add_record(hasher, queue);
+  for (const auto& [key, share] : durable.shares) add_record(hasher, share);
+  for (const auto& [key, definition] : durable.definitions) add_record(hasher, definition);
+  for (const auto& [name, fleet] : durable.fleets) add_record(hasher, fleet);
+  for (const auto& [owner, account] : durable.accounts) add_record(hasher, account);
   return hasher.value();
 }
 

@@ -15,6 +15,7 @@
 #include "core/item_blocks.h"
 #include "core/mutation.h"
 #include "core/records.h"
+#include "core/schedule.h"
 
 namespace drover {
 
@@ -25,34 +26,70 @@ struct Durable {
   std::map<std::pair<JobId, ItemIndex>, OpenItem> open_items;
   std::map<GrantId, Grant> grants;
   std::map<WorkerId, Worker> workers;
+  std::map<std::string, Queue> queues;  // the default one is here only when it was changed
+  std::map<std::pair<std::string, std::string>, ShareRecord> shares;
+  std::map<std::pair<std::string, std::uint64_t>, NamedDefinition> definitions;
+  std::map<std::string, Fleet> fleets;
+  std::map<std::string, Account> accounts;
 
   /// Takes back one put that a store has kept. An error means that the stored state contradicts itself.
   Result<void> restore(const Mutation& mutation);
 
   const Job* find_job(JobId id) const;
   const OpenItem* find_open(JobId job, ItemIndex item) const;
+  /// nullptr: there is none. The default one is always there.
+  const Queue* find_queue(const std::string& name) const;
 };
 
 /// The one hash of durable state: equal hashes, equal state.
 std::uint64_t hash(const Durable& durable);
 
-/// What the core looks up often about one job. All of it follows from Durable.
+/// What the core looks up often about one job. All of it follows from Durable, but for what was learned of its items.
 struct JobIndex {
   ItemIndex pending_from;     // no item before it is pending
   std::set<ItemIndex> ready;  // waiting, and may run now
   std::set<GrantId> grants;
+  std::set<WorkerId> told_to_stop;  // who has been given its stop order
+  std::uint64_t in_hands = 0;       // items
+  bool scheduled = false;           // it has not ended, so it has a place
+  bool offered = false;             // it has something to hand out
+  Schedule::ClassId of = Schedule::kNone;
+  Schedule::ShareId share = Schedule::kNone;
+  std::size_t unmet = 0;                 // jobs whose success it waits for
+  std::set<std::uint64_t> unlocked;      // blocks in which items may be whose forerunners have succeeded
+  std::int64_t planned_ms = kPlannedMs;  // what an item of it is expected to take, a second at most
+  // Since the core began:
+  std::uint64_t successes = 0;
+  std::uint64_t failures = 0;   // tries
+  std::int64_t success_us = 0;  // how long one takes
+
+  static constexpr std::int64_t kPlannedMs = 1000;
+};
+
+/// Tries that failed quickly on one worker, one after another, without one that succeeded.
+struct FailureStreak {
+  struct Elsewhere {
+    std::uint64_t successes = 0;
+    std::uint64_t failures = 0;
+    std::uint64_t own = 0;  // failures that are the worker's own
+  };
+  std::uint64_t failures = 0;
+  std::map<JobId, Elsewhere> jobs;  // as they stood when the streak reached them
 };
 
 /// A worker's live connection to the core.
 struct Session {
   PollNumber last_poll;
-  std::int64_t expires_ms = 0;   // 0: never
-  std::set<JobId> told_to_stop;  // jobs whose stop order it has been given
-  std::set<Token> gone;          // what it runs and does not hold, and was not told of
-  std::set<Token> watched;       // what it runs that somebody follows, and was not told of
-  bool draining = false;         // it gets nothing more
+  std::int64_t expires_ms = 0;  // 0: never
+  std::set<Token> gone;         // what it runs and does not hold, and was not told of
+  std::set<Token> watched;      // what it runs that somebody follows, and was not told of
+  bool draining = false;        // it gets nothing more
   bool told_to_drain = false;
   std::uint64_t parked = 0;  // its poll that waits; 0: none
+  Schedule::KindId kind = Schedule::kNone;
+  Schedule::Held held;                   // how many of its items are of which class
+  std::uint64_t counted_milli_cpus = 0;  // in the capacity of all
+  FailureStreak streak;
 };
 
 struct ParkedPoll {
@@ -73,7 +110,12 @@ struct Volatile {
   std::map<Uuid, JobId> job_by_uuid;
   std::set<JobId> runnable;                                      // jobs that have not ended
   std::set<std::tuple<std::int64_t, JobId, ItemIndex>> delayed;  // waiting items that may not run before a time
-  bool work_turned_up = false;                                   // somebody who waits may now have something to do
+  std::set<std::pair<std::int64_t, JobId>> job_deadlines;
+  std::map<JobId, std::set<JobId>> dependents;  // of a job: those that have not ended and come after it
+  std::vector<JobId> just_ended;                // whose dependents have not heard of it
+  Schedule schedule;
+  std::set<Schedule::ClassId> turned_up;  // somebody who waits may be given something of these
+  std::set<WorkerId> to_tell;             // somebody who waits has something to hear
   std::map<WorkerId, Session> sessions;
   std::map<std::uint64_t, ParkedPoll> parked;  // in the order in which they came
   std::uint64_t next_parked = 1;

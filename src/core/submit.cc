@@ -1,4 +1,6 @@
 // Jobs begin, are reopened, are stopped, end, and are forgotten.
+#include <algorithm>
+
 #include "base/text.h"
 #include "core/core.h"
 #include "core/plant.h"
@@ -16,6 +18,17 @@ void Core::on(Ticket ticket, const SubmitJob& command) {
   if (command.policy.max_tries == 0) {
     return refuse(ticket, ErrorCode::bad_input, concat("job ", command.name, " allows its items no try at all"));
   }
+  const Queue* queue = durable_.find_queue(command.place.queue);
+  if (queue == nullptr) {
+    return refuse(
+        ticket, ErrorCode::not_found, concat("there is no queue '", command.place.queue, "'"),
+        concat("make it with 'drover queue set ", command.place.queue, "'; 'drover queue list' shows what there is"));
+  }
+  if (!queue->enabled) {
+    return refuse(ticket, ErrorCode::conflict, concat("queue '", queue->name, "' is disabled"),
+                  concat("'drover queue enable ", queue->name, "', or submit to another one"));
+  }
+  if (!check_dependencies(ticket, command)) return;
   Job job;
   job.id = JobId{durable_.counters.next_job++};
   job.uuid = command.uuid;
@@ -27,20 +40,70 @@ void Core::on(Ticket ticket, const SubmitJob& command) {
   job.policy = command.policy;
   job.ask = command.ask.at_most(Resources::endless());
   job.require = command.require;
+  job.place = command.place;
+  job.place.priority = std::min(command.place.priority, kHighestPriority);
+  if (queue->order == QueueOrder::fair && job.place.share.empty()) job.place.share = job.place.owner;
+  job.after = command.after;
+  job.sequential = command.sequential;
+  job.max_running = command.max_running;
+  job.job_timeout_ms = std::max<std::int64_t>(0, command.job_timeout_ms);
+  job.named_definition = command.named_definition;
+  if (job.sequential) {
+    job.max_running = 1;
+    job.policy.max_failures = 0;
+  }
   changes_.counters();
   changes_.job(job.id);
   durable_.blocks.emplace(job.id, ItemBlocks(job.total));
   Job& kept = durable_.jobs.emplace(job.id, std::move(job)).first->second;
-  index_job(kept);
+  volatile_.jobs[kept.id];
+  volatile_.job_by_uuid[kept.uuid] = kept.id;
+  note(EventKind::job_submitted, kept);
+  take_place(kept);
+  if (volatile_.jobs.at(kept.id).unmet > 0) kept.state = JobState::pending;
   say(ticket, JobAccepted{kept.id});
+  // One that comes after a job which has failed already has failed with it.
+  for (const Dependency& it : kept.after) {
+    if (durable_.jobs.at(it.job).ended()) volatile_.just_ended.push_back(it.job);
+  }
+  reconsider(kept);
   end_if_done(kept);  // a job without items is done as it begins
 }
 
-void Core::index_job(const Job& job) {
-  volatile_.jobs[job.id];
-  volatile_.job_by_uuid[job.uuid] = job.id;
-  if (!job.ended()) volatile_.runnable.insert(job.id);
-  volatile_.work_turned_up = true;
+// Only jobs that are there can be waited for, so no circle can come about.
+bool Core::check_dependencies(Ticket ticket, const SubmitJob& command) {
+  if (command.after.size() > kMostDependencies) {
+    refuse(ticket, ErrorCode::bad_input,
+           concat("job ", command.name, " comes after ", command.after.size(), " jobs; at most ", kMostDependencies,
+                  " are possible"),
+           "let some of them come after each other");
+    return false;
+  }
+  for (const Dependency& it : command.after) {
+    const Job* other = durable_.find_job(it.job);
+    if (other == nullptr) {
+      refuse(ticket, ErrorCode::not_found,
+             concat("job ", command.name, " comes after job ", it.job.value, ", which is not known"),
+             "'drover jobs' lists those that are");
+      return false;
+    }
+    if (it.each && other->total != command.total) {
+      refuse(ticket, ErrorCode::bad_input,
+             concat("job ", command.name, " has ", command.total, " items and shall go item by item after job ",
+                    other->name, ", which has ", other->total),
+             "give it as many items, or let it come after the whole job");
+      return false;
+    }
+  }
+  return true;
+}
+
+// Its first item is handed out.
+void Core::begin(Job& job) {
+  job.started_ms = volatile_.now_ms;
+  changes_.job(job.id);
+  note(EventKind::job_started, job);
+  if (job.job_timeout_ms > 0) volatile_.job_deadlines.insert({job.started_ms + job.job_timeout_ms, job.id});
 }
 
 void Core::on(Ticket ticket, const ReopenJob& command) {
@@ -63,21 +126,35 @@ void Core::on(Ticket ticket, const ReopenJob& command) {
                     "name only items that ended without success");
     }
   }
+  if (command.ask && !volatile_.jobs.at(job.id).grants.empty()) {
+    return refuse(ticket, ErrorCode::conflict, concat("items of job ", job.name, " run with what it asks for now"),
+                  "wait until they have ended, or cancel it first");
+  }
   ++job.epoch;
+  leave_place(job);
   if (command.policy) job.policy = *command.policy;
+  if (command.ask) job.ask = command.ask->at_most(Resources::endless());
+  if (job.sequential) job.policy.max_failures = 0;
+  if (job.ended()) job.started_ms = 0;
+  job.state = JobState::running;
+  job.ended_ms = 0;
+  take_place(job);
   for (const SettledItem& settled : command.again) take_up_again(job, settled);
   job.failed_before = job.failed;
   if (job.stop != StopCause::none) {
     job.stop = StopCause::none;
     job.reason.clear();
-    for (auto& [id, session] : volatile_.sessions) session.told_to_stop.erase(job.id);
+    volatile_.jobs.at(job.id).told_to_stop.clear();
   }
-  job.state = JobState::running;
-  job.ended_ms = 0;
-  volatile_.runnable.insert(job.id);
-  volatile_.work_turned_up = true;
+  if (volatile_.jobs.at(job.id).unmet > 0) job.state = JobState::pending;
+  for (const Dependency& it : job.after) {
+    const Job* other = durable_.find_job(it.job);
+    if (other != nullptr && other->ended()) volatile_.just_ended.push_back(it.job);
+  }
   changes_.job(job.id);
+  note(EventKind::job_reopened, job);
   say(ticket, JobReopened{job.total - job.succeeded - job.failed - job.cancelled});
+  reconsider(job);
   end_if_done(job);
 }
 
@@ -115,13 +192,23 @@ void Core::on(Ticket ticket, const ForgetJob& command) {
   if (!job.ended() || job.ended_ms > command.ended_by_ms) {
     return refuse(ticket, ErrorCode::conflict, concat("job ", job.name, " has not ended, or not long ago"));
   }
+  if (const auto waiting = volatile_.dependents.find(job.id); waiting != volatile_.dependents.end()) {
+    return refuse(ticket, ErrorCode::conflict,
+                  concat("job ", durable_.jobs.at(*waiting->second.begin()).name, " comes after job ", job.name));
+  }
+  Account& account = durable_.accounts[job.place.owner];
+  account.owner = job.place.owner;
+  ++account.jobs;
+  account.used += job.used;
+  changes_.account(account.owner);
+  note(EventKind::job_forgotten, job);
   // What waited for a retry when the job was stopped is still open.
   auto item = durable_.open_items.lower_bound({job.id, ItemIndex{0}});
   while (item != durable_.open_items.end() && item->first.first == job.id) {
     volatile_.delayed.erase({item->second.not_before_ms, job.id, item->first.second});
     item = durable_.open_items.erase(item);
   }
-  for (auto& [id, session] : volatile_.sessions) session.told_to_stop.erase(job.id);
+  for (auto& [id, session] : volatile_.sessions) session.streak.jobs.erase(job.id);
   volatile_.jobs.erase(job.id);
   volatile_.job_by_uuid.erase(job.uuid);
   durable_.blocks.erase(job.id);
@@ -135,29 +222,30 @@ void Core::stop(Job& job, StopCause cause, std::string reason) {
   job.stop = cause;
   job.reason = std::move(reason);
   changes_.job(job.id);
+  note(EventKind::job_stopping, job, job.reason);
   // A cancel after an early stop asks for more than workers were told.
-  for (auto& [id, session] : volatile_.sessions) session.told_to_stop.erase(job.id);
-  volatile_.work_turned_up = true;
+  JobIndex& index = volatile_.jobs.at(job.id);
+  index.told_to_stop.clear();
+  for (const GrantId grant : index.grants) volatile_.to_tell.insert(durable_.grants.at(grant).worker);
+  reconsider(job);
   if (!planted(Plant::cancel_leaves_job_open)) end_if_done(job);
 }
 
 void Core::end_if_done(Job& job) {
   if (job.ended()) return;
   const bool all_settled = job.succeeded + job.failed + job.cancelled == job.total;
-  const bool stopped = job.stop != StopCause::none && volatile_.jobs.at(job.id).grants.empty();
-  if (!all_settled && !stopped) return;
+  // While a grant is there, somebody is about to hear of its last item.
+  if (!volatile_.jobs.at(job.id).grants.empty() || (!all_settled && job.stop == StopCause::none)) return;
   if (job.succeeded == job.total) {
     job.state = JobState::succeeded;  // whatever it was about to be stopped for
-  } else if (job.stop == StopCause::cancelled) {
-    job.state = JobState::cancelled;
-  } else if (job.stop == StopCause::too_many_failures || job.failed + job.cancelled > 0) {
-    job.state = JobState::failed;
   } else {
-    job.state = JobState::succeeded;
+    job.state = job.stop == StopCause::cancelled ? JobState::cancelled : JobState::failed;
   }
+  leave_place(job);
   job.ended_ms = volatile_.now_ms;
   changes_.job(job.id);
-  volatile_.runnable.erase(job.id);
+  note(EventKind::job_ended, job, std::string(to_string(job.state)));
+  volatile_.just_ended.push_back(job.id);
 }
 
 }  // namespace drover

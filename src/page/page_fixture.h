@@ -26,6 +26,12 @@ class FakeReader : public StoreReader {
   Result<std::vector<Job>> jobs() override { return std::vector<Job>(); }
   Result<Job> job(JobId id) override { return Job{.id = id}; }
   Result<std::vector<Worker>> workers() override { return std::vector<Worker>(); }
+  Result<std::vector<Queue>> queues() override { return std::vector<Queue>(); }
+  Result<std::vector<ShareRecord>> shares() override { return std::vector<ShareRecord>(); }
+  Result<std::vector<NamedDefinition>> named_definitions() override { return std::vector<NamedDefinition>(); }
+  Result<std::vector<Fleet>> fleets() override { return std::vector<Fleet>(); }
+  Result<std::vector<Account>> accounts() override { return std::vector<Account>(); }
+  Result<void> each_event(EventId /*after*/, const std::function<bool(const Event&)>& /*take*/) override { return {}; }
   Result<std::string> definition(DefinitionId /*id*/) override { return std::string(); }
   Result<ManifestInfo> manifest(ManifestId /*id*/) override { return ManifestInfo{}; }
   Result<ManifestChunk> chunk(ManifestId /*manifest*/, ItemIndex /*item*/) override { return ManifestChunk{}; }

@@ -78,6 +78,13 @@ class StoreReader {
   virtual Result<std::vector<Job>> jobs() = 0;
   virtual Result<Job> job(JobId id) = 0;
   virtual Result<std::vector<Worker>> workers() = 0;
+  virtual Result<std::vector<Queue>> queues() = 0;  // those that were ever set
+  virtual Result<std::vector<ShareRecord>> shares() = 0;
+  virtual Result<std::vector<NamedDefinition>> named_definitions() = 0;
+  virtual Result<std::vector<Fleet>> fleets() = 0;
+  virtual Result<std::vector<Account>> accounts() = 0;
+  /// Events in order, after this one, until `take` says to stop.
+  virtual Result<void> each_event(EventId after, const std::function<bool(const Event&)>& take) = 0;
   virtual Result<std::string> definition(DefinitionId id) = 0;
   virtual Result<ManifestInfo> manifest(ManifestId id) = 0;
   /// The chunk that holds the item.

@@ -114,22 +114,23 @@ void WorkerCalls::on_register(std::string_view body, const Caller& caller, Reply
   }
   // One that does not say how much it has is given whatever it wants.
   const auto some = [](std::uint64_t said) { return said == 0 ? Resources::kEndless : said; };
-  backend_.post(RegisterWorker{.name = hello->name,
-                               .incarnation = hello->incarnation,
-                               .term_ms = term_ms_,
-                               .has = {some(hello->milli_cpus), some(hello->memory_bytes)},
-                               .labels = hello->labels},
-                [this, hello = *hello, key_id = caller.key_id, reply = std::move(reply)](const Result<Effect>& effect) {
-                  if (!effect) return reply->send(problem(effect.error()));
-                  const WorkerId worker = std::get<WorkerRegistered>(*effect).worker;
-                  backend_.note_worker(worker, hello.version);
-                  {
-                    const std::scoped_lock lock(mutex_);
-                    known_[worker] = {hello.name, key_id};
-                  }
-                  reply->send(bytes(encode(WorkerWelcome{
-                      .worker = worker, .term_ms = term_ms_, .poll_wait_ms = poll_wait_ms(), .server = server_})));
-                });
+  backend_.post(
+      RegisterWorker{.name = hello->name,
+                     .incarnation = hello->incarnation,
+                     .term_ms = term_ms_,
+                     .has = {some(hello->has.milli_cpus), some(hello->has.memory_bytes), hello->has.accelerators},
+                     .labels = hello->labels},
+      [this, hello = *hello, key_id = caller.key_id, reply = std::move(reply)](const Result<Effect>& effect) {
+        if (!effect) return reply->send(problem(effect.error()));
+        const WorkerId worker = std::get<WorkerRegistered>(*effect).worker;
+        backend_.note_worker(worker, hello.version);
+        {
+          const std::scoped_lock lock(mutex_);
+          known_[worker] = {hello.name, key_id};
+        }
+        reply->send(bytes(encode(
+            WorkerWelcome{.worker = worker, .term_ms = term_ms_, .poll_wait_ms = poll_wait_ms(), .server = server_})));
+      });
 }
 
 void WorkerCalls::place(Framed framed, std::shared_ptr<Report> report, const Reply& reply,

@@ -44,7 +44,7 @@ Result<Command> decode_call(const RequestBytes& request) {
       return RegisterWorker{.name = hello->name,
                             .incarnation = hello->incarnation,
                             .term_ms = kTermMs,
-                            .has = {hello->milli_cpus, hello->memory_bytes},
+                            .has = hello->has,
                             .labels = hello->labels};
     }
     case CallKind::report: {

@@ -27,11 +27,7 @@ std::int64_t SimWorker::clock_ms() const {
 }
 
 WorkerHello SimWorker::who() const {
-  return {.name = concat("worker-", index_, "-", machine_),
-          .version = {},
-          .milli_cpus = plan_.has.milli_cpus,
-          .memory_bytes = plan_.has.memory_bytes,
-          .labels = plan_.labels};
+  return {.name = concat("worker-", index_, "-", machine_), .version = {}, .has = plan_.has, .labels = plan_.labels};
 }
 
 // In this process, if it still lives.

@@ -120,6 +120,14 @@ std::optional<std::string> compare_ledger(StoreReader& reader, const Durable& du
     if (wrong) return wrong;
   }
   if (rows != ledger.rows().size()) return "attempts are missing from the store";
+  std::size_t events = 0;
+  bool same = true;
+  EXPECT_TRUE(reader.each_event(EventId{}, [&](const Event& event) {
+    same = same && events < ledger.events().size() && to_cells(event) == to_cells(ledger.events()[events]);
+    ++events;
+    return true;
+  }));
+  if (!same || events != ledger.events().size()) return "the store has other events than those that were written";
   return std::nullopt;
 }
 

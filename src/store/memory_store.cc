@@ -85,6 +85,25 @@ std::string key_of(const Grant& it) {
 std::string key_of(const Worker& it) {
   return key(it.id.value);
 }
+// Names are not as long as each other: the first is ended by what no name holds.
+std::string key_of(const Queue& it) {
+  return it.name;
+}
+std::string key_of(const ShareRecord& it) {
+  return it.queue + '\0' + it.share;
+}
+std::string key_of(const NamedDefinition& it) {
+  return it.name + '\0' + key(it.revision);
+}
+std::string key_of(const Fleet& it) {
+  return it.name;
+}
+std::string key_of(const Account& it) {
+  return it.owner;
+}
+std::string key_of(const Event& it) {
+  return key(it.id.value);
+}
 std::string key_of(const Attempt& it) {
   return key(it.job.value, it.item.value, std::uint64_t{it.attempt.value});
 }
@@ -142,6 +161,15 @@ struct MemoryStore::Writer {
     erase_all(store.rows<OpenItem>());
     erase_all(store.rows<Attempt>());
   }
+  void operator()(const PutQueue& it) { store.put(it.queue); }
+  void operator()(const DeleteQueue& it) { store.rows<Queue>().erase(it.queue); }
+  void operator()(const PutShare& it) { store.put(it.share); }
+  void operator()(const DeleteShare& it) { store.rows<ShareRecord>().erase(it.queue + '\0' + it.share); }
+  void operator()(const PutDefinition& it) { store.put(it.definition); }
+  void operator()(const PutFleet& it) { store.put(it.fleet); }
+  void operator()(const DeleteFleet& it) { store.rows<Fleet>().erase(it.fleet); }
+  void operator()(const PutAccount& it) { store.put(it.account); }
+  void operator()(const AddEvent& it) { store.put(it.event); }
   void operator()(const UnsettleAttempt& it) {
     const auto row = store.rows<Attempt>().find(key(it.job.value, it.item.value, std::uint64_t{it.attempt.value}));
     if (row == store.rows<Attempt>().end()) return;
@@ -165,7 +193,12 @@ Result<void> MemoryStore::load(const std::function<Result<void>(const Mutation&)
   if (auto done = load_all.operator()<PutBlock, BlockRecord>(); !done) return done;
   if (auto done = load_all.operator()<PutOpenItem, OpenItem>(); !done) return done;
   if (auto done = load_all.operator()<PutGrant, Grant>(); !done) return done;
-  return load_all.operator()<PutWorker, Worker>();
+  if (auto done = load_all.operator()<PutWorker, Worker>(); !done) return done;
+  if (auto done = load_all.operator()<PutQueue, Queue>(); !done) return done;
+  if (auto done = load_all.operator()<PutShare, ShareRecord>(); !done) return done;
+  if (auto done = load_all.operator()<PutDefinition, NamedDefinition>(); !done) return done;
+  if (auto done = load_all.operator()<PutFleet, Fleet>(); !done) return done;
+  return load_all.operator()<PutAccount, Account>();
 }
 
 Result<void> MemoryStore::commit(const Batch& batch) {
@@ -224,6 +257,30 @@ Result<Job> MemoryStore::job(JobId id) {
 
 Result<std::vector<Worker>> MemoryStore::workers() {
   return all<Worker>();
+}
+
+Result<std::vector<Queue>> MemoryStore::queues() {
+  return all<Queue>();
+}
+
+Result<std::vector<ShareRecord>> MemoryStore::shares() {
+  return all<ShareRecord>();
+}
+
+Result<std::vector<NamedDefinition>> MemoryStore::named_definitions() {
+  return all<NamedDefinition>();
+}
+
+Result<std::vector<Fleet>> MemoryStore::fleets() {
+  return all<Fleet>();
+}
+
+Result<std::vector<Account>> MemoryStore::accounts() {
+  return all<Account>();
+}
+
+Result<void> MemoryStore::each_event(EventId after, const std::function<bool(const Event&)>& take) {
+  return each<Event>({}, key(after.value + 1), [&](const Event& event) -> Result<bool> { return take(event); });
 }
 
 Result<std::string> MemoryStore::definition(DefinitionId id) {

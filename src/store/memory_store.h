@@ -26,6 +26,12 @@ class MemoryStore : public Store, public StoreReader {
   Result<std::vector<Job>> jobs() override;
   Result<Job> job(JobId id) override;
   Result<std::vector<Worker>> workers() override;
+  Result<std::vector<Queue>> queues() override;
+  Result<std::vector<ShareRecord>> shares() override;
+  Result<std::vector<NamedDefinition>> named_definitions() override;
+  Result<std::vector<Fleet>> fleets() override;
+  Result<std::vector<Account>> accounts() override;
+  Result<void> each_event(EventId after, const std::function<bool(const Event&)>& take) override;
   Result<std::string> definition(DefinitionId id) override;
   Result<ManifestInfo> manifest(ManifestId id) override;
   Result<ManifestChunk> chunk(ManifestId manifest, ItemIndex item) override;

@@ -8,15 +8,21 @@ namespace {
 constexpr const char* kTables = R"sql(
 CREATE TABLE schema_version(version INTEGER NOT NULL);
 
-CREATE TABLE counters(now_ms INTEGER, next_job INTEGER, next_grant INTEGER, next_worker INTEGER);
+CREATE TABLE counters(now_ms INTEGER, next_job INTEGER, next_grant INTEGER, next_worker INTEGER, next_event INTEGER);
 
--- milli_cpus, memory_bytes: what each item asks for; require: labels that its worker must have, as JSON.
+-- milli_cpus to neuron: what each item asks for; require: labels that its worker must have, as JSON.
+-- after: jobs it comes after, by their numbers, as JSON. used_cpu_ms and what follows: what its attempts have used.
 CREATE TABLE jobs(
   job INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, name TEXT, state TEXT, stop TEXT, reason TEXT,
   definition INTEGER, manifest INTEGER, total INTEGER, succeeded INTEGER, failed INTEGER, cancelled INTEGER,
   failed_before INTEGER, epoch INTEGER, created_ms INTEGER, ended_ms INTEGER,
   max_tries INTEGER, rules TEXT, lost_limit INTEGER, retry_delay_ms INTEGER, timeout_ms INTEGER, grace_ms INTEGER,
-  max_failures INTEGER, milli_cpus INTEGER, memory_bytes INTEGER, require TEXT);
+  max_failures INTEGER, milli_cpus INTEGER, memory_bytes INTEGER, nvidia INTEGER, amd INTEGER, neuron INTEGER,
+  require TEXT, queue TEXT, share TEXT, priority INTEGER, owner TEXT, after TEXT, sequential INTEGER,
+  max_running INTEGER, job_timeout_ms INTEGER, started_ms INTEGER, named_definition TEXT,
+  used_cpu_ms INTEGER, reserved_cpu_ms INTEGER, used_memory_mib_s INTEGER,
+  accelerator_ms INTEGER, wasted_cpu_ms INTEGER, wasted_reserved_ms INTEGER, attempts INTEGER, failed_attempts INTEGER,
+  lost_attempts INTEGER);
 
 -- 4,096 items each, two bits an item: 0 pending, 1 open, 2 succeeded, 3 ended otherwise. One byte: all alike.
 CREATE TABLE blocks(job INTEGER, block INTEGER, marks BLOB, PRIMARY KEY(job, block)) WITHOUT ROWID;
@@ -32,7 +38,29 @@ CREATE TABLE grants(
 -- What its items may use in all: milli_cpus and memory_bytes; the largest number: no end of it.
 CREATE TABLE workers(
   worker INTEGER PRIMARY KEY, name TEXT, incarnation INTEGER, term_ms INTEGER, registered_ms INTEGER, milli_cpus INTEGER,
-  memory_bytes INTEGER, labels TEXT);
+  memory_bytes INTEGER, nvidia INTEGER, amd INTEGER, neuron INTEGER, labels TEXT, quarantine TEXT);
+
+-- The queue 'default' is always there, and in this table when it was changed. share_order: first_come or fair.
+CREATE TABLE queues(
+  name TEXT PRIMARY KEY, priority INTEGER, enabled INTEGER, share_order TEXT, decay_s INTEGER, reserved_percent INTEGER,
+  weights TEXT, fleets TEXT, created_ms INTEGER, usage_from_ms INTEGER) WITHOUT ROWID;
+-- What a share of a fair queue has used: milli-CPUs x milliseconds x weight, as two halves of one number.
+CREATE TABLE shares(
+  queue TEXT NOT NULL, share TEXT, used_high INTEGER, used_low INTEGER, since_ms INTEGER);
+CREATE UNIQUE INDEX shares_by_name ON shares(queue, coalesce(share, ''));
+-- Revisions of named definitions; the text is in definitions.
+CREATE TABLE named_definitions(
+  name TEXT, revision INTEGER, definition INTEGER, active INTEGER, created_ms INTEGER, owner TEXT,
+  PRIMARY KEY(name, revision)) WITHOUT ROWID;
+CREATE TABLE fleets(name TEXT PRIMARY KEY, text TEXT, created_ms INTEGER) WITHOUT ROWID;
+-- What owners' jobs have used that are no longer in jobs.
+CREATE TABLE accounts(
+  owner TEXT, jobs INTEGER, used_cpu_ms INTEGER, reserved_cpu_ms INTEGER, used_memory_mib_s INTEGER,
+  accelerator_ms INTEGER, wasted_cpu_ms INTEGER, wasted_reserved_ms INTEGER, attempts INTEGER, failed_attempts INTEGER,
+  lost_attempts INTEGER);
+CREATE UNIQUE INDEX accounts_by_owner ON accounts(coalesce(owner, ''));
+-- What happened, in order; the newest hundred thousand.
+CREATE TABLE events(event INTEGER PRIMARY KEY, at_ms INTEGER, kind TEXT, job TEXT, name TEXT, detail TEXT);
 
 -- One row per ended attempt. state: 1 succeeded, 2 failed, 3 cancelled, 4 lost.
 -- ending: 0 exited, 1 signalled, 2 timed out, 3 not started, 4 stopped, 5 lost, 6 out of memory.
@@ -99,6 +127,59 @@ ALTER TABLE jobs ADD COLUMN require TEXT;
 ALTER TABLE workers ADD COLUMN milli_cpus INTEGER NOT NULL DEFAULT 9223372036854775807;
 ALTER TABLE workers ADD COLUMN memory_bytes INTEGER NOT NULL DEFAULT 9223372036854775807;
 ALTER TABLE workers ADD COLUMN labels TEXT;
+)sql",
+    // 3 → 4: queues and shares, accelerators, dependencies, usage, named definitions, fleets, events. What an older
+    // version counted of attempts is in attempt_rows.
+    R"sql(
+ALTER TABLE counters ADD COLUMN next_event INTEGER NOT NULL DEFAULT 1;
+ALTER TABLE jobs ADD COLUMN nvidia INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE jobs ADD COLUMN amd INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE jobs ADD COLUMN neuron INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE jobs ADD COLUMN queue TEXT DEFAULT 'default';
+ALTER TABLE jobs ADD COLUMN share TEXT;
+ALTER TABLE jobs ADD COLUMN priority INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE jobs ADD COLUMN owner TEXT;
+ALTER TABLE jobs ADD COLUMN after TEXT;
+ALTER TABLE jobs ADD COLUMN sequential INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE jobs ADD COLUMN max_running INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE jobs ADD COLUMN job_timeout_ms INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE jobs ADD COLUMN started_ms INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE jobs ADD COLUMN named_definition TEXT;
+ALTER TABLE jobs ADD COLUMN used_cpu_ms INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE jobs ADD COLUMN reserved_cpu_ms INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE jobs ADD COLUMN used_memory_mib_s INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE jobs ADD COLUMN accelerator_ms INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE jobs ADD COLUMN wasted_cpu_ms INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE jobs ADD COLUMN wasted_reserved_ms INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE jobs ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE jobs ADD COLUMN failed_attempts INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE jobs ADD COLUMN lost_attempts INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE workers ADD COLUMN nvidia INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE workers ADD COLUMN amd INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE workers ADD COLUMN neuron INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE workers ADD COLUMN quarantine TEXT;
+UPDATE jobs SET
+  used_cpu_ms = coalesce((SELECT sum(user_us + system_us) / 1000 FROM attempt_rows a WHERE a.job = jobs.job), 0),
+  reserved_cpu_ms = coalesce((SELECT sum(wall_us) / 1000 FROM attempt_rows a WHERE a.job = jobs.job), 0) * milli_cpus / 1000,
+  attempts = (SELECT count(*) FROM attempt_rows a WHERE a.job = jobs.job),
+  failed_attempts = (SELECT count(*) FROM attempt_rows a WHERE a.job = jobs.job AND a.state = 2),
+  lost_attempts = (SELECT count(*) FROM attempt_rows a WHERE a.job = jobs.job AND a.state = 4);
+CREATE TABLE queues(
+  name TEXT PRIMARY KEY, priority INTEGER, enabled INTEGER, share_order TEXT, decay_s INTEGER, reserved_percent INTEGER,
+  weights TEXT, fleets TEXT, created_ms INTEGER, usage_from_ms INTEGER) WITHOUT ROWID;
+CREATE TABLE shares(
+  queue TEXT NOT NULL, share TEXT, used_high INTEGER, used_low INTEGER, since_ms INTEGER);
+CREATE UNIQUE INDEX shares_by_name ON shares(queue, coalesce(share, ''));
+CREATE TABLE named_definitions(
+  name TEXT, revision INTEGER, definition INTEGER, active INTEGER, created_ms INTEGER, owner TEXT,
+  PRIMARY KEY(name, revision)) WITHOUT ROWID;
+CREATE TABLE fleets(name TEXT PRIMARY KEY, text TEXT, created_ms INTEGER) WITHOUT ROWID;
+CREATE TABLE accounts(
+  owner TEXT, jobs INTEGER, used_cpu_ms INTEGER, reserved_cpu_ms INTEGER, used_memory_mib_s INTEGER,
+  accelerator_ms INTEGER, wasted_cpu_ms INTEGER, wasted_reserved_ms INTEGER, attempts INTEGER, failed_attempts INTEGER,
+  lost_attempts INTEGER);
+CREATE UNIQUE INDEX accounts_by_owner ON accounts(coalesce(owner, ''));
+CREATE TABLE events(event INTEGER PRIMARY KEY, at_ms INTEGER, kind TEXT, job TEXT, name TEXT, detail TEXT);
 )sql",
 };
 static_assert(std::size(kMigrations) == kSchemaVersion - 1);

@@ -13,6 +13,20 @@ class SqliteReader : public StoreReader {
 
   Result<std::vector<Job>> jobs() override { return all<Job>("jobs", "job"); }
   Result<std::vector<Worker>> workers() override { return all<Worker>("workers", "worker"); }
+  Result<std::vector<Queue>> queues() override { return all<Queue>("queues", "name"); }
+  Result<std::vector<ShareRecord>> shares() override { return all<ShareRecord>("shares", "queue, share"); }
+  Result<std::vector<NamedDefinition>> named_definitions() override {
+    return all<NamedDefinition>("named_definitions", "name, revision");
+  }
+  Result<std::vector<Fleet>> fleets() override { return all<Fleet>("fleets", "name"); }
+  Result<std::vector<Account>> accounts() override { return all<Account>("accounts", "owner"); }
+
+  Result<void> each_event(EventId after, const std::function<bool(const Event&)>& take) override {
+    auto rows = db_.prepare(select_sql<Event>("events") + " WHERE event > ? ORDER BY event");
+    if (!rows) return pass(rows);
+    rows->bind(1, to_cell(after));
+    return each<Event>(*rows, take);
+  }
 
   Result<Job> job(JobId id) override {
     auto rows = db_.prepare(select_sql<Job>("jobs") + " WHERE job = ?");

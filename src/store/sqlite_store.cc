@@ -23,6 +23,7 @@ constexpr std::uint64_t kRowsLikeAChunk = 64;
 constexpr std::size_t kDroppedAtOnce = 1000;
 constexpr std::uint64_t kRowsAtOpen = 2'000;
 constexpr int kSweepsAtOpen = 64;
+constexpr std::uint64_t kKeptEvents = 100'000;
 
 /// While it lives, what is committed waits for no disk. It becomes durable with whatever is committed after it: both go
 /// into the same log, one behind the other.
@@ -68,7 +69,8 @@ class SqliteStore : public Store {
                "INSERT OR IGNORE INTO deleted_manifests"
                " SELECT manifest FROM manifests WHERE manifest NOT IN (SELECT manifest FROM jobs)",
                "DELETE FROM manifests WHERE manifest NOT IN (SELECT manifest FROM jobs)",
-               "DELETE FROM definitions WHERE definition NOT IN (SELECT definition FROM jobs)",
+               "DELETE FROM definitions WHERE definition NOT IN (SELECT definition FROM jobs)"
+               " AND definition NOT IN (SELECT definition FROM named_definitions)",
            }) {
         if (auto done = db_.run(sql); !done) return done;
       }
@@ -90,7 +92,12 @@ class SqliteStore : public Store {
     if (auto done = load_all<PutBlock, BlockRecord>(concat("blocks", kOfJobs), take); !done) return done;
     if (auto done = load_all<PutOpenItem, OpenItem>(concat("open_items", kOfJobs), take); !done) return done;
     if (auto done = load_all<PutGrant, Grant>("grants", take); !done) return done;
-    return load_all<PutWorker, Worker>("workers", take);
+    if (auto done = load_all<PutWorker, Worker>("workers", take); !done) return done;
+    if (auto done = load_all<PutQueue, Queue>("queues", take); !done) return done;
+    if (auto done = load_all<PutShare, ShareRecord>("shares", take); !done) return done;
+    if (auto done = load_all<PutDefinition, NamedDefinition>("named_definitions", take); !done) return done;
+    if (auto done = load_all<PutFleet, Fleet>("fleets", take); !done) return done;
+    return load_all<PutAccount, Account>("accounts", take);
   }
 
   Result<void> commit(const Batch& batch) override {
@@ -169,7 +176,8 @@ class SqliteStore : public Store {
     if (!lists) return pass(lists);
     auto definitions =
         unused_for(unused_ms, now_ms, unused_definitions_,
-                   "SELECT definition FROM definitions WHERE definition NOT IN (SELECT definition FROM jobs)");
+                   "SELECT definition FROM definitions WHERE definition NOT IN (SELECT definition FROM jobs)"
+                   " AND definition NOT IN (SELECT definition FROM named_definitions)");
     if (!definitions) return pass(definitions);
     if (lists->empty() && definitions->empty()) return {};
     return in_transaction([&]() -> Result<void> {
@@ -193,6 +201,8 @@ class SqliteStore : public Store {
     auto more = sweep_jobs(rows);
     if (!more || *more) return more;
     more = sweep_lists(rows);
+    if (!more || *more) return more;
+    more = sweep_events(rows);
     if (!more || *more) return more;
     return give_pages_back(rows);
   }
@@ -288,6 +298,16 @@ class SqliteStore : public Store {
     return true;
   }
 
+  /// The oldest of more events than are kept; whether there were some.
+  Result<bool> sweep_events(std::uint64_t rows) {
+    auto done =
+        db_.run(concat("DELETE FROM events WHERE event IN (SELECT event FROM events WHERE event <= "
+                       "(SELECT max(event) FROM events) - ",
+                       kKeptEvents, " ORDER BY event LIMIT ", rows, ")"));
+    if (!done) return pass(done);
+    return db_.changes() > 0;
+  }
+
   /// Free pages are used again first. Whether there are more to give back.
   Result<bool> give_pages_back(std::uint64_t pages) {
     auto free = db_.number("PRAGMA freelist_count");
@@ -322,6 +342,15 @@ class SqliteStore : public Store {
         {&unsettle_, "UPDATE attempt_rows SET settled = 0 WHERE job = ? AND item = ? AND attempt = ?"},
         {&note_deleted_, "INSERT INTO deleted_jobs SELECT job FROM jobs WHERE job = ?"},
         {&delete_job_, "DELETE FROM jobs WHERE job = ?"},
+        {&put_queue_, put_sql<Queue>("REPLACE", "queues")},
+        {&delete_queue_, "DELETE FROM queues WHERE name = ?"},
+        {&put_share_, put_sql<ShareRecord>("REPLACE", "shares")},
+        {&delete_share_, "DELETE FROM shares WHERE queue = ? AND coalesce(share, '') = ?"},
+        {&put_definition_, put_sql<NamedDefinition>("REPLACE", "named_definitions")},
+        {&put_fleet_, put_sql<Fleet>("REPLACE", "fleets")},
+        {&delete_fleet_, "DELETE FROM fleets WHERE name = ?"},
+        {&put_account_, put_sql<Account>("REPLACE", "accounts")},
+        {&add_event_, put_sql<Event>("INSERT", "events")},
         {&add_chunk_, "INSERT INTO manifest_chunks(manifest, first, count, data) VALUES(?,?,?,?)"},
     };
     for (const auto& [statement, sql] : all) {
@@ -376,6 +405,18 @@ class SqliteStore : public Store {
     return delete_job_.bind(1, to_cell(gone.job)).run();
   }
 
+  Result<void> write(const PutQueue& put) { return put_record(put_queue_, put.queue); }
+  Result<void> write(const DeleteQueue& gone) { return delete_queue_.bind(1, std::string_view(gone.queue)).run(); }
+  Result<void> write(const PutShare& put) { return put_record(put_share_, put.share); }
+  Result<void> write(const DeleteShare& gone) {
+    return delete_share_.bind(1, std::string_view(gone.queue)).bind(2, std::string_view(gone.share)).run();
+  }
+  Result<void> write(const PutDefinition& put) { return put_record(put_definition_, put.definition); }
+  Result<void> write(const PutFleet& put) { return put_record(put_fleet_, put.fleet); }
+  Result<void> write(const DeleteFleet& gone) { return delete_fleet_.bind(1, std::string_view(gone.fleet)).run(); }
+  Result<void> write(const PutAccount& put) { return put_record(put_account_, put.account); }
+  Result<void> write(const AddEvent& add) { return put_record(add_event_, add.event); }
+
   template <class Record>
   static Result<void> put_record(Statement& statement, const Record& record) {
     statement.bind_record(record);
@@ -385,7 +426,8 @@ class SqliteStore : public Store {
   std::mutex mutex_;  // one writer at a time: commits, and the lists that are being read in
   Database db_;
   Statement begin_, commit_, clear_counters_, put_counters_, put_job_, put_block_, put_open_, delete_open_, put_grant_,
-      delete_grant_, put_worker_, add_attempt_, unsettle_, note_deleted_, delete_job_, add_chunk_;
+      delete_grant_, put_worker_, add_attempt_, unsettle_, note_deleted_, delete_job_, add_chunk_, put_queue_,
+      delete_queue_, put_share_, delete_share_, put_definition_, put_fleet_, delete_fleet_, put_account_, add_event_;
   Unused unused_manifests_, unused_definitions_;
 
   std::mutex dropped_mutex_;  // guards what follows, and nobody holds it for long

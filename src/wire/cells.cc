@@ -1,6 +1,7 @@
 #include "wire/cells.h"
 
 #include "wire/labels.h"
+#include "wire/place_lists.h"
 #include "wire/rules.h"
 
 namespace drover {
@@ -29,6 +30,18 @@ bool from_number(const Cell& cell, E& out) {
   return true;
 }
 
+/// Of a list in JSON; nothing is an empty one.
+template <class T, class Parse>
+bool from_list(const Cell& cell, std::vector<T>& out, Parse&& parse) {
+  std::string json;
+  if (!from_cell(cell, json)) return false;
+  out.clear();
+  if (json.empty()) return true;
+  auto list = parse(json);
+  if (list) out = std::move(*list);
+  return static_cast<bool>(list);
+}
+
 }  // namespace
 
 Cell to_cell(const std::string& text) {
@@ -51,6 +64,21 @@ Cell to_cell(const std::vector<ExitRule>& rules) {
 }
 Cell to_cell(const Labels& labels) {
   return labels.empty() ? Cell{} : Cell{labels_to_json(labels)};
+}
+Cell to_cell(const std::vector<Dependency>& after) {
+  return after.empty() ? Cell{} : Cell{after_to_json(after)};
+}
+Cell to_cell(const std::vector<ShareWeight>& weights) {
+  return weights.empty() ? Cell{} : Cell{weights_to_json(weights)};
+}
+Cell to_cell(const std::vector<std::string>& names) {
+  return names.empty() ? Cell{} : Cell{names_to_json(names)};
+}
+Cell to_cell(QueueOrder order) {
+  return std::string(to_string(order));
+}
+Cell to_cell(EventKind kind) {
+  return std::string(to_string(kind));
 }
 
 bool from_cell(const Cell& cell, std::string& out) {
@@ -86,17 +114,31 @@ bool from_cell(const Cell& cell, JobState& out) {
 }
 
 bool from_cell(const Cell& cell, StopCause& out) {
-  return from_name<StopCause, StopCause::too_many_failures>(cell, out);
+  return from_name<StopCause, StopCause::dependency>(cell, out);
 }
 
 bool from_cell(const Cell& cell, std::vector<ExitRule>& out) {
-  std::string json;
-  if (!from_cell(cell, json)) return false;
-  out.clear();
-  if (json.empty()) return true;
-  auto rules = rules_from_json(json);
-  if (rules) out = std::move(*rules);
-  return rules.has_value();
+  return from_list(cell, out, rules_from_json);
+}
+
+bool from_cell(const Cell& cell, std::vector<Dependency>& out) {
+  return from_list(cell, out, after_from_json);
+}
+
+bool from_cell(const Cell& cell, std::vector<ShareWeight>& out) {
+  return from_list(cell, out, weights_from_json);
+}
+
+bool from_cell(const Cell& cell, std::vector<std::string>& out) {
+  return from_list(cell, out, names_from_json);
+}
+
+bool from_cell(const Cell& cell, QueueOrder& out) {
+  return from_name<QueueOrder, QueueOrder::fair>(cell, out);
+}
+
+bool from_cell(const Cell& cell, EventKind& out) {
+  return from_name<EventKind, kLastEventKind>(cell, out);
 }
 
 bool from_cell(const Cell& cell, Labels& out) {

@@ -11,7 +11,10 @@
 
 #include "base/result.h"
 #include "base/text.h"
+#include "core/event.h"
+#include "core/queue.h"
 #include "core/records.h"
+#include "core/registry.h"
 
 namespace drover {
 
@@ -25,6 +28,11 @@ Cell to_cell(JobState state);
 Cell to_cell(StopCause cause);
 Cell to_cell(const std::vector<ExitRule>& rules);
 Cell to_cell(const Labels& labels);
+Cell to_cell(const std::vector<Dependency>& after);
+Cell to_cell(const std::vector<ShareWeight>& weights);
+Cell to_cell(const std::vector<std::string>& names);
+Cell to_cell(QueueOrder order);
+Cell to_cell(EventKind kind);
 inline Cell to_cell(AttemptState state) {
   return static_cast<std::int64_t>(state);
 }
@@ -55,6 +63,11 @@ bool from_cell(const Cell& cell, JobState& out);
 bool from_cell(const Cell& cell, StopCause& out);
 bool from_cell(const Cell& cell, std::vector<ExitRule>& out);
 bool from_cell(const Cell& cell, Labels& out);
+bool from_cell(const Cell& cell, std::vector<Dependency>& out);
+bool from_cell(const Cell& cell, std::vector<ShareWeight>& out);
+bool from_cell(const Cell& cell, std::vector<std::string>& out);
+bool from_cell(const Cell& cell, QueueOrder& out);
+bool from_cell(const Cell& cell, EventKind& out);
 bool from_cell(const Cell& cell, AttemptState& out);
 bool from_cell(const Cell& cell, Ending& out);
 bool from_cell(const Cell& cell, ItemIndex& out);

@@ -35,13 +35,21 @@ bool take_enum(std::uint32_t number, Enum last, Enum& out) {
   return true;
 }
 
-void put(proto::Resources& out, const Resources& resources) {
+template <class Message>
+void put_resources(Message& out, const Resources& resources) {
   out.set_milli_cpus(resources.milli_cpus);
   out.set_memory_bytes(resources.memory_bytes);
+  if (resources.accelerators == decltype(resources.accelerators){}) return;
+  for (const std::uint64_t count : resources.accelerators) out.add_accelerators(count);
 }
 
-Resources resources_of(const proto::Resources& in) {
-  return Resources{in.milli_cpus(), in.memory_bytes()}.at_most(Resources::endless());
+template <class Message>
+Resources resources_of(const Message& in) {
+  Resources out{in.milli_cpus(), in.memory_bytes(), {}};
+  for (int i = 0; i < in.accelerators_size() && i < static_cast<int>(kAccelerators); ++i) {
+    out.accelerators[static_cast<std::size_t>(i)] = in.accelerators(i);
+  }
+  return out.at_most(Resources::endless());
 }
 
 void put(proto::Usage& out, const Usage& usage) {
@@ -147,7 +155,7 @@ void put(proto::Lease& out, const Lease& lease) {
   for (const AttemptNumber attempt : lease.attempts) out.add_attempts(attempt.value);
   out.set_timeout_ms(lease.timeout_ms);
   out.set_grace_ms(lease.grace_ms);
-  put(*out.mutable_ask(), lease.ask);
+  put_resources(*out.mutable_ask(), lease.ask);
 }
 
 bool take(const proto::Lease& in, Lease& lease) {
@@ -170,8 +178,7 @@ std::string encode(const WorkerHello& hello) {
   out.set_name(hello.name);
   out.set_incarnation(hello.incarnation);
   out.set_version(hello.version);
-  out.set_milli_cpus(hello.milli_cpus);
-  out.set_memory_bytes(hello.memory_bytes);
+  put_resources(out, hello.has);
   for (const auto& [name, value] : hello.labels) {
     proto::Label& label = *out.add_labels();
     label.set_name(name);
@@ -187,8 +194,7 @@ Result<WorkerHello> decode_hello(std::string_view bytes) {
                     .name = in.name(),
                     .incarnation = in.incarnation(),
                     .version = in.version(),
-                    .milli_cpus = in.milli_cpus(),
-                    .memory_bytes = in.memory_bytes(),
+                    .has = resources_of(in),
                     .labels = {}};
   for (const proto::Label& label : in.labels()) hello.labels[label.name()] = label.value();
   return hello;
@@ -232,7 +238,7 @@ std::string encode(const WorkerPoll& poll) {
   for (const PollNumber number : poll.poll.given_up) out.add_given_up(number.value);
   out.set_want(poll.poll.want);
   out.set_wait_ms(poll.poll.wait_ms);
-  if (poll.poll.room != Resources::endless()) put(*out.mutable_room(), poll.poll.room);
+  if (poll.poll.room != Resources::endless()) put_resources(*out.mutable_room(), poll.poll.room);
   return bytes_of(out);
 }
 

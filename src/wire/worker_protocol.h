@@ -28,8 +28,7 @@ struct WorkerHello {
   std::string name;
   std::uint64_t incarnation = 0;
   std::string version;
-  std::uint64_t milli_cpus = 0;
-  std::uint64_t memory_bytes = 0;
+  Resources has = {};  // of CPUs or memory nothing: it does not say
   Labels labels;
 
   bool operator==(const WorkerHello&) const = default;

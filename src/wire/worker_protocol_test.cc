@@ -100,7 +100,8 @@ TEST(WorkerProtocol, AnAnswerArrivesAsItWasSent) {
 }
 
 TEST(WorkerProtocol, SmallMessagesArriveAsTheyWereSent) {
-  const WorkerHello hello{1, "machine-7", 0xfedcba9876543210, "0.1.0", 2500, 1 << 30, {{"zone", "a"}, {"gpu", ""}}};
+  const WorkerHello hello{
+      1, "machine-7", 0xfedcba9876543210, "0.1.0", {2500, 1 << 30, {4, 0, 1}}, {{"zone", "a"}, {"gpu", ""}}};
   EXPECT_EQ(decode_hello(encode(hello)).value(), hello);
   const WorkerWelcome welcome{1, WorkerId{4}, 60'000, 20'000, 99};
   EXPECT_EQ(decode_welcome(encode(welcome)).value(), welcome);

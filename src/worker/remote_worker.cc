@@ -36,7 +36,7 @@ RemoteWorker::RemoteWorker(RemoteWorkerOptions options, Runner& runner, Notice n
     : options_(std::move(options)),
       runner_(runner),
       notice_(std::move(notice)),
-      agent_({options_.hello.milli_cpus, options_.hello.memory_bytes}, options_.most_slots),
+      agent_(options_.hello.has, options_.most_slots),
       session_(agent_, options_.hello.incarnation = random_number(), std::nullopt, {}) {}
 
 RemoteWorker::~RemoteWorker() {

@@ -1,4 +1,4 @@
-#include "api/unfit.h"
+#include "core/unfit.h"
 
 #include <algorithm>
 
@@ -36,8 +36,7 @@ std::optional<std::string> what_nobody_has(const Job& job, const std::vector<Wor
   Resources most;
   bool labelled = false;
   for (const Worker& worker : workers) {
-    most.milli_cpus = std::max(most.milli_cpus, worker.has.milli_cpus);
-    most.memory_bytes = std::max(most.memory_bytes, worker.has.memory_bytes);
+    most = most.at_least(worker.has);
     labelled = labelled || has_all(worker.labels, job.require);
   }
   if (!labelled)
@@ -48,8 +47,20 @@ std::optional<std::string> what_nobody_has(const Job& job, const std::vector<Wor
   if (job.ask.memory_bytes > most.memory_bytes) {
     return concat(memory, "; the largest of ", all, " has ", format_size(most.memory_bytes));
   }
-  return concat("a worker with ", cpus, ", ", memory, labels.empty() ? "" : concat(" and ", labels), "; none of ", all,
-                " has all of that");
+  std::string accelerators;
+  for (std::size_t kind = 0; kind < kAccelerators; ++kind) {
+    const std::uint64_t asked = job.ask.accelerators[kind];
+    if (asked == 0) continue;
+    const std::string said = concat(asked, " ", kAcceleratorNames[kind], asked == 1 ? " accelerator" : " accelerators");
+    if (asked > most.accelerators[kind]) {
+      return concat(said, "; ",
+                    most.accelerators[kind] == 0 ? concat("none of ", all, " has any")
+                                                 : concat("the largest of ", all, " has ", most.accelerators[kind]));
+    }
+    accelerators += concat(", ", said);
+  }
+  return concat("a worker with ", cpus, ", ", memory, accelerators, labels.empty() ? "" : concat(" and ", labels),
+                "; none of ", all, " has all of that");
 }
 
 }  // namespace drover

@@ -1,0 +1,324 @@
+// A job's place among others: when it has something to hand out, what it waits for, and what its share has used.
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "core/core.h"
+#include "core/plant.h"
+
+namespace drover {
+namespace {
+
+constexpr std::int64_t kLongestSettledMs = 1'000'000'000'000;  // no attempt is charged for more than thirty years
+
+Schedule::Rank rank_of(const Job& job) {
+  return {kHighestPriority - job.place.priority, job.id};
+}
+
+std::uint64_t saturating(std::uint64_t milli_cpus, std::uint64_t count) {
+  return Resources{.milli_cpus = milli_cpus}.times(count).milli_cpus;
+}
+
+}  // namespace
+
+Schedule::Lane& Core::lane_of(const std::string& queue) {
+  if (Schedule::Lane* known = volatile_.schedule.find_lane(queue)) return *known;
+  const Queue* record = durable_.find_queue(queue);
+  // A queue is dropped only when no job that could be reopened is left in it; a store may say otherwise.
+  return volatile_.schedule.set_lane(record != nullptr ? *record : Queue{.name = queue});
+}
+
+// The job takes its place, with whatever of it is in workers' hands.
+void Core::take_place(const Job& job) {
+  JobIndex& index = volatile_.jobs.at(job.id);
+  if (index.scheduled) return;
+  Schedule& schedule = volatile_.schedule;
+  Schedule::Lane& lane = lane_of(job.place.queue);
+  const std::string name = lane.fair ? job.place.share : std::string();
+  index.share = schedule.share(lane, name);
+  Schedule::Share& share = schedule.at(index.share);
+  if (share.jobs++ == 0) {
+    const Queue* queue = durable_.find_queue(job.place.queue);
+    share.weight = queue == nullptr ? ShareWeight::kOne : queue->weight_of(name);
+    const auto record = durable_.shares.find({job.place.queue, name});
+    share.settled = record == durable_.shares.end() ? Wide{0} : record->second.used.value();
+  }
+  index.of = schedule.enter({job.ask, job.require});
+  index.scheduled = true;
+  volatile_.runnable.insert(job.id);
+  for (const Dependency& it : job.after) volatile_.dependents[it.job].insert(job.id);
+  if (job.job_timeout_ms > 0 && job.started_ms > 0) {
+    volatile_.job_deadlines.insert({job.started_ms + job.job_timeout_ms, job.id});
+  }
+  count_unmet(job);
+  for (const GrantId id : index.grants) into_hands(job, durable_.grants.at(id).worker, volatile_.grant_left.at(id));
+  auto item = durable_.open_items.lower_bound({job.id, ItemIndex{0}});
+  for (; item != durable_.open_items.end() && item->first.first == job.id; ++item) {
+    if (item->second.counted) begins_to_run(job, item->second.started_ms);
+  }
+  schedule.reorder(index.share, volatile_.now_ms);
+}
+
+// The opposite: it has ended, or is about to take another place.
+void Core::leave_place(const Job& job) {
+  JobIndex& index = volatile_.jobs.at(job.id);
+  if (!index.scheduled) return;
+  Schedule& schedule = volatile_.schedule;
+  if (std::exchange(index.offered, false)) schedule.withdraw(index.of, index.share, rank_of(job));
+  auto item = durable_.open_items.lower_bound({job.id, ItemIndex{0}});
+  for (; item != durable_.open_items.end() && item->first.first == job.id; ++item) {
+    if (item->second.counted) runs_no_more(job, item->second.started_ms);
+  }
+  for (const GrantId id : index.grants) {
+    const WorkerId worker = durable_.grants.at(id).worker;
+    for (std::uint64_t i = 0; i < volatile_.grant_left.at(id); ++i) out_of_hands(job, worker, std::nullopt);
+  }
+  if (job.job_timeout_ms > 0) volatile_.job_deadlines.erase({job.started_ms + job.job_timeout_ms, job.id});
+  for (const Dependency& it : job.after) {
+    const auto dependents = volatile_.dependents.find(it.job);
+    if (dependents == volatile_.dependents.end()) continue;
+    dependents->second.erase(job.id);
+    if (dependents->second.empty()) volatile_.dependents.erase(dependents);
+  }
+  volatile_.runnable.erase(job.id);
+  schedule.leave(index.of);
+  if (--schedule.at(index.share).jobs == 0) schedule.drop_share(index.share);
+  index.scheduled = false;
+  index.of = index.share = Schedule::kNone;
+}
+
+void Core::into_hands(const Job& job, WorkerId worker, std::uint64_t count) {
+  JobIndex& index = volatile_.jobs.at(job.id);
+  Schedule::Share& share = volatile_.schedule.at(index.share);
+  index.in_hands += count;
+  volatile_.sessions[worker].held[index.of] += static_cast<std::uint32_t>(count);
+  if (share.items == 0 && count > 0) ++share.lane->active_shares;
+  const std::uint64_t milli_cpus = saturating(job.ask.milli_cpus, count);
+  share.items += count;
+  share.milli_cpus += milli_cpus;
+  share.lane->milli_cpus += milli_cpus;
+  share.planned += Wide{milli_cpus} * static_cast<std::uint64_t>(index.planned_ms);
+  volatile_.schedule.touch(*share.lane);
+  volatile_.schedule.reorder(index.share, volatile_.now_ms);
+}
+
+void Core::out_of_hands(const Job& job, WorkerId worker, std::optional<std::int64_t> ran_since_ms) {
+  JobIndex& index = volatile_.jobs.at(job.id);
+  Schedule::Share& share = volatile_.schedule.at(index.share);
+  if (ran_since_ms) runs_no_more(job, *ran_since_ms);
+  --index.in_hands;
+  Schedule::Held& held = volatile_.sessions.at(worker).held;
+  if (--held.at(index.of) == 0) held.erase(index.of);
+  if (--share.items == 0) --share.lane->active_shares;
+  share.milli_cpus -= job.ask.milli_cpus;
+  share.lane->milli_cpus -= job.ask.milli_cpus;
+  share.planned -= Wide{job.ask.milli_cpus} * static_cast<std::uint64_t>(index.planned_ms);
+  volatile_.schedule.touch(*share.lane);
+  volatile_.schedule.reorder(index.share, volatile_.now_ms);
+  // What was kept for others may be given by now.
+  if (share.lane->reserved_percent > 0) {
+    for (const auto& [of, shares] : share.lane->offered) volatile_.turned_up.insert(of);
+  }
+}
+
+void Core::begins_to_run(const Job& job, std::int64_t started_ms) {
+  Schedule::Share& share = volatile_.schedule.at(volatile_.jobs.at(job.id).share);
+  share.running += job.ask.milli_cpus;
+  share.running_since += Wide{job.ask.milli_cpus} * static_cast<std::uint64_t>(started_ms);
+}
+
+void Core::runs_no_more(const Job& job, std::int64_t started_ms) {
+  Schedule::Share& share = volatile_.schedule.at(volatile_.jobs.at(job.id).share);
+  share.running -= job.ask.milli_cpus;
+  share.running_since -= Wide{job.ask.milli_cpus} * static_cast<std::uint64_t>(started_ms);
+}
+
+// What an attempt has used is written down: for its job, and for its share.
+void Core::charge(Job& job, const Attempt& row) {
+  const std::int64_t wall_ms = std::clamp<std::int64_t>((row.wall_us + 500) / 1000, 0, kLongestSettledMs);
+  const auto milli_cpus = static_cast<std::int64_t>(std::min<std::uint64_t>(job.ask.milli_cpus, 1'000'000'000));
+  const std::int64_t asked_mib = static_cast<std::int64_t>(job.ask.memory_bytes >> 20);
+  std::int64_t accelerators = 0;
+  for (const std::uint64_t count : job.ask.accelerators)
+    accelerators += static_cast<std::int64_t>(std::min<std::uint64_t>(count, 1'000'000));
+  const bool wasted = row.state == AttemptState::failed || row.state == AttemptState::lost;
+  JobUsage usage;
+  usage.cpu_ms = std::clamp<std::int64_t>((row.user_us + row.system_us + 500) / 1000, 0, kLongestSettledMs);
+  usage.reserved_cpu_ms = milli_cpus * wall_ms / 1000;
+  usage.memory_mib_s = std::min(std::max(asked_mib, row.peak_memory_kib >> 10), std::int64_t{1} << 30) * wall_ms / 1000;
+  usage.accelerator_ms = accelerators * wall_ms;
+  if (wasted) {
+    usage.wasted_cpu_ms = usage.cpu_ms;
+    usage.wasted_reserved_ms = usage.reserved_cpu_ms;
+  }
+  usage.attempts = 1;
+  usage.failed_attempts = row.state == AttemptState::failed ? 1 : 0;
+  usage.lost_attempts = row.state == AttemptState::lost ? 1 : 0;
+  job.used += usage;
+  changes_.job(job.id);
+
+  JobIndex& index = volatile_.jobs.at(job.id);
+  Schedule::Share& share = volatile_.schedule.at(index.share);
+  // What the next ones are expected to take.
+  const std::int64_t planned_ms =
+      std::clamp<std::int64_t>((index.planned_ms * 7 + wall_ms) / 8, 1, JobIndex::kPlannedMs);
+  if (planned_ms != index.planned_ms) {
+    const Wide one = Wide{job.ask.milli_cpus} * index.in_hands;
+    share.planned = share.planned - one * static_cast<std::uint64_t>(index.planned_ms) +
+                    one * static_cast<std::uint64_t>(planned_ms);
+    index.planned_ms = planned_ms;
+  }
+  if (!share.lane->fair || planted(Plant::usage_forgotten)) return;
+  age_usage(job.place.queue, *share.lane);
+  const std::uint64_t factor = usage_factor(volatile_.now_ms - share.lane->usage_from_ms, share.lane->decay_ms);
+  share.settled +=
+      Wide{static_cast<std::uint64_t>(milli_cpus)} * static_cast<std::uint64_t>(wall_ms) * share.weight * factor >> 16;
+  ShareRecord& record = durable_.shares[{job.place.queue, share.name}];
+  if (record.since_ms == 0) record = {job.place.queue, share.name, {}, volatile_.now_ms};
+  record.used = Charge::of(share.settled);
+  changes_.share(job.place.queue, share.name);
+}
+
+// Usage is kept in units that grow, so that what is old counts less without being touched. Before they have grown too
+// far, all begin anew.
+void Core::age_usage(const std::string& name, Schedule::Lane& lane) {
+  const std::int64_t doublings = (volatile_.now_ms - lane.usage_from_ms) / lane.decay_ms;
+  if (lane.usage_from_ms > 0 && doublings < kMostDoublings) return;
+  auto queue = durable_.queues.try_emplace(name, Queue{.name = name}).first;
+  const int shift = lane.usage_from_ms == 0 ? 0 : static_cast<int>(std::min<std::int64_t>(doublings, 127));
+  lane.usage_from_ms = lane.usage_from_ms == 0 ? volatile_.now_ms : lane.usage_from_ms + doublings * lane.decay_ms;
+  queue->second.usage_from_ms = lane.usage_from_ms;
+  changes_.queue(name);
+  auto record = durable_.shares.lower_bound({name, ""});
+  while (record != durable_.shares.end() && record->first.first == name) {
+    record->second.used = Charge::of(record->second.used.value() >> shift);
+    changes_.share(name, record->first.second);
+    const auto live = lane.shares.find(record->first.second);
+    if (live != lane.shares.end()) volatile_.schedule.at(live->second).settled = record->second.used.value();
+    const bool forgotten = record->second.used.value() == 0 && live == lane.shares.end();
+    record = forgotten ? durable_.shares.erase(record) : std::next(record);
+  }
+  for (const auto& [share, id] : lane.shares) volatile_.schedule.reorder(id, volatile_.now_ms);
+}
+
+bool Core::waits_for_items(const Job& job) {
+  return std::ranges::any_of(job.after, [](const Dependency& it) { return it.each; });
+}
+
+// Whether the items of the same number have succeeded. Of a job that is no longer known all had.
+bool Core::is_unlocked(const Job& job, ItemIndex item) const {
+  return std::ranges::all_of(job.after, [&](const Dependency& it) {
+    if (!it.each) return true;
+    const auto blocks = durable_.blocks.find(it.job);
+    return blocks == durable_.blocks.end() || blocks->second.get(item) == ItemMark::succeeded;
+  });
+}
+
+void Core::count_unmet(const Job& job) {
+  JobIndex& index = volatile_.jobs.at(job.id);
+  index.unmet = 0;
+  index.unlocked.clear();
+  for (const Dependency& it : job.after) {
+    const Job* other = durable_.find_job(it.job);
+    if (!it.each && other != nullptr && other->state != JobState::succeeded) ++index.unmet;
+  }
+  if (!waits_for_items(job)) return;
+  const std::uint64_t blocks = durable_.blocks.at(job.id).block_count();
+  for (std::uint64_t block = 0; block < blocks; ++block) index.unlocked.insert(index.unlocked.end(), block);
+}
+
+// What a job may hand out right now, if its queue lets it.
+bool Core::has_work(const Job& job) {
+  const JobIndex& index = volatile_.jobs.at(job.id);
+  if (job.max_running > 0 && index.in_hands >= job.max_running) return false;
+  if (!index.ready.empty()) return true;
+  const ItemBlocks& blocks = durable_.blocks.at(job.id);
+  if (job.sequential && blocks.count(ItemMark::open) > 0) return false;  // an earlier one waits
+  if (blocks.count(ItemMark::pending) == 0) return false;
+  return !waits_for_items(job) || untouched(job, 1).second > 0;
+}
+
+// The one place that decides whether a job is offered to those who look for work. To be called after whatever might
+// change that.
+void Core::reconsider(Job& job) {
+  JobIndex& index = volatile_.jobs.at(job.id);
+  if (!index.scheduled) return;
+  const Queue* queue = durable_.find_queue(job.place.queue);
+  const bool may = job.stop == StopCause::none && (index.unmet == 0 || planted(Plant::dependency_ignored)) &&
+                   (queue == nullptr || queue->enabled || planted(Plant::disabled_queue_served));
+  const bool offers = may && has_work(job);
+  if (offers != index.offered) {
+    index.offered = offers;
+    if (offers) {
+      volatile_.schedule.offer(index.of, index.share, rank_of(job));
+      volatile_.turned_up.insert(index.of);
+    } else {
+      volatile_.schedule.withdraw(index.of, index.share, rank_of(job));
+    }
+  }
+  if (may && !offers) end_if_starved(job);
+}
+
+// Its items wait for items that will never succeed.
+void Core::end_if_starved(Job& job) {
+  const JobIndex& index = volatile_.jobs.at(job.id);
+  if (!waits_for_items(job) || index.in_hands > 0 || durable_.blocks.at(job.id).count(ItemMark::open) > 0) return;
+  if (durable_.blocks.at(job.id).count(ItemMark::pending) == 0) return;
+  const Job* failed = nullptr;
+  for (const Dependency& it : job.after) {
+    const Job* other = durable_.find_job(it.job);
+    if (other == nullptr || !it.each) continue;
+    if (!other->ended()) return;
+    if (other->state != JobState::succeeded) failed = other;
+  }
+  if (failed == nullptr) return;
+  stop(job, StopCause::dependency,
+       concat(durable_.blocks.at(job.id).count(ItemMark::pending), " items wait for items of job ", failed->name,
+              " that did not succeed"));
+}
+
+// Those that come after a job hear of its end.
+void Core::tell_dependents() {
+  while (!volatile_.just_ended.empty()) {
+    const JobId id = volatile_.just_ended.back();
+    volatile_.just_ended.pop_back();
+    const auto found = volatile_.dependents.find(id);
+    const Job* ended = durable_.find_job(id);
+    if (found == volatile_.dependents.end() || ended == nullptr || !ended->ended()) continue;
+    const std::set<JobId> waiting = found->second;
+    for (const JobId other : waiting) {
+      Job& job = job_at(other);
+      if (job.ended() || job.stop != StopCause::none) continue;
+      const bool wants_success =
+          std::ranges::any_of(job.after, [&](const Dependency& it) { return it.job == id && !it.each; });
+      if (wants_success && ended->state != JobState::succeeded) {
+        stop(job, StopCause::dependency,
+             concat("job ", ended->name, ", which it comes after, ",
+                    to_string(ended->state) == "cancelled" ? "was cancelled" : "failed"));
+        continue;
+      }
+      if (wants_success) {
+        count_unmet(job);
+        if (job.state == JobState::pending && volatile_.jobs.at(other).unmet == 0) {
+          job.state = JobState::running;
+          changes_.job(other);
+        }
+      }
+      reconsider(job);
+    }
+  }
+}
+
+// An item has succeeded: those that wait for it in other jobs may go.
+void Core::unlock(const Job& job, ItemIndex item) {
+  const auto found = volatile_.dependents.find(job.id);
+  if (found == volatile_.dependents.end()) return;
+  for (const JobId id : found->second) {
+    Job& other = job_at(id);
+    if (!std::ranges::any_of(other.after, [&](const Dependency& it) { return it.job == job.id && it.each; })) continue;
+    volatile_.jobs.at(id).unlocked.insert(ItemBlocks::block_of(item));
+    reconsider(other);
+  }
+}
+
+}  // namespace drover

@@ -1,0 +1,108 @@
+// Machines on which everything fails at once take item after item from those on which it would succeed. Such a one is
+// found by its own failures, one after another and quick, while the same jobs do well elsewhere; it is then given
+// nothing more until a person says so.
+#include <bit>
+
+#include "base/text.h"
+#include "core/core.h"
+
+namespace drover {
+namespace {
+
+constexpr std::uint64_t kLeastFailures = 8;
+constexpr std::uint64_t kLeastSuccesses = 8;
+// How unlikely such a row must be by chance, in powers of two, given how often tries fail elsewhere.
+constexpr std::uint64_t kBitsOfDoubt = 30;
+constexpr std::int64_t kQuickUs = 1'000'000;
+
+// log2(a / b) in 256ths, for a >= b > 0.
+std::uint64_t log2_256ths(std::uint64_t a, std::uint64_t b) {
+  std::uint64_t whole = 0;
+  // 32 bits of a/b are enough.
+  while (a >= std::uint64_t{1} << 32) {
+    a >>= 1;
+    b = std::max<std::uint64_t>(1, b >> 1);
+  }
+  std::uint64_t ratio = (a << 31) / b;  // in 2^31sts
+  while (ratio >= std::uint64_t{1} << 32) {
+    ratio >>= 1;
+    ++whole;
+  }
+  std::uint64_t parts = 0;
+  for (int bit = 7; bit >= 0; --bit) {
+    ratio = ratio * ratio >> 31;
+    if (ratio < std::uint64_t{1} << 32) continue;
+    ratio >>= 1;
+    parts |= std::uint64_t{1} << bit;
+  }
+  return whole * 256 + parts;
+}
+
+}  // namespace
+
+// What this try says of its worker.
+void Core::judge(WorkerId worker, const Job& job, const Attempt& row) {
+  JobIndex& index = volatile_.jobs.at(job.id);
+  FailureStreak& streak = volatile_.sessions.at(worker).streak;
+  if (row.state == AttemptState::succeeded) {
+    ++index.successes;
+    index.success_us = index.successes == 1 ? row.wall_us : (index.success_us * 7 + row.wall_us) / 8;
+    streak = {};
+    return;
+  }
+  if (row.state != AttemptState::failed || row.ending == Ending::timed_out) return;
+  const auto [seen, first] = streak.jobs.try_emplace(job.id, FailureStreak::Elsewhere{index.successes, index.failures});
+  ++index.failures;
+  if (row.wall_us > std::max(kQuickUs, index.success_us / 2)) return;
+  ++seen->second.own;
+  ++streak.failures;
+}
+
+void Core::quarantine_if_due(WorkerId id) {
+  FailureStreak& streak = volatile_.sessions.at(id).streak;
+  Worker& worker = durable_.workers.at(id);
+  if (streak.failures < kLeastFailures || !worker.quarantine.empty()) return;
+  std::uint64_t successes = 0;
+  std::uint64_t failures = 0;
+  std::uint64_t own = 0;
+  std::string job_name;
+  for (const auto& [job, then] : streak.jobs) {
+    const auto index = volatile_.jobs.find(job);
+    if (index == volatile_.jobs.end()) continue;
+    const std::uint64_t more = index->second.successes - then.successes;
+    if (more == 0) continue;  // nobody can do it, for all that is known
+    successes += more;
+    failures += index->second.failures - then.failures - then.own;
+    own += then.own;
+    job_name = durable_.jobs.at(job).name;
+  }
+  if (own < kLeastFailures || successes < kLeastSuccesses) return;
+  if (own * log2_256ths(successes + failures + 2, failures + 1) < kBitsOfDoubt * 256) return;
+  worker.quarantine = concat("the last ", own, " items it was given failed at once, while ", successes,
+                             " others of the same succeeded elsewhere (job ", job_name, ")");
+  streak = {};
+  take_all_from(id);
+  count_capacity(id);
+  const Session& session = volatile_.sessions.at(id);
+  if (session.parked != 0) {
+    volatile_.schedule.wait_no_more(session.kind, volatile_.parked.at(session.parked).room.milli_cpus, session.parked);
+  }
+  changes_.worker(id);
+  note(EventKind::worker_quarantined, worker.name, worker.quarantine);
+}
+
+void Core::on(Ticket ticket, const Readmit& command) {
+  Worker* worker = worker_named(ticket, command.worker);
+  if (worker == nullptr) return;
+  if (!worker->quarantine.empty()) {
+    worker->quarantine.clear();
+    volatile_.sessions.at(worker->id).streak = {};
+    changes_.worker(worker->id);
+    note(EventKind::worker_readmitted, worker->name);
+    count_capacity(worker->id);
+    answer_empty(volatile_.sessions.at(worker->id));  // it asks again, and is given what there is
+  }
+  say(ticket, WorkerReadmitted{});
+}
+
+}  // namespace drover

@@ -1,0 +1,60 @@
+// What is kept by name beside jobs and queues: definitions with revisions, fleets, and what each user has used.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/ids.h"
+#include "core/usage.h"
+
+namespace drover {
+
+/// One revision of a named definition. Its text, a job without its items, is in the store.
+struct NamedDefinition {
+  std::string name;
+  std::uint64_t revision = 0;  // from 1
+  DefinitionId definition;
+  bool active = true;  // one that is not makes no new jobs
+  std::int64_t created_ms = 0;
+  std::string owner;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit("name", self.name);
+    visit("revision", self.revision);
+    visit("definition", self.definition);
+    visit("active", self.active);
+    visit("created_ms", self.created_ms);
+    visit("owner", self.owner);
+  }
+};
+
+/// An elastic set of machines, as it was asked for.
+struct Fleet {
+  std::string name;
+  std::string text;  // JSON
+  std::int64_t created_ms = 0;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit("name", self.name);
+    visit("text", self.text);
+    visit("created_ms", self.created_ms);
+  }
+};
+
+/// What an owner's jobs have used that are no longer known.
+struct Account {
+  std::string owner;
+  std::int64_t jobs = 0;
+  JobUsage used;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit("owner", self.owner);
+    visit("jobs", self.jobs);
+    JobUsage::fields(self.used, visit);
+  }
+};
+
+}  // namespace drover

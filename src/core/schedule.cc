@@ -1,0 +1,274 @@
+#include "core/schedule.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "core/plant.h"
+
+namespace drover {
+namespace {
+
+constexpr Schedule::QueueKey kNoQueue{.below_highest = std::numeric_limits<std::uint32_t>::max()};
+// However long something runs: beyond this a share is last anyway.
+constexpr Wide kMostInFlight = Wide{1} << 70;
+
+template <class Slot>
+std::uint32_t take_slot(std::vector<Slot>& all, std::vector<std::uint32_t>& free) {
+  if (free.empty()) {
+    all.emplace_back();
+    return static_cast<std::uint32_t>(all.size() - 1);
+  }
+  const std::uint32_t id = free.back();
+  free.pop_back();
+  return id;
+}
+
+}  // namespace
+
+bool Supply::suits(const Demand& demand) const {
+  return (demand.ask.fits(has) && has_all(labels, demand.require)) || planted(Plant::unfit_worker_served);
+}
+
+Schedule::Lane& Schedule::set_lane(const Queue& queue) {
+  const auto [it, is_new] = lanes_.try_emplace(queue.name);
+  Lane& lane = it->second;
+  DROVER_CHECK(lane.offered.empty(), "a lane that changes offers nothing");
+  if (is_new) {
+    lane.key.number = next_lane_++;
+  } else {
+    --lanes_of_priority_[lane.key.below_highest];
+  }
+  lane.key.below_highest = Queue::kHighestPriority - queue.priority;
+  ++lanes_of_priority_[lane.key.below_highest];
+  lane.fair = queue.order == QueueOrder::fair;
+  lane.decay_ms = queue.decay_s * 1000;
+  lane.usage_from_ms = queue.usage_from_ms;
+  lane.reserved_percent = queue.reserved_percent;
+  for (const auto& [name, id] : lane.shares) shares_[id].weight = queue.weight_of(name);
+  return lane;
+}
+
+Schedule::Lane* Schedule::find_lane(const std::string& queue) {
+  const auto it = lanes_.find(queue);
+  return it == lanes_.end() ? nullptr : &it->second;
+}
+
+const Schedule::Lane* Schedule::find_lane(const std::string& queue) const {
+  const auto it = lanes_.find(queue);
+  return it == lanes_.end() ? nullptr : &it->second;
+}
+
+void Schedule::drop_lane(const std::string& queue) {
+  const auto it = lanes_.find(queue);
+  if (it == lanes_.end()) return;
+  DROVER_CHECK(it->second.shares.empty(), "a lane that goes has no shares");
+  --lanes_of_priority_[it->second.key.below_highest];
+  touched_.erase(&it->second);
+  lanes_.erase(it);
+}
+
+void Schedule::touch(Lane& lane) {
+  if (lanes_of_priority_.at(lane.key.below_highest) > 1) touched_.insert(&lane);
+}
+
+// Queues of one priority are served in turn: whoever has fewer CPUs busy comes first.
+void Schedule::take_turns() {
+  for (Lane* lane : touched_) {
+    if (lane->key.milli_cpus == lane->milli_cpus) continue;
+    QueueKey key = lane->key;
+    key.milli_cpus = lane->milli_cpus;
+    for (const auto& [of, shares] : lane->offered) {
+      auto node = classes_[of].queues.extract(lane->key);
+      node.key() = key;
+      classes_[of].queues.insert(std::move(node));
+      set_first_queue(of);
+    }
+    lane->key = key;
+  }
+  touched_.clear();
+}
+
+Schedule::ShareId Schedule::share(Lane& lane, const std::string& name) {
+  if (const auto known = lane.shares.find(name); known != lane.shares.end()) return known->second;
+  const ShareId id = take_slot(shares_, free_shares_);
+  shares_[id].name = name;
+  shares_[id].lane = &lane;
+  lane.shares.emplace(name, id);
+  return id;
+}
+
+void Schedule::drop_share(ShareId id) {
+  Share& share = shares_[id];
+  DROVER_CHECK(share.jobs == 0 && share.items == 0 && share.offered.empty(), "a share that goes has nothing left");
+  share.lane->shares.erase(share.name);
+  share = Share{};
+  free_shares_.push_back(id);
+}
+
+Wide Schedule::key_of(const Share& share, std::int64_t now_ms) {
+  const Lane& lane = *share.lane;
+  if (!lane.fair) return 0;
+  const Wide by_now = Wide{share.running} * static_cast<std::uint64_t>(now_ms);
+  const Wide elapsed = by_now > share.running_since ? by_now - share.running_since : 0;
+  const Wide in_flight = std::min(share.planned + elapsed, kMostInFlight);
+  return share.settled + (in_flight * share.weight * usage_factor(now_ms - lane.usage_from_ms, lane.decay_ms) >> 16);
+}
+
+void Schedule::stand_at(Share& share, ShareId id, Wide key) {
+  if (key == share.key) return;
+  for (const auto& [of, ranks] : share.offered) {
+    auto& order = classes_[of].queues.at(share.lane->key);
+    order.erase({share.key, id});
+    order.insert({key, id});
+  }
+  share.key = key;
+}
+
+void Schedule::reorder(ShareId id, std::int64_t now_ms) {
+  Share& share = shares_[id];
+  stand_at(share, id, key_of(share, now_ms));
+}
+
+Schedule::ClassId Schedule::enter(const Demand& demand) {
+  if (const auto known = class_of_.find(demand); known != class_of_.end()) {
+    ++classes_[known->second].jobs;
+    return known->second;
+  }
+  const ClassId id = take_slot(classes_, free_classes_);
+  first_queue_.resize(classes_.size(), kNoQueue);
+  first_queue_[id] = kNoQueue;
+  Class& it = classes_[id];
+  it.demand = demand;
+  it.jobs = 1;
+  class_of_.emplace(demand, id);
+  for (const auto& [supply, kind] : kind_of_) {
+    if (!supply.suits(demand)) continue;
+    kinds_[kind].classes.push_back(id);
+    it.kinds.insert(kind);
+  }
+  return id;
+}
+
+void Schedule::leave(ClassId id) {
+  Class& it = classes_[id];
+  if (--it.jobs > 0) return;
+  DROVER_CHECK(it.queues.empty(), "a class that goes offers nothing");
+  for (const KindId kind : it.kinds) std::erase(kinds_[kind].classes, id);
+  class_of_.erase(it.demand);
+  it = Class{};
+  free_classes_.push_back(id);
+}
+
+void Schedule::set_first_queue(ClassId of) {
+  const auto& queues = classes_[of].queues;
+  first_queue_[of] = queues.empty() ? kNoQueue : queues.begin()->first;
+}
+
+void Schedule::offer(ClassId of, ShareId share_id, Rank rank) {
+  Share& share = shares_[share_id];
+  std::set<Rank>& ranks = share.offered[of];
+  if (ranks.empty()) {
+    classes_[of].queues[share.lane->key].insert({share.key, share_id});
+    ++share.lane->offered[of];
+    set_first_queue(of);
+  }
+  ranks.insert(rank);
+}
+
+void Schedule::withdraw(ClassId of, ShareId share_id, Rank rank) {
+  Share& share = shares_[share_id];
+  const auto ranks = share.offered.find(of);
+  DROVER_CHECK(ranks != share.offered.end() && ranks->second.erase(rank) == 1, "what is withdrawn was offered");
+  if (!ranks->second.empty()) return;
+  share.offered.erase(ranks);
+  auto& queues = classes_[of].queues;
+  const auto queue = queues.find(share.lane->key);
+  queue->second.erase({share.key, share_id});
+  if (queue->second.empty()) queues.erase(queue);
+  if (--share.lane->offered.at(of) == 0) share.lane->offered.erase(of);
+  set_first_queue(of);
+}
+
+Schedule::KindId Schedule::join(const Supply& supply) {
+  if (const auto known = kind_of_.find(supply); known != kind_of_.end()) {
+    ++kinds_[known->second].workers;
+    return known->second;
+  }
+  const KindId id = take_slot(kinds_, free_kinds_);
+  Kind& it = kinds_[id];
+  it.supply = supply;
+  it.workers = 1;
+  kind_of_.emplace(supply, id);
+  for (const auto& [demand, of] : class_of_) {
+    if (!supply.suits(demand)) continue;
+    it.classes.push_back(of);
+    classes_[of].kinds.insert(id);
+  }
+  return id;
+}
+
+void Schedule::part(KindId id) {
+  Kind& it = kinds_[id];
+  if (--it.workers > 0) return;
+  for (const ClassId of : it.classes) classes_[of].kinds.erase(id);
+  kind_of_.erase(it.supply);
+  it = Kind{};
+  free_kinds_.push_back(id);
+}
+
+// With A shares active the (r/100)^A of all CPUs is nobody's yet; a share that has nothing may begin there.
+bool Schedule::is_held_back(const Share& share, const Resources& ask) const {
+  const Lane& lane = *share.lane;
+  if (!lane.fair || lane.reserved_percent == 0 || share.items == 0) return false;
+  Wide reserved = capacity_milli_cpus;
+  for (std::uint64_t i = 0; i < lane.active_shares && reserved > 0; ++i)
+    reserved = reserved * lane.reserved_percent / 100;
+  return Wide{lane.milli_cpus} + ask.milli_cpus > capacity_milli_cpus - reserved;
+}
+
+// The first share in the first queue of the class that may have more.
+std::optional<Schedule::Candidate> Schedule::first_of(ClassId of, QueueKey no_later_than, std::int64_t now_ms) {
+  for (auto& [queue, order] : classes_[of].queues) {
+    if (queue > no_later_than) break;
+    const Lane& lane = *shares_[order.begin()->second].lane;
+    if (lane.reserved_percent > 0) {
+      // It may be the last of them that is looked for.
+      for (const auto& [name, id] : lane.shares) reorder(id, now_ms);
+    }
+    for (auto it = order.begin(); it != order.end();) {
+      const ShareId id = it->second;
+      const Wide fresh = key_of(shares_[id], now_ms);
+      if (fresh != it->first) {
+        stand_at(shares_[id], id, fresh);
+        it = order.begin();
+        continue;
+      }
+      if (!is_held_back(shares_[id], classes_[of].demand.ask)) {
+        return Candidate{queue, fresh, id, *shares_[id].offered.at(of).begin()};
+      }
+      ++it;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Schedule::Choice> Schedule::choose(KindId kind, const Resources& room, const Held& held,
+                                                 std::int64_t now_ms) {
+  take_turns();
+  std::optional<Candidate> best;
+  Choice choice;
+  for (const ClassId of : kinds_[kind].classes) {
+    if (first_queue_[of] == kNoQueue || (best && first_queue_[of] > best->queue)) continue;
+    const bool makes_room = !classes_[of].demand.ask.fits(room);
+    // One that found no room is given ahead of it, once: else a stream of small ones would keep it out for ever.
+    if (makes_room && (room.milli_cpus == 0 || held.contains(of))) continue;
+    const auto candidate = first_of(of, best ? best->queue : kNoQueue, now_ms);
+    if (!candidate || (best && *best <= *candidate)) continue;
+    best = candidate;
+    choice = {candidate->rank.job, of, makes_room};
+  }
+  if (!best) return std::nullopt;
+  return choice;
+}
+
+}  // namespace drover

@@ -1,0 +1,49 @@
+// Why something does not run, in one true sentence.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/uuid.h"
+#include "core/records.h"
+
+namespace drover {
+
+class Core;
+
+enum class WhyCode : std::uint8_t {
+  ended,       // the job or the item has
+  running,     // the item is
+  stopping,    // the job was cancelled, ran out of time or failed too often: no more of it starts
+  after_job,   // waits for another job's success
+  after_item,  // waits for the same item of another job
+  before_it,   // one item after the other, and an earlier one has not succeeded
+  queue_disabled,
+  retry_delay,      // waits until a time
+  most_running,     // as many of the job's items are in workers' hands as may be
+  no_worker,        // there is none that is alive
+  nobody_suits,     // no worker that is alive has what it asks for
+  set_apart,        // those that suit it drain, or are given nothing because items failed there
+  share_held_back,  // what is left is kept for shares yet to come
+  behind,           // those that suit it are busy, and others come first
+  busy,             // those that suit it are busy, and it is next
+  handed_out,       // in a worker's hands, not yet named as running
+  next,             // nothing keeps it: it is about to be handed out
+};
+std::string_view to_string(WhyCode code);
+
+/// `sentence` says it all; the rest is for programs.
+struct Why {
+  WhyCode code = WhyCode::next;
+  std::string sentence;
+  JobId job;                  // the other one, if another job is the reason
+  std::int64_t until_ms = 0;  // if a time is
+  std::uint64_t places = 0;   // jobs ahead of it in its share
+  std::uint64_t workers = 0;  // that suit it, or are there at all if none does
+};
+
+/// Of an item that waits, or of whatever the job would hand out next.
+Why why(const Core& core, JobId job, std::optional<ItemIndex> item);
+
+}  // namespace drover
