@@ -221,10 +221,32 @@ void NativeApi::upload_manifest(Asked asked, HttpReply reply) {
   reply.send(json_response(201, json::object{{"manifest", manifest->id.value}, {"items", manifest->items}}));
 }
 
+namespace {
+
+// What a job can say already and the core cannot do yet. Nothing that was said is dropped in silence.
+std::string_view not_yet(const Submission& job) {
+  if (job.queue != "default") return "queue";
+  if (job.priority > 0) return "priority";
+  if (!job.share.empty()) return "share";
+  if (!job.after.empty()) return "after";
+  if (job.sequential) return "sequential";
+  if (job.max_running > 0) return "max_running";
+  if (job.job_timeout_ms > 0) return "job_timeout";
+  if (std::ranges::any_of(job.accelerators, [](std::uint64_t count) { return count > 0; })) return "accelerators";
+  if (!job.base_definition.empty()) return "definition";
+  return {};
+}
+
+}  // namespace
+
 void NativeApi::submit(Asked asked, HttpReply reply) {
   const auto refuse = [&](const Error& error) { reply.send(problem(error)); };
   auto submission = submission_from_json(asked.request.body);
   if (!submission) return refuse(submission.error());
+  if (const std::string_view field = not_yet(*submission); !field.empty()) {
+    return refuse(
+        {ErrorCode::bad_input, concat("field '", field, "' is not yet something this server can do"), "leave it out"});
+  }
   if (submission->name.empty()) submission->name = name_of_command(submission->definition.command);
   if (!is_valid_name(submission->name)) {
     return refuse({ErrorCode::bad_input, concat("'", utf8(submission->name), "' cannot be a job's name"),

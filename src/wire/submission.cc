@@ -1,10 +1,10 @@
 #include "wire/submission.h"
 
 #include <boost/json.hpp>
-#include <limits>
+#include <span>
 
 #include "base/text.h"
-#include "base/units.h"
+#include "wire/document.h"
 #include "wire/labels.h"
 #include "wire/rules.h"
 
@@ -12,263 +12,249 @@ namespace drover {
 namespace json = boost::json;
 namespace {
 
-/// Reads the fields of an object one by one; the first thing that is wrong is remembered.
-class Fields {
- public:
-  explicit Fields(const json::object& object) : object_(object) {}
-
-  const json::value* find(std::string_view name) {
-    known_.emplace_back(name);
-    const json::value* value = object_.if_contains(name);
-    return value == nullptr || value->is_null() ? nullptr : value;
-  }
-  void text(std::string_view name, std::string& out) {
-    const json::value* value = find(name);
-    if (value == nullptr) return;
-    if (value->is_string()) {
-      out = value->get_string();
-    } else {
-      complain(name, "is not text");
-    }
-  }
-  void flag(std::string_view name, bool& out) {
-    const json::value* value = find(name);
-    if (value == nullptr) return;
-    if (value->is_bool()) {
-      out = value->get_bool();
-    } else {
-      complain(name, "is neither true nor false");
-    }
-  }
-  template <class Number>
-  void number(std::string_view name, Number& out, std::uint64_t least, std::uint64_t most) {
-    const json::value* value = find(name);
-    if (value == nullptr) return;
-    json::error_code error;
-    const auto given = value->to_number<std::uint64_t>(error);
-    if (error || given < least || given > most) {
-      return complain(name, concat("is not a whole number from ", least, " to ", most));
-    }
-    out = static_cast<Number>(given);
-  }
-  /// A number of milliseconds, or text such as "30s".
-  void duration(std::string_view name, std::int64_t& out_ms) {
-    const json::value* value = find(name);
-    if (value == nullptr) return;
-    if (value->is_string()) {
-      auto parsed = parse_duration_ms(std::string_view(value->get_string()));
-      if (!parsed) return complain(name, parsed.error().message);
-      out_ms = *parsed;
-    } else {
-      complain(name, "is not a time such as \"30s\", \"10m\" or \"2h\"");
-    }
-  }
-  void size(std::string_view name, std::uint64_t& out) {
-    const json::value* value = find(name);
-    if (value == nullptr) return;
-    if (!value->is_string()) return complain(name, "is not a size such as \"512MiB\"");
-    auto parsed = parse_size(std::string_view(value->get_string()));
-    if (!parsed) return complain(name, parsed.error().message);
-    out = *parsed;
-  }
-  void complain(std::string_view name, std::string_view what) {
-    if (problem_.empty()) problem_ = concat("field '", name, "' ", what);
-  }
-  Result<void> done() {
-    for (const auto& [name, value] : object_) {
-      if (std::ranges::find(known_, std::string_view(name)) == known_.end())
-        complain(std::string_view(name), "is not known");
-    }
-    if (problem_.empty()) return {};
-    return fail(ErrorCode::bad_input, problem_, "docs/api.md lists the fields of a job");
-  }
-
- private:
-  const json::object& object_;
-  std::vector<std::string> known_;
-  std::string problem_;
+struct Unit {
+  std::uint64_t size;
+  std::string_view name;
 };
+constexpr Unit kSizeUnits[] = {{std::uint64_t{1} << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}, {1, "B"}};
+constexpr Unit kTimeUnits[] = {{86'400'000, "d"}, {3'600'000, "h"}, {60'000, "m"}, {1000, "s"}, {1, "ms"}};
 
-void read_texts(Fields& fields, std::string_view name, std::vector<std::string>& out) {
-  const json::value* value = fields.find(name);
-  if (value == nullptr) return;
-  if (!value->is_array()) return fields.complain(name, "is not a list of texts");
-  for (const json::value& word : value->get_array()) {
-    if (!word.is_string()) return fields.complain(name, "is not a list of texts");
-    out.emplace_back(word.get_string());
+// In the largest unit that leaves nothing over: 90000 ms is "90s".
+std::string in_unit(std::uint64_t value, std::span<const Unit> units) {
+  for (const Unit& unit : units) {
+    if (value > 0 && value % unit.size == 0) return concat(value / unit.size, unit.name);
   }
+  return concat(value, units.back().name);
 }
 
-void read_items(Fields& fields, Submission& out) {
-  int given = 0;
-  if (const json::value* value = fields.find("items")) {
-    ++given;
-    std::vector<std::string> texts;
-    if (!value->is_array()) fields.complain("items", "is not a list");
-    for (const json::value& item : value->is_array() ? value->get_array() : json::array()) {
-      if (item.is_string()) {
-        texts.emplace_back(item.get_string());
-      } else if (item.is_object()) {
-        texts.push_back(json::serialize(item));
-        out.definition.items = ItemKind::json;
-      } else {
-        fields.complain("items", "holds something that is neither text nor an object");
-      }
-    }
-    const json::array all = value->is_array() ? value->get_array() : json::array();
-    const auto objects = std::ranges::count_if(all, [](const json::value& item) { return item.is_object(); });
-    if (objects > 0 && objects < std::ssize(all)) fields.complain("items", "holds both texts and objects");
-    out.items = std::move(texts);
-  }
-  if (const json::value* value = fields.find("range")) {
-    ++given;
-    const json::array* bounds = value->if_array();
-    json::error_code error;
-    NumberItems numbers;
-    if (bounds != nullptr && bounds->size() == 2) {
-      numbers.first = bounds->at(0).to_number<std::int64_t>(error);
-      if (!error) numbers.last = bounds->at(1).to_number<std::int64_t>(error);
-    }
-    if (bounds == nullptr || bounds->size() != 2 || error || numbers.first > numbers.last) {
-      fields.complain("range", "is not a pair of numbers, the smaller first, such as [1, 1000]");
-    } else if (static_cast<std::uint64_t>(numbers.last) - static_cast<std::uint64_t>(numbers.first) >= kMostItems) {
-      fields.complain("range", concat("is more than ", kMostItems, " items"));
-    }
-    out.items = numbers;
-  }
-  if (fields.find("manifest") != nullptr) {
-    ++given;
-    std::uint64_t id = 0;
-    fields.number("manifest", id, 1, std::numeric_limits<std::int64_t>::max());
-    out.items = ManifestId{id};
-  }
-  if (given != 1) fields.complain("items", "or 'range' or 'manifest' must be there, and only one of them");
+// 1500 is 1.5.
+std::string thousandths(std::uint32_t value) {
+  std::string fraction = std::to_string(1000 + value % 1000).substr(1);
+  while (fraction.ends_with('0')) fraction.pop_back();
+  return concat(value / 1000, fraction.empty() ? "" : ".", fraction);
 }
 
-void read_limits(Fields& fields, ItemLimits& limits) {
-  fields.size("memory", limits.memory_bytes);
-  fields.size("log_limit", limits.log_bytes);
-  if (const json::value* value = fields.find("cpus")) {
-    json::error_code error;
-    const double cpus = value->to_number<double>(error);
-    if (error || !(cpus >= 0.001) || cpus > 100'000) {
-      fields.complain("cpus", "is not a number from 0.001 to 100000");
+void read_items(JobReader& reader, Submission& out) {
+  std::string kind;
+  reader.text("item_kind", kind);
+  if (kind == "json") out.definition.items = ItemKind::json;
+  if (reader.has("jsonl")) out.definition.items = ItemKind::json;
+  std::vector<std::string> texts;
+  if (reader.items("items", texts)) out.definition.items = ItemKind::json;
+  out.items = std::move(texts);
+  NumberItems numbers;
+  reader.range("range", numbers.first, numbers.last);
+  if (reader.has("range")) out.items = numbers;
+  ManifestId manifest{};
+  reader.whole("manifest", manifest.value);
+  if (reader.has("manifest")) out.items = manifest;
+}
+
+void check_sources(JobReader& reader, bool needed) {
+  std::string_view first;
+  for (const JobField& field : job_fields()) {
+    const std::string_view name = field.name;
+    if (!is_source(name) || !reader.has(name)) continue;
+    if (first.empty()) {
+      first = name;
     } else {
-      limits.milli_cpus = static_cast<std::uint32_t>(cpus * 1000 + 0.5);
+      reader.complain(*reader.find(name), name, concat("gives items, and so does '", first, "'"),
+                      "keep only one of them");
     }
   }
-  fields.number("pids", limits.processes, 1, std::numeric_limits<std::uint32_t>::max());
+  if (!first.empty() || !needed) return;
+  reader.missing("items", "is missing, and nothing else says what the items are",
+                 reader.face() == Face::file ? "give one of items, items_file, range, dir and jsonl"
+                                             : "give one of items, range and manifest");
 }
 
-void read_policy(Fields& fields, Policy& policy) {
+void read_limits(JobReader& reader, Submission& out) {
+  ItemLimits& limits = out.definition.limits;
+  limits.log_bytes = kUsualLogBytes;
+  reader.size("memory", limits.memory_bytes);
+  reader.size("log_limit", limits.log_bytes);
+  reader.real("cpus", limits.milli_cpus);
+  reader.whole("pids", limits.processes);
+  reader.whole("nice", limits.nice);
+  reader.accelerators("accelerators", "gpus", out.accelerators);
+  reader.labels("require", out.require);
+}
+
+void read_policy(JobReader& reader, Policy& policy) {
   std::uint32_t retries = 0;
-  fields.number("retries", retries, 0, 1'000'000);
+  reader.whole("retries", retries);
   policy.max_tries = retries + 1;
-  fields.duration("timeout", policy.timeout_ms);
-  fields.duration("grace", policy.grace_ms);
-  fields.duration("retry_delay", policy.retry_delay_ms);
-  fields.number("max_failures", policy.max_failures, 0, Policy::kNoLimit);
-  fields.number("lost_limit", policy.lost_limit, 1, 1'000'000);
-  if (const json::value* value = fields.find("rules")) {
-    auto rules = rules_from_json(json::serialize(*value));
-    if (rules) {
-      policy.rules = std::move(*rules);
-    } else {
-      fields.complain("rules", rules.error().message);
-    }
-  }
+  reader.time("timeout", policy.timeout_ms);
+  reader.time("grace", policy.grace_ms);
+  reader.time("retry_delay", policy.retry_delay_ms);
+  reader.whole("max_failures", policy.max_failures);
+  reader.whole("lost_limit", policy.lost_limit);
+  reader.rules("rules", policy.rules);
+}
+
+void read_place_in_line(JobReader& reader, Submission& out) {
+  reader.text("queue", out.queue);
+  reader.whole("priority", out.priority);
+  reader.text("share", out.share);
+  std::vector<std::pair<std::string, bool>> after;
+  reader.after("after", after);
+  for (auto& [job, each] : after) out.after.push_back({std::move(job), each});
+  reader.flag("sequential", out.sequential);
+  reader.whole("max_running", out.max_running);
+  reader.time("job_timeout", out.job_timeout_ms);
 }
 
 }  // namespace
 
+void read_job(JobReader& reader, JobNeeds needed, Submission& out) {
+  reader.text("name", out.name);
+  reader.text("client_token", out.client_token);
+  reader.text("definition", out.base_definition);
+  reader.flag("shell", out.definition.shell);
+  reader.command("command", "shell", out.definition.command);
+  reader.text("workdir", out.definition.workdir);
+  reader.settings("environment", out.definition.environment);
+  read_items(reader, out);
+  if (needed.command && !reader.has("command") && !reader.has("definition")) {
+    reader.missing("command", "is missing",
+                   concat("write what to run, a list of words: command: ", find_job_field("command")->example));
+  }
+  check_sources(reader, needed.items);
+  read_limits(reader, out);
+  read_policy(reader, out.policy);
+  read_place_in_line(reader, out);
+  out.said = reader.said();
+}
+
 Result<Submission> submission_from_json(std::string_view text) {
-  json::error_code error;
-  const json::value value = json::parse(text, error);
-  if (error || !value.is_object()) {
+  const auto node = node_from_json(text);
+  if (!node || node->kind != Node::Kind::object) {
     return fail(ErrorCode::bad_input,
-                concat("the job is not a JSON object", error ? concat(": ", error.message()) : ""),
+                concat("the job is not a JSON object", node ? "" : concat(": ", node.error().message)),
                 "docs/api.md shows one");
   }
-  Fields fields(value.get_object());
+  JobReader reader(*node, Face::api);
   Submission out;
-  out.definition.limits.log_bytes = std::uint64_t{64} << 20;
-  fields.text("name", out.name);
-  fields.text("client_token", out.client_token);
-  read_texts(fields, "command", out.definition.command);
-  fields.flag("shell", out.definition.shell);
-  fields.text("workdir", out.definition.workdir);
-  if (const json::value* environment = fields.find("environment")) {
-    if (environment->is_object()) {
-      for (const auto& [name, setting] : environment->get_object()) {
-        if (!setting.is_string()) fields.complain("environment", "holds a value that is not text");
-        if (setting.is_string()) out.definition.environment.emplace_back(name, setting.get_string());
-      }
-    } else {
-      fields.complain("environment", "is not an object of texts");
-    }
+  for (const char* name : {"items_file", "dir", "match", "jsonl", "map"}) reader.find(name);  // a server reads no files
+  read_job(reader, {}, out);
+  const std::vector<JobProblem> problems = reader.done();
+  if (problems.empty()) return out;
+  std::string all;
+  std::string next;
+  for (const JobProblem& problem : problems) {
+    all += concat(all.empty() ? "" : "; ", problem.message());
+    if (next.empty()) next = problem.next;
   }
-  std::string kind;
-  fields.text("item_kind", kind);
-  if (kind == "json") out.definition.items = ItemKind::json;
-  if (!kind.empty() && kind != "json" && kind != "text")
-    fields.complain("item_kind", "is neither \"text\" nor \"json\"");
-  read_items(fields, out);
-  read_limits(fields, out.definition.limits);
-  read_policy(fields, out.policy);
-  if (const json::value* require = fields.find("require")) {
-    if (auto labels = labels_from_json(json::serialize(*require))) {
-      out.require = std::move(*labels);
-    } else {
-      fields.complain("require", labels.error().message);
-    }
-  }
-  if (out.definition.command.empty())
-    fields.complain("command", "is missing: a list of words, such as [\"./process\", \"{}\"]");
-  if (auto done = fields.done(); !done) return pass(done);
-  return out;
+  return fail(ErrorCode::bad_input, all, next.empty() ? "docs/api.md lists the fields of a job" : next);
 }
 
 std::string submission_to_json(const Submission& submission) {
+  std::string out;
+  const auto add = [&](std::string_view name, std::string_view value) {
+    out += concat(out.empty() ? "{" : ",", "\"", name, "\":", value);
+  };
+  // What is usual is left out, unless somebody said it.
+  const auto put = [&](std::string_view name, bool unusual, const json::value& value) {
+    if (unusual || submission.said.contains(name)) add(name, json::serialize(value));
+  };
+  const auto put_text = [&](std::string_view name, const std::string& text) {
+    put(name, !text.empty(), json::string(text));
+  };
   const Definition& definition = submission.definition;
-  json::object out;
-  if (!submission.name.empty()) out["name"] = submission.name;
-  if (!submission.client_token.empty()) out["client_token"] = submission.client_token;
-  json::array command;
-  for (const std::string& word : definition.command) command.emplace_back(word);
-  out["command"] = std::move(command);
-  if (definition.shell) out["shell"] = true;
-  if (!definition.workdir.empty()) out["workdir"] = definition.workdir;
+  put_text("name", submission.name);
+  put_text("client_token", submission.client_token);
+  put_text("definition", submission.base_definition);
+  put("command", !definition.command.empty(), json::array(definition.command.begin(), definition.command.end()));
+  put("shell", definition.shell, definition.shell);
+  put_text("workdir", definition.workdir);
   json::object environment;
   for (const auto& [name, value] : definition.environment) environment[name] = value;
-  if (!environment.empty()) out["environment"] = std::move(environment);
-  if (definition.items == ItemKind::json) out["item_kind"] = "json";
+  put("environment", !definition.environment.empty(), environment);
+  put("item_kind", definition.items == ItemKind::json, definition.items == ItemKind::json ? "json" : "text");
   if (const auto* numbers = std::get_if<NumberItems>(&submission.items)) {
-    out["range"] = json::array{numbers->first, numbers->last};
+    put("range", true, json::array{numbers->first, numbers->last});
   } else if (const auto* manifest = std::get_if<ManifestId>(&submission.items)) {
-    out["manifest"] = manifest->value;
+    put("manifest", true, manifest->value);
   } else {
-    json::array items;
-    for (const std::string& item : std::get<std::vector<std::string>>(submission.items)) items.emplace_back(item);
-    out["items"] = std::move(items);
+    const auto& items = std::get<std::vector<std::string>>(submission.items);
+    put("items", true, json::array(items.begin(), items.end()));
   }
+
   const ItemLimits& limits = definition.limits;
-  if (limits.memory_bytes > 0) out["memory"] = concat(limits.memory_bytes, "B");
-  out["log_limit"] = concat(limits.log_bytes, "B");  // none is not the usual
-  if (limits.milli_cpus > 0) out["cpus"] = static_cast<double>(limits.milli_cpus) / 1000;
-  if (limits.processes > 0) out["pids"] = limits.processes;
-  if (!submission.require.empty()) out["require"] = json::parse(labels_to_json(submission.require));
+  if (limits.milli_cpus > 0) add("cpus", thousandths(limits.milli_cpus));
+  if (limits.memory_bytes > 0) put_text("memory", in_unit(limits.memory_bytes, kSizeUnits));
+  json::object accelerators;
+  for (std::size_t i = 0; i < submission.accelerators.size(); ++i) {
+    if (submission.accelerators[i] > 0) accelerators[kAcceleratorKinds[i]] = submission.accelerators[i];
+  }
+  if (accelerators.empty() && submission.said.contains("gpus")) accelerators[kAcceleratorKinds[0]] = 0;
+  put("accelerators", !accelerators.empty(), accelerators);
+  if (limits.processes > 0) put("pids", true, limits.processes);
+  put("nice", limits.nice != 0, limits.nice);
+  put("log_limit", limits.log_bytes != kUsualLogBytes, json::string(in_unit(limits.log_bytes, kSizeUnits)));
+  put("require", !submission.require.empty(), json::parse(labels_to_json(submission.require)));
+
+  put("queue", submission.queue != "default", json::string(submission.queue));
+  put("priority", submission.priority > 0, submission.priority);
+  put_text("share", submission.share);
+  json::array after;
+  for (const After& one : submission.after) {
+    after.push_back(one.each ? json::value(json::object{{"job", one.job}, {"each", true}})
+                             : json::value(json::string(one.job)));
+  }
+  put("after", !submission.after.empty(), after);
+  put("sequential", submission.sequential, submission.sequential);
+  if (submission.max_running > 0) put("max_running", true, submission.max_running);
+
   const Policy& policy = submission.policy;
-  const auto duration = [&](const char* name, std::int64_t ms, std::int64_t usual) {
-    if (ms != usual) out[name] = concat(ms, "ms");
+  const auto put_time = [&](std::string_view name, std::int64_t ms, std::int64_t usual) {
+    put(name, ms != usual, json::string(in_unit(static_cast<std::uint64_t>(ms), kTimeUnits)));
   };
-  if (policy.max_tries > 1) out["retries"] = policy.max_tries - 1;
-  duration("timeout", policy.timeout_ms, 0);
-  duration("grace", policy.grace_ms, Policy{}.grace_ms);
-  duration("retry_delay", policy.retry_delay_ms, 0);
-  if (policy.max_failures != Policy::kNoLimit) out["max_failures"] = policy.max_failures;
-  if (policy.lost_limit != Policy{}.lost_limit) out["lost_limit"] = policy.lost_limit;
-  if (!policy.rules.empty()) out["rules"] = json::parse(rules_to_json(policy.rules));
-  return json::serialize(out);
+  if (policy.timeout_ms > 0) put_time("timeout", policy.timeout_ms, 0);
+  put_time("grace", policy.grace_ms, Policy{}.grace_ms);
+  if (submission.job_timeout_ms > 0) put_time("job_timeout", submission.job_timeout_ms, 0);
+  put("retries", policy.max_tries > 1, policy.max_tries - 1);
+  put_time("retry_delay", policy.retry_delay_ms, 0);
+  put("rules", !policy.rules.empty(), json::parse(rules_to_json(policy.rules)));
+  put("max_failures", policy.max_failures != Policy::kNoLimit, policy.max_failures);
+  put("lost_limit", policy.lost_limit != Policy{}.lost_limit, policy.lost_limit);
+  return out + "}";
+}
+
+Result<std::string> job_over_definition(std::string_view definition, std::string_view job) {
+  auto under = node_from_json(definition);
+  if (!under || under->kind != Node::Kind::object) return fail(ErrorCode::damaged, "a stored definition is not valid");
+  auto over = node_from_json(job);
+  if (!over || over->kind != Node::Kind::object) return fail(ErrorCode::bad_input, "the job is not a JSON object");
+  const auto says = [&](std::string_view name) {
+    const Node* node = over->find(name);
+    return node != nullptr && node->kind != Node::Kind::null;
+  };
+  const bool own_items = std::ranges::any_of(
+      over->fields, [&](const Node::Field& field) { return is_source(field.name) && says(field.name); });
+  Node merged{.kind = Node::Kind::object};
+  for (Node::Field& field : under->fields) {
+    if (is_source(field.name) && own_items) continue;
+    if ((field.name == "gpus" || field.name == "accelerators") && (says("gpus") || says("accelerators"))) continue;
+    if (!says(field.name)) {
+      merged.fields.push_back(std::move(field));
+      continue;
+    }
+    const Node& given = *over->find(field.name);
+    if (field.name != "environment" || given.kind != Node::Kind::object || field.value.kind != Node::Kind::object)
+      continue;
+    Node both{.kind = Node::Kind::object};
+    for (Node::Field& variable : field.value.fields) {
+      if (given.find(variable.name) == nullptr) both.fields.push_back(std::move(variable));
+    }
+    both.fields.insert(both.fields.end(), given.fields.begin(), given.fields.end());
+    merged.fields.push_back({field.name, {}, std::move(both)});
+  }
+  for (Node::Field& field : over->fields) {
+    if (field.value.kind != Node::Kind::null && merged.find(field.name) == nullptr)
+      merged.fields.push_back(std::move(field));
+  }
+  return node_to_json(merged);
 }
 
 }  // namespace drover

@@ -12,10 +12,19 @@ TEST(Submission, WhatIsWrittenIsReadBack) {
   job.definition.command = {"echo", "{}"};
   job.definition.workdir = "/tmp";
   job.definition.environment = {{"COLOUR", "green"}};
-  job.definition.limits = {.memory_bytes = 1 << 20, .log_bytes = 4096};
+  job.definition.limits = {.memory_bytes = 8 << 20, .nice = 5, .log_bytes = 4096};
   job.policy = {.max_tries = 3, .timeout_ms = 1500, .max_failures = 7};
   job.items = std::vector<std::string>{"a", "b"};
   job.require = {{"gpu", "none"}, {"zone", ""}};
+  job.queue = "night";
+  job.priority = 9999;
+  job.share = "physics";
+  job.after = {{"prepare", false}, {"split", true}};
+  job.sequential = true;
+  job.max_running = 50;
+  job.job_timeout_ms = 90'000;
+  job.accelerators = {2, 0, 1};
+  job.base_definition = "render:3";
   const auto again = submission_from_json(submission_to_json(job));
   ASSERT_TRUE(again) << again.error().message;
   EXPECT_EQ(again->name, job.name);
@@ -24,6 +33,15 @@ TEST(Submission, WhatIsWrittenIsReadBack) {
   EXPECT_EQ(again->policy, job.policy);
   EXPECT_EQ(again->items, job.items);
   EXPECT_EQ(again->require, job.require);
+  EXPECT_EQ(again->queue, job.queue);
+  EXPECT_EQ(again->priority, job.priority);
+  EXPECT_EQ(again->share, job.share);
+  EXPECT_EQ(again->after, job.after);
+  EXPECT_EQ(again->sequential, job.sequential);
+  EXPECT_EQ(again->max_running, job.max_running);
+  EXPECT_EQ(again->job_timeout_ms, job.job_timeout_ms);
+  EXPECT_EQ(again->accelerators, job.accelerators);
+  EXPECT_EQ(again->base_definition, job.base_definition);
 }
 
 TEST(Submission, WhatCannotBeRequiredIsNamed) {
@@ -57,6 +75,129 @@ TEST(Submission, ARangeWhoseLengthIsTooLongToCountIsRefused) {
     EXPECT_NE(job.error().message.find("range"), std::string::npos) << job.error().message;
   }
   EXPECT_TRUE(submission_from_json(R"({"command":["true"],"range":[1,10000000000]})"));
+}
+
+// A job with this in it, beside what every job needs.
+Result<Submission> with(const std::string& fields) {
+  return submission_from_json(R"({"command":["true"],"range":[1,2],)" + fields + "}");
+}
+
+TEST(Submission, WhatNobodySaysIsTheUsual) {
+  const auto job = submission_from_json(R"({"command":["true"],"range":[1,2],"share":null})");
+  ASSERT_TRUE(job) << job.error().message;
+  EXPECT_EQ(job->queue, "default");
+  EXPECT_EQ(job->priority, 0U);
+  EXPECT_TRUE(job->share.empty() && job->after.empty() && !job->sequential && job->base_definition.empty());
+  EXPECT_EQ(job->max_running, 0U);
+  EXPECT_EQ(job->job_timeout_ms, 0);
+  EXPECT_EQ(job->accelerators, (std::array<std::uint64_t, 3>{}));
+  EXPECT_EQ(job->said, (std::set<std::string, std::less<>>{"command", "range"}));
+}
+
+TEST(Submission, WhatWasSaidIsSaidAgainEvenWhereItIsTheUsual) {
+  const auto job = with(R"("retries":0,"queue":"default","shell":false,"gpus":0,"log_limit":"64MiB","after":[])");
+  ASSERT_TRUE(job) << job.error().message;
+  const std::string text = submission_to_json(*job);
+  for (const char* part : {R"("retries":0)", R"("queue":"default")", R"("shell":false)",
+                           R"("accelerators":{"nvidia":0})", R"("log_limit":"64MiB")", R"("after":[])"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << " in " << text;
+  }
+  EXPECT_EQ(submission_to_json(*with(R"("priority":0)")).find("retries"), std::string::npos);
+}
+
+TEST(Submission, GpusAreShortForAcceleratorsOfTheFirstKind) {
+  EXPECT_EQ(with(R"("gpus":2)")->accelerators, (std::array<std::uint64_t, 3>{2, 0, 0}));
+  EXPECT_EQ(with(R"("gpus":2,"accelerators":{"neuron":4})")->accelerators, (std::array<std::uint64_t, 3>{2, 0, 4}));
+  EXPECT_FALSE(with(R"("gpus":2,"accelerators":{"nvidia":2})"));
+}
+
+TEST(Submission, ACommandIsOneTextOnlyForTheShell) {
+  const auto line = submission_from_json(R"({"command":"echo {} | wc","shell":true,"range":[1,2]})");
+  ASSERT_TRUE(line) << line.error().message;
+  EXPECT_EQ(line->definition.command, (std::vector<std::string>{"echo {} | wc"}));
+  EXPECT_FALSE(submission_from_json(R"({"command":"echo {}","range":[1,2]})"));
+  EXPECT_FALSE(submission_from_json(R"({"command":"echo {}","shell":false,"range":[1,2]})"));
+}
+
+TEST(Submission, ADefinitionTakesThePlaceOfACommand) {
+  EXPECT_TRUE(submission_from_json(R"({"definition":"render","range":[1,2]})"));
+  EXPECT_FALSE(submission_from_json(R"({"range":[1,2]})"));
+}
+
+TEST(Submission, EveryWrongFieldIsNamed) {
+  for (const char* field : {R"("queue":"a b")",
+                            R"("queue":"")",
+                            R"("priority":10000)",
+                            R"("priority":-1)",
+                            R"("priority":"3")",
+                            R"("share":"a/b")",
+                            R"("after":"x")",
+                            R"("after":[1])",
+                            R"("after":[{"each":true}])",
+                            R"("after":[{"job":"x","all":1}])",
+                            R"("sequential":1)",
+                            R"("max_running":0)",
+                            R"("max_running":1.5)",
+                            R"("job_timeout":30)",
+                            R"("job_timeout":"0s")",
+                            R"("gpus":-1)",
+                            R"("accelerators":{"tpu":1})",
+                            R"("accelerators":[1])",
+                            R"("definition":"a:0")",
+                            R"("definition":"..")",
+                            R"("nice":20)",
+                            R"("memory":"4G")",
+                            R"("memory":"1MiB")",
+                            R"("timeout":"30")",
+                            R"("log_limit":"1B")",
+                            R"("cpus":0.0004)",
+                            R"("environment":{"A=":"b"})",
+                            R"("environment":{"A":null})",
+                            R"("environment":{"A":"\u0000"})",
+                            R"("rules":[{"action":"maybe"}])",
+                            R"("items_file":"list")",
+                            R"("map":{"/a":"/b"})",
+                            R"("name":"..")"}) {
+    const auto job = with(field);
+    ASSERT_FALSE(job) << field;
+    const std::string_view name = std::string_view(field).substr(1, std::string_view(field).find('"', 1) - 1);
+    EXPECT_NE(job.error().message.find(name), std::string::npos) << job.error().message;
+    EXPECT_FALSE(job.error().next.empty()) << field;
+  }
+  std::string many = R"("after":["x")";
+  for (int i = 0; i < 20; ++i) many += R"(,"x")";
+  EXPECT_FALSE(with(many + "]"));
+}
+
+TEST(Submission, AllThatIsWrongIsTold) {
+  const auto job = with(R"("priority":-1,"queu":"x","range":[2,3])");
+  ASSERT_FALSE(job);
+  for (const char* part : {"priority", "queu", "range' is there twice"}) {
+    EXPECT_NE(job.error().message.find(part), std::string::npos) << job.error().message;
+  }
+}
+
+TEST(Submission, NumbersAndTheirDigitsSurviveInItems) {
+  const auto job = submission_from_json(R"({"command":["true","{a}"],"items":[{"a":1.0,"b":[1e2,{"c":null}]}]})");
+  ASSERT_TRUE(job) << job.error().message;
+  EXPECT_EQ(std::get<std::vector<std::string>>(job->items).front(), R"({"a":1.0,"b":[1e2,{"c":null}]})");
+}
+
+TEST(Submission, AJobComesBeforeItsDefinition) {
+  const auto merged = job_over_definition(
+      R"({"command":["a"],"environment":{"A":"1","B":"2"},"retries":3,"timeout":"1h","gpus":1})",
+      R"({"definition":"d","environment":{"B":"3","C":"4"},"retries":0,"timeout":null,"accelerators":{"amd":1},"range":[1,2]})");
+  ASSERT_TRUE(merged) << merged.error().message;
+  const auto job = submission_from_json(*merged);
+  ASSERT_TRUE(job) << job.error().message;
+  EXPECT_EQ(job->definition.command, (std::vector<std::string>{"a"}));
+  EXPECT_EQ(job->definition.environment,
+            (std::vector<std::pair<std::string, std::string>>{{"A", "1"}, {"B", "3"}, {"C", "4"}}));
+  EXPECT_EQ(job->policy.max_tries, 1U);
+  EXPECT_EQ(job->policy.timeout_ms, 3'600'000);
+  EXPECT_EQ(job->accelerators, (std::array<std::uint64_t, 3>{0, 1, 0}));
+  EXPECT_FALSE(job_over_definition("[]", "{}"));
+  EXPECT_FALSE(job_over_definition("{}", "[]"));
 }
 
 }  // namespace

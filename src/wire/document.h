@@ -1,0 +1,52 @@
+// A value as somebody wrote it, in JSON or YAML: what it is, how it was written, and where it stands.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace drover {
+
+/// Counted from 1, columns in characters. Line 0: nobody knows, since it came over the wire.
+struct Place {
+  std::uint32_t line = 0;
+  std::uint32_t column = 0;
+
+  auto operator<=>(const Place&) const = default;
+};
+
+struct Node {
+  enum class Kind : std::uint8_t { null, boolean, number, text, list, object };
+  struct Field;
+
+  Kind kind = Kind::null;
+  bool quoted = false;  // of a text
+  Place place;
+  std::string text;           // of a number, a boolean or a text: as it was written, so that 1.0 stays 1.0
+  std::vector<Node> items;    // of a list
+  std::vector<Field> fields;  // of an object, in the order in which they were written, doubles too
+
+  bool is_scalar() const { return kind == Kind::boolean || kind == Kind::number || kind == Kind::text; }
+  const Node* find(std::string_view name) const;
+};
+
+struct Node::Field {
+  std::string name;
+  Place place;
+  Node value;
+};
+
+/// Objects of JSON within one another, and lists: deeper than this nobody means.
+inline constexpr std::size_t kMostDepth = 32;
+
+Result<Node> node_from_json(std::string_view text);
+/// Numbers as they were written, if JSON has such numbers; else as texts.
+std::string node_to_json(const Node& node);
+
+/// Whether JSON can say this number just so.
+bool is_json_number(std::string_view text);
+
+}  // namespace drover

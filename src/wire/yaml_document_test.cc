@@ -1,0 +1,65 @@
+#include "wire/yaml_document.h"
+
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+
+namespace drover {
+namespace {
+
+std::string as_json(std::string_view yaml) {
+  const auto node = node_from_yaml(yaml);
+  return node ? node_to_json(*node)
+              : concat(node.error().place.line, ":", node.error().place.column, " ", node.error().what);
+}
+
+TEST(YamlDocument, PlainScalarsAreWhatTheCoreSchemaSays) {
+  EXPECT_EQ(as_json("[1, -2, 1.50, 1e3, true, False, ~, null, yes, on, 0x1f, 1-5, 4G, '3', \"4\", 007, --1, .5]"),
+            R"([1,-2,1.50,1e3,true,false,null,null,"yes","on","0x1f","1-5","4G","3","4","007","--1",".5"])");
+  EXPECT_EQ(as_json("a:\nb: |\n  two\n  lines\n"), R"({"a":null,"b":"two\nlines\n"})");
+}
+
+TEST(YamlDocument, EverythingKnowsWhereItStands) {
+  const auto node = node_from_yaml("# first\nnäme: x\nlist:\n  - ä: 1\n    ö: [ü, v]\n");
+  ASSERT_TRUE(node);
+  EXPECT_EQ(node->fields[0].place, (Place{2, 1}));
+  EXPECT_EQ(node->fields[0].value.place, (Place{2, 7}));
+  const Node& inner = node->fields[1].value.items[0];
+  EXPECT_EQ(inner.fields[1].place, (Place{5, 5}));
+  EXPECT_EQ(inner.fields[1].value.items[1].place, (Place{5, 12}));
+}
+
+TEST(YamlDocument, JsonIsYaml) {
+  const std::string text =
+      "{\n\t\"a\": [1, 2.0, \"x\\ud83d\\ude00\\u00e4\\/\\n\"],\n\t\"b\": {\"c\": null, \"d\": false}\n}\n";
+  EXPECT_EQ(as_json(text), "{\"a\":[1,2.0,\"x\xf0\x9f\x98\x80\xc3\xa4/\\n\"],\"b\":{\"c\":null,\"d\":false}}");
+}
+
+TEST(YamlDocument, AliasesAreWrittenOut) {
+  EXPECT_EQ(as_json("a: &x {k: [1]}\nb: *x\n"), R"({"a":{"k":[1]},"b":{"k":[1]}})");
+  std::string laughs = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
+  for (int i = 1; i < 12; ++i) {
+    laughs += concat("a", i, ": &a", i, " [");
+    for (int j = 0; j < 10; ++j) laughs += concat(j == 0 ? "" : ", ", "*a", i - 1);
+    laughs += "]\n";
+  }
+  EXPECT_NE(as_json(laughs).find("aliases stand for too much"), std::string::npos);
+  EXPECT_FALSE(node_from_yaml("a: &x [*x]\n"));
+}
+
+TEST(YamlDocument, WhatIsNoneIsRefusedWithItsPlace) {
+  EXPECT_EQ(as_json("a: 1\n\tb: 2\n").substr(0, 4), "2:1 ");
+  EXPECT_EQ(as_json("a: \"x\nb: 1\n").substr(0, 4), "1:4 ");
+  EXPECT_EQ(as_json("a: 'x''\n").substr(0, 4), "1:4 ");
+  EXPECT_EQ(as_json("a: \xff\n"), "1:4 this is not UTF-8");
+  EXPECT_EQ(as_json(std::string_view("a: \0\n", 5)), "1:4 there is a NUL byte here");
+  EXPECT_EQ(as_json("{\"a\": [1, \"]\"],\n \"b\": {\n"), "2:7 the object that begins here does not end");
+  EXPECT_EQ(as_json("{\"a\": [1"), "1:7 the list that begins here does not end");
+  EXPECT_EQ(as_json("retries:3\n"), "1:8 there is no space behind this colon");
+  EXPECT_NE(as_json("a: 1\n---\nb: 2\n").find("second document"), std::string::npos);
+  EXPECT_NE(as_json(std::string(40, '[') + std::string(40, ']')).find("nested"), std::string::npos);
+  EXPECT_NE(as_json("{[a]: b}").find("name"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace drover
