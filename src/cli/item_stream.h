@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -16,8 +17,10 @@ namespace drover {
 
 class ItemStream {
  public:
+  /// What becomes of an item before anybody else sees it.
+  using Change = std::function<std::string(std::string_view)>;
   /// Items that the command cannot take end it with an error.
-  ItemStream(const ItemSource& source, const CommandTemplate& command);
+  ItemStream(const ItemSource& source, const CommandTemplate& command, const Change& change);
   ~ItemStream();
   ItemStream(const ItemStream&) = delete;
   ItemStream& operator=(const ItemStream&) = delete;
@@ -26,7 +29,7 @@ class ItemStream {
   Result<std::string> next();
 
  private:
-  void read(const ItemSource& source, const CommandTemplate& command);
+  void read(const ItemSource& source, const CommandTemplate& command, const Change& change);
   bool hand_over(std::string piece);
 
   std::mutex mutex_;  // guards what follows

@@ -1,80 +1,355 @@
-// drover submit: hands a job to a server.
+// drover submit: hands a job to a server, from a file, from the command line, or from a file with the command line over
+// it.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <boost/json.hpp>
-#include <condition_variable>
-#include <thread>
+#include <filesystem>
 
 #include "base/entropy.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "base/utf8.h"
 #include "cli/command_flags.h"
 #include "cli/item_stream.h"
+#include "cli/job_flags.h"
 #include "cli/policy_flags.h"
 #include "cli/print.h"
 #include "cli/server_client.h"
+#include "wire/document.h"
+#include "wire/job_file.h"
+#include "wire/job_schema.h"
 #include "wire/labels.h"
+#include "wire/path_map.h"
 #include "wire/submission.h"
 #include "worker/command_template.h"
 
 namespace drover {
 namespace json = boost::json;
+namespace fs = std::filesystem;
 namespace {
+
+constexpr std::size_t kMostFileBytes = std::size_t{64} << 20;
+constexpr std::size_t kItemsShown = 5;
 
 struct Flags {
   CommonFlags common;
   ServerFlags server;
   CommandFlags command;
   PolicyFlags policy;
-  std::string name;
-  std::string token;
+  JobFlags job;
+  std::string file;
   std::vector<std::string> require;
+  std::vector<std::string> map;
+  bool dry_run = false;
+  bool schema = false;
+};
+
+/// What is wrong with a job file has been printed already, all of it.
+struct ToldAlready {};
+
+/// A job that is ready to go, but for its items.
+struct ReadyJob {
+  Submission submission;
+  ItemSource source;
+  PathMap map;
 };
 
 std::string random_token() {
   return concat(random_number(), "-", random_number());
 }
 
-Result<int> submit(const Flags& flags, const Invocation& invocation) {
-  auto command = take_command(flags.command, invocation);
-  if (!command) return pass(command);
-  auto source = choose_source(flags.command, *command);
-  if (!source) return pass(source);
-  // Without a token of the user's own it still has one: whatever is said twice on its way is one job.
-  Submission submission{.name = flags.name, .client_token = flags.token.empty() ? random_token() : flags.token};
-  auto definition = make_definition(flags.command, std::move(*command));
+bool looks_like_job_file(std::string_view word) {
+  return word == "-" || word.ends_with(".yaml") || word.ends_with(".yml") || word.ends_with(".json");
+}
+
+Result<std::string> read_whole(const std::string& path) {
+  const bool standard_input = path == "-";
+  const int descriptor = standard_input ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) {
+    return std::unexpected(errno_error(errno, fmt::format("cannot read the job file {}", path), "check the path"));
+  }
+  std::string text;
+  ssize_t got = 1;
+  while (got > 0 && text.size() <= kMostFileBytes) {
+    const std::size_t filled = text.size();
+    text.resize(filled + (std::size_t{64} << 10));
+    do {
+      got = read(descriptor, text.data() + filled, text.size() - filled);
+    } while (got < 0 && errno == EINTR);
+    const int reason = errno;
+    text.resize(filled + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+    if (got < 0) {
+      if (!standard_input) close(descriptor);
+      return std::unexpected(errno_error(reason, fmt::format("cannot read the job file {}", path), "check the path"));
+    }
+  }
+  if (!standard_input) close(descriptor);
+  if (text.size() > kMostFileBytes) {
+    return fail(ErrorCode::bad_input,
+                fmt::format("the job file {} is longer than {}", path, format_size(kMostFileBytes)),
+                "put the items into a list of their own, and name it: items_file: list.txt");
+  }
+  return text;
+}
+
+std::string absolute_path(const fs::path& path) {
+  std::error_code error;
+  std::string out = fs::absolute(path, error).lexically_normal();
+  if (out.size() > 1 && out.ends_with('/')) out.pop_back();
+  return out;
+}
+
+ItemSource source_of(const JobFile& file, const fs::path& folder) {
+  if (!file.items_file.empty()) return LinesSource{folder / file.items_file};
+  if (!file.jsonl.empty()) return LinesSource{folder / file.jsonl};
+  if (!file.dir.empty()) return FolderSource{absolute_path(folder / file.dir), file.match};
+  if (const auto* numbers = std::get_if<NumberItems>(&file.job.items))
+    return RangeSource{numbers->first, numbers->last};
+  return WordsSource{std::get<std::vector<std::string>>(file.job.items)};
+}
+
+// The flags that `run` has too, over what a file says. Of variables and labels each counts for itself.
+Result<void> apply_run_flags(const Flags& flags, const CLI::App& verb, const std::vector<std::string>& command,
+                             Submission& job) {
+  const auto typed = [&](const char* flag, const char* field) {
+    const bool there = verb.count(flag) > 0;
+    if (there) job.said.insert(field);
+    return there;
+  };
+  auto definition = make_definition(flags.command, command);
   if (!definition) return pass(definition);
-  submission.definition = std::move(*definition);
+  if (!command.empty()) job.definition.command = command;
+  if (typed("--shell", "shell") || !command.empty()) job.definition.shell = flags.command.shell;
+  if (typed("--workdir", "workdir") || (job.definition.workdir.empty() && job.base_definition.empty())) {
+    job.definition.workdir = definition->workdir;
+  }
+  if (typed("--env", "environment")) {
+    for (auto& [name, value] : definition->environment) {
+      std::erase_if(job.definition.environment, [&](const auto& it) { return it.first == name; });
+      job.definition.environment.emplace_back(name, value);
+    }
+  }
+  ItemLimits& limits = job.definition.limits;
+  if (typed("--memory", "memory")) limits.memory_bytes = definition->limits.memory_bytes;
+  if (typed("--cpus", "cpus")) limits.milli_cpus = definition->limits.milli_cpus;
+  if (typed("--pids", "pids")) limits.processes = definition->limits.processes;
+  if (typed("--nice", "nice")) limits.nice = definition->limits.nice;
+  if (typed("--log-limit", "log_limit")) limits.log_bytes = definition->limits.log_bytes;
   auto require = labels_from_words("--require", flags.require);
   if (!require) return pass(require);
-  submission.require = std::move(*require);
-  auto checked = CommandTemplate::parse(submission.definition);
-  if (!checked) return pass(checked);
-  if (auto valid = check_policy(flags.policy); !valid) return pass(valid);
+  if (typed("--require", "require")) {
+    for (const auto& [name, value] : *require) job.require[name] = value;
+  }
+  return {};
+}
+
+// The same for the policy, of which a part is known only when the items have been counted.
+Result<void> apply_policy_flags(const Flags& flags, const CLI::App& verb, std::uint64_t total, Submission& job) {
+  PolicyFlags given = flags.policy;
+  if (verb.count("--retries") == 0) given.retries = job.policy.max_tries - 1;
+  auto policy = make_policy(given, total);
+  if (!policy) return pass(policy);
+  const auto take = [&](const char* flag, const char* field, auto Policy::* member) {
+    if (verb.count(flag) == 0) return;
+    job.policy.*member = (*policy).*member;
+    job.said.insert(field);
+  };
+  take("--retries", "retries", &Policy::max_tries);
+  take("--timeout", "timeout", &Policy::timeout_ms);
+  take("--grace", "grace", &Policy::grace_ms);
+  take("--retry-delay", "retry_delay", &Policy::retry_delay_ms);
+  take("--retry-on", "rules", &Policy::rules);
+  take("--max-failures", "max_failures", &Policy::max_failures);
+  return {};
+}
+
+Result<void> check_words(const Flags& flags) {
+  if (flags.file.empty() || flags.command.words.empty()) return {};
+  const std::string& next = flags.command.words.front();
+  if (next == ":::" || next.starts_with('-')) return {};
+  if (looks_like_job_file(next)) {
+    return fail(ErrorCode::bad_input, fmt::format("there are two job files, {} and {}", flags.file, next),
+                "submit one after the other");
+  }
+  return fail(ErrorCode::bad_input, fmt::format("'{}' stands behind the job file {}", next, flags.file),
+              "put a command that shall replace the file's behind --");
+}
+
+// The file's own source, with what flags say of how it is read.
+Result<ItemSource> file_source(const Flags& flags, JobFile& file, const fs::path& folder) {
+  if (!flags.command.match.empty()) {
+    if (file.dir.empty())
+      return fail(ErrorCode::bad_input, "--match goes with --dir", "take it away, or give --dir PATH");
+    file.match = flags.command.match;
+  }
+  ItemSource source = source_of(file, folder);
+  if (flags.command.null_separated) {
+    auto* lines = std::get_if<LinesSource>(&source);
+    if (lines == nullptr || file.items_file.empty()) {
+      return fail(ErrorCode::bad_input, "-0 goes with --items", "take it away, or give --items FILE");
+    }
+    lines->end = '\0';
+  }
+  return source;
+}
+
+/// Everything but the number of items is checked before anything is read or sent.
+Result<std::variant<ReadyJob, ToldAlready>> prepare(const Flags& flags, const CLI::App& verb,
+                                                    const Invocation& invocation) {
+  if (auto checked = check_words(flags); !checked) return pass(checked);
+  auto command = take_command(flags.command, invocation);
+  if (!command) return pass(command);
+  const CommandFlags& given = flags.command;
+  const bool own_items = !given.items.empty() || !given.jsonl.empty() || !given.dir.empty() || !given.range.empty() ||
+                         std::ranges::find(*command, ":::") != command->end();
+  ReadyJob job;
+  if (own_items || flags.file.empty()) {
+    auto source = choose_source(given, *command);
+    if (!source) return pass(source);
+    job.source = std::move(*source);
+  }
+  if (flags.file.empty()) {
+    job.submission.definition.limits.log_bytes = kUsualLogBytes;
+  } else {
+    if (flags.file == "-" && (given.items == "-" || given.jsonl == "-")) {
+      return fail(ErrorCode::bad_input, "the job file and the items both come from standard input",
+                  "put one of them into a file");
+    }
+    auto text = read_whole(flags.file);
+    if (!text) return pass(text);
+    auto file =
+        read_job_file(*text, {.command = command->empty() && flags.job.definition.empty(), .items = !own_items});
+    if (!file) {
+      print_text(stderr, show_problems(flags.file == "-" ? "standard input" : flags.file, *text, file.error()));
+      return ToldAlready{};
+    }
+    const fs::path folder = flags.file == "-" ? fs::path() : fs::path(flags.file).parent_path();
+    if (!own_items) {
+      auto source = file_source(flags, *file, folder);
+      if (!source) return pass(source);
+      job.source = std::move(*source);
+    }
+    for (auto& [from, to] : file->map) job.map.add(from, to);
+    if (!file->job.definition.workdir.empty()) {
+      file->job.definition.workdir = absolute_path(folder / file->job.definition.workdir);
+    }
+    job.submission = std::move(file->job);
+  }
+  // Items from elsewhere are of their own kind.
+  if (own_items && !job.submission.said.contains("item_kind")) job.submission.definition.items = ItemKind::text;
+  if (!given.jsonl.empty()) job.submission.definition.items = ItemKind::json;
+  for (const std::string& word : flags.map) {
+    auto rule = map_from_word("--map", word);
+    if (!rule) return pass(rule);
+    job.map.add(std::move(rule->first), std::move(rule->second));
+  }
+  if (auto applied = apply_job_flags(flags.job, job.submission); !applied) return pass(applied);
+  if (auto applied = apply_run_flags(flags, verb, *command, job.submission); !applied) return pass(applied);
+  Submission trial = job.submission;
+  if (auto applied = apply_policy_flags(flags, verb, 0, trial); !applied) return pass(applied);
+  // Without a token of the user's own it still has one: whatever is said twice on its way is one job.
+  if (job.submission.client_token.empty() && !flags.dry_run) job.submission.client_token = random_token();
+  return job;
+}
+
+/// How items are held against the command. One that comes from a definition is the server's to know.
+Result<CommandTemplate> template_of(const Submission& job) {
+  if (!job.definition.command.empty() || job.base_definition.empty()) return CommandTemplate::parse(job.definition);
+  Definition any;
+  any.command = {"{}"};
+  any.items = job.definition.items;
+  return CommandTemplate::parse(any);
+}
+
+ItemStream::Change change_of(const ReadyJob& job) {
+  return [&map = job.map, json = job.submission.definition.items == ItemKind::json](std::string_view item) {
+    if (map.empty()) return std::string(item);
+    return json ? map.apply_to_json(item) : map.apply(item);
+  };
+}
+
+// What is sent. A command line can hold any bytes; JSON cannot.
+Result<Node> body_of(const Submission& job) {
+  auto body = node_from_json(submission_to_json(job));
+  if (body) return body;
+  return fail(ErrorCode::bad_input, concat("the job cannot be written as JSON: ", body.error().message),
+              "its command, its variables and its folder must be UTF-8; items may be anything");
+}
+
+Result<int> show_only(const Flags& flags, const CLI::App& verb, ReadyJob& job, const CommandTemplate& command) {
+  std::uint64_t total = 0;
+  std::vector<std::string> first;
+  const ItemStream::Change change = change_of(job);
+  if (const auto* range = std::get_if<RangeSource>(&job.source)) {
+    total = range->count();
+    for (std::uint64_t i = 0; i < std::min<std::uint64_t>(total, kItemsShown); ++i) {
+      first.push_back(std::to_string(range->first + static_cast<std::int64_t>(i)));
+    }
+  } else {
+    auto read = read_items(job.source, [&](std::string_view given) -> Result<void> {
+      const std::string item = change(given);
+      if (auto fits = command.check(item, ItemIndex{total}); !fits) return fits;
+      if (total++ < kItemsShown) first.push_back(item);
+      return {};
+    });
+    if (!read) return pass(read);
+  }
+  if (auto applied = apply_policy_flags(flags, verb, total, job.submission); !applied) return pass(applied);
+  job.submission.items = std::vector<std::string>{};
+  auto body = body_of(job.submission);
+  if (!body) return pass(body);
+  std::erase_if(body->fields, [](const Node::Field& field) { return field.name == "items"; });
+  if (flags.common.json) {
+    json::array shown;
+    for (const std::string& item : first) shown.emplace_back(utf8(item));
+    show("{{\"job\":{},\"items\":{},\"first\":{}}}\n", node_to_json(*body), total, json::serialize(shown));
+    return kAllSucceeded;
+  }
+  if (flags.common.quiet) return kAllSucceeded;
+  show("{} would be submitted; nothing was sent\n", plural(total, "item"));
+  for (std::size_t i = 0; i < first.size(); ++i) show("  {:<14}{}\n", i == 0 ? "items" : "", utf8(first[i]));
+  if (total > first.size()) show("  {:<14}… and {} more\n", "", format_count(total - first.size()));
+  for (const auto& [name, place, value] : body->fields) {
+    show("  {:<14}{}\n", name, value.kind == Node::Kind::text ? utf8(value.text) : node_to_json(value));
+  }
+  return kAllSucceeded;
+}
+
+Result<int> submit(const Flags& flags, const CLI::App& verb, const Invocation& invocation) {
+  auto prepared = prepare(flags, verb, invocation);
+  if (!prepared) return pass(prepared);
+  if (std::holds_alternative<ToldAlready>(*prepared)) return kBadUsage;
+  auto& job = std::get<ReadyJob>(*prepared);
+  auto command = template_of(job.submission);
+  if (!command) return pass(command);
+  if (flags.dry_run) return show_only(flags, verb, job, *command);
   auto client = ServerClient::connect(flags.common, flags.server);
   if (!client) return pass(client);
   std::uint64_t total = 0;
-  if (const auto* range = std::get_if<RangeSource>(&*source)) {
-    submission.items = NumberItems{range->first, range->last};
+  if (const auto* range = std::get_if<RangeSource>(&job.source)) {
+    job.submission.items = NumberItems{range->first, range->last};
     total = range->count();
   } else {
-    ItemStream stream(*source, *checked);
+    const ItemStream::Change change = change_of(job);
+    ItemStream stream(job.source, *command, change);
     auto uploaded = client->upload("/api/v1/manifests?separator=nul", [&] { return stream.next(); });
     if (!uploaded) return pass(uploaded);
-    submission.items = ManifestId{uploaded->at("manifest").to_number<std::uint64_t>()};
+    job.submission.items = ManifestId{uploaded->at("manifest").to_number<std::uint64_t>()};
     total = uploaded->at("items").to_number<std::uint64_t>();
   }
-  auto policy = make_policy(flags.policy, total);
-  if (!policy) return pass(policy);
-  submission.policy = *policy;
-  auto job = client->post("/api/v1/jobs", json::parse(submission_to_json(submission)), Repeat::allowed);
-  if (!job) return pass(job);
+  if (auto applied = apply_policy_flags(flags, verb, total, job.submission); !applied) return pass(applied);
+  auto body = body_of(job.submission);
+  if (!body) return pass(body);
+  auto made = client->post("/api/v1/jobs", json::parse(node_to_json(*body)), Repeat::allowed);
+  if (!made) return pass(made);
   if (flags.common.json) {
-    show("{}\n", json::serialize(*job));
+    show("{}\n", json::serialize(*made));
   } else if (!flags.common.quiet) {
-    show("job {} '{}': {}\n", std::string_view(job->at("id").as_string()),
-         std::string_view(job->at("name").as_string()), plural(total, "item"));
+    show("job {} '{}': {}\n", std::string_view(made->at("id").as_string()),
+         std::string_view(made->at("name").as_string()), plural(total, "item"));
   }
   return kAllSucceeded;
 }
@@ -83,26 +358,43 @@ Result<int> submit(const Flags& flags, const Invocation& invocation) {
 
 void add_submit(CLI::App& app, Invocation& invocation) {
   auto flags = std::make_shared<Flags>();
-  CLI::App* verb = app.add_subcommand("submit", "Hand a job to a server: a command for every item of a list");
+  CLI::App* verb =
+      app.add_subcommand("submit", "Hand a job to a server: a job file, or a command for every item of a list");
   add_common_flags(*verb, flags->common);
   add_server_flag(*verb, flags->server);
+  // Only what looks like one is taken for a job file: whatever else stands there begins a command.
+  verb->add_option("file", flags->file,
+                   "A job file, .yaml or .json; - is standard input. Flags come before what it says")
+      ->type_name("FILE")
+      ->check([](const std::string& word) { return looks_like_job_file(word) ? std::string() : "no job file"; });
+  verb->validate_positionals();
   add_command_flags(*verb, flags->command);
   add_policy_flags(*verb, flags->policy);
-  verb->add_option("--name", flags->name, "Name of the job (default: that of the program)")->type_name("NAME");
-  verb->add_option("--client-token", flags->token, "The same token again is the same job, not another")
-      ->type_name("TEXT");
+  add_job_flags(*verb, flags->job);
   verb->add_option("--require", flags->require, "Only workers with this label run it; may be repeated")
       ->type_name("NAME=VALUE")
       ->expected(1)
       ->take_all();
+  verb->add_option("--map", flags->map, "Items that begin with the path FROM begin with TO instead; may be repeated")
+      ->type_name("FROM=TO")
+      ->expected(1)
+      ->take_all();
+  verb->add_flag("--dry-run", flags->dry_run, "Show what would be submitted, and send nothing");
+  verb->add_flag("--schema", flags->schema, "Print the JSON Schema of job files, for an editor");
+  // A flag that may be repeated takes one value at a time: what comes behind it can be the job file.
+  for (CLI::Option* option : verb->get_options()) option->allow_extra_args(false);
   verb->footer(std::string(kCommandHelp) +
                "Examples:\n"
+               "  drover submit nightly.yaml --priority 10\n"
+               "  drover submit --dry-run nightly.yaml\n"
                "  drover submit --items photos.txt -- convert {} -resize 50% small/{/}\n"
                "  drover submit --name sweep --range 1-1000000 --retries 2 -- ./simulate --seed {}\n"
-               "  drover submit --cpus 0.5 --memory 2GiB --require gpu=none --items list.txt -- ./process {}");
+               "  drover submit --cpus 0.5 --memory 2GiB --require gpu=none --items list.txt -- ./process {}\n"
+               "  drover submit --dir /mnt/data --map /mnt/data=s3://bucket/data -- ./process {}");
   verb->callback([flags, verb, &invocation] {
+    if (flags->schema) return print_text(stdout, job_schema());
     flags->command.words = verb->remaining();
-    auto done = submit(*flags, invocation);
+    auto done = submit(*flags, *verb, invocation);
     invocation.exit_status = done ? *done : failure(done.error());
   });
 }
