@@ -2,6 +2,7 @@
 // command or a question to the backend, and its answer a response.
 #pragma once
 
+#include <boost/json/object.hpp>
 #include <functional>
 #include <optional>
 #include <string>
@@ -14,8 +15,20 @@
 
 namespace drover {
 
+struct Submission;
+
 /// What a caller must be allowed to do.
 enum class ApiNeed : std::uint8_t { read, submit, change_job, administrate };
+
+/// Who asks.
+struct ApiCaller {
+  std::string key_id;
+  std::string label;
+  std::string scope;
+
+  /// By what people know them.
+  const std::string& owner() const { return label.empty() ? key_id : label; }
+};
 
 /// A request that the API knows, with what its path and query say.
 struct ApiCall {
@@ -31,13 +44,14 @@ class NativeApi {
   /// What the request is; an error if there is no such thing here.
   Result<ApiCall> recognise(const HttpHead& head) const;
   HttpBodyPlan plan(const HttpHead& head);
-  void handle(HttpRequest request, HttpReply reply);
+  void handle(HttpRequest request, HttpReply reply, ApiCaller caller);
 
  private:
   struct Asked {
     HttpRequest request;
     std::vector<std::string> parts;  // what stands for the placeholders of the path
     QueryPairs query;
+    ApiCaller caller;
 
     const std::string* parameter(std::string_view name) const;
     Result<std::uint64_t> number(std::string_view name, std::uint64_t usual, std::uint64_t most) const;
@@ -59,21 +73,56 @@ class NativeApi {
   static const std::vector<Route>& routes();
   static Result<Found> find(const HttpHead& head);
 
+  void show_caller(Asked asked, HttpReply reply);
+
+  // native_jobs.cc
   void upload_manifest(Asked asked, HttpReply reply);
   void submit(Asked asked, HttpReply reply);
   void list_jobs(Asked asked, HttpReply reply);
   void show_job(Asked asked, HttpReply reply);
   void cancel(Asked asked, HttpReply reply);
   void retry(Asked asked, HttpReply reply);
+  void say_why(Asked asked, HttpReply reply);
+  Result<Submission> submission_of(const std::string& body);
+
+  // native_items.cc
   void list_items(Asked asked, HttpReply reply);
+  void list_largest(const Job& job, AttemptOrder order, std::uint64_t from, std::uint64_t limit, HttpReply reply);
+  void list_failures(Asked asked, HttpReply reply);
   void show_item(Asked asked, HttpReply reply);
   void show_log(Asked asked, HttpReply reply);
   void send_running_log(const LogQuestion& question, HttpReply reply);
   void search_logs(Asked asked, HttpReply reply);
+
+  // native_workers.cc
   void list_workers(Asked asked, HttpReply reply);
+  void show_worker(Asked asked, HttpReply reply);
+  void readmit_worker(Asked asked, HttpReply reply);
   void drain_worker(Asked asked, HttpReply reply);
   void fence_worker(Asked asked, HttpReply reply);
   void send_away(const std::string& name, Command command, HttpReply reply);
+
+  // native_registry.cc
+  void answer_done(Command command, boost::json::object said, HttpReply reply);
+  Result<std::vector<Queue>> queues();
+  void list_queues(Asked asked, HttpReply reply);
+  void show_queue(Asked asked, HttpReply reply);
+  void set_queue(Asked asked, HttpReply reply);
+  void drop_queue(Asked asked, HttpReply reply);
+  Result<NamedDefinition> find_definition(const std::string& reference);
+  void list_definitions(Asked asked, HttpReply reply);
+  void show_definition(Asked asked, HttpReply reply);
+  void add_definition(Asked asked, HttpReply reply);
+  void retire_definition(Asked asked, HttpReply reply);
+  void list_fleets(Asked asked, HttpReply reply);
+  void show_fleet(Asked asked, HttpReply reply);
+  void set_fleet(Asked asked, HttpReply reply);
+  void drop_fleet(Asked asked, HttpReply reply);
+
+  // native_ledger.cc
+  void list_events(Asked asked, HttpReply reply);
+  void show_usage(Asked asked, HttpReply reply);
+  void ask_sql(Asked asked, HttpReply reply);
 
   Result<Job> job_of(const std::string& reference);
 

@@ -8,6 +8,7 @@ int http_status(ErrorCode code) {
   switch (code) {
     case ErrorCode::bad_input: return 400;
     case ErrorCode::denied: return 403;
+    case ErrorCode::bad_method: return 405;
     case ErrorCode::not_found: return 404;
     case ErrorCode::conflict:
     case ErrorCode::in_use: return 409;

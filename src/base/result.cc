@@ -8,6 +8,7 @@ namespace drover {
 std::string_view to_string(ErrorCode code) {
   switch (code) {
     case ErrorCode::bad_input: return "bad_input";
+    case ErrorCode::bad_method: return "bad_method";
     case ErrorCode::not_found: return "not_found";
     case ErrorCode::in_use: return "in_use";
     case ErrorCode::conflict: return "conflict";

@@ -11,6 +11,7 @@ namespace drover {
 /// What a caller would react to. The message is for people; this is for code.
 enum class ErrorCode {
   bad_input,     // the user's request cannot be right
+  bad_method,    // there is such a thing, but not that can be done with it
   not_found,     // no such run, item, file
   in_use,        // somebody else holds it
   conflict,      // it changed under the caller; read again

@@ -10,6 +10,7 @@
 #include "base/lease.h"
 #include "base/result.h"
 #include "base/uuid.h"
+#include "core/event.h"
 #include "core/queue.h"
 #include "core/records.h"
 #include "core/registry.h"
@@ -208,14 +209,23 @@ struct WorkerReadmitted {};
 struct Refused {
   Error error;
 };
-/// To nobody in particular: a job's record has changed; perhaps it has ended.
+/// To nobody in particular: a job's record has changed, or how many of its items run; perhaps it has ended.
 struct JobChanged {
   Job job;
+  ItemCounts counts;
+};
+/// To nobody in particular.
+struct JobGone {
+  JobId job;
+};
+/// To nobody in particular: there are events up to this one.
+struct Happened {
+  EventId last;
 };
 
 using Effect = std::variant<JobAccepted, JobReopened, JobCancelled, JobForgotten, WorkerRegistered, WorkerToBeGone,
                             Watched, ReportTaken, PollAnswer, QueueSet, QueueDropped, RevisionAdded, RevisionRetired,
-                            FleetSet, FleetDropped, WorkerReadmitted, Why, Refused, JobChanged>;
+                            FleetSet, FleetDropped, WorkerReadmitted, Why, Refused, JobChanged, JobGone, Happened>;
 
 /// An effect and who waits for it; ticket 0 is everybody.
 struct Answer {

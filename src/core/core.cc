@@ -35,6 +35,7 @@ Core::Core(Durable durable, std::int64_t now_ms) : durable_(std::move(durable)) 
     if (job.ended()) continue;
     take_place(job);
     reconsider(job);
+    volatile_.touched.insert(id);
   }
   wake_delayed();
 }
@@ -58,7 +59,32 @@ std::vector<Answer> Core::take_answers() {
 }
 
 std::vector<Mutation> Core::take_mutations() {
-  return changes_.take(durable_);
+  std::vector<Mutation> mutations = changes_.take(durable_);
+  for (const Mutation& mutation : mutations) {
+    if (const auto* put = std::get_if<PutJob>(&mutation)) volatile_.touched.insert(put->job.id);
+  }
+  return mutations;
+}
+
+std::vector<JobId> Core::take_touched() {
+  const std::set<JobId> touched = std::exchange(volatile_.touched, {});
+  return {touched.begin(), touched.end()};
+}
+
+// What is in a worker's hands and not named as running waits there: to people it is pending.
+ItemCounts Core::counts(JobId id) const {
+  const Job& job = durable_.jobs.at(id);
+  const JobIndex& index = volatile_.jobs.at(id);
+  ItemCounts counts{.succeeded = job.succeeded, .failed = job.failed, .cancelled = job.cancelled};
+  const std::uint64_t left = job.total - job.succeeded - job.failed - job.cancelled;
+  if (job.ended()) {
+    counts.cancelled += left;
+    return counts;
+  }
+  counts.waiting = durable_.blocks.at(id).count(ItemMark::open) - index.in_hands;
+  counts.running = index.running;
+  counts.pending = left - counts.waiting - counts.running;
+  return counts;
 }
 
 std::optional<std::int64_t> Core::next_deadline() const {

@@ -31,6 +31,10 @@ class Core {
   /// What must become durable since the last call, as one batch.
   std::vector<Mutation> take_mutations();
 
+  /// The jobs that changed since the last call, in the eyes of people.
+  std::vector<JobId> take_touched();
+  ItemCounts counts(JobId job) const;
+
   /// When a Tick is due, if nothing happens before.
   std::optional<std::int64_t> next_deadline() const;
 

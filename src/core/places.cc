@@ -91,6 +91,7 @@ void Core::into_hands(const Job& job, WorkerId worker, std::uint64_t count) {
   JobIndex& index = volatile_.jobs.at(job.id);
   Schedule::Share& share = volatile_.schedule.at(index.share);
   index.in_hands += count;
+  volatile_.touched.insert(job.id);
   volatile_.sessions[worker].held[index.of] += static_cast<std::uint32_t>(count);
   if (share.items == 0 && count > 0) ++share.lane->active_shares;
   const std::uint64_t milli_cpus = saturating(job.ask.milli_cpus, count);
@@ -107,6 +108,7 @@ void Core::out_of_hands(const Job& job, WorkerId worker, std::optional<std::int6
   Schedule::Share& share = volatile_.schedule.at(index.share);
   if (ran_since_ms) runs_no_more(job, *ran_since_ms);
   --index.in_hands;
+  volatile_.touched.insert(job.id);
   Schedule::Held& held = volatile_.sessions.at(worker).held;
   if (--held.at(index.of) == 0) held.erase(index.of);
   if (--share.items == 0) --share.lane->active_shares;
@@ -122,12 +124,15 @@ void Core::out_of_hands(const Job& job, WorkerId worker, std::optional<std::int6
 }
 
 void Core::begins_to_run(const Job& job, std::int64_t started_ms) {
+  ++volatile_.jobs.at(job.id).running;
+  volatile_.touched.insert(job.id);
   Schedule::Share& share = volatile_.schedule.at(volatile_.jobs.at(job.id).share);
   share.running += job.ask.milli_cpus;
   share.running_since += Wide{job.ask.milli_cpus} * static_cast<std::uint64_t>(started_ms);
 }
 
 void Core::runs_no_more(const Job& job, std::int64_t started_ms) {
+  --volatile_.jobs.at(job.id).running;
   Schedule::Share& share = volatile_.schedule.at(volatile_.jobs.at(job.id).share);
   share.running -= job.ask.milli_cpus;
   share.running_since -= Wide{job.ask.milli_cpus} * static_cast<std::uint64_t>(started_ms);

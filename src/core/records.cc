@@ -13,6 +13,13 @@ std::string_view to_string(JobState state) {
   return "unknown";
 }
 
+std::optional<JobState> job_state_from(std::string_view name) {
+  for (int value = 0; value <= static_cast<int>(JobState::cancelled); ++value) {
+    if (to_string(static_cast<JobState>(value)) == name) return static_cast<JobState>(value);
+  }
+  return std::nullopt;
+}
+
 std::string_view to_string(StopCause cause) {
   switch (cause) {
     case StopCause::none: return "none";

@@ -22,6 +22,7 @@ inline constexpr std::uint64_t kMostItems = 10'000'000'000;
 
 enum class JobState : std::uint8_t { pending, running, succeeded, failed, cancelled };
 std::string_view to_string(JobState state);
+std::optional<JobState> job_state_from(std::string_view name);
 
 /// Why a job takes no new items although some are left.
 enum class StopCause : std::uint8_t { none, cancelled, too_many_failures, timed_out, dependency };

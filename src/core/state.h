@@ -51,6 +51,7 @@ struct JobIndex {
   std::set<GrantId> grants;
   std::set<WorkerId> told_to_stop;  // who has been given its stop order
   std::uint64_t in_hands = 0;       // items
+  std::uint64_t running = 0;        // of them, those that were named as running
   bool scheduled = false;           // it has not ended, so it has a place
   bool offered = false;             // it has something to hand out
   Schedule::ClassId of = Schedule::kNone;
@@ -115,6 +116,7 @@ struct Volatile {
   std::vector<JobId> just_ended;                // whose dependents have not heard of it
   Schedule schedule;
   std::set<Schedule::ClassId> turned_up;  // somebody who waits may be given something of these
+  std::set<JobId> touched;                // changed in the eyes of people
   std::set<WorkerId> to_tell;             // somebody who waits has something to hear
   std::map<WorkerId, Session> sessions;
   std::map<std::uint64_t, ParkedPoll> parked;  // in the order in which they came

@@ -16,9 +16,16 @@ std::optional<Step> Stepper::step(std::int64_t now_ms) {
   inbox_.clear();
   step.batch.mutations = core_.take_mutations();
   // Whoever is answered can rely on having heard of every change before.
+  std::optional<EventId> last_event;
   for (const Mutation& mutation : step.batch.mutations) {
-    if (const auto* put = std::get_if<PutJob>(&mutation)) step.answers.push_back({Ticket{}, JobChanged{put->job}});
+    if (const auto* gone = std::get_if<DeleteJob>(&mutation)) step.answers.push_back({Ticket{}, JobGone{gone->job}});
+    if (const auto* add = std::get_if<AddEvent>(&mutation)) last_event = add->event.id;
   }
+  for (const JobId id : core_.take_touched()) {
+    const Job* job = core_.durable().find_job(id);
+    if (job != nullptr) step.answers.push_back({Ticket{}, JobChanged{*job, core_.counts(id)}});
+  }
+  if (last_event) step.answers.push_back({Ticket{}, Happened{*last_event}});
   std::ranges::move(core_.take_answers(), std::back_inserter(step.answers));
   return step;
 }

@@ -32,6 +32,11 @@ class FakeReader : public StoreReader {
   Result<std::vector<Fleet>> fleets() override { return std::vector<Fleet>(); }
   Result<std::vector<Account>> accounts() override { return std::vector<Account>(); }
   Result<void> each_event(EventId /*after*/, const std::function<bool(const Event&)>& /*take*/) override { return {}; }
+  Result<std::vector<Attempt>> settled_by(JobId /*job*/, AttemptOrder /*order*/, std::uint64_t /*skip*/,
+                                          std::uint64_t /*limit*/) override {
+    return std::vector<Attempt>();
+  }
+  Result<std::vector<FailedAlike>> failures(JobId /*job*/) override { return std::vector<FailedAlike>(); }
   Result<std::string> definition(DefinitionId /*id*/) override { return std::string(); }
   Result<ManifestInfo> manifest(ManifestId /*id*/) override { return ManifestInfo{}; }
   Result<ManifestChunk> chunk(ManifestId /*manifest*/, ItemIndex /*item*/) override { return ManifestChunk{}; }

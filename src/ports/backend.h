@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "base/result.h"
@@ -63,10 +64,35 @@ struct SearchQuestion {
   std::uint64_t limit = 1000;
 };
 
+/// A job and how far it is.
+struct JobView {
+  Job job;
+  ItemCounts counts;
+};
+
+/// Which jobs are listed; what is empty matches all.
+struct JobFilter {
+  std::string state;
+  std::string name;
+  std::string queue;
+  std::string owner;
+  std::string share;
+  JobId before;  // only older ones
+  std::uint64_t limit = 100;
+};
+
+using SqlCell = std::variant<std::monostate, std::int64_t, std::string, Bytes>;
+struct SqlAnswer {
+  std::vector<std::string> columns;
+  std::vector<std::vector<SqlCell>> rows;
+  bool cut = false;  // there were more
+};
+
 /// A worker as the server knows it.
 struct WorkerView {
   Worker worker;
   std::uint64_t running = 0;  // items in its hands
+  bool is_lost = false;       // silent for longer than its term
   std::int64_t seen_ms = 0;   // when it was last heard; 0: not since the server started
   std::string version;
 };
@@ -83,19 +109,31 @@ class Backend {
   /// Answers by itself, when it is its turn: a few are done at a time.
   virtual void search(const SearchQuestion& question, HttpReply reply) = 0;
 
+  // As of the last commit; wait for nothing.
+  /// The newest first.
+  virtual std::vector<JobView> list_jobs(const JobFilter& filter) = 0;
+  /// By its id, a unique beginning of it, or its name, the newest.
+  virtual Result<JobView> find_job(const std::string& reference) = 0;
+  virtual std::optional<Job> find_job(JobId id) = 0;
+
+  /// Answered on a thread of its own, within a bounded time.
+  virtual void ask_sql(std::string query, std::uint64_t most_rows,
+                       std::function<void(const Result<SqlAnswer>&)> answered) = 0;
+  /// Writes events after this one to the stream that `begin` gives, for as long as the peer is there; of one job only,
+  /// if its UUID is given. Refused when too many do.
+  virtual Result<void> follow_events(EventId after, const std::string& job,
+                                     const std::function<std::shared_ptr<HttpStream>()>& begin) = 0;
+
   // What follows may wait for disks: from within later() only.
+  virtual StoreReader& ledger() = 0;
   virtual Result<DefinitionId> add_definition(std::string_view text) = 0;
   virtual Result<std::unique_ptr<ItemIntake>> begin_items() = 0;
   virtual Result<NewManifest> add_range(std::int64_t first, std::uint64_t count) = 0;
   /// What an uploaded list holds; it stays until a job can refer to it.
   virtual Result<ManifestInfo> claim_manifest(ManifestId id) = 0;
-  virtual Result<std::vector<Job>> jobs() = 0;
   virtual Result<std::string> definition(DefinitionId id) = 0;
-  virtual Result<ItemCounts> counts(const Job& job) = 0;
   virtual Result<std::vector<ItemView>> items(const Job& job, const ItemQuestion& question) = 0;
   virtual Result<std::vector<Attempt>> attempts(JobId job, ItemIndex item) = 0;
-  /// The items that ended without success, to be taken up again.
-  virtual Result<std::vector<SettledItem>> settled(JobId job, bool with_failed) = 0;
   virtual Result<std::unique_ptr<HttpBodySource>> log(const LogQuestion& question) = 0;
   /// The same of an item that runs, with what it has printed by now, and what it prints from now on if that is asked
   /// for. `begin` is called once, unless it is refused.

@@ -71,6 +71,19 @@ class Store {
   virtual Result<bool> sweep_deleted(std::uint64_t rows) = 0;
 };
 
+/// Items that failed for good in the same way.
+struct FailedAlike {
+  Ending ending = Ending::exited;
+  std::optional<std::int32_t> exit_code;
+  std::optional<std::int32_t> signal;
+  std::uint64_t items = 0;
+  ItemIndex example;      // the first of them
+  std::string reason;     // its
+  std::string last_line;  // its
+};
+
+enum class AttemptOrder : std::uint8_t { longest, largest };  // in time, in memory
+
 class StoreReader {
  public:
   virtual ~StoreReader() = default;
@@ -89,6 +102,11 @@ class StoreReader {
   virtual Result<ManifestInfo> manifest(ManifestId id) = 0;
   /// The chunk that holds the item.
   virtual Result<ManifestChunk> chunk(ManifestId manifest, ItemIndex item) = 0;
+  /// The attempts that settled items, the longest or largest first.
+  virtual Result<std::vector<Attempt>> settled_by(JobId job, AttemptOrder order, std::uint64_t skip,
+                                                  std::uint64_t limit) = 0;
+  /// The most frequent first.
+  virtual Result<std::vector<FailedAlike>> failures(JobId job) = 0;
   /// The job's blocks that were ever touched.
   virtual Result<void> each_block(JobId job, const std::function<void(const BlockRecord&)>& take) = 0;
   virtual Result<void> each_open_item(JobId job, const std::function<void(const OpenItem&)>& take) = 0;

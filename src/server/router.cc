@@ -120,7 +120,10 @@ void Router::handle(HttpRequest request, HttpReply reply) {
   if (KeyCalls::is_open(path) || KeyCalls::is_ours(path))
     return key_calls_.handle(std::move(request), std::move(reply));
   if (WorkerCalls::is_ours(path)) return workers_.handle(std::move(request), std::move(reply), *caller);
-  if (NativeApi::is_ours(path)) return api_.handle(std::move(request), std::move(reply));
+  if (NativeApi::is_ours(path)) {
+    return api_.handle(std::move(request), std::move(reply),
+                       {caller->key_id, caller->label, std::string(to_string(caller->scope))});
+  }
   reply.send(problem({ErrorCode::not_found, concat("there is no ", utf8(path)), "the API is at /api/v1/"}));
 }
 

@@ -79,6 +79,10 @@ struct Server::Parts {
   std::unique_ptr<RunFolder> folder;
   std::unique_ptr<KeyRing> keys;
   std::unique_ptr<Store> store;
+  std::unique_ptr<StoreReader> reader_of_feed;
+  std::unique_ptr<StoreReader> reader_of_retention;
+  JobBoard board;
+  std::unique_ptr<EventFeed> events;
   std::unique_ptr<Engine> engine;
   std::unique_ptr<ReadPool> readers;
   std::unique_ptr<ReadPool> worker_readers;
@@ -119,9 +123,21 @@ Result<void> Server::Parts::open_store() {
 }
 
 Result<void> Server::Parts::make_rooms() {
-  auto started = Engine::start(*store, wall, steady, [](const Effect&) {});
+  for (std::unique_ptr<StoreReader>* reader : {&reader_of_feed, &reader_of_retention}) {
+    auto opened = open_sqlite_reader(folder->database());
+    if (!opened) return pass(opened);
+    *reader = std::move(*opened);
+  }
+  events = std::make_unique<EventFeed>(std::move(reader_of_feed));
+  auto started = Engine::start(*store, wall, steady, [this](const Effect& effect) {
+    board.take(effect);
+    if (const auto* happened = std::get_if<Happened>(&effect)) events->happened(happened->last);
+  });
   if (!started) return pass(started);
   engine = std::move(*started);
+  auto jobs = reader_of_retention->jobs();
+  if (!jobs) return pass(jobs);
+  board.know(*jobs);
   for (std::unique_ptr<ReadPool>* pool : {&readers, &worker_readers, &searchers}) {
     auto begun = ReadPool::start(folder->database(), kReaders);
     if (!begun) return pass(begun);
@@ -129,9 +145,16 @@ Result<void> Server::Parts::make_rooms() {
   }
   const auto now_ms = [this] { return engine->now_ms(); };
   followers = make_followers();
-  backend =
-      std::make_unique<ServerBackend>(*engine, *store, ReadPools{*readers, *worker_readers, *searchers}, *followers,
-                                      folder->logs(), FreeSpace(folder->path(), options.min_free_bytes));
+  backend = std::make_unique<ServerBackend>(ServerBackend::Parts{.engine = *engine,
+                                                                 .store = *store,
+                                                                 .readers = {*readers, *worker_readers, *searchers},
+                                                                 .board = board,
+                                                                 .followers = *followers,
+                                                                 .events = *events,
+                                                                 .ledger = folder->database(),
+                                                                 .logs = folder->logs()},
+                                            FreeSpace(folder->path(), options.min_free_bytes));
+  backend->post(Tick{}, [](const Result<Effect>&) {});  // what there is to tell of jobs is told
   logs = std::make_unique<LogIntake>(folder->logs(), [this](const std::optional<Error>& trouble) {
     if (!trouble) return log.info("logs can be kept again");
     log.error(concat("logs cannot be kept, and workers wait with their reports: ", trouble->message));
@@ -139,9 +162,7 @@ Result<void> Server::Parts::make_rooms() {
   api = std::make_unique<NativeApi>(*backend);
   workers = std::make_unique<WorkerCalls>(*backend, *logs, *followers, random_number(), options.lease_ms,
                                           WorkerCalls::JobKeys{*keys, options.job_key_life_ms, now_ms});
-  auto reader = open_sqlite_reader(folder->database());
-  if (!reader) return pass(reader);
-  auto known = (*reader)->workers();
+  auto known = reader_of_retention->workers();
   if (!known) return pass(known);
   backend->know(*known);
   workers->know(*known);
@@ -156,7 +177,7 @@ Result<void> Server::Parts::make_rooms() {
       [this](const ForgetJob& job, std::function<void(const Result<Effect>&)> answered) {
         backend->post(job, std::move(answered));
       },
-      *store, std::move(*reader), log, [this](JobId job) { workers->forget(job); });
+      *store, std::move(reader_of_retention), log, [this](JobId job) { workers->forget(job); });
   router = std::make_unique<Router>(*keys, *api, *workers, *key_calls, log, now_ms);
   return {};
 }
@@ -254,6 +275,7 @@ Server::~Server() {
   parts_->readers.reset();
   parts_->logs.reset();
   parts_->engine.reset();
+  if (parts_->events) parts_->events->stop();
 }
 
 const std::vector<std::string>& Server::addresses() const {

@@ -5,10 +5,10 @@
 #include "base/text.h"
 #include "server/log_source.h"
 #include "server/search_reply.h"
+#include "store/ledger_query.h"
 #include "store/manifest.h"
 #include "worker/item_list.h"
 #include "worker/local_run.h"
-#include "worker/run_summary.h"
 
 namespace drover {
 namespace {
@@ -27,6 +27,15 @@ class StoredItems : public ItemIntake {
   std::unique_ptr<ManifestWriter> writer_;
 };
 
+constexpr std::int64_t kLongestSqlMs = 5000;
+constexpr std::size_t kMostSqlBytes = std::size_t{32} << 20;
+
+std::size_t size_of(const Cell& cell) {
+  if (const auto* text = std::get_if<std::string>(&cell)) return text->size() + 16;
+  if (const auto* bytes = std::get_if<Bytes>(&cell)) return bytes->value.size() + 16;
+  return 16;
+}
+
 /// What workers have named as running.
 Result<std::set<ItemIndex>> running_items(StoreReader& reader, JobId job) {
   std::set<ItemIndex> running;
@@ -40,27 +49,21 @@ Result<std::set<ItemIndex>> running_items(StoreReader& reader, JobId job) {
 }  // namespace
 
 void ServerBackend::post(Command command, std::function<void(Result<Effect>)> answered) {
-  engine_.post(std::move(command), std::move(answered));
+  parts_.engine.post(std::move(command), std::move(answered));
 }
 
 Result<std::unique_ptr<ItemIntake>> ServerBackend::begin_items() {
   if (auto room = space_.check(); !room) return pass(room);
-  auto writer = ManifestWriter::begin(store_);
+  auto writer = ManifestWriter::begin(parts_.store);
   if (!writer) return pass(writer);
   return std::make_unique<StoredItems>(std::move(*writer));
 }
 
 Result<NewManifest> ServerBackend::add_range(std::int64_t first, std::uint64_t count) {
   if (auto room = space_.check(); !room) return pass(room);
-  auto written = write_range_manifest(store_, first, count);
+  auto written = write_range_manifest(parts_.store, first, count);
   if (!written) return pass(written);
   return NewManifest{written->id, written->items};
-}
-
-Result<ItemCounts> ServerBackend::counts(const Job& job) {
-  auto running = running_items(ReadPool::reader(), job.id);
-  if (!running) return pass(running);
-  return count_items(ReadPool::reader(), job, running->size());
 }
 
 Result<std::vector<ItemView>> ServerBackend::items(const Job& job, const ItemQuestion& question) {
@@ -104,19 +107,33 @@ Result<std::vector<Attempt>> ServerBackend::attempts(JobId job, ItemIndex item) 
   return out;
 }
 
-Result<std::vector<SettledItem>> ServerBackend::settled(JobId job, bool with_failed) {
-  return settled_items(ReadPool::reader(), job, with_failed);
+void ServerBackend::ask_sql(std::string query, std::uint64_t most_rows,
+                            std::function<void(const Result<SqlAnswer>&)> answered) {
+  parts_.readers.for_searches.post([this, query = std::move(query), most_rows, answered = std::move(answered)] {
+    SqlAnswer out;
+    std::size_t bytes = 0;
+    const QuerySink sink{.columns = [&](const std::vector<std::string>& names) { out.columns = names; },
+                         .row =
+                             [&](const std::vector<Cell>& cells) {
+                               for (const Cell& cell : cells) bytes += size_of(cell);
+                               out.cut = out.rows.size() >= most_rows || bytes > kMostSqlBytes;
+                               if (!out.cut) out.rows.push_back(cells);
+                               return !out.cut;
+                             }};
+    if (auto done = query_ledger(parts_.ledger, query, kLongestSqlMs, sink); !done) return answered(pass(done));
+    answered(std::move(out));
+  });
 }
 
 Result<std::unique_ptr<HttpBodySource>> ServerBackend::log(const LogQuestion& question) {
   auto found = attempts(question.job, question.item);
   if (!found) return pass(found);
-  return log_body(logs_, *found, question);
+  return log_body(parts_.logs, *found, question);
 }
 
 void ServerBackend::search(const SearchQuestion& question, HttpReply reply) {
-  readers_.for_searches.post([this, question, reply = std::make_shared<HttpReply>(std::move(reply))] {
-    answer_search(ReadPool::reader(), logs_, question, std::move(*reply));
+  parts_.readers.for_searches.post([this, question, reply = std::make_shared<HttpReply>(std::move(reply))] {
+    answer_search(ReadPool::reader(), parts_.logs, question, std::move(*reply));
   });
 }
 
@@ -127,12 +144,12 @@ void ServerBackend::know(const std::vector<Worker>& workers) {
 
 void ServerBackend::note_worker(WorkerId worker, const std::string& version) {
   const std::scoped_lock lock(mutex_);
-  seen_[worker] = {version, engine_.now_ms()};
+  seen_[worker] = {version, parts_.engine.now_ms()};
 }
 
 void ServerBackend::note_seen(WorkerId worker) {
   const std::scoped_lock lock(mutex_);
-  if (const auto it = seen_.find(worker); it != seen_.end()) it->second.seen_ms = engine_.now_ms();
+  if (const auto it = seen_.find(worker); it != seen_.end()) it->second.seen_ms = parts_.engine.now_ms();
 }
 
 Result<std::vector<WorkerView>> ServerBackend::workers() {
@@ -143,7 +160,11 @@ Result<std::vector<WorkerView>> ServerBackend::workers() {
   for (Worker& worker : *stored) {
     const auto seen = seen_.find(worker.id);
     if (seen == seen_.end() || seen->second.seen_ms == 0) continue;
-    out.push_back({.worker = std::move(worker), .seen_ms = seen->second.seen_ms, .version = seen->second.version});
+    const bool is_lost = worker.term_ms > 0 && parts_.engine.now_ms() - seen->second.seen_ms > worker.term_ms;
+    out.push_back({.worker = std::move(worker),
+                   .is_lost = is_lost,
+                   .seen_ms = seen->second.seen_ms,
+                   .version = seen->second.version});
   }
   return out;
 }

@@ -7,7 +7,9 @@
 
 #include "engine/engine.h"
 #include "ports/backend.h"
+#include "server/event_feed.h"
 #include "server/free_space.h"
+#include "server/job_board.h"
 #include "server/log_followers.h"
 #include "server/read_pool.h"
 
@@ -22,34 +24,45 @@ struct ReadPools {
 
 class ServerBackend : public Backend {
  public:
-  ServerBackend(Engine& engine, Store& store, ReadPools readers, LogFollowers& followers, std::string logs,
-                FreeSpace space)
-      : engine_(engine),
-        store_(store),
-        readers_(readers),
-        followers_(followers),
-        logs_(std::move(logs)),
-        space_(std::move(space)) {}
+  /// What it stands on.
+  struct Parts {
+    Engine& engine;
+    Store& store;
+    ReadPools readers;
+    const JobBoard& board;
+    LogFollowers& followers;
+    EventFeed& events;
+    std::string ledger;  // its path
+    std::string logs;
+  };
+  ServerBackend(Parts parts, FreeSpace space) : parts_(std::move(parts)), space_(std::move(space)) {}
 
   void post(Command command, std::function<void(Result<Effect>)> answered) override;
-  void later(std::function<void()> work) override { readers_.for_people.post(std::move(work)); }
-  void later_for_workers(std::function<void()> work) { readers_.for_workers.post(std::move(work)); }
+  void later(std::function<void()> work) override { parts_.readers.for_people.post(std::move(work)); }
+  void later_for_workers(std::function<void()> work) { parts_.readers.for_workers.post(std::move(work)); }
   void search(const SearchQuestion& question, HttpReply reply) override;
 
-  Result<DefinitionId> add_definition(std::string_view text) override { return store_.add_definition(text); }
+  Result<DefinitionId> add_definition(std::string_view text) override { return parts_.store.add_definition(text); }
   Result<std::unique_ptr<ItemIntake>> begin_items() override;
   Result<NewManifest> add_range(std::int64_t first, std::uint64_t count) override;
-  Result<ManifestInfo> claim_manifest(ManifestId id) override { return store_.claim_manifest(id); }
-  Result<std::vector<Job>> jobs() override { return ReadPool::reader().jobs(); }
+  Result<ManifestInfo> claim_manifest(ManifestId id) override { return parts_.store.claim_manifest(id); }
+  StoreReader& ledger() override { return ReadPool::reader(); }
+  std::vector<JobView> list_jobs(const JobFilter& filter) override { return parts_.board.list(filter); }
+  Result<JobView> find_job(const std::string& reference) override { return parts_.board.find(reference); }
+  std::optional<Job> find_job(JobId id) override { return parts_.board.find(id); }
+  void ask_sql(std::string query, std::uint64_t most_rows,
+               std::function<void(const Result<SqlAnswer>&)> answered) override;
+  Result<void> follow_events(EventId after, const std::string& job,
+                             const std::function<std::shared_ptr<HttpStream>()>& begin) override {
+    return parts_.events.add(after, job, begin);
+  }
   Result<std::string> definition(DefinitionId id) override { return ReadPool::reader().definition(id); }
-  Result<ItemCounts> counts(const Job& job) override;
   Result<std::vector<ItemView>> items(const Job& job, const ItemQuestion& question) override;
   Result<std::vector<Attempt>> attempts(JobId job, ItemIndex item) override;
-  Result<std::vector<SettledItem>> settled(JobId job, bool with_failed) override;
   Result<std::unique_ptr<HttpBodySource>> log(const LogQuestion& question) override;
   Result<void> log_of_running(const LogQuestion& question,
                               const std::function<std::shared_ptr<HttpStream>()>& begin) override {
-    return followers_.add(question, begin);
+    return parts_.followers.add(question, begin);
   }
   Result<std::vector<WorkerView>> workers() override;
 
@@ -65,11 +78,7 @@ class ServerBackend : public Backend {
     std::int64_t seen_ms = 0;  // 0: not since the server started
   };
 
-  Engine& engine_;
-  Store& store_;
-  const ReadPools readers_;
-  LogFollowers& followers_;
-  const std::string logs_;
+  const Parts parts_;
   const FreeSpace space_;
 
   std::mutex mutex_;  // guards what follows

@@ -1,5 +1,8 @@
 #include "store/memory_store.h"
 
+#include <algorithm>
+#include <tuple>
+
 #include "base/text.h"
 #include "wire/cells.h"
 
@@ -302,6 +305,38 @@ Result<ManifestChunk> MemoryStore::chunk(ManifestId manifest, ItemIndex item) {
     if (it->first.first == manifest && item.value < it->second.first.value + it->second.count) return it->second;
   }
   return fail(ErrorCode::damaged, concat("item ", item.value, " is not in the manifest"));
+}
+
+Result<std::vector<Attempt>> MemoryStore::settled_by(JobId job, AttemptOrder order, std::uint64_t skip,
+                                                     std::uint64_t limit) {
+  std::vector<Attempt> out;
+  auto read = each_attempt(job, ItemIndex{0}, [&](const Attempt& attempt) {
+    if (attempt.settled) out.push_back(attempt);
+    return true;
+  });
+  if (!read) return pass(read);
+  const auto size = [&](const Attempt& it) { return order == AttemptOrder::longest ? it.wall_us : it.peak_memory_kib; };
+  std::ranges::stable_sort(out, [&](const Attempt& a, const Attempt& b) { return size(a) > size(b); });
+  out.erase(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(skip, out.size())));
+  if (out.size() > limit) out.resize(limit);
+  return out;
+}
+
+Result<std::vector<FailedAlike>> MemoryStore::failures(JobId job) {
+  std::map<std::tuple<Ending, std::optional<std::int32_t>, std::optional<std::int32_t>>, FailedAlike> groups;
+  auto read = each_attempt(job, ItemIndex{0}, [&](const Attempt& it) {
+    if (!it.settled || it.state != AttemptState::failed) return true;
+    FailedAlike& group = groups[{it.ending, it.exit_code, it.signal}];
+    if (group.items++ == 0) {
+      group = {it.ending, it.exit_code, it.signal, 1, it.item, it.reason, it.log.last_line};
+    }
+    return true;
+  });
+  if (!read) return pass(read);
+  std::vector<FailedAlike> out;
+  for (auto& [key, group] : groups) out.push_back(std::move(group));
+  std::ranges::stable_sort(out, [](const FailedAlike& a, const FailedAlike& b) { return a.items > b.items; });
+  return out;
 }
 
 Result<void> MemoryStore::each_block(JobId job, const std::function<void(const BlockRecord&)>& take) {

@@ -35,6 +35,9 @@ class MemoryStore : public Store, public StoreReader {
   Result<std::string> definition(DefinitionId id) override;
   Result<ManifestInfo> manifest(ManifestId id) override;
   Result<ManifestChunk> chunk(ManifestId manifest, ItemIndex item) override;
+  Result<std::vector<Attempt>> settled_by(JobId job, AttemptOrder order, std::uint64_t skip,
+                                          std::uint64_t limit) override;
+  Result<std::vector<FailedAlike>> failures(JobId job) override;
   Result<void> each_block(JobId job, const std::function<void(const BlockRecord&)>& take) override;
   Result<void> each_open_item(JobId job, const std::function<void(const OpenItem&)>& take) override;
   Result<void> each_attempt(JobId job, ItemIndex from, const std::function<bool(const Attempt&)>& take) override;

@@ -74,6 +74,43 @@ class SqliteReader : public StoreReader {
     return chunk;
   }
 
+  Result<std::vector<Attempt>> settled_by(JobId job, AttemptOrder order, std::uint64_t skip,
+                                          std::uint64_t limit) override {
+    auto rows = db_.prepare(concat(select_sql<Attempt>("attempt_rows"), " WHERE job = ? AND settled ORDER BY ",
+                                   order == AttemptOrder::longest ? "wall_us" : "peak_memory_kib",
+                                   " DESC, item LIMIT ? OFFSET ?"));
+    if (!rows) return pass(rows);
+    rows->bind(1, to_cell(job)).bind(2, to_cell(limit)).bind(3, to_cell(skip));
+    std::vector<Attempt> out;
+    auto done = each<Attempt>(*rows, [&](Attempt attempt) {
+      out.push_back(std::move(attempt));
+      return true;
+    });
+    if (!done) return pass(done);
+    return out;
+  }
+
+  Result<std::vector<FailedAlike>> failures(JobId job) override {
+    auto rows = db_.prepare(
+        "SELECT ending, exit_code, signal, count(*), min(item), reason, last_line FROM attempt_rows"
+        " WHERE job = ? AND settled AND state = 2 GROUP BY ending, exit_code, signal ORDER BY 4 DESC, 5");
+    if (!rows) return pass(rows);
+    rows->bind(1, to_cell(job));
+    std::vector<FailedAlike> out;
+    while (true) {
+      auto row = rows->step();
+      if (!row) return pass(row);
+      if (!*row) return out;
+      FailedAlike group;
+      const bool read = from_cell(rows->cell(0), group.ending) && from_cell(rows->cell(1), group.exit_code) &&
+                        from_cell(rows->cell(2), group.signal) && from_cell(rows->cell(3), group.items) &&
+                        from_cell(rows->cell(4), group.example) && from_cell(rows->cell(5), group.reason) &&
+                        from_cell(rows->cell(6), group.last_line);
+      if (!read) return fail(ErrorCode::damaged, concat(db_.path(), ": a stored attempt cannot be read"));
+      out.push_back(std::move(group));
+    }
+  }
+
   Result<void> each_block(JobId job, const std::function<void(const BlockRecord&)>& take) override {
     return each_of_job<BlockRecord>("blocks", job, ItemIndex{0}, "block", [&](const BlockRecord& block) {
       take(block);

@@ -126,7 +126,9 @@ void read_job(JobReader& reader, JobNeeds needed, Submission& out) {
   out.said = reader.said();
 }
 
-Result<Submission> submission_from_json(std::string_view text) {
+namespace {
+
+Result<Submission> read_submission(std::string_view text, JobNeeds needs) {
   const auto node = node_from_json(text);
   if (!node || node->kind != Node::Kind::object) {
     return fail(ErrorCode::bad_input,
@@ -136,7 +138,7 @@ Result<Submission> submission_from_json(std::string_view text) {
   JobReader reader(*node, Face::api);
   Submission out;
   for (const char* name : {"items_file", "dir", "match", "jsonl", "map"}) reader.find(name);  // a server reads no files
-  read_job(reader, {}, out);
+  read_job(reader, needs, out);
   const std::vector<JobProblem> problems = reader.done();
   if (problems.empty()) return out;
   std::string all;
@@ -146,6 +148,16 @@ Result<Submission> submission_from_json(std::string_view text) {
     if (next.empty()) next = problem.next;
   }
   return fail(ErrorCode::bad_input, all, next.empty() ? "docs/api.md lists the fields of a job" : next);
+}
+
+}  // namespace
+
+Result<Submission> submission_from_json(std::string_view text) {
+  return read_submission(text, {});
+}
+
+Result<Submission> template_from_json(std::string_view text) {
+  return read_submission(text, {.command = true, .items = false});
 }
 
 std::string submission_to_json(const Submission& submission) {

@@ -61,6 +61,8 @@ struct Submission {
 /// {"name": …, "command": ["./process", "{}"], "items": ["a", "b"], …}; see docs/api.md.
 Result<Submission> submission_from_json(std::string_view text);
 std::string submission_to_json(const Submission& submission);
+/// A named definition: the same, without items.
+Result<Submission> template_from_json(std::string_view text);
 
 /// The job with what a definition says added where it says nothing itself, both as JSON: environments are merged,
 /// everything else is replaced.

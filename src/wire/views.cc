@@ -26,6 +26,20 @@ json::object labels_json(const Labels& labels) {
   return out;
 }
 
+namespace {
+
+json::object resources_json(const Resources& ask) {
+  json::object accelerators;
+  for (std::size_t kind = 0; kind < kAccelerators; ++kind) {
+    if (ask.accelerators[kind] > 0) accelerators[kAcceleratorNames[kind]] = ask.accelerators[kind];
+  }
+  return {{"cpus", static_cast<double>(ask.milli_cpus) / 1000},
+          {"memory_bytes", ask.memory_bytes},
+          {"accelerators", std::move(accelerators)}};
+}
+
+}  // namespace
+
 json::object job_to_json(const Job& job, const ItemCounts& counts) {
   return {{"id", job.uuid.text()},
           {"name", job.name},
@@ -40,10 +54,33 @@ json::object job_to_json(const Job& job, const ItemCounts& counts) {
           {"reason", text_or_null(job.reason)},
           {"created_ms", job.created_ms},
           {"ended_ms", job.ended_ms == 0 ? json::value(nullptr) : json::value(job.ended_ms)},
-          {"queue", nullptr},
-          {"asks", json::object{{"cpus", static_cast<double>(job.ask.milli_cpus) / 1000},
-                                {"memory_bytes", job.ask.memory_bytes}}},
-          {"require", labels_json(job.require)}};
+          {"started_ms", job.started_ms == 0 ? json::value(nullptr) : json::value(job.started_ms)},
+          {"queue", job.place.queue},
+          {"share", text_or_null(job.place.share)},
+          {"priority", job.place.priority},
+          {"owner", text_or_null(job.place.owner)},
+          {"definition_name", text_or_null(job.named_definition)},
+          {"sequential", job.sequential},
+          {"max_running", job.max_running == 0 ? json::value(nullptr) : json::value(job.max_running)},
+          {"job_timeout_ms", job.job_timeout_ms == 0 ? json::value(nullptr) : json::value(job.job_timeout_ms)},
+          {"asks", resources_json(job.ask)},
+          {"require", labels_json(job.require)},
+          {"used", usage_to_json(job.used)}};
+}
+
+json::object event_to_json(const Event& event) {
+  return {{"id", event.id.value},
+          {"at_ms", event.at_ms},
+          {"kind", to_string(event.kind)},
+          {"job", text_or_null(event.job)},
+          {"name", text_or_null(event.name)},
+          {"detail", text_or_null(event.detail)}};
+}
+
+json::object usage_to_json(const JobUsage& used) {
+  json::object out;
+  JobUsage::fields(used, [&](const char* name, std::int64_t value) { out[name] = value; });
+  return out;
 }
 
 json::object attempt_to_json(const Attempt& attempt) {

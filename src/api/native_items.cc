@@ -1,0 +1,178 @@
+// Items of a job, their logs, and searches in these.
+#include "api/json_reply.h"
+#include "api/native.h"
+#include "api/problem.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "base/utf8.h"
+#include "wire/views.h"
+
+namespace drover {
+namespace json = boost::json;
+namespace {
+
+constexpr std::uint64_t kMostListed = 10'000;
+
+HttpResponse text_head() {
+  return {.status = 200, .headers = {{"Content-Type", "text/plain; charset=utf-8"}}, .body = {}};
+}
+
+Result<ItemIndex> item_of(const Job& job, const std::string& text) {
+  const auto index = parse_number(text);
+  if (index && *index < job.total) return ItemIndex{*index};
+  return fail(ErrorCode::not_found, concat("job ", job.name, " has no item ", utf8(text)),
+              concat("its items are 0 to ", job.total == 0 ? 0 : job.total - 1));
+}
+
+json::object item_json(const ItemView& item) {
+  json::object out{{"index", item.item.value},
+                   {"state", item.state},
+                   {"attempts", item.attempts},
+                   {"last", item.last ? json::value(attempt_to_json(*item.last)) : json::value(nullptr)}};
+  put_item_text(out, item.text);
+  return out;
+}
+
+}  // namespace
+
+void NativeApi::list_items(Asked asked, HttpReply reply) {
+  auto job = job_of(asked.parts[0]);
+  if (!job) return reply.send(problem(job.error()));
+  auto from = asked.number("from", 0, kMostItems);
+  if (!from) return reply.send(problem(from.error()));
+  auto limit = asked.number("limit", 100, kMostListed);
+  if (!limit) return reply.send(problem(limit.error()));
+  if (*limit == 0) return reply.send(problem({ErrorCode::bad_input, "parameter 'limit' is not at least 1", {}}));
+  const std::string* state = asked.parameter("state");
+  const std::string* sort = asked.parameter("sort");
+  if (sort != nullptr && *sort != "index") {
+    if (*sort != "duration" && *sort != "memory") {
+      return reply.send(problem({ErrorCode::bad_input, concat("items cannot be sorted by '", utf8(*sort), "'"),
+                                 "say index, duration or memory"}));
+    }
+    if (state != nullptr) {
+      return reply.send(problem(
+          {ErrorCode::bad_input, "items of one state are listed by their index", "leave out 'sort' or 'state'"}));
+    }
+    return list_largest(*job, *sort == "duration" ? AttemptOrder::longest : AttemptOrder::largest, *from, *limit,
+                        std::move(reply));
+  }
+  auto items = backend_.items(*job, {ItemIndex{*from}, *limit, state == nullptr ? "" : *state});
+  if (!items) return reply.send(problem(items.error()));
+  json::array out;
+  for (const ItemView& item : *items) {
+    out.push_back(item_json(item));
+  }
+  json::object body{{"items", std::move(out)}};
+  body["next"] =
+      items->size() == *limit && !items->empty() ? json::value(items->back().item.value + 1) : json::value(nullptr);
+  reply.send(json_response(200, body));
+}
+
+// Of those that have ended, whoever took longest or most. `from` counts places in that order.
+void NativeApi::list_largest(const Job& job, AttemptOrder order, std::uint64_t from, std::uint64_t limit,
+                             HttpReply reply) {
+  auto attempts = backend_.ledger().settled_by(job.id, order, from, limit);
+  if (!attempts) return reply.send(problem(attempts.error()));
+  json::array out;
+  for (const Attempt& attempt : *attempts) {
+    auto items = backend_.items(job, {attempt.item, 1, ""});
+    if (!items) return reply.send(problem(items.error()));
+    if (!items->empty()) out.push_back(item_json(items->front()));
+  }
+  json::object body{{"items", std::move(out)}};
+  body["next"] = attempts->size() == limit ? json::value(from + limit) : json::value(nullptr);
+  reply.send(json_response(200, body));
+}
+
+void NativeApi::list_failures(Asked asked, HttpReply reply) {
+  auto job = job_of(asked.parts[0]);
+  if (!job) return reply.send(problem(job.error()));
+  auto groups = backend_.ledger().failures(job->id);
+  if (!groups) return reply.send(problem(groups.error()));
+  json::array out;
+  for (const FailedAlike& it : *groups) {
+    out.push_back(
+        json::object{{"ending", to_string(it.ending)},
+                     {"exit_code", it.exit_code ? json::value(*it.exit_code) : json::value(nullptr)},
+                     {"signal", it.signal ? json::value(*it.signal) : json::value(nullptr)},
+                     {"items", it.items},
+                     {"example", it.example.value},
+                     {"reason", utf8(it.reason)},
+                     {"last_line", it.last_line.empty() ? json::value(nullptr) : json::value(utf8(it.last_line))}});
+  }
+  reply.send(json_response(200, json::object{{"failures", std::move(out)}}));
+}
+
+void NativeApi::show_item(Asked asked, HttpReply reply) {
+  auto job = job_of(asked.parts[0]);
+  if (!job) return reply.send(problem(job.error()));
+  auto index = item_of(*job, asked.parts[1]);
+  if (!index) return reply.send(problem(index.error()));
+  auto items = backend_.items(*job, {*index, 1, ""});
+  if (!items) return reply.send(problem(items.error()));
+  json::object out = item_json(items->front());
+  auto attempts = backend_.attempts(job->id, *index);
+  if (!attempts) return reply.send(problem(attempts.error()));
+  json::array history;
+  for (const Attempt& attempt : *attempts) history.push_back(attempt_to_json(attempt));
+  out["history"] = std::move(history);
+  reply.send(json_response(200, out));
+}
+
+void NativeApi::show_log(Asked asked, HttpReply reply) {
+  auto job = job_of(asked.parts[0]);
+  if (!job) return reply.send(problem(job.error()));
+  auto index = item_of(*job, asked.parts[1]);
+  if (!index) return reply.send(problem(index.error()));
+  auto attempt = asked.number("attempt", 0, 1'000'000);
+  if (!attempt) return reply.send(problem(attempt.error()));
+  auto tail = asked.number("tail", 0, 1'000'000'000);
+  if (!tail) return reply.send(problem(tail.error()));
+  auto skip = asked.number("skip", 0, std::numeric_limits<std::int64_t>::max());
+  if (!skip) return reply.send(problem(skip.error()));
+  const std::string* stream = asked.parameter("stream");
+  const LogQuestion question{.job = job->id,
+                             .item = *index,
+                             .attempt = AttemptNumber{static_cast<std::uint32_t>(*attempt)},
+                             .only_stderr = stream != nullptr && *stream == "stderr",
+                             .tail = *tail,
+                             .skip = *skip,
+                             .follow = asked.flag("follow")};
+  if (question.follow || *skip > 0) return send_running_log(question, std::move(reply));
+  // What the item prints right now only its worker knows; the core knows whether there is one.
+  backend_.post(Watch{job->id, question.item},
+                [this, question, reply = std::make_shared<HttpReply>(std::move(reply))](const Result<Effect>& effect) {
+                  const auto* watched = effect ? std::get_if<Watched>(&*effect) : nullptr;
+                  if (watched != nullptr && watched->running) return send_running_log(question, std::move(*reply));
+                  backend_.later([this, question, reply] {
+                    auto source = backend_.log(question);
+                    if (!source) return reply->send(problem(source.error()));
+                    reply->send(text_head(), std::move(*source));
+                  });
+                });
+}
+
+void NativeApi::send_running_log(const LogQuestion& question, HttpReply reply) {
+  auto begun = backend_.log_of_running(question, [&] { return reply.stream(text_head()); });
+  if (!begun) reply.send(problem(begun.error()));
+}
+
+void NativeApi::search_logs(Asked asked, HttpReply reply) {
+  auto job = job_of(asked.parts[0]);
+  if (!job) return reply.send(problem(job.error()));
+  const std::string* pattern = asked.parameter("grep");
+  if (pattern == nullptr || pattern->empty()) {
+    return reply.send(problem({ErrorCode::bad_input, "parameter 'grep' is missing", "give a regular expression"}));
+  }
+  auto limit = asked.number("limit", 1000, 1'000'000);
+  if (!limit) return reply.send(problem(limit.error()));
+  backend_.search({.job = job->id,
+                   .pattern = *pattern,
+                   .only_failed = asked.flag("failed"),
+                   .ignore_case = asked.flag("ignore_case"),
+                   .limit = *limit},
+                  std::move(reply));
+}
+
+}  // namespace drover

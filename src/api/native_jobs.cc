@@ -1,0 +1,376 @@
+// Jobs: submitted, looked at, cancelled, taken up again.
+#include <cmath>
+#include <random>
+#include <set>
+
+#include "api/item_lines.h"
+#include "api/json_reply.h"
+#include "api/native.h"
+#include "api/problem.h"
+#include "base/hash.h"
+#include "base/name.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "base/utf8.h"
+#include "wire/submission.h"
+#include "wire/views.h"
+
+namespace drover {
+namespace json = boost::json;
+namespace {
+
+constexpr std::uint64_t kMostListed = 10'000;
+
+Uuid random_uuid() {
+  std::random_device device;
+  std::array<std::uint8_t, 16> bytes{};
+  for (std::uint8_t& byte : bytes) byte = static_cast<std::uint8_t>(device());
+  return Uuid::from_random(bytes);
+}
+
+std::string name_of_command(const std::vector<std::string>& command) {
+  std::string_view program = command.front();
+  if (const auto slash = program.rfind('/'); slash != std::string_view::npos) program.remove_prefix(slash + 1);
+  std::string name;
+  for (const char c : program.substr(0, 60)) {
+    name += std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '-' ? c : '_';
+  }
+  return name.empty() ? "job" : name;
+}
+
+/// Whether an attempt is one of those that are meant. What is not said matches all.
+struct Chosen {
+  std::set<std::uint64_t> items;
+  std::optional<std::int64_t> exit_code;
+  std::optional<std::int64_t> signal;
+  std::string ending;
+
+  bool matches(const Attempt& it) const {
+    if (!items.empty() && !items.contains(it.item.value)) return false;
+    if (exit_code && it.exit_code != *exit_code) return false;
+    if (signal && it.signal != *signal) return false;
+    return ending.empty() || ending == to_string(it.ending);
+  }
+};
+
+Result<Chosen> chosen_in(const json::object& body, std::uint64_t total) {
+  Chosen out;
+  const auto number = [&](const json::value& value, std::string_view name) -> Result<std::int64_t> {
+    json::error_code error;
+    const auto read = value.to_number<std::int64_t>(error);
+    if (error) return fail(ErrorCode::bad_input, concat("field '", name, "' is not a whole number"));
+    return read;
+  };
+  if (const json::value* items = body.if_contains("items")) {
+    if (!items->is_array() || items->get_array().empty()) {
+      return fail(ErrorCode::bad_input, "field 'items' is not a list of indexes", "leave it out to take all");
+    }
+    for (const json::value& item : items->get_array()) {
+      auto index = number(item, "items");
+      if (!index) return pass(index);
+      if (*index < 0 || static_cast<std::uint64_t>(*index) >= total) {
+        return fail(ErrorCode::not_found, concat("the job has no item ", *index));
+      }
+      out.items.insert(static_cast<std::uint64_t>(*index));
+    }
+  }
+  for (const auto& [name, to] : {std::pair{"exit_code", &out.exit_code}, std::pair{"signal", &out.signal}}) {
+    if (const json::value* value = body.if_contains(name)) {
+      auto read = number(*value, name);
+      if (!read) return pass(read);
+      *to = *read;
+    }
+  }
+  if (const json::value* ending = body.if_contains("ending")) {
+    if (!ending->is_string()) return fail(ErrorCode::bad_input, "field 'ending' is not text");
+    out.ending = ending->get_string();
+  }
+  return out;
+}
+
+/// What items shall ask for from now on, if that is said.
+Result<std::optional<Resources>> ask_in(const json::object& body, const Resources& now) {
+  Resources ask = now;
+  bool said = false;
+  if (const json::value* cpus = body.if_contains("cpus")) {
+    json::error_code error;
+    const double count = cpus->to_number<double>(error);
+    if (error || !(count >= 0.001) || count > 100'000) {
+      return fail(ErrorCode::bad_input, "field 'cpus' is not a number from 0.001 to 100000");
+    }
+    ask.milli_cpus = static_cast<std::uint64_t>(std::llround(count * 1000));
+    said = true;
+  }
+  if (const json::value* memory = body.if_contains("memory")) {
+    if (!memory->is_string()) return fail(ErrorCode::bad_input, "field 'memory' is not a size such as \"4GiB\"");
+    auto bytes = parse_size(std::string_view(memory->get_string()));
+    if (!bytes) return pass(bytes);
+    ask.memory_bytes = *bytes;
+    said = true;
+  }
+  if (const json::value* gpus = body.if_contains("gpus")) {
+    json::error_code error;
+    ask.accelerators[0] = gpus->to_number<std::uint64_t>(error);
+    if (error || ask.accelerators[0] > 1'000'000)
+      return fail(ErrorCode::bad_input, "field 'gpus' is not a whole number");
+    said = true;
+  }
+  return said ? std::optional(ask) : std::nullopt;
+}
+
+Result<void> check_names(const json::object& body, const std::set<std::string_view>& known) {
+  for (const auto& [name, value] : body) {
+    if (known.contains(std::string_view(name))) continue;
+    std::string all;
+    for (const std::string_view it : known) all += concat(all.empty() ? "" : ", ", it);
+    return fail(ErrorCode::bad_input, concat("field '", utf8(std::string_view(name)), "' is not known"),
+                concat("there are ", all));
+  }
+  return {};
+}
+
+}  // namespace
+
+Uuid uuid_of_token(std::string_view client_token) {
+  std::array<std::uint8_t, 16> bytes{};
+  for (std::size_t half = 0; half < 2; ++half) {
+    Hasher hasher;
+    hasher.add(half == 0 ? "drover job" : "drover token");
+    hasher.add(client_token);
+    const std::uint64_t value = hasher.value();
+    for (std::size_t i = 0; i < 8; ++i) bytes[half * 8 + i] = static_cast<std::uint8_t>(value >> (8 * i));
+  }
+  return Uuid::from_random(bytes);
+}
+
+void NativeApi::upload_manifest(Asked asked, HttpReply reply) {
+  auto& lines = static_cast<ItemLines&>(*asked.request.sink);
+  const auto manifest = lines.manifest();
+  if (!manifest) return reply.send(problem(manifest.error()));
+  reply.send(json_response(201, json::object{{"manifest", manifest->id.value}, {"items", manifest->items}}));
+}
+
+// What a named definition says is said under what the job says.
+Result<Submission> NativeApi::submission_of(const std::string& body) {
+  auto submission = submission_from_json(body);
+  if (!submission) {
+    // Perhaps the definition says what is missing.
+    auto object = object_in(body);
+    if (!object || !object->contains("definition")) return submission;
+  }
+  std::string reference;
+  if (submission) {
+    reference = submission->base_definition;
+  } else if (auto object = object_in(body); object->at("definition").is_string()) {
+    reference = object->at("definition").get_string();
+  }
+  if (reference.empty()) return submission;
+  auto named = find_definition(reference);
+  if (!named) return pass(named);
+  if (!named->active) {
+    return fail(ErrorCode::conflict, concat("definition '", named->name, ":", named->revision, "' was retired"),
+                "name another revision, or none for the newest");
+  }
+  auto text = backend_.definition(named->definition);
+  if (!text) return pass(text);
+  auto merged = job_over_definition(*text, body);
+  if (!merged) return pass(merged);
+  auto out = submission_from_json(*merged);
+  if (out) out->base_definition = concat(named->name, ":", named->revision);
+  return out;
+}
+
+void NativeApi::submit(Asked asked, HttpReply reply) {
+  const auto refuse = [&](const Error& error) { reply.send(problem(error)); };
+  auto submission = submission_of(asked.request.body);
+  if (!submission) return refuse(submission.error());
+  if (submission->name.empty()) submission->name = name_of_command(submission->definition.command);
+  if (!is_valid_name(submission->name)) {
+    return refuse({ErrorCode::bad_input, concat("'", utf8(submission->name), "' cannot be a job's name"),
+                   "a name has letters, digits, '_', '.' and '-', at most 128"});
+  }
+  SubmitJob job{.uuid = submission->client_token.empty() ? random_uuid() : uuid_of_token(submission->client_token),
+                .name = submission->name,
+                .definition = {},
+                .manifest = {},
+                .policy = submission->policy,
+                .ask = ask_of(submission->definition.limits),
+                .require = std::move(submission->require),
+                .place = {submission->queue, submission->share, submission->priority, asked.caller.owner()},
+                .after = {},
+                .sequential = submission->sequential,
+                .max_running = submission->max_running,
+                .job_timeout_ms = submission->job_timeout_ms,
+                .named_definition = submission->base_definition};
+  job.ask.accelerators = submission->accelerators;
+  for (const After& it : submission->after) {
+    auto other = job_of(it.job);
+    if (!other) return refuse(other.error());
+    job.after.push_back({other->id, it.each});
+  }
+  NewManifest manifest;
+  if (const auto* numbers = std::get_if<NumberItems>(&submission->items)) {
+    const auto count = static_cast<std::uint64_t>(numbers->last) - static_cast<std::uint64_t>(numbers->first) + 1;
+    auto added = backend_.add_range(numbers->first, count);
+    if (!added) return refuse(added.error());
+    manifest = *added;
+  } else if (const auto* id = std::get_if<ManifestId>(&submission->items)) {
+    auto info = backend_.claim_manifest(*id);
+    if (!info && info.error().code != ErrorCode::not_found) return refuse(info.error());
+    if (!info) {
+      return refuse({ErrorCode::not_found, concat("there is no manifest ", id->value),
+                     "upload the list first, with POST /api/v1/manifests"});
+    }
+    manifest = {*id, info->items};
+  } else {
+    auto intake = backend_.begin_items();
+    if (!intake) return refuse(intake.error());
+    for (const std::string& item : std::get<std::vector<std::string>>(submission->items)) {
+      if (auto added = (*intake)->add(item); !added) return refuse(added.error());
+    }
+    auto added = (*intake)->finish(Lasting::with_the_job);
+    if (!added) return refuse(added.error());
+    manifest = *added;
+  }
+  job.manifest = manifest.id;
+  job.total = manifest.items;
+  auto definition = backend_.add_definition(definition_to_json(submission->definition));
+  if (!definition) return refuse(definition.error());
+  job.definition = *definition;
+  json::object said{{"id", job.uuid.text()}, {"name", job.name}, {"total", job.total}};
+  backend_.post(std::move(job), [said = std::move(said), reply = std::make_shared<HttpReply>(std::move(reply))](
+                                    const Result<Effect>& effect) mutable {
+    reply->send(effect ? json_response(201, said) : problem(effect.error()));
+  });
+}
+
+void NativeApi::list_jobs(Asked asked, HttpReply reply) {
+  auto limit = asked.number("limit", 100, kMostListed);
+  if (!limit) return reply.send(problem(limit.error()));
+  JobFilter filter{.limit = *limit};
+  const std::pair<const char*, std::string*> texts[] = {{"state", &filter.state},
+                                                        {"name", &filter.name},
+                                                        {"queue", &filter.queue},
+                                                        {"owner", &filter.owner},
+                                                        {"share", &filter.share}};
+  for (const auto& [name, to] : texts) {
+    if (const std::string* value = asked.parameter(name)) *to = *value;
+  }
+  if (!filter.state.empty() && !job_state_from(filter.state)) {
+    return reply.send(problem({ErrorCode::bad_input, concat("'", utf8(filter.state), "' is no state of a job"),
+                               "say pending, running, succeeded, failed or cancelled"}));
+  }
+  if (const std::string* before = asked.parameter("before")) {
+    auto job = job_of(*before);
+    if (!job) return reply.send(problem(job.error()));
+    filter.before = job->id;
+  }
+  const std::vector<JobView> jobs = backend_.list_jobs(filter);
+  json::array out;
+  for (const JobView& it : jobs) out.push_back(job_to_json(it.job, it.counts));
+  json::object body{{"jobs", std::move(out)}};
+  body["next"] =
+      jobs.size() == *limit && !jobs.empty() ? json::value(jobs.back().job.uuid.text()) : json::value(nullptr);
+  reply.send(json_response(200, body));
+}
+
+void NativeApi::show_job(Asked asked, HttpReply reply) {
+  auto found = backend_.find_job(asked.parts[0]);
+  if (!found) return reply.send(problem(found.error()));
+  const Job& job = found->job;
+  json::object out = job_to_json(job, found->counts);
+  json::array after;
+  for (const Dependency& it : job.after) {
+    const auto other = backend_.find_job(it.job);
+    after.push_back(json::object{{"job", other ? json::value(other->uuid.text()) : json::value(nullptr)},
+                                 {"name", other ? json::value(other->name) : json::value(nullptr)},
+                                 {"each", it.each}});
+  }
+  out["after"] = std::move(after);
+  if (auto definition = backend_.definition(job.definition)) {
+    json::error_code error;
+    json::value parsed = json::parse(*definition, error);
+    if (!error) out["definition"] = std::move(parsed);
+  }
+  out["waits_for"] = nullptr;
+  if (job.ended() || found->counts.running > 0) return reply.send(json_response(200, out));
+  backend_.post(AskWhy{job.id, std::nullopt},
+                [out = std::move(out),
+                 reply = std::make_shared<HttpReply>(std::move(reply))](const Result<Effect>& effect) mutable {
+                  const auto* why = effect ? std::get_if<Why>(&*effect) : nullptr;
+                  const bool waits = why != nullptr && why->code != WhyCode::ended && why->code != WhyCode::running &&
+                                     why->code != WhyCode::next;
+                  if (waits) out["waits_for"] = utf8(why->sentence);
+                  reply->send(json_response(200, out));
+                });
+}
+
+void NativeApi::say_why(Asked asked, HttpReply reply) {
+  auto job = job_of(asked.parts[0]);
+  if (!job) return reply.send(problem(job.error()));
+  AskWhy command{job->id, std::nullopt};
+  if (asked.parameter("item") != nullptr) {
+    auto item = asked.number("item", 0, kMostItems);
+    if (!item) return reply.send(problem(item.error()));
+    command.item = ItemIndex{*item};
+  }
+  json::object said{{"id", job->uuid.text()},
+                    {"name", job->name},
+                    {"item", command.item ? json::value(command.item->value) : json::value(nullptr)}};
+  backend_.post(command, [this, said = std::move(said),
+                          reply = std::make_shared<HttpReply>(std::move(reply))](const Result<Effect>& effect) mutable {
+    if (!effect) return reply->send(problem(effect.error()));
+    const Why& why = std::get<Why>(*effect);
+    const auto other = why.job ? backend_.find_job(why.job) : std::nullopt;
+    said["code"] = to_string(why.code);
+    said["reason"] = utf8(why.sentence);
+    said["job"] = other ? json::value(other->uuid.text()) : json::value(nullptr);
+    said["until_ms"] = why.until_ms == 0 ? json::value(nullptr) : json::value(why.until_ms);
+    said["places"] = why.places;
+    said["workers"] = why.workers;
+    reply->send(json_response(200, said));
+  });
+}
+
+void NativeApi::cancel(Asked asked, HttpReply reply) {
+  auto job = job_of(asked.parts[0]);
+  if (!job) return reply.send(problem(job.error()));
+  json::object said{{"id", job->uuid.text()}, {"name", job->name}};
+  backend_.post(CancelJob{job->id, "cancelled by the user"},
+                [said = std::move(said),
+                 reply = std::make_shared<HttpReply>(std::move(reply))](const Result<Effect>& effect) mutable {
+                  if (!effect) return reply->send(problem(effect.error()));
+                  said["cancelled"] = !std::get<JobCancelled>(*effect).was_over;
+                  reply->send(json_response(200, said));
+                });
+}
+
+void NativeApi::retry(Asked asked, HttpReply reply) {
+  const auto refuse = [&](const Error& error) { reply.send(problem(error)); };
+  auto job = job_of(asked.parts[0]);
+  if (!job) return refuse(job.error());
+  auto body = object_in(asked.request.body);
+  if (!body) return refuse(body.error());
+  if (auto known = check_names(*body, {"items", "exit_code", "signal", "ending", "cpus", "memory", "gpus"}); !known) {
+    return refuse(known.error());
+  }
+  auto chosen = chosen_in(*body, job->total);
+  if (!chosen) return refuse(chosen.error());
+  auto ask = ask_in(*body, job->ask);
+  if (!ask) return refuse(ask.error());
+  std::vector<SettledItem> again;
+  auto read = backend_.ledger().each_attempt(job->id, ItemIndex{0}, [&](const Attempt& it) {
+    const bool ended_badly = it.state == AttemptState::failed || it.state == AttemptState::cancelled;
+    if (it.settled && ended_badly && chosen->matches(it)) again.push_back({it.item, it.attempt, it.state});
+    return true;
+  });
+  if (!read) return refuse(read.error());
+  json::object said{{"id", job->uuid.text()}, {"name", job->name}, {"items", again.size()}};
+  backend_.post(ReopenJob{job->id, job->epoch, std::nullopt, std::move(again), *ask},
+                [said = std::move(said),
+                 reply = std::make_shared<HttpReply>(std::move(reply))](const Result<Effect>& effect) mutable {
+                  reply->send(effect ? json_response(200, said) : problem(effect.error()));
+                });
+}
+
+}  // namespace drover
