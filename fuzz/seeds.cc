@@ -89,9 +89,22 @@ void write_seeds(const Folder& folder) {
 
   const std::string job =
       R"({"name":"a","command":["echo","{}"],"items":["a","b"],"env":{"A":"b"},"retries":2,"timeout":"10m","client_token":"t"})";
-  folder.put("submission", {job, R"({"command":["true"],"range":[1,100],"workdir":"/tmp","max_failures":3})",
-                            R"({"command":["true","{a}"],"items":[{"a":1},{"a":"x"}],"log_limit":"1MiB"})",
-                            R"({"command":["true"],"manifest":7,"retry_on":[{"exit_code":"3","action":"exit"}]})"});
+  folder.put("submission",
+             {job, R"({"command":["true"],"range":[1,100],"workdir":"/tmp","max_failures":3})",
+              R"({"command":["true","{a}"],"items":[{"a":1},{"a":"x"}],"log_limit":"1MiB"})",
+              R"({"command":["true"],"manifest":7,"retry_on":[{"exit_code":"3","action":"exit"}]})",
+              R"({"definition":"a:1","queue":"q","priority":3,"share":"s","after":["a",{"job":"b","each":true}],)"
+              R"("gpus":0,"sequential":true,"max_running":5,"job_timeout":"1h","accelerators":{"neuron":1},)"
+              R"("range":"1-5","nice":-3,"rules":[{"onExitCode":"3","action":"exit"}]})"});
+  folder.put(
+      "job_file",
+      {job, "name: x\ncommand: [./process, \"{}\"]\nrange: 1-1000\ntimeout: 10m\nmemory: 4GiB\n",
+       "shell: true\ncommand: |\n  a {}\n  b\nitems: [{a: 1}, {a: x}]\nenvironment: &e {A: 1, B: 'x'}\nrequire: *e\n",
+       "after: [a, {job: b, each: yes}]\ngpus: 1\naccelerators: {amd: 2}\nrules:\n  - {onExitCode: \"75\", action: "
+       "RETRY}\n",
+       "retries:3\n", "a: \"x\n", "command: [a, {}\n", "\ta: 1\n",
+       "dir: x\nmatch: '*.png'\nmap: {/a: 's3://b'}\ncpus: 0.5\n",
+       R"({"command": ["\ud83d\ude00"], "items": ["a", 1.0, true], "retry_delay": "1h30m"})"});
   folder.put("native_api", {"POST jobs\n" + job, "GET jobs?limit=3&state=running", "GET jobs/job/items?from=1&limit=2",
                             "GET jobs/job/items/2", "GET jobs/job/items/0/log?tail=3&stream=stderr&attempt=1",
                             "GET jobs/job/search?grep=a+b&failed=1", "POST jobs/job/cancel", "POST jobs/job/retry\n{}",
