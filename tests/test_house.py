@@ -48,6 +48,7 @@ GENERATED = {"build_info.h", "worker.pb.h"}
 LIBRARY_ROOMS = {
     r"sqlite3(ext)?\.h": {"store", "objects"},
     r"CLI/.*": {"cli"},
+    r"yaml-cpp/.*": {"wire"},
     r"boost/(asio|beast)[/.].*": {"net"},
 }
 
@@ -174,6 +175,7 @@ def test_the_build_gives_each_room_only_the_rooms_of_the_table():
     ("base", "#include <boost/json.hpp>"),
     ("run", "#include <sqlite3.h>"),
     ("worker", "#include <CLI/CLI.hpp>"),
+    ("worker", "#include <yaml-cpp/yaml.h>"),
     ("store", "#include <boost/asio/io_context.hpp>"),
 ])
 def test_a_planted_wrong_include_is_caught(tmp_path, room, line):

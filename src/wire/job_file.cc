@@ -1,5 +1,8 @@
 #include "wire/job_file.h"
 
+#include <algorithm>
+#include <span>
+
 #include "base/text.h"
 #include "base/units.h"
 #include "base/utf8.h"
@@ -9,6 +12,7 @@ namespace drover {
 namespace {
 
 constexpr std::size_t kShownColumns = 100;
+constexpr std::size_t kShownProblems = 50;
 
 std::string_view line_of(std::string_view text, std::uint32_t number) {
   for (std::uint32_t i = 1; i < number && !text.empty(); ++i)
@@ -21,7 +25,6 @@ std::string_view line_of(std::string_view text, std::uint32_t number) {
 // The line as a terminal can show it, and a mark below the column. Of a long one the part around it.
 std::string excerpt(std::string_view line, Place place) {
   std::string shown;
-  std::string below;
   const std::uint32_t begin = place.column > kShownColumns ? place.column - kShownColumns / 2 : 1;
   std::uint32_t column = 1;
   for (std::size_t at = 0; at < line.size(); ++column) {
@@ -77,11 +80,13 @@ std::expected<JobFile, std::vector<JobProblem>> read_job_file(std::string_view t
 std::string show_problems(std::string_view path, std::string_view text, const std::vector<JobProblem>& problems) {
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
   std::string out = concat("drover: ", utf8(path), " has ", plural(problems.size(), "problem"), "\n");
-  for (const JobProblem& problem : problems) {
+  const std::span shown = std::span(problems).first(std::min(problems.size(), kShownProblems));
+  for (const JobProblem& problem : shown) {
     out += concat("\n", utf8(path), ":", problem.place.line, ":", problem.place.column, ": ", problem.message(), "\n");
     out += excerpt(line_of(text, problem.place.line), problem.place);
     if (!problem.next.empty()) out += concat("  next: ", problem.next, "\n");
   }
+  if (shown.size() < problems.size()) out += concat("\n… and ", problems.size() - shown.size(), " more\n");
   return out;
 }
 

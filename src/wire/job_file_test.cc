@@ -46,6 +46,19 @@ TEST(JobFile, NeedsOnlyWhatNobodyElseGives) {
   EXPECT_EQ(file.error().size(), 2U);
 }
 
+TEST(JobFile, OfManyProblemsTheFirstAreShown) {
+  std::string text = "command: [x]\nitems:\n";
+  for (int i = 0; i < 60; ++i) text += "  - [a]\n";
+  const auto file = read_job_file(text, {});
+  ASSERT_FALSE(file);
+  EXPECT_EQ(file.error().size(), 60U);
+  const std::string shown = show_problems("j.yaml", text, file.error());
+  EXPECT_NE(shown.find("has 60 problems"), std::string::npos);
+  EXPECT_NE(shown.find("'items[49]'"), std::string::npos);
+  EXPECT_EQ(shown.find("'items[50]'"), std::string::npos);
+  EXPECT_TRUE(shown.ends_with("\n… and 10 more\n")) << shown;
+}
+
 TEST(JobFile, ALongLineIsShownAroundItsProblem) {
   const std::string text = "command: [x]\nitems: [" + std::string(300, 'a') + ", [b]]\n";
   const auto file = read_job_file(text, {});

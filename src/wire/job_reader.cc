@@ -701,8 +701,11 @@ std::vector<JobProblem> JobReader::done() {
     DROVER_CHECK(asked_.contains(field.name), "every field of the table is read");
   find_unknown();
   find_doubles(root_, {});
-  std::ranges::stable_sort(problems_, {}, &JobProblem::place);
-  return std::move(problems_);
+  std::multimap<Place, JobProblem> in_order;  // those of one place as they came
+  for (JobProblem& problem : problems_) in_order.emplace(problem.place, std::move(problem));
+  std::vector<JobProblem> out;
+  for (auto& [place, problem] : in_order) out.push_back(std::move(problem));
+  return out;
 }
 
 std::set<std::string, std::less<>> JobReader::said() const {

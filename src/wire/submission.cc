@@ -58,8 +58,8 @@ void check_sources(JobReader& reader, bool needed) {
     if (first.empty()) {
       first = name;
     } else {
-      reader.complain(*reader.find(name), name, concat("gives items, and so does '", first, "'"),
-                      "keep only one of them");
+      reader.complain(*reader.find(name), name, concat("gives items, as '", first, "' does, and only one can"),
+                      "keep one of them");
     }
   }
   if (!first.empty() || !needed) return;
@@ -199,8 +199,7 @@ std::string submission_to_json(const Submission& submission) {
   for (std::size_t i = 0; i < submission.accelerators.size(); ++i) {
     if (submission.accelerators[i] > 0) accelerators[kAcceleratorKinds[i]] = submission.accelerators[i];
   }
-  if (accelerators.empty() && submission.said.contains("gpus")) accelerators[kAcceleratorKinds[0]] = 0;
-  put("accelerators", !accelerators.empty(), accelerators);
+  put("accelerators", !accelerators.empty() || submission.said.contains("gpus"), accelerators);
   if (limits.processes > 0) put("pids", true, limits.processes);
   put("nice", limits.nice != 0, limits.nice);
   put("log_limit", limits.log_bytes != kUsualLogBytes, json::string(in_unit(limits.log_bytes, kSizeUnits)));
