@@ -5,10 +5,13 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
+#include "cli/usage_error.h"
+
 namespace drover {
 
 void add_command_flags(CLI::App& app, CommandFlags& flags) {
   CLI::App* verb = &app;
+  flags.verb = verb;
   verb->add_option("--items", flags.items, "Items: the lines of FILE, or of standard input for -")->type_name("FILE");
   verb->add_flag("-0,--null", flags.null_separated, "Items of --items end with a NUL byte, not a newline");
   verb->add_option("--range", flags.range, "Items: the numbers FIRST to LAST")->type_name("FIRST-LAST");
@@ -29,8 +32,7 @@ void add_command_flags(CLI::App& app, CommandFlags& flags) {
 Result<std::vector<std::string>> take_command(const CommandFlags& flags, const Invocation& invocation) {
   std::vector<std::string> command = flags.words;
   if (!command.empty() && command.front().starts_with('-')) {
-    return fail(ErrorCode::bad_input, fmt::format("there is no option '{}'", command.front()),
-                "add --help to see them");
+    return std::unexpected(unknown_flag(*flags.verb, command.front()));
   }
   if (!command.empty() && invocation.had_dashes) {
     return fail(ErrorCode::bad_input, fmt::format("'{}' stands before the --", command.front()),

@@ -17,6 +17,7 @@ class App;
 namespace drover {
 
 struct CommandFlags {
+  const CLI::App* verb = nullptr;  // whose flags they are
   std::vector<std::string> words;  // of the command, before any --
   std::string items;
   bool null_separated = false;

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdio>
 
+#include "cli/usage_error.h"
 #include "cli/verb.h"
 
 namespace {
@@ -82,15 +83,17 @@ int main(int argc, char** argv) {
   const std::string& verb = words.back();
   const bool known = !app.get_subcommands([&](const CLI::App* it) { return it->get_name() == verb; }).empty();
   if (!verb.starts_with('-') && !known) {
-    std::fprintf(stderr, "drover: there is no verb '%s'\n  next: drover --help\n", verb.c_str());
+    drover::print_error(drover::unknown_verb(app, verb));
     return drover::kBadUsage;
   }
   try {
     app.parse(words);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);
-    std::fprintf(stderr, "drover: %s\n  next: drover %s--help\n", error.what(),
-                 app.get_subcommands().empty() ? "" : (app.get_subcommands().front()->get_name() + " ").c_str());
+    if (error.get_exit_code() == 0) {
+      std::puts(app.help().c_str());
+      return 0;
+    }
+    drover::print_error(drover::usage_error(app, error));
     return drover::kBadUsage;
   }
   return invocation.exit_status;

@@ -1,0 +1,65 @@
+#include "cli/usage_error.h"
+
+#include <CLI/CLI.hpp>
+
+#include "base/nearest_word.h"
+#include "base/text.h"
+#include "cli/command_tree.h"
+
+namespace drover {
+namespace {
+
+/// "drover key create"
+std::string title_of(const CLI::App& app) {
+  return app.get_parent() == nullptr ? app.get_name() : concat(title_of(*app.get_parent()), " ", app.get_name());
+}
+
+std::string next_step(const CLI::App& app, const std::string& meant) {
+  const std::string help = concat(title_of(app), " --help");
+  return meant.empty() ? help : concat("did you mean '", meant, "'? ", help, " lists all");
+}
+
+const CLI::App& innermost(const CLI::App& app) {
+  const std::vector<CLI::App*> chosen = app.get_subcommands();
+  return chosen.empty() ? app : innermost(*chosen.front());
+}
+
+std::string nearest_part(const CLI::App& app, const std::string& word) {
+  std::vector<std::string> names;
+  for (const Command& part : command_tree(app).parts) names.push_back(part.name);
+  return nearest_word(word, names);
+}
+
+}  // namespace
+
+Error unknown_verb(const CLI::App& app, const std::string& verb) {
+  return {ErrorCode::bad_input, concat("there is no verb '", verb, "'"), next_step(app, nearest_part(app, verb))};
+}
+
+Error unknown_flag(const CLI::App& verb, const std::string& flag) {
+  std::vector<std::string> names;
+  for (const CommandFlag& it : command_tree(verb).flags) names.insert(names.end(), it.names.begin(), it.names.end());
+  const std::string written = flag.substr(0, flag.find('='));
+  return {ErrorCode::bad_input, concat(title_of(verb), " has no option '", written, "'"),
+          next_step(verb, nearest_word(written, names))};
+}
+
+Error usage_error(const CLI::App& app, const CLI::ParseError& thrown) {
+  const CLI::App& verb = innermost(app);
+  // What was left over says more than what is missing because of it.
+  const std::vector<std::string> left_over = app.remaining(true);
+  for (const std::string& word : left_over) {
+    if (word.size() > 1 && word.starts_with('-')) return unknown_flag(verb, word);
+  }
+  if (!left_over.empty()) {
+    const std::string& word = left_over.front();
+    const bool has_parts = !command_tree(verb).parts.empty();
+    return {ErrorCode::bad_input,
+            has_parts ? concat("there is no '", title_of(verb), " ", word, "'")
+                      : concat("'", word, "' is one word too many for ", title_of(verb)),
+            next_step(verb, nearest_part(verb, word))};
+  }
+  return {ErrorCode::bad_input, thrown.what(), next_step(verb, "")};
+}
+
+}  // namespace drover
