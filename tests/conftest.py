@@ -8,6 +8,7 @@ import tempfile
 import pytest
 
 import drover as shared
+from terminal import Terminal
 
 NOBODY = 65534
 
@@ -49,6 +50,20 @@ def on_small_disk(small_disk, tmp_path):
     one = shared.Drover(tmp_path, small_disk.path / "data")
     yield one
     assert one.clean_up() == {}
+
+
+@pytest.fixture
+def terminal(drover):
+    """terminal(columns, rows, words…) is a Terminal that closes with the test."""
+    opened = []
+
+    def open_one(columns, rows, *words, env=None):
+        opened.append(Terminal(drover, columns, rows, *words, env=env))
+        return opened[-1]
+
+    yield open_one
+    for one in opened:
+        one.close()
 
 
 @pytest.fixture

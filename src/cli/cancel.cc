@@ -86,7 +86,7 @@ void add_cancel(CLI::App& app, Invocation& invocation) {
   CLI::App* verb = app.add_subcommand("cancel", "Stop a run: kill what runs, start nothing more");
   add_common_flags(*verb, flags->common);
   add_server_flag(*verb, flags->server);
-  verb->add_option("run", flags->reference, "The run, by name or id (default: the newest)");
+  verb->add_option("run", flags->reference, "The run, by name or id (default: the newest)")->type_name("RUN");
   verb->footer("Example:\n  drover cancel nightly");
   verb->callback([flags, &invocation] {
     auto done = cancel(*flags);

@@ -55,13 +55,12 @@ json::object to_json(const ListedItem& item, const std::string& text) {
 
 enum class SortBy : std::uint8_t { index, duration, memory, started };
 
-Result<SortBy> parse_sort(const std::string& text) {
-  if (text.empty() || text == "index") return SortBy::index;
-  if (text == "duration") return SortBy::duration;
-  if (text == "memory") return SortBy::memory;
-  if (text == "started") return SortBy::started;
-  return fail(ErrorCode::bad_input, fmt::format("items cannot be sorted by '{}'", text),
-              "use index, duration, memory or started");
+/// One of the words that --sort takes.
+SortBy sort_from(std::string_view word) {
+  if (word == "duration") return SortBy::duration;
+  if (word == "memory") return SortBy::memory;
+  if (word == "started") return SortBy::started;
+  return SortBy::index;
 }
 
 std::int64_t sort_value(SortBy by, const ListedItem& item) {
@@ -148,18 +147,10 @@ class ItemPrinter {
 };
 
 Result<int> list(const ItemsFlags& flags, OpenedRun& run, const std::set<ItemIndex>& running) {
-  std::optional<ItemState> only;
-  if (!flags.state.empty()) {
-    only = item_state_from(flags.state);
-    if (!only) {
-      return fail(ErrorCode::bad_input, fmt::format("'{}' is no state of an item", flags.state),
-                  "use pending, waiting, running, succeeded, failed or cancelled");
-    }
-  }
-  auto sort = parse_sort(flags.sort);
-  if (!sort) return pass(sort);
+  const std::optional<ItemState> only = item_state_from(flags.state);
+  const SortBy sort = sort_from(flags.sort);
   const auto limit = static_cast<std::uint64_t>(flags.limit);
-  if (*sort != SortBy::index && (limit == 0 || limit > kMostSorted)) {
+  if (sort != SortBy::index && (limit == 0 || limit > kMostSorted)) {
     return fail(ErrorCode::bad_input, "sorted items are kept in memory, so there is a limit to them",
                 fmt::format("give --limit, at most {}", kMostSorted));
   }
@@ -180,9 +171,9 @@ Result<int> list(const ItemsFlags& flags, OpenedRun& run, const std::set<ItemInd
     ++shown;
     return true;
   };
-  Largest largest(*sort, limit);
+  Largest largest(sort, limit);
   auto listed = list_items(*run.reader, run.job, running, {.from = {}, .only = only}, [&](const ListedItem& item) {
-    if (*sort != SortBy::index) {
+    if (sort != SortBy::index) {
       largest.add(item);
       return true;
     }
@@ -305,12 +296,17 @@ void add_items(CLI::App& app, Invocation& invocation) {
   CLI::App* verb = app.add_subcommand("items", "List the items of a run, or show one with what it printed");
   add_common_flags(*verb, flags->common);
   add_server_flag(*verb, flags->server);
-  verb->add_option("run", flags->reference, "The run, or RUN:INDEX for one item (default: the newest run)");
-  verb->add_option("--state", flags->state, "Only items in this state")->type_name("STATE");
+  verb->add_option("run", flags->reference, "The run, or RUN:INDEX for one item (default: the newest run)")
+      ->type_name("RUN");
+  verb->add_option("--state", flags->state, "Only items in this state")
+      ->type_name("STATE")
+      ->check(CLI::IsMember({"pending", "waiting", "running", "succeeded", "failed", "cancelled"}));
   verb->add_option("--limit", flags->limit, "At most this many; 0: all (default: 100)")
       ->type_name("N")
       ->check(CLI::NonNegativeNumber);
-  verb->add_option("--sort", flags->sort, "By index, duration, memory or started; the largest first")->type_name("KEY");
+  verb->add_option("--sort", flags->sort, "What comes first: the lowest index, or the most of the others")
+      ->type_name("KEY")
+      ->check(CLI::IsMember({"index", "duration", "memory", "started"}));
   verb->add_flag("--tsv", flags->tsv, "Print tab-separated values");
   verb->footer(
       "Examples:\n  drover items nightly --state failed --sort duration --limit 20\n  drover items nightly:17");

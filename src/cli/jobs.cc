@@ -99,7 +99,9 @@ void add_jobs(CLI::App& app, Invocation& invocation) {
   CLI::App* verb = app.add_subcommand("jobs", "List a server's jobs, the newest first");
   add_common_flags(*verb, flags->common);
   add_server_flag(*verb, flags->server);
-  verb->add_option("--state", flags->state, "Only those: running, succeeded, failed or cancelled")->type_name("STATE");
+  verb->add_option("--state", flags->state, "Only jobs in this state")
+      ->type_name("STATE")
+      ->check(CLI::IsMember({"pending", "running", "succeeded", "failed", "cancelled"}));
   verb->add_option("--limit", flags->limit, "At most so many (default: 20)")->type_name("N");
   verb->footer("Example:\n  drover jobs --state running");
   verb->callback([flags, &invocation] {
@@ -118,7 +120,7 @@ void add_workers(CLI::App& app, Invocation& invocation) {
     CLI::App* one = verb->add_subcommand(name, help);
     add_common_flags(*one, flags->common);
     add_server_flag(*one, flags->server);
-    one->add_option("worker", flags->worker, "Its name")->required();
+    one->add_option("worker", flags->worker, "Its name")->type_name("WORKER")->required();
     one->footer(example);
     one->callback([flags, &invocation, name] {
       auto done = send_away(*flags, name);

@@ -90,8 +90,11 @@ void add_key(CLI::App& app, Invocation& invocation) {
     if (!it.expires.empty()) body["expires"] = it.expires;
     return create(it, "/api/v1/keys", body);
   });
-  creating->add_option("--scope", flags->scope, "admin, submit, worker or read")->required();
-  creating->add_option("--label", flags->label, "For people");
+  creating->add_option("--scope", flags->scope, "What it is for")
+      ->type_name("SCOPE")
+      ->required()
+      ->check(CLI::IsMember({"admin", "submit", "worker", "read"}));
+  creating->add_option("--label", flags->label, "For people")->type_name("TEXT");
   CLI::App* joining = add("join", "Make a token with which machines become workers", [](const Flags& it) {
     json::object body{{"uses", it.uses}, {"fleet", it.fleet}};
     if (!it.expires.empty()) body["expires"] = it.expires;
@@ -103,7 +106,10 @@ void add_key(CLI::App& app, Invocation& invocation) {
     it->add_option("--fleet", flags->fleet, "The fleet that its workers belong to")->type_name("NAME");
   }
   add("list", "List keys and join tokens, without their secrets", list);
-  add("delete", "Delete a key or a join token", remove)->add_option("id", flags->id, "Its id")->required();
+  add("delete", "Delete a key or a join token", remove)
+      ->add_option("id", flags->id, "Its id")
+      ->type_name("ID")
+      ->required();
 }
 
 }  // namespace drover

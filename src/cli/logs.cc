@@ -509,7 +509,8 @@ void add_logs(CLI::App& app, Invocation& invocation) {
   CLI::App* verb = app.add_subcommand("logs", "Show what items printed, follow it, or search it");
   add_common_flags(*verb, flags->common);
   add_server_flag(*verb, flags->server);
-  verb->add_option("run", flags->reference, "The run, or RUN:INDEX for one item (default: the newest run)");
+  verb->add_option("run", flags->reference, "The run, or RUN:INDEX for one item (default: the newest run)")
+      ->type_name("RUN");
   verb->add_option("--attempt", flags->attempt, "Only this attempt of the item")
       ->type_name("N")
       ->check(CLI::PositiveNumber);

@@ -72,6 +72,8 @@ int main(int argc, char** argv) {
   drover::add_backup(app, invocation);
   drover::add_restore(app, invocation);
   drover::add_key(app, invocation);
+  drover::add_completion(app, invocation);
+  drover::add_man(app, invocation);
   drover::add_version(app, invocation);
 
   std::vector<std::string> words = take_words(argc, argv, invocation);

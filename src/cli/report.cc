@@ -66,7 +66,7 @@ void add_report(CLI::App& app, Invocation& invocation) {
   auto flags = std::make_shared<ReportFlags>();
   CLI::App* verb = app.add_subcommand("report", "Write a page about a run, for a browser");
   add_common_flags(*verb, flags->common);
-  verb->add_option("run", flags->reference, "The run, by name or id (default: the newest)");
+  verb->add_option("run", flags->reference, "The run, by name or id (default: the newest)")->type_name("RUN");
   verb->add_option("--out,-o", flags->out, "The file to write (default: NAME.html here)")->type_name("FILE");
   verb->footer("Example:\n  drover report nightly --out nightly.html");
   verb->callback([flags, &invocation] {

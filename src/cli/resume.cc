@@ -77,7 +77,7 @@ void add_verb(CLI::App& app, Invocation& invocation, bool take_failed) {
                   : app.add_subcommand("resume", "Run what is left of a run: neither succeeded nor failed for good");
   add_common_flags(*verb, flags->common);
   if (take_failed) add_server_flag(*verb, flags->server);
-  verb->add_option("run", flags->reference, "The run, by name or id (default: the newest)");
+  verb->add_option("run", flags->reference, "The run, by name or id (default: the newest)")->type_name("RUN");
   verb->add_option("--jobs,-j", flags->jobs, "Items at a time (default: the cores of this machine)")
       ->type_name("N")
       ->check(CLI::Range(1, 4096));

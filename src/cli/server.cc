@@ -81,7 +81,9 @@ void add_server(CLI::App& app, Invocation& invocation) {
   verb->add_option("--keep", flags->keep,
                    "How long jobs are kept after their end, with their logs (default: 7d; 0: for ever)")
       ->type_name("TIME");
-  verb->add_option("--log", flags->log, "Its own log, as text or json")->check(CLI::IsMember({"text", "json"}));
+  verb->add_option("--log", flags->log, "Its own log, as text or json")
+      ->type_name("FORM")
+      ->check(CLI::IsMember({"text", "json"}));
   verb->add_option("--job-key-life", flags->job_key_life,
                    "For how long the key that an attempt gets is good, beyond its job's timeout (default: 12h)")
       ->type_name("TIME");

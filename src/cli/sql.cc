@@ -79,7 +79,9 @@ void add_sql(CLI::App& app, Invocation& invocation) {
       app.add_subcommand("sql", "Ask a run's ledger in SQL: tab-separated rows, or JSON lines with --json");
   add_common_flags(*verb, flags->common);
   verb->add_option("--run", flags->reference, "The run, by name or id (default: the newest)")->type_name("RUN");
-  verb->add_option("query", flags->query, "The query; see the views 'items' and 'attempts'")->required();
+  verb->add_option("query", flags->query, "The query; see the views 'items' and 'attempts'")
+      ->type_name("SQL")
+      ->required();
   verb->footer(
       "Examples:\n"
       "  drover sql \"select state, exit_code, count(*) from items group by 1, 2\"\n"

@@ -73,7 +73,7 @@ void add_status(CLI::App& app, Invocation& invocation) {
   CLI::App* verb = app.add_subcommand("status", "Show how far a run is");
   add_common_flags(*verb, flags->common);
   add_server_flag(*verb, flags->server);
-  verb->add_option("run", flags->reference, "The run, by name or id (default: the newest)");
+  verb->add_option("run", flags->reference, "The run, by name or id (default: the newest)")->type_name("RUN");
   verb->footer("Example:\n  drover status nightly");
   verb->callback([flags, &invocation] {
     auto done = status(*flags);

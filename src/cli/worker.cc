@@ -118,7 +118,7 @@ void add_worker(CLI::App& app, Invocation& invocation) {
   add_server_flag(*verb, flags->server);
   verb->add_option("--join", flags->join, "A join token, the first time: 'drover key join' makes one")
       ->type_name("TOKEN");
-  verb->add_option("--name", flags->name, "Its name (default: the machine's)");
+  verb->add_option("--name", flags->name, "Its name (default: the machine's)")->type_name("NAME");
   verb->add_option("--cpus", flags->cpus, "How many CPUs items may use (default: all)")->type_name("N");
   verb->add_option("--memory", flags->memory, "How much memory items may use (default: all)")->type_name("SIZE");
   verb->add_option("--jobs", flags->jobs, "At most so many items at a time, however little they ask for")

@@ -1,0 +1,66 @@
+#include "cli/known_names.h"
+
+#include <boost/json.hpp>
+
+#include "base/name.h"
+#include "cli/server_client.h"
+#include "store/run_folder.h"
+
+namespace drover {
+namespace json = boost::json;
+namespace {
+
+// Whoever pressed a key waits for it.
+constexpr std::int64_t kConnectMs = 500;
+constexpr std::int64_t kAnswerMs = 1'000;
+
+json::value ask(const CommonFlags& common, const ServerFlags& server, const std::string& path) {
+  auto access = find_server(common, server);
+  if (!access) return nullptr;
+  ClientOptions options = access->client_options();
+  options.connect_timeout_ms = kConnectMs;
+  auto client = make_http_client(options);
+  if (!client) return nullptr;
+  auto response = (*client)->call(
+      {.path = path, .headers = {}, .body = {}, .body_source = {}, .take = {}, .deadline_ms = kAnswerMs});
+  if (!response || response->status != 200) return nullptr;
+  json::error_code error;
+  json::value value = json::parse(response->body, error);
+  return error ? nullptr : value;
+}
+
+std::string text(const json::object& object, std::string_view name) {
+  const json::value* value = object.if_contains(name);
+  return value != nullptr && value->is_string() ? std::string(value->get_string()) : "";
+}
+
+/// The names in a list of objects, each once, in its order. What is no name would be for the shell to misunderstand.
+std::vector<Candidate> names_in(const json::value& answer, std::string_view list, std::string_view help) {
+  std::vector<Candidate> out;
+  const json::value* array = answer.is_object() ? answer.get_object().if_contains(list) : nullptr;
+  if (array == nullptr || !array->is_array()) return out;
+  for (const json::value& one : array->get_array()) {
+    if (!one.is_object()) continue;
+    const std::string name = text(one.get_object(), "name");
+    if (!is_valid_name(name) || std::ranges::find(out, name, &Candidate::word) != out.end()) continue;
+    const std::string about = text(one.get_object(), help);
+    out.push_back({name, is_valid_name(about) ? about : ""});
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<Candidate> known_names(ValueKind kind, const SaidBefore& said) {
+  const CommonFlags common{.data = said.data};
+  const ServerFlags server{.server = said.server};
+  if (kind == ValueKind::worker) return names_in(ask(common, server, "/api/v1/workers"), "workers", "version");
+  if (kind == ValueKind::job || names_server(server)) {
+    return names_in(ask(common, server, "/api/v1/jobs?limit=100"), "jobs", "state");
+  }
+  std::vector<Candidate> out;
+  for (const std::string& name : RunFolder::all(data_root(said.data))) out.push_back({name, "run"});
+  return out;
+}
+
+}  // namespace drover

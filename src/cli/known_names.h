@@ -1,0 +1,13 @@
+// Names of runs, jobs and workers, for completion: what can be known in a moment, and never an error.
+#pragma once
+
+#include <vector>
+
+#include "cli/complete_words.h"
+
+namespace drover {
+
+/// A NameSource: a server's if one is named, else those of runs on this machine.
+std::vector<Candidate> known_names(ValueKind kind, const SaidBefore& said);
+
+}  // namespace drover
