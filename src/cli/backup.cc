@@ -50,7 +50,7 @@ CLI::App* add(CLI::App& app, Invocation& invocation, const char* name, const cha
 
 void add_backup(CLI::App& app, Invocation& invocation) {
   add(app, invocation, "backup", "Write a server's jobs and logs into one file, while it works", write_backup, "saved")
-      ->footer("Example:\n  drover backup /backups/drover-monday.tar.zst");
+      ->footer("Example:\n  drover backup monday.tar.zst");
 }
 
 void add_restore(CLI::App& app, Invocation& invocation) {
@@ -58,7 +58,7 @@ void add_restore(CLI::App& app, Invocation& invocation) {
     return restore_backup(root, file, SystemWallClock().epoch_ms());
   };
   add(app, invocation, "restore", "Make a server's folder from a backup", kRestore, "restored")
-      ->footer("Example:\n  drover restore /backups/drover-monday.tar.zst --data /var/lib/drover");
+      ->footer("Example:\n  drover restore monday.tar.zst --data restored");
 }
 
 }  // namespace drover

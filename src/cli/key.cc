@@ -63,6 +63,11 @@ Result<int> remove(const Flags& flags) {
   auto client = ServerClient::connect(flags.common, flags.server);
   if (!client) return pass(client);
   if (auto removed = client->remove("/api/v1/keys/" + url_escape(flags.id)); !removed) return pass(removed);
+  if (flags.common.json) {
+    show("{}\n", json::serialize(json::object{{"id", flags.id}, {"deleted", true}}));
+  } else if (!flags.common.quiet) {
+    show("{} is deleted: whoever comes with it is refused\n", flags.id);
+  }
   return kAllSucceeded;
 }
 
@@ -75,8 +80,9 @@ void add_key(CLI::App& app, Invocation& invocation) {
   verb->footer(
       "Examples:\n  drover key create --scope submit --label ci\n  drover key join --uses 10 --expires 1h\n"
       "  drover key list\n  drover key delete AKDR…");
-  const auto add = [&](const char* name, const char* help, auto run) {
+  const auto add = [&](const char* name, const char* help, const char* example, auto run) {
     CLI::App* it = verb->add_subcommand(name, help);
+    it->footer(std::string("Example:\n  ") + example);
     add_common_flags(*it, flags->common);
     add_server_flag(*it, flags->server);
     it->callback([flags, run, &invocation] {
@@ -85,7 +91,7 @@ void add_key(CLI::App& app, Invocation& invocation) {
     });
     return it;
   };
-  CLI::App* creating = add("create", "Make a key", [](const Flags& it) {
+  CLI::App* creating = add("create", "Make a key", "drover key create --scope submit --label ci", [](const Flags& it) {
     json::object body{{"scope", it.scope}, {"label", it.label}, {"fleet", it.fleet}};
     if (!it.expires.empty()) body["expires"] = it.expires;
     return create(it, "/api/v1/keys", body);
@@ -95,18 +101,19 @@ void add_key(CLI::App& app, Invocation& invocation) {
       ->required()
       ->check(CLI::IsMember({"admin", "submit", "worker", "read"}));
   creating->add_option("--label", flags->label, "For people")->type_name("TEXT");
-  CLI::App* joining = add("join", "Make a token with which machines become workers", [](const Flags& it) {
-    json::object body{{"uses", it.uses}, {"fleet", it.fleet}};
-    if (!it.expires.empty()) body["expires"] = it.expires;
-    return create(it, "/api/v1/join-tokens", body);
-  });
+  CLI::App* joining = add("join", "Make a token with which machines become workers",
+                          "drover key join --uses 10 --expires 1h", [](const Flags& it) {
+                            json::object body{{"uses", it.uses}, {"fleet", it.fleet}};
+                            if (!it.expires.empty()) body["expires"] = it.expires;
+                            return create(it, "/api/v1/join-tokens", body);
+                          });
   joining->add_option("--uses", flags->uses, "How many machines may join with it (default: 1)")->type_name("N");
   for (CLI::App* it : {creating, joining}) {
     it->add_option("--expires", flags->expires, "How long it is good for, such as 1h")->type_name("TIME");
     it->add_option("--fleet", flags->fleet, "The fleet that its workers belong to")->type_name("NAME");
   }
-  add("list", "List keys and join tokens, without their secrets", list);
-  add("delete", "Delete a key or a join token", remove)
+  add("list", "List keys and join tokens, without their secrets", "drover key list", list);
+  add("delete", "Delete a key or a join token", "drover key delete AKDR…", remove)
       ->add_option("id", flags->id, "Its id")
       ->type_name("ID")
       ->required();

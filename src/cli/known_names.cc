@@ -11,22 +11,12 @@ namespace json = boost::json;
 namespace {
 
 // Whoever pressed a key waits for it.
-constexpr std::int64_t kConnectMs = 500;
 constexpr std::int64_t kAnswerMs = 1'000;
 
 json::value ask(const CommonFlags& common, const ServerFlags& server, const std::string& path) {
-  auto access = find_server(common, server);
-  if (!access) return nullptr;
-  ClientOptions options = access->client_options();
-  options.connect_timeout_ms = kConnectMs;
-  auto client = make_http_client(options);
+  auto client = ServerClient::connect(common, server);
   if (!client) return nullptr;
-  auto response = (*client)->call(
-      {.path = path, .headers = {}, .body = {}, .body_source = {}, .take = {}, .deadline_ms = kAnswerMs});
-  if (!response || response->status != 200) return nullptr;
-  json::error_code error;
-  json::value value = json::parse(response->body, error);
-  return error ? nullptr : value;
+  return client->get_soon(path, kAnswerMs).value_or(json::value(nullptr));
 }
 
 std::string text(const json::object& object, std::string_view name) {

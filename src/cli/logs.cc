@@ -451,14 +451,13 @@ Result<void> check(const LogsFlags& flags) {
 
 /// What only the logs of a run on this machine can do is not left out in silence.
 Result<void> check_for_server(const LogsFlags& flags) {
-  const char* flag = !flags.since.empty()                   ? "--since"
-                     : flags.times                          ? "--times"
-                     : flags.by_time                        ? "--by-time"
-                     : flags.count                          ? "--count"
-                     : flags.context > 0                    ? "--context"
-                     : flags.only_stderr && flags.has_grep  ? "--stderr with --grep"
-                     : flags.common.json && !flags.has_grep ? "--json without --grep"
-                                                            : nullptr;
+  const char* flag = !flags.since.empty()                  ? "--since"
+                     : flags.times                         ? "--times"
+                     : flags.by_time                       ? "--by-time"
+                     : flags.count                         ? "--count"
+                     : flags.context > 0                   ? "--context"
+                     : flags.only_stderr && flags.has_grep ? "--stderr with --grep"
+                                                           : nullptr;
   if (flag == nullptr) return {};
   return fail(ErrorCode::bad_input,
               fmt::format("{} is for the logs of a run on this machine, not of a server's job", flag), "leave it away");

@@ -44,7 +44,7 @@ void add_man(CLI::App& app, Invocation& invocation) {
   verb->add_flag("--json", flags->common.json, "Print JSON, for programs");
   verb->add_flag("--quiet,-q", flags->common.quiet, "Print nothing but errors");
   verb->add_option("dir", flags->folder, "The folder to write them to")->type_name("DIR")->required();
-  verb->footer("Examples:\n  drover man ~/.local/share/man/man1\n  man drover-run");
+  verb->footer("Example:\n  drover man ~/.local/share/man/man1");
   verb->callback([flags, &app, &invocation] {
     auto done = write_manual(*flags, command_tree(app));
     invocation.exit_status = done ? *done : failure(done.error());

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <boost/json.hpp>
 #include <filesystem>
 #include <thread>
 
@@ -56,7 +57,12 @@ Result<int> report(const ReportFlags& flags) {
                                .shape = shape_of});
   if (!written) return pass(written);
   std::error_code error;
-  if (!flags.common.quiet) show("{}\n", std::filesystem::absolute(path, error).string());
+  const std::string file = std::filesystem::absolute(path, error).string();
+  if (flags.common.json) {
+    show("{}\n", boost::json::serialize(boost::json::object{{"run", run->folder.name()}, {"file", file}}));
+  } else if (!flags.common.quiet) {
+    show("{}\n", file);
+  }
   return kAllSucceeded;
 }
 

@@ -39,7 +39,7 @@ Result<int> serve(Flags& flags) {
                 "give it 1s to 24h; 60s is usual");
   }
   flags.options.lease_ms = *lease_ms;
-  flags.options.log = flags.log == "json" ? ServerLog::Form::json : ServerLog::Form::text;
+  flags.options.log = flags.log == "json" || flags.common.json ? ServerLog::Form::json : ServerLog::Form::text;
   if (!flags.keep.empty()) {
     auto keep_ms = parse_duration_ms(flags.keep);
     if (!keep_ms) return pass(keep_ms);

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <boost/json.hpp>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
 #include "base/text.h"
@@ -63,8 +64,10 @@ Result<ServerAccess> find_server(const CommonFlags& common, const ServerFlags& f
     access.token = key->bearer().reveal();
   }
   const std::string ca = setting("DROVER_CA");
-  access.ca_pem = file_text(ca.empty() ? concat(root, "/server/ca.pem") : ca);
+  access.ca_file = std::filesystem::absolute(ca.empty() ? concat(root, "/server/ca.pem") : ca).string();
+  access.ca_pem = file_text(access.ca_file);
   if (!ca.empty() && !access.ca_pem) return fail(ErrorCode::not_found, concat("cannot read $DROVER_CA, ", ca));
+  if (!access.ca_pem) access.ca_file.clear();
   return access;
 }
 
@@ -96,6 +99,10 @@ Result<json::value> ServerClient::call(HttpCall call) {
 Result<json::value> ServerClient::get(const std::string& path) {
   return call(
       {.method = "GET", .path = path, .headers = {}, .body = {}, .body_source = {}, .take = {}, .may_repeat = true});
+}
+
+Result<json::value> ServerClient::get_soon(const std::string& path, std::int64_t deadline_ms) {
+  return call({.path = path, .headers = {}, .body = {}, .body_source = {}, .take = {}, .deadline_ms = deadline_ms});
 }
 
 Result<json::value> ServerClient::post(const std::string& path, const json::value& body, Repeat repeat) {

@@ -30,6 +30,7 @@ struct ServerAccess {
   std::string address;
   std::string token;
   std::optional<std::string> ca_pem;
+  std::string ca_file;  // that it was read from; empty: none
 
   ClientOptions client_options() const { return {.base = address, .token = token, .ca_pem = ca_pem}; }
 };
@@ -45,6 +46,8 @@ class ServerClient {
   static Result<ServerClient> connect(const CommonFlags& common, const ServerFlags& flags);
 
   Result<boost::json::value> get(const std::string& path);
+  /// The same for somebody who waits at a terminal: once, and an answer or an error within that time.
+  Result<boost::json::value> get_soon(const std::string& path, std::int64_t deadline_ms);
   Result<boost::json::value> post(const std::string& path, const boost::json::value& body,
                                   Repeat repeat = Repeat::never);
   Result<void> remove(const std::string& path);

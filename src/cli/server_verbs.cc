@@ -5,6 +5,7 @@
 #include <boost/json.hpp>
 
 #include "base/units.h"
+#include "base/utf8.h"
 #include "cli/follow_log.h"
 #include "cli/log_printer.h"
 #include "cli/print.h"
@@ -85,6 +86,58 @@ class FoundLines {
   std::uint64_t count_ = 0;
 };
 
+/// How an attempt ended, in a few words.
+std::string ending_words(const json::value& attempt) {
+  const json::value& code = attempt.at("exit_code");
+  if (code.is_number()) return fmt::format("exit code {}", code.to_number<std::int64_t>());
+  const json::value& signal = attempt.at("signal");
+  if (signal.is_number()) return fmt::format("signal {}", signal.to_number<std::int64_t>());
+  return text(attempt, "ending");
+}
+
+void show_item(const std::string& job, const json::value& item) {
+  const json::value* shown = item.as_object().if_contains("item");
+  show("item {} of job '{}': {}\n  {}\n", number(item, "index"), job, text(item, "state"),
+       shown == nullptr ? "(bytes)" : plain_text(std::string_view(shown->as_string()), 500));
+  for (const json::value& it : item.at("history").as_array()) {
+    show("  attempt {}: {}, {}, {}, {} of memory\n", number(it, "attempt"), text(it, "state"), ending_words(it),
+         format_duration_us(it.at("wall_us").to_number<std::int64_t>()),
+         format_size(number(it, "peak_memory_kib") * 1024));
+    if (const std::string reason = text(it, "reason"); !reason.empty()) show("    {}\n", plain_text(reason, 200));
+    if (const std::string said = text(it, "last_line"); !said.empty()) show("    it said: {}\n", plain_text(said, 200));
+  }
+  show("  what it printed: drover logs {}:{}\n", job, number(item, "index"));
+}
+
+/// What one item printed, a JSON object for each line. A server does not tell of streams and times here.
+class JsonLines {
+ public:
+  explicit JsonLines(std::string item) : item_(std::move(item)) {}
+
+  Result<void> take(std::string_view piece) {
+    rest_ += piece;
+    std::size_t begin = 0;
+    for (std::size_t end = rest_.find('\n'); end != std::string::npos; end = rest_.find('\n', begin)) {
+      print(std::string_view(rest_).substr(begin, end - begin));
+      begin = end + 1;
+    }
+    rest_.erase(0, begin);
+    return {};
+  }
+  void finish() {
+    if (!rest_.empty()) print(rest_);
+  }
+
+ private:
+  void print(std::string_view line) const {
+    const auto index = parse_number(item_);
+    show("{}\n", json::serialize(json::object{{"item", index ? *index : 0}, {"text", utf8(line)}}));
+  }
+
+  const std::string item_;
+  std::string rest_;
+};
+
 struct Connected {
   ServerClient client;
   std::string job;
@@ -159,7 +212,11 @@ Result<int> server_items(const CommonFlags& common, const ServerFlags& server, c
   if (!item.empty()) {
     auto answer = it->client.get(path_of(it->job, "/items/" + url_escape(item)));
     if (!answer) return pass(answer);
-    show("{}\n", json::serialize(*answer));
+    if (common.json) {
+      show("{}\n", json::serialize(*answer));
+    } else {
+      show_item(name.empty() ? it->job : name, *answer);
+    }
     return kAllSucceeded;
   }
   if (!common.json) show("{:>9}  {:<9}  {:>8}  {:>11}  {}\n", "INDEX", "STATE", "ATTEMPTS", "TIME", "ITEM");
@@ -200,6 +257,10 @@ Result<int> server_logs(const CommonFlags& common, const ServerFlags& server, co
   };
   Result<void> done;
   if (wanted.follow) {
+    if (common.json) {
+      return fail(ErrorCode::bad_input, "what is followed through a server is shown as it is printed, not as JSON",
+                  "leave --json or --follow away");
+    }
     if (item.empty()) {
       return fail(ErrorCode::bad_input, "through a server one item is followed, not all of a job",
                   fmt::format("name the item: drover logs {}:0 --follow", name.empty() ? "JOB" : name));
@@ -227,10 +288,12 @@ Result<int> server_logs(const CommonFlags& common, const ServerFlags& server, co
     return fail(ErrorCode::bad_input, "which item's log?",
                 fmt::format("drover logs {}:0, or add --grep PATTERN", name));
   } else {
+    JsonLines lines(item);
     done = it->client.stream(
         path_of(it->job, fmt::format("/items/{}/log?attempt={}&tail={}{}", url_escape(item), wanted.attempt,
                                      wanted.tail, wanted.only_stderr ? "&stream=stderr" : "")),
-        print);
+        [&](std::string_view piece) { return common.json ? lines.take(piece) : print(piece); });
+    if (done) lines.finish();
   }
   if (!done) return pass(done);
   std::fflush(stdout);

@@ -11,12 +11,14 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "base/utf8.h"
 #include "build_info.h"
 #include "cli/config_file.h"
 #include "cli/print.h"
 #include "cli/run_job.h"
 #include "cli/server_client.h"
 #include "cli/worker_access.h"
+#include "engine/system_clock.h"
 #include "keys/private_file.h"
 #include "run/process_runner.h"
 #include "store/run_folder.h"
@@ -101,8 +103,14 @@ Result<int> work(Flags& flags) {
   }
   block_signals();
   ProcessRunner runner;
-  RemoteWorker worker(std::move(options), runner, [quiet = flags.common.quiet](const std::string& text) {
-    if (!quiet) print_notice(text);
+  RemoteWorker worker(std::move(options), runner, [common = flags.common](const std::string& text) {
+    if (common.json) {
+      show("{}\n", boost::json::serialize(boost::json::object{
+                       {"event", "notice"}, {"time_ms", SystemWallClock().epoch_ms()}, {"text", utf8(text)}}));
+      std::fflush(stdout);
+    } else if (!common.quiet) {
+      print_notice(text);
+    }
   });
   auto ended = worker.run([access = *access] { return make_http_client(access.client_options()); });
   if (!ended) return pass(ended);

@@ -48,7 +48,7 @@ Result<Joined> read_access(const std::string& path) {
     const json::value* it = object == nullptr ? nullptr : object->if_contains(name);
     return it != nullptr && it->is_string() ? std::string(it->get_string()) : std::string();
   };
-  ServerAccess access{.address = field("address"), .token = field("token"), .ca_pem = std::nullopt};
+  ServerAccess access{.address = field("address"), .token = field("token"), .ca_pem = std::nullopt, .ca_file = {}};
   if (const std::string ca = field("ca"); !ca.empty()) access.ca_pem = ca;
   if (access.address.empty() || access.token.empty()) {
     return fail(ErrorCode::damaged, concat(path, " does not hold a worker's key"), "delete it, and join again");
@@ -77,7 +77,7 @@ Result<std::string> fetch_authority(const std::string& address, const std::strin
 
 Result<ServerAccess> join_at(const std::string& address, const JoinToken& token, const std::string& name,
                              const std::string& nonce) {
-  ServerAccess access{.address = address, .token = {}, .ca_pem = std::nullopt};
+  ServerAccess access{.address = address, .token = {}, .ca_pem = std::nullopt, .ca_file = {}};
   if (!token.ca_fingerprint.empty()) {
     auto authority = fetch_authority(address, token.ca_fingerprint);
     if (!authority) return pass(authority);
