@@ -72,6 +72,7 @@ int main(int argc, char** argv) {
   drover::add_backup(app, invocation);
   drover::add_restore(app, invocation);
   drover::add_key(app, invocation);
+  drover::add_doctor(app, invocation);
   drover::add_env_vars(app, invocation);
   drover::add_completion(app, invocation);
   drover::add_man(app, invocation);

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "build_info.h"
 #include "cli/config_file.h"
 #include "cli/print.h"
 #include "cli/verb.h"
@@ -32,6 +33,7 @@ struct Flags {
 
 Result<int> serve(Flags& flags) {
   flags.options.data = data_root(flags.common.data);
+  flags.options.version = DROVER_VERSION;
   auto lease_ms = parse_duration_ms(flags.lease);
   if (!lease_ms) return pass(lease_ms);
   if (*lease_ms < kShortestLeaseMs || *lease_ms > kLongestLeaseMs) {

@@ -71,6 +71,7 @@ void add_logs(CLI::App& app, Invocation& invocation);
 void add_report(CLI::App& app, Invocation& invocation);
 void add_cancel(CLI::App& app, Invocation& invocation);
 void add_sql(CLI::App& app, Invocation& invocation);
+void add_doctor(CLI::App& app, Invocation& invocation);
 void add_env_vars(CLI::App& app, Invocation& invocation);
 void add_completion(CLI::App& app, Invocation& invocation);
 void add_man(CLI::App& app, Invocation& invocation);

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "server/request_trace.h"
+#include "server/self_call.h"
 
 namespace drover {
 namespace {
@@ -93,6 +94,7 @@ HttpBodyPlan Router::plan(const HttpHead& head) {
     return {.most_bytes = 0, .sink = nullptr, .refusal = std::move(caller.error())};
   }
   if (WorkerCalls::is_ours(head.path)) return workers_.plan(head);
+  if (is_self_call(head)) return {};
   if (NativeApi::is_ours(head.path) && !KeyCalls::is_ours(head.path)) return api_.plan(head);
   return {.most_bytes = kLargestKeyCall, .sink = nullptr, .is_from_stranger = takes_no_key(head.path)};
 }
@@ -117,6 +119,7 @@ void Router::handle(HttpRequest request, HttpReply reply) {
                            "health   /healthz, /readyz\n"
                            "CLI      drover submit, status, logs; drover --help\n"));
   }
+  if (is_self_call(request.head)) return reply.send(self_answer(*caller, version_, now_ms_()));
   if (KeyCalls::is_open(path) || KeyCalls::is_ours(path))
     return key_calls_.handle(std::move(request), std::move(reply));
   if (WorkerCalls::is_ours(path)) return workers_.handle(std::move(request), std::move(reply), *caller);

@@ -18,14 +18,15 @@ namespace drover {
 class Router : public HttpHandler {
  public:
   Router(KeyRing& keys, NativeApi& api, WorkerCalls& workers, KeyCalls& key_calls, ServerLog& log,
-         std::function<std::int64_t()> now_ms)
+         std::function<std::int64_t()> now_ms, std::string version)
       : keys_(keys),
         api_(api),
         workers_(workers),
         key_calls_(key_calls),
         log_(log),
         failures_(log),
-        now_ms_(std::move(now_ms)) {}
+        now_ms_(std::move(now_ms)),
+        version_(std::move(version)) {}
 
   HttpBodyPlan plan(const HttpHead& head) override;
   void handle(HttpRequest request, HttpReply reply) override;
@@ -46,6 +47,7 @@ class Router : public HttpHandler {
   ServerLog& log_;
   FailureLog failures_;
   const std::function<std::int64_t()> now_ms_;
+  const std::string version_;
   SystemSteadyClock steady_;
   std::atomic<bool> ready_ = false;
 };

@@ -20,6 +20,7 @@ struct ServerOptions {
   std::int64_t keep_ms = std::int64_t{7} * 24 * 3'600'000;  // how long ended jobs are kept; 0: for ever
   std::int64_t job_key_life_ms = std::int64_t{12} * 3'600'000;
   ServerLog::Form log = ServerLog::Form::text;
+  std::string version;  // of this program, for those who ask
 };
 
 class Server {

@@ -202,6 +202,12 @@ std::optional<int> RunFolder::holder() const {
   return free ? std::nullopt : living_holder(lock_path);
 }
 
+std::optional<int> RunFolder::server_holder(const std::string& root) {
+  RunFolder folder(root, "server");
+  folder.path_ = concat(root, "/server");
+  return folder.holder();
+}
+
 std::vector<std::string> RunFolder::all(const std::string& root) {
   std::vector<std::string> names;
   std::error_code error;

@@ -33,6 +33,8 @@ class RunFolder {
   /// The run most recently held, if any.
   static std::optional<std::string> newest(const std::string& root);
   static std::vector<std::string> all(const std::string& root);
+  /// The process that is the server of this folder now, if one is.
+  static std::optional<int> server_holder(const std::string& root);
 
   RunFolder(RunFolder&& other) noexcept;
   RunFolder& operator=(RunFolder&&) = delete;

@@ -1,0 +1,35 @@
+// What `drover doctor` finds out, one line each. A group of checks is one file: doctor_machine.cc, doctor_folder.cc,
+// doctor_server.cc.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/server_client.h"
+#include "cli/verb.h"
+
+namespace drover {
+
+enum class Verdict : std::uint8_t {
+  ok,
+  warning,  // works, but not as well as it could
+  problem,  // something will not work
+};
+std::string_view to_string(Verdict verdict);
+
+struct Check {
+  std::string_view about;  // "kernel"
+  Verdict verdict = Verdict::ok;
+  std::string text;  // what is so, and for a warning or problem what comes of it
+  std::string next;  // what to do about it; empty if it is ok
+};
+
+/// Kernel, cgroups, limits, clocks, shared memory.
+std::vector<Check> check_machine();
+/// The data folder: the disk it is on, who holds what in it, whether ledgers are whole.
+std::vector<Check> check_folder(const std::string& root);
+/// The way to a server, step by step, and what it says. Empty: there is no server in question.
+std::vector<Check> check_server(const CommonFlags& common, const ServerFlags& flags);
+
+}  // namespace drover
