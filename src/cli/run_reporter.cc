@@ -24,7 +24,6 @@ namespace {
 constexpr std::chrono::seconds kLineEvery{10};
 constexpr std::chrono::seconds kEventEvery{1};
 constexpr std::chrono::seconds kCountEvery{2};
-constexpr std::chrono::seconds kRateOver{10};
 constexpr std::size_t kMostGroups = 10;
 
 std::uint64_t done_of(const Job& job) {
@@ -33,11 +32,6 @@ std::uint64_t done_of(const Job& job) {
 
 // Others have written to the terminal since we last did: ^Z, and fg.
 volatile std::sig_atomic_t was_stopped = 0;
-
-Colours wanted_colours() {
-  const char* no_colour = std::getenv("NO_COLOR");
-  return no_colour != nullptr && *no_colour != '\0' ? Colours::off : Colours::on;
-}
 
 std::string kind_of(const Outcome& outcome) {
   return failure_kind(outcome.ending, outcome.exit_code, outcome.signal);
@@ -67,7 +61,7 @@ double Reporter::seconds() const {
 
 void Reporter::started(const Job& job, bool resumed) {
   done_at_start_ = done_of(job);
-  done_at_.emplace_back(Clock::now(), done_at_start_);
+  rate_.note(seconds(), done_at_start_);
   if (flags_.json) {
     show("{}\n", json::serialize(json::object{{"event", "started"},
                                               {"id", job.uuid.text()},
@@ -85,15 +79,6 @@ void Reporter::started(const Job& job, bool resumed) {
   } else {
     print_notice(fmt::format("run '{}': {}", name_, plural(job.total, "item")));
   }
-}
-
-double Reporter::recent_rate(std::uint64_t done) {
-  const auto now = Clock::now();
-  done_at_.emplace_back(now, done);
-  while (done_at_.size() > 2 && done_at_[1].first <= now - kRateOver) done_at_.pop_front();
-  const auto& [then, done_then] = done_at_.front();
-  const double passed = std::chrono::duration<double>(now - then).count();
-  return passed > 0.2 && done > done_then ? static_cast<double>(done - done_then) / passed : 0;
 }
 
 // How many wait for a retry stands in the ledger; asking it each time would be much for a number.
@@ -118,7 +103,7 @@ RunView Reporter::view(const RunProgress& progress) {
   view.waiting = std::min(waiting_, left - view.running);
   view.pending = left - view.running - view.waiting;
   view.elapsed_s = seconds();
-  view.rate = recent_rate(done_of(job));
+  view.rate = rate_.note(seconds(), done_of(job));
   view.slots = progress.slots;
   view.cpu_cores = seen.cpu_cores();
   view.memory_bytes = seen.memory_bytes();

@@ -4,12 +4,12 @@
 
 #include <boost/json/object.hpp>
 #include <chrono>
-#include <deque>
 #include <memory>
 #include <string>
 
 #include "cli/verb.h"
 #include "screen/live_block.h"
+#include "screen/recent_rate.h"
 #include "screen/run_view.h"
 #include "worker/run_progress.h"
 #include "worker/run_summary.h"
@@ -35,7 +35,6 @@ class Reporter {
   using Clock = std::chrono::steady_clock;
 
   double seconds() const;
-  double recent_rate(std::uint64_t done);
   void count_waiting(const Job& job);
   RunView view(const RunProgress& progress);
   void print_progress_line(const RunProgress& progress);
@@ -50,7 +49,7 @@ class Reporter {
   const Clock::time_point begun_ = Clock::now();
   Clock::time_point last_line_ = begun_;
   Clock::time_point last_count_;
-  std::deque<std::pair<Clock::time_point, std::uint64_t>> done_at_;  // of the last seconds
+  RecentRate rate_;
   std::uint64_t done_at_start_ = 0;
   std::uint64_t waiting_ = 0;
 };

@@ -10,6 +10,7 @@
 #include "cli/print.h"
 #include "cli/run_reporter.h"
 #include "cli/server_verbs.h"
+#include "cli/watch.h"
 
 namespace drover {
 namespace {
@@ -18,13 +19,21 @@ struct StatusFlags {
   CommonFlags common;
   ServerFlags server;
   std::string reference;
+  bool watch = false;
 };
 
 std::string local_time(std::int64_t epoch_ms) {
   return fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::localtime(static_cast<std::time_t>(epoch_ms / 1000)));
 }
 
+Result<int> watch(const StatusFlags& flags) {
+  if (!names_server(flags.server)) return watch_run(flags.common, flags.reference);
+  if (flags.reference.empty()) return watch_jobs(flags.common, flags.server);
+  return watch_job(flags.common, flags.server, flags.reference);
+}
+
 Result<int> status(const StatusFlags& flags) {
+  if (flags.watch) return watch(flags);
   if (names_server(flags.server)) return server_status(flags.common, flags.server, flags.reference);
   auto run = open_run(flags.common, flags.reference);
   if (!run) return pass(run);
@@ -74,7 +83,11 @@ void add_status(CLI::App& app, Invocation& invocation) {
   add_common_flags(*verb, flags->common);
   add_server_flag(*verb, flags->server);
   verb->add_option("run", flags->reference, "The run, by name or id (default: the newest)")->type_name("RUN");
-  verb->footer("Example:\n  drover status nightly");
+  verb->add_flag("--watch,-w", flags->watch,
+                 "Show it until q is pressed; with a server and no job named, all its jobs and workers");
+  verb->footer(
+      "Examples:\n  drover status nightly\n  drover status --watch\n"
+      "  drover status --watch --server https://head.example.org:8750");
   verb->callback([flags, &invocation] {
     auto done = status(*flags);
     invocation.exit_status = done ? *done : failure(done.error());

@@ -86,7 +86,8 @@ std::array<std::size_t, 3> column_starts(const RunView& view, const std::vector<
 }  // namespace
 
 std::vector<std::string> fact_lines(const RunView& view, std::size_t most_cells, Colours colours) {
-  const std::vector<FactRow> rows = {count_row(view), time_row(view), machine_row(view)};
+  std::vector<FactRow> rows = {count_row(view), time_row(view)};
+  if (view.slots > 0) rows.push_back(machine_row(view));
   const std::size_t gap = most_cells < kNarrow ? 2 : 3;
   const auto starts = column_starts(view, rows, gap);
   std::vector<std::string> lines;

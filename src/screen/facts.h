@@ -10,7 +10,7 @@
 
 namespace drover {
 
-/// Three lines of at most `most_cells`; a fact that does not fit is left out whole.
+/// Three lines of at most `most_cells`, two where the machine is not known; a fact that does not fit is left out whole.
 std::vector<std::string> fact_lines(const RunView& view, std::size_t most_cells, Colours colours);
 
 }  // namespace drover

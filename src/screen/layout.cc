@@ -83,11 +83,8 @@ std::vector<std::string> notes(const RunView& view, std::size_t most_cells, Colo
   return texts;
 }
 
-}  // namespace
-
-std::vector<std::string> lay_out(const RunView& view, ScreenSize size, Colours colours) {
+std::vector<std::string> lay_out_in(const RunView& view, ScreenSize size, std::size_t most_lines, Colours colours) {
   const std::size_t most_cells = std::max<std::size_t>(size.columns, 2) - 1;
-  const std::size_t most_lines = size.rows * 5 / 12;
   if (size.columns < kNarrow || most_lines < kFewestLines) return {summary_line(view, most_cells, colours)};
 
   std::vector<std::string> lines = {bar_line(view, most_cells, colours)};
@@ -100,6 +97,16 @@ std::vector<std::string> lay_out(const RunView& view, ScreenSize size, Colours c
   append(fact_lines(view, most_cells, colours));
   append(item_lines(view, {most_cells, most_lines - lines.size()}, colours));
   return lines;
+}
+
+}  // namespace
+
+std::vector<std::string> lay_out(const RunView& view, ScreenSize size, Colours colours) {
+  return lay_out_in(view, size, size.rows * 5 / 12, colours);
+}
+
+std::vector<std::string> lay_out_whole(const RunView& view, ScreenSize size, Colours colours) {
+  return lay_out_in(view, size, size.rows, colours);
 }
 
 }  // namespace drover

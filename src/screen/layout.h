@@ -14,4 +14,7 @@ namespace drover {
 /// summary of one line.
 std::vector<std::string> lay_out(const RunView& view, ScreenSize size, Colours colours);
 
+/// The same for a terminal that is used for nothing else: as many lines as there are rows.
+std::vector<std::string> lay_out_whole(const RunView& view, ScreenSize size, Colours colours);
+
 }  // namespace drover

@@ -35,10 +35,10 @@ struct RunView {
   std::uint64_t waiting = 0;  // for a retry
   std::uint64_t pending = 0;
   double elapsed_s = 0;
-  double rate = 0;               // items a second, lately
-  std::optional<TimeLeft> left;  // nothing while it cannot be known
-  double cpu_cores = 0;          // that the items keep busy
-  std::uint64_t slots = 0;
+  double rate = 0;                         // items a second, lately
+  std::optional<TimeLeft> left;            // nothing while it cannot be known
+  double cpu_cores = 0;                    // that the items keep busy
+  std::uint64_t slots = 0;                 // 0: others run it, and what their machines give is not known
   std::uint64_t memory_bytes = 0;          // in use by the items
   std::uint64_t machine_memory_bytes = 0;  // 0: not known
   std::vector<RunningItem> longest;        // longest first; about ten are enough

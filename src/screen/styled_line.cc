@@ -1,11 +1,14 @@
 #include "screen/styled_line.h"
 
+#include <cstdlib>
+
 #include <algorithm>
 
 #include "screen/cells.h"
 #include "screen/plain_text.h"
 
 namespace drover {
+
 namespace {
 
 std::string_view sgr(Style style) {
@@ -21,6 +24,11 @@ std::string_view sgr(Style style) {
 }
 
 }  // namespace
+
+Colours wanted_colours() {
+  const char* no_colour = std::getenv("NO_COLOR");
+  return no_colour != nullptr && *no_colour != '\0' ? Colours::off : Colours::on;
+}
 
 void StyledLine::add(std::string_view text, Style style) {
   const std::string fitting = plain_text(text, room());

@@ -10,6 +10,9 @@ namespace drover {
 
 enum class Colours { off, on };
 
+/// By $NO_COLOR.
+Colours wanted_colours();
+
 enum class Style { plain, strong, faint, good, bad, warning };
 
 class StyledLine {
