@@ -80,7 +80,7 @@ def test_no_file_is_read_that_nobody_named(drover, tmp_path):
 def test_a_worker_has_a_file_too(drover, config):
     server = Server(drover)
     submit(server, "job", "--range", "1-5", "--", "true")
-    path = config(f'name = "from-the-file"\ncpus = 1.5\nmemory = "1GiB"\nmax-items = 5\nserver = "http://127.0.0.1:1"\n')
+    path = config(f'name = "from-the-file"\ncpus = 1.5\nmemory = "1GiB"\nmax-items = 5\njobs = 2\nserver = "http://127.0.0.1:1"\n')
     done = drover("worker", "--config", path, env={"DROVER_SERVER": server.address})
     assert done.status == 0, done
     shown = server.cli("workers").out

@@ -14,7 +14,8 @@ enum class Kind : std::uint8_t { yes_or_no, number, text, list };
 Kind kind_of(const CLI::Option& option) {
   if (option.get_expected_max() == 0) return Kind::yes_or_no;
   if (option.get_expected_max() > 1) return Kind::list;
-  return option.get_type_name() == "N" ? Kind::number : Kind::text;
+  const std::string type = option.get_type_name();  // what may be checked stands behind a colon: "N:INT in [1 - 9]"
+  return type.substr(0, type.find(':')) == "N" ? Kind::number : Kind::text;
 }
 
 std::string_view words_for(Kind kind) {
