@@ -31,7 +31,7 @@ class Completing {
       return true;
     }
     ++arguments_;
-    return !command_->takes_command;
+    return !begins_program();
   }
 
   Completion last(const std::string& word, std::size_t index) {
@@ -45,7 +45,7 @@ class Completing {
       return flags(word);
     }
     Completion completion;
-    if (command_->takes_command) {
+    if (command_->takes_command && arguments_ >= command_->arguments.size()) {
       completion.by_shell = ShellCompletes::program;
       completion.program_at = index;
       return completion;
@@ -61,6 +61,9 @@ class Completing {
   static void offer(Completion& completion, const std::string& word, const std::string& help, std::string_view begun) {
     if (word.starts_with(begun)) completion.candidates.push_back({word, help});
   }
+
+  /// Words that have no other place are a program's.
+  bool begins_program() const { return command_->takes_command && arguments_ > command_->arguments.size(); }
 
   void note(const CommandFlag& flag, const std::string& value) {
     if (flag.names.front() == "--data") said_.data = value;
