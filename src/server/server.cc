@@ -177,7 +177,7 @@ Result<void> Server::Parts::make_rooms() {
       [this](const ForgetJob& job, std::function<void(const Result<Effect>&)> answered) {
         backend->post(job, std::move(answered));
       },
-*store, std::move(reader_of_retention), log, [this](JobId job) { workers->forget(job); });
+      *store, std::move(reader_of_retention), log, [this](JobId job) { workers->forget(job); });
   router = std::make_unique<Router>(*keys, *api, *workers, *key_calls, log, now_ms, options.version);
   return {};
 }
