@@ -58,9 +58,9 @@ class Network:
 class FarServer(Server):
     """A server that only its network can reach: it is asked by the CLI from within, and its ledger is read from its folder."""
 
-    def __init__(self, drover, network):
+    def __init__(self, drover, network, host=None):
         self.network = network
-        super().__init__(drover, "--lease", f"{LEASE_S}s", listen=f"{network.address}:{PORT}", inside=network.server)
+        super().__init__(drover, "--lease", f"{LEASE_S}s", listen=f"{host or network.address}:{PORT}", inside=network.server)
 
     def cli(self, *arguments, **options):
         return self.drover(*arguments, inside=self.network.server, **options)
@@ -193,3 +193,16 @@ def environment_of(pid):
             return file.read().decode(errors="replace")
     except OSError:
         return ""
+
+
+def test_one_that_listens_everywhere_is_asked_here_and_joined_from_there(drover, network):
+    """Nobody has told it by which addresses it is reached: it finds its machine's."""
+    server = FarServer(drover, network, host="0.0.0.0")
+    assert server.address == f"https://127.0.0.1:{PORT}"
+    server.join(1)
+    server.submit("job", "--range", "1-5", "--", "echo", "{}")
+    wait_until(lambda: server.state("job")["state"] == "succeeded", "the job to end")
+    asked = server.cli("jobs", env={"DROVER_SERVER": f"https://{network.address}:{PORT}"})
+    assert asked.status == 0 and "succeeded" in asked.out, asked
+    asked = server.cli("jobs", env={"DROVER_SERVER": f"https://127.0.0.2:{PORT}"})
+    assert asked.status == 2 and "--advertise" in asked.err, asked

@@ -35,7 +35,7 @@ class Server:
         wait_until(lambda: (address.exists() and address.read_text().endswith("\n")) or not self.running.alive(), "the server to listen")
         assert self.running.alive(), self.running.done()
         self.address = address.read_text().strip()
-        self.listen = self.address.split("//")[1]  # the same port after a restart
+        self.listen = f"{self.listen.rpartition(':')[0]}:{self.address.rpartition(':')[2]}"  # the same port after a restart
 
     def kill(self):
         self.running.kill()

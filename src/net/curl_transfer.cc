@@ -267,14 +267,16 @@ Result<HttpResponse> CurlTransfer::outcome(CURLcode code) {
   if (certificate_was_refused_) {
     return fail(ErrorCode::denied,
                 concat(where(), ": the server's certificate is not signed by an authority trusted here"),
-                "check that this is the right server, and that its certificate authority is the one you were given");
+                "check that this is the right server, and that $DROVER_CA names a copy of its ca.pem");
   }
   // There are two clocks: one for all of it, and one for knocking, which counts only if it is the shorter.
   curl_off_t sent_at_us = 0;
   curl_easy_getinfo(handle_, CURLINFO_PRETRANSFER_TIME_T, &sent_at_us);
   const bool was_reached = sent_at_us > 0 || (remaining_ms_ > 0 && remaining_ms_ <= target_.options.connect_timeout_ms);
-  return fail(code_of(code, was_reached),
-              concat(where(), ": ", trouble_[0] != 0 ? trouble_ : curl_easy_strerror(code)));
+  return fail(code_of(code, was_reached), concat(where(), ": ", trouble_[0] != 0 ? trouble_ : curl_easy_strerror(code)),
+              code == CURLE_PEER_FAILED_VERIFICATION
+                  ? "use an address that its certificate names; 'drover server --advertise' adds one"
+                  : "");
 }
 
 std::int64_t CurlTransfer::retry_after_ms() const {

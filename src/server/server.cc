@@ -20,6 +20,7 @@
 #include "server/key_calls.h"
 #include "server/log_followers.h"
 #include "server/log_intake.h"
+#include "server/reach.h"
 #include "server/read_pool.h"
 #include "server/retention.h"
 #include "server/router.h"
@@ -40,12 +41,6 @@ constexpr std::int64_t kSweepMs = 3'600'000;
 bool is_loopback(std::string_view address) {
   return address.starts_with("127.") || address.starts_with("[::1]") || address.starts_with("localhost:") ||
          address.starts_with("unix:");
-}
-
-std::string host_of(std::string_view address) {
-  std::string_view host = address.substr(0, address.rfind(':'));
-  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-  return std::string(host);
 }
 
 /// A signal that ends the server, or -1 after so long.
@@ -97,6 +92,7 @@ struct Server::Parts {
   std::unique_ptr<Retention> retention;
   std::unique_ptr<HttpServer> http;
   std::vector<std::string> addresses;
+  std::string from_here;  // how clients on this machine reach it
 
   Result<void> open_store();
   Result<void> make_rooms();
@@ -203,16 +199,12 @@ Result<void> Server::Parts::listen() {
   http_options.limits.connections = std::min(http_options.limits.connections, connections_within_descriptors());
   if (http_options.listen.empty()) http_options.listen.emplace_back(kDefaultAddress);
   const bool beyond = !std::ranges::all_of(http_options.listen, is_loopback);
+  const Reach reach{.machine = machine_addresses()};
   KeyCalls::Identity identity;
   if (beyond && !options.plain_http) {
     auto authority = Authority::open(folder->path(), wall.epoch_ms());
     if (!authority) return pass(authority);
-    CertificateRequest request{.names = {"localhost", "127.0.0.1", "::1"}};
-    for (const std::string& address : http_options.listen) {
-      if (const std::string host = host_of(address); host != "0.0.0.0" && host != "::") request.names.push_back(host);
-    }
-    for (const std::string& name : options.advertise)
-      request.names.push_back(host_of(name + (name.contains(':') ? "" : ":0")));
+    const CertificateRequest request{.names = reach.certificate_names(http_options.listen, options.advertise)};
     auto certificate = issue_certificate(*authority, request, wall.epoch_ms());
     if (!certificate) return pass(certificate);
     http_options.tls = TlsIdentity{certificate->pem, certificate->key_pem.reveal()};
@@ -221,16 +213,24 @@ Result<void> Server::Parts::listen() {
   auto started = HttpServer::start(http_options, *router);
   if (!started) return pass(started);
   http = std::move(*started);
+  const std::string_view scheme = http_options.tls ? "https://" : "http://";
+  std::vector<std::string> for_others;
   for (const std::string& address : http->addresses()) {
-    const bool is_unix = address.starts_with("unix:");
-    addresses.push_back(is_unix ? address : concat(http_options.tls ? "https://" : "http://", address));
+    if (address.starts_with("unix:")) {
+      addresses.push_back(address);
+      for_others.push_back(address);
+      continue;
+    }
+    addresses.push_back(concat(scheme, address));
+    for (const std::string& it : reach.from_elsewhere(address)) for_others.push_back(concat(scheme, it));
   }
-  const std::string port = addresses.front().substr(addresses.front().rfind(':') + 1);
+  const std::string& first = http->addresses().front();
+  from_here = first.starts_with("unix:") ? first : concat(scheme, Reach::from_here(first));
+  const std::string port = first.substr(first.rfind(':') + 1);
   for (const std::string& name : options.advertise) {
-    identity.addresses.push_back(
-        concat(http_options.tls ? "https://" : "http://", name, name.contains(':') ? "" : ":" + port));
+    identity.addresses.push_back(concat(scheme, name, name.contains(':') ? "" : ":" + port));
   }
-  if (identity.addresses.empty()) identity.addresses = addresses;
+  if (identity.addresses.empty()) identity.addresses = std::move(for_others);
   key_calls->set_identity(std::move(identity));
   return {};
 }
@@ -239,7 +239,7 @@ Result<void> Server::Parts::listen() {
 Result<void> Server::Parts::tell_where() {
   const std::string path = server_address_file(options.data);
   std::ofstream file(path, std::ios::trunc);
-  file << addresses.front() << "\n";
+  file << from_here << "\n";
   file.close();
   if (!file) return std::unexpected(errno_error(errno, path));
   return {};
