@@ -24,6 +24,18 @@ std::string setting(const char* name) {
   return value == nullptr ? "" : value;
 }
 
+// Where the Debian package's server keeps its data. Only its user and root may look.
+constexpr std::string_view kPackagedData = "/var/lib/drover";
+
+/// What to do where there is no server's data.
+std::string where_else() {
+  std::error_code ignored;
+  if (std::filesystem::exists(server_address_file(std::string(kPackagedData)), ignored)) {
+    return fmt::format("the server of this machine keeps its data in {0}: add --data {0}", kPackagedData);
+  }
+  return "start one with 'drover server', or name one with --server or $DROVER_SERVER";
+}
+
 std::optional<std::string> file_text(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return std::nullopt;
@@ -47,8 +59,7 @@ Result<ServerAccess> find_server(const CommonFlags& common, const ServerFlags& f
   if (access.address.empty()) {
     auto text = file_text(server_address_file(root));
     if (!text) {
-      return fail(ErrorCode::not_found, concat("no server has ever run with the data in ", root),
-                  "start one with 'drover server', or name one with --server or $DROVER_SERVER");
+      return fail(ErrorCode::not_found, concat("no server has ever run with the data in ", root), where_else());
     }
     access.address = text->substr(0, text->find('\n'));
   }

@@ -219,13 +219,15 @@ Result<int> server_items(const CommonFlags& common, const ServerFlags& server, c
     }
     return kAllSucceeded;
   }
-  if (!common.json) show("{:>9}  {:<9}  {:>8}  {:>11}  {}\n", "INDEX", "STATE", "ATTEMPTS", "TIME", "ITEM");
   std::uint64_t left = limit == 0 ? std::numeric_limits<std::uint64_t>::max() : static_cast<std::uint64_t>(limit);
   std::uint64_t from = 0;
   while (left > 0) {
     auto page = it->client.get(path_of(it->job, fmt::format("/items?from={}&limit={}&state={}", from,
                                                             std::min<std::uint64_t>(left, 1000), url_escape(state))));
     if (!page) return pass(page);
+    if (!common.json && from == 0) {
+      show("{:>9}  {:<9}  {:>8}  {:>11}  {}\n", "INDEX", "STATE", "ATTEMPTS", "TIME", "ITEM");
+    }
     for (const json::value& one : page->at("items").as_array()) {
       --left;
       if (common.json) {

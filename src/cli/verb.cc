@@ -5,9 +5,11 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <fstream>
 
 #include "base/units.h"
 #include "cli/print.h"
+#include "server/server.h"
 #include "store/run_folder.h"
 #include "store/sqlite_store.h"
 
@@ -65,6 +67,14 @@ std::vector<std::string> runs_by_uuid(const std::string& root, const std::string
   return found;
 }
 
+/// Whoever speaks of a run where a server works often means a job.
+std::string or_a_job(const std::string& root, const std::string& next) {
+  std::ifstream file(server_address_file(root));
+  std::string address;
+  if (!std::getline(file, address)) return next;
+  return fmt::format("{}; for a job of the server here add --server {}", next, address);
+}
+
 }  // namespace
 
 Result<void> refuse_item(const Reference& reference) {
@@ -88,7 +98,7 @@ Result<Reference> resolve(const std::string& root, const std::string& text) {
     auto newest = RunFolder::newest(root);
     if (!newest) {
       return fail(ErrorCode::not_found, fmt::format("there are no runs in {}", root),
-                  "start one: drover run --items list.txt -- command {}");
+                  or_a_job(root, "start one: drover run --items list.txt -- command {}"));
     }
     reference.run = *newest;
     return reference;
@@ -107,7 +117,7 @@ Result<Reference> resolve(const std::string& root, const std::string& text) {
                 "write more of it");
   }
   return fail(ErrorCode::not_found, fmt::format("there is no run '{}' in {}", name, root),
-              fmt::format("see what there is: ls {}/runs", root));
+              or_a_job(root, fmt::format("see what there is: ls {}/runs", root)));
 }
 
 }  // namespace drover
