@@ -25,6 +25,7 @@
 #include "server/retention.h"
 #include "server/router.h"
 #include "server/server_backend.h"
+#include "server/service_notice.h"
 #include "server/worker_calls.h"
 #include "store/run_folder.h"
 #include "store/sqlite_store.h"
@@ -261,6 +262,7 @@ Result<std::unique_ptr<Server>> Server::start(const ServerOptions& options) {
   if (auto done = parts->tell_where(); !done) return pass(done);
   parts->router->set_ready(true);
   for (const std::string& address : parts->addresses) parts->log.info(concat("listening on ", address));
+  notify_service_manager("READY=1");
   return std::unique_ptr<Server>(new Server(std::move(parts)));
 }
 
@@ -302,6 +304,7 @@ Result<void> Server::run() {
       continue;
     }
     parts_->log.info(concat("stopping on signal ", signal));
+    notify_service_manager("STOPPING=1");
     parts_->router->set_ready(false);
     parts_->http->stop(kStopGraceMs);
     return {};
