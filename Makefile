@@ -71,7 +71,6 @@ dist: build  ## Pack a tarball that runs on any Linux of this architecture, with
 	@./deploy/dist/pack build
 
 deb: build  ## Make a Debian package, with units for systemd
-	@./tools/setup package
 	@cmake --build --preset release --target package -j $(JOBS) >/dev/null
 	@ls build/package/*.deb
 

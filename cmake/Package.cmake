@@ -3,13 +3,26 @@ install(TARGETS drover RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES deploy/systemd/drover-server.service deploy/systemd/drover-worker.service
         DESTINATION lib/systemd/system COMPONENT package)
 install(FILES deploy/deb/server.toml deploy/deb/worker.toml DESTINATION /etc/drover COMPONENT package)
-install(FILES LICENSE CHANGELOG.md README.md DESTINATION share/doc/drover COMPONENT package)
+install(FILES deploy/deb/copyright README.md DESTINATION share/doc/drover COMPONENT package)
+install(DIRECTORY docs/ DESTINATION share/doc/drover/docs COMPONENT package FILES_MATCHING PATTERN "*.md" PATTERN pictures EXCLUDE)
+set(DROVER_GENERATED ${CMAKE_BINARY_DIR}/generated-files)
+install(CODE "set(DROVER_BINARY \"${CMAKE_BINARY_DIR}/bin/drover\")
+set(DROVER_SOURCE \"${CMAKE_SOURCE_DIR}\")
+set(DROVER_OUT \"${DROVER_GENERATED}\")
+include(\"${CMAKE_SOURCE_DIR}/cmake/generate_files.cmake\")" COMPONENT package)
+install(DIRECTORY ${DROVER_GENERATED}/ DESTINATION share COMPONENT package)
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME drover)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
 set(CPACK_PACKAGE_CONTACT "The Drover authors <drover@localhost>")
-set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "Runs a command for every item of a list, on the cheapest machines at hand")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "batch runner for many independent items")
+set(CPACK_PACKAGE_DESCRIPTION "Drover runs a command for every item of a list, on this machine or on many,
+keeps what became of each one durable, tries again what should be tried
+again, and keeps the output and the resource use of every attempt.
+.
+This package holds the program, and units for systemd: drover-server and
+drover-worker. Neither is started by installing it.")
 set(CPACK_INSTALL_PREFIX /usr)
 set(CPACK_SET_DESTDIR ON)
 set(CPACK_STRIP_FILES ON)
