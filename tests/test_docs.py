@@ -1,16 +1,24 @@
 """What README.md and docs/ tell people to type works, and every verb and flag that they name is there."""
 
+import json
 import pathlib
 import re
 import shlex
+import shutil
 import subprocess
 
 import pytest
 
 import drover as shared
+from debian_root import DebianRoot, Shell
+from drover import wait_until
+from test_deb import package  # noqa: F401 (a fixture)
 
 REPOSITORY = pathlib.Path(__file__).parents[1]
+# These speak of an installed package, and of two machines: they are lived through in order, below.
+LIVED = [REPOSITORY / "docs/quick-start.md", REPOSITORY / "docs/operations.md"]
 PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
+TYPED = [page for page in PAGES if page not in LIVED]
 
 
 def code_lines(page):
@@ -23,26 +31,31 @@ def code_lines(page):
             yield line
 
 
-def typed_lines(page):
+def typed_lines(page, prompt="$ "):
     """What a person types after a prompt: `$ drover …`, with its continuation lines."""
+    return [command for found, command in prompted_lines(page) if found == prompt]
+
+
+def prompted_lines(page):
+    """(prompt, what is typed there); `second$ ` is another machine's."""
     lines = iter(code_lines(page))
     for line in lines:
-        if line.startswith("$ "):
-            command = line[2:]
+        if prompted := re.match(r"((?:\w+)?\$ )(.*)", line):
+            command = prompted[2]
             while command.endswith("\\"):
                 command = command[:-1] + next(lines)
-            yield command
+            yield prompted[1], command
 
 
 def drover_words(line):
     """The words of a drover command inside a line, if it is one."""
-    line = re.sub(r"^\$ ", "", line.strip())
+    line = re.sub(r"^(\w+)?\$ (sudo )?", "", line.strip())
     if not line.startswith("drover ") or "…" in line or "[" in line:
         return None
     return shlex.split(line, comments=True)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", TYPED, ids=lambda page: page.name)
 def test_what_stands_behind_a_prompt_can_be_typed(drover, page, tmp_path):
     """In order, in one folder, as a reader would. A page shows only what ends well, or says `# fails`."""
     bin_folder = tmp_path / "bin"
@@ -63,7 +76,7 @@ def test_verbs_and_flags_in_examples_exist(drover, page):
         if words is None:
             continue
         ours = words[:words.index("--")] if "--" in words else words
-        help_text = drover(ours[1], "--help")
+        help_text = drover(*ours[1:3 if ours[1] == "key" else 2], "--help")
         assert help_text.status == 0, line
         for word in ours[2:]:
             if word.startswith("--"):
@@ -77,3 +90,75 @@ def test_every_verb_and_every_flag_is_told_of(drover):
         assert f"drover {verb}" in told, f"docs/cli.md does not speak of drover {verb}"
         for flag in set(re.findall(r"^  (?:-\w,)?(--[a-z-]+)", drover(verb, "--help").out, re.MULTILINE)) - {"--help"}:
             assert flag in told, f"docs/cli.md does not speak of {flag} of drover {verb}"
+
+
+class Reader:
+    """Somebody who lives through pages at two machines: types what they say, and puts in what was shown before for what they leave out."""
+
+    def __init__(self, head, second):
+        self.shells = {"$ ": Shell(head, head.has_reader()), "second$ ": Shell(second, second.has_reader())}
+        self.shown = {"key": "", "token": ""}
+        self.said = {}
+
+    def types(self, prompt, command):
+        words = command.replace("AKDRXXXXXXXXXXXXXXXX.…", self.shown["key"]).replace("drover-join-…", self.shown["token"])
+        status, out = self.shells[prompt].type(words)
+        assert (status != 0) == ("# fails" in command), (prompt, command, out)
+        for what, form in (("key", r"^AKDR\w{16}\.\w+$"), ("token", r"^drover-join-\S+$")):
+            if found := re.search(form, out, re.MULTILINE):
+                self.shown[what] = found[0]
+        self.said[command] = out
+        return out
+
+    def job(self, name):
+        return json.loads(self.types("$ ", f"drover status {name} --json"))
+
+    def lives(self, page):
+        for prompt, command in prompted_lines(page):
+            self.types(prompt, command)
+            self.waits_for(prompt, command)
+
+    def waits_for(self, prompt, command):
+        """As somebody would before the next line."""
+        named = re.match(r"drover (?:submit --name|retry) (\w+)", command)
+        if named and named[1] != "mistake":
+            wait_until(lambda: self.job(named[1])["state"] != "running", f"{command} to end")
+        elif command == "sudo systemctl enable --now drover-worker":
+            _, name = self.shells[prompt].type("uname -n")
+            wait_until(lambda: name.strip() in self.types("$ ", "drover workers"), f"{name} to join")
+
+    def close(self):
+        for shell in self.shells.values():
+            shell.close()
+
+
+@pytest.fixture
+def reader(package, tmp_path):  # noqa: F811
+    with DebianRoot(tmp_path / "head", name="head") as head, DebianRoot(tmp_path / "second", name="second") as second:
+        head.wire_to(second, "10.77.0.1", "10.77.0.2")
+        for machine in (head, second):
+            machine("dpkg", "--purge", "drover")
+            machine.plays_systemd()
+        one = Reader(head, second)
+        for machine in (head, second):
+            shutil.copy(package, machine.path / "home/reader")
+        yield one
+        one.close()
+
+
+def test_the_first_ten_minutes_and_what_comes_after(reader):
+    quick_start, operations = LIVED
+    reader.lives(quick_start)
+    said = reader.said
+    assert "no seven here" in said["drover logs first:6                  # items are counted from 0"]
+    assert re.search(r"^ +6 +failed +1 .* 7$", said["drover items first --state failed"], re.MULTILINE)
+    assert reader.job("first")["counts"]["succeeded"] == 20
+    assert reader.job("mistake")["state"] == "cancelled"
+    assert {line.split()[0] for line in said["drover workers"].splitlines()[1:]} == {"head", "second"}
+    assert {line.split()[-1] for line in said["drover logs both --grep ."].splitlines()} == {"head", "second"}
+    assert reader.job("both")["state"] == "succeeded"
+    reader.lives(operations)
+    # The old keys are good for the restored server, and its workers have come back.
+    assert reader.job("first")["counts"]["succeeded"] == 20
+    reader.types("$ ", "drover submit --name after --range 1-200 --workdir /tmp --shell -- 'sleep 0.1; echo {} ran on $(uname -n)'")
+    wait_until(lambda: reader.job("after")["state"] == "succeeded", "the job to end")
