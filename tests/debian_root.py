@@ -30,6 +30,43 @@ echo ready
 sleep infinity & wait
 """
 
+# The same with systemd as its first process, which needs a whole root (chroot is not enough for its sandboxes) and a cgroup to be the top of.
+BOOT = """
+set -eu
+lower=$0 layer=$1 share=$2
+hostname "$3"
+mount -t tmpfs tmpfs "$layer"
+mkdir "$layer/upper" "$layer/work" "$layer/root" "$layer/cgroup"
+mount -t cgroup2 cgroup2 "$layer/cgroup"
+mkdir "$layer/cgroup/drover-test-$4-$3"
+echo 0 >"$layer/cgroup/drover-test-$4-$3/cgroup.procs"
+umount "$layer/cgroup"
+mount -t overlay overlay -o "lowerdir=$lower,upperdir=$layer/upper,workdir=$layer/work" "$layer/root"
+ip link set lo up
+exec unshare --cgroup sh -c '
+set -eu
+cd "$0"
+mount -t proc proc proc
+mount --bind proc/sys proc/sys
+mount -o remount,bind,ro proc/sys
+mount -t sysfs -o ro sysfs sys
+mount -t cgroup2 cgroup2 sys/fs/cgroup
+mount -t tmpfs -o mode=755 tmpfs run
+mount -t tmpfs -o mode=755 tmpfs dev
+for device in null zero full random urandom tty; do touch "dev/$device"; mount --bind "/dev/$device" "dev/$device"; done
+mkdir dev/pts dev/shm
+mount -t devpts -o newinstance,ptmxmode=666 devpts dev/pts
+ln -s pts/ptmx dev/ptmx
+ln -s /proc/self/fd dev/fd
+mount --bind "$1" mnt
+mkdir -p media/host
+pivot_root . media/host
+umount -l /media/host
+echo ready
+exec env -i container=other PATH=/usr/sbin:/usr/bin:/sbin:/bin /sbin/init --log-target=null >/dev/null 2>&1
+' "$layer/root" "$share"
+"""
+
 # Starts, as systemd would but without its sandbox, what a unit says.
 SYSTEMCTL = r"""#!/bin/sh
 set -eu
@@ -95,17 +132,24 @@ ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:
 
 
 class DebianRoot:
+    script = KEEP
+
     def __init__(self, folder, lower="/", name="head"):
         folder.mkdir(parents=True)
         self.lower, self.name = pathlib.Path(lower), name
         self.layer, self.share = folder / "layer", folder / "share"
+        self.inside = self.root_inside()
         self.layer.mkdir()
         self.share.mkdir()
         self.keeper = subprocess.Popen(
-            ["unshare", "--mount", "--pid", "--net", "--uts", "--ipc", "--fork", "--kill-child", "sh", "-c", KEEP, str(lower),
-             str(self.layer), str(self.share), name], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            ["unshare", "--mount", "--pid", "--net", "--uts", "--ipc", "--fork", "--kill-child", "sh", "-c", self.script, str(lower),
+             str(self.layer), str(self.share), name, str(os.getpid())], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         assert self.keeper.stdout.readline() == "ready\n", f"{self.keeper.communicate()} (it takes root)"
         self.first = int(pathlib.Path(f"/proc/{self.keeper.pid}/task/{self.keeper.pid}/children").read_text())
+
+    def root_inside(self):
+        """Its root folder, in its own mounts."""
+        return f"{self.layer}/root"
 
     def close(self):
         os.kill(self.first, signal.SIGKILL)
@@ -122,7 +166,7 @@ class DebianRoot:
     @property
     def path(self):
         """Its root folder, as seen from outside."""
-        return pathlib.Path(f"/proc/{self.first}/root/{self.layer}/root")
+        return pathlib.Path(f"/proc/{self.first}/root{self.inside}")
 
     def write(self, path, text, mode=0o644):
         file = self.path / path.lstrip("/")
@@ -152,7 +196,7 @@ class DebianRoot:
 
     def words(self, words, env=None):
         given = {**ENVIRONMENT, **(env or {})}
-        return ["nsenter", "--target", str(self.first), "--mount", "--pid", "--net", "--uts", "--ipc", "chroot", f"{self.layer}/root",
+        return ["nsenter", "--target", str(self.first), "--mount", "--pid", "--net", "--uts", "--ipc", "chroot", self.inside,
                 "env", "-i", *[f"{name}={value}" for name, value in given.items()], *map(str, words)]
 
     def try_out(self, *words, env=None, input=None, seconds=120):
@@ -191,6 +235,49 @@ class DebianRoot:
                       [*inside, "address", "add", f"{address}/24", "dev", "eth0"], [*inside, "link", "set", "eth0", "up"],
                       [*there, "address", "add", f"{other_address}/24", "dev", "eth0"], [*there, "link", "set", "eth0", "up"]):
             subprocess.run(words, check=True)
+
+
+class BootedDebian(DebianRoot):
+    """One that systemd runs. `lower` is from debootstrapped()."""
+
+    script = BOOT
+
+    def __init__(self, folder, lower, name="head"):
+        super().__init__(folder, lower, name)
+        self.cgroup = pathlib.Path(f"/proc/{self.first}/cgroup").read_text().rsplit("0::", 1)[1].split("/init.scope")[0].strip()
+        wait_until(lambda: self.try_out("systemctl", "is-system-running").stdout in ("running\n", "degraded\n"), "systemd to be up")
+        self.write("/etc/hostname", f"{name}\n")
+        self("hostname", name)
+
+    def root_inside(self):
+        return "/"
+
+    def plays_systemd(self):
+        """It is one."""
+
+    def close(self):
+        super().close()
+        top = next(line.split()[1] for line in pathlib.Path("/proc/mounts").read_text().splitlines() if line.split()[2] == "cgroup2")
+        for folder, _, _ in os.walk(f"{top}{self.cgroup}", topdown=False):
+            wait_until(lambda: not pathlib.Path(folder, "cgroup.procs").read_text(), "the last of it to end")
+            os.rmdir(folder)
+
+
+def debootstrapped(folder, package):
+    """A small Debian with systemd and sudo, and, fetched but not installed, what the package needs. It is made once and kept."""
+    root = folder / "debian-root"
+    if root.exists():
+        return root
+    making = folder / "debian-root.making"
+    subprocess.run(["rm", "-rf", making], check=True)
+    subprocess.run(["debootstrap", "--variant=minbase", "--include=systemd,systemd-sysv,dbus,sudo", "bookworm", making], check=True,
+                   capture_output=True, timeout=900)
+    subprocess.run(["cp", package, making / "tmp/drover.deb"], check=True)
+    subprocess.run(["chroot", making, "sh", "-c", "apt-get update -qq && apt-get install -qq -y --download-only /tmp/drover.deb"],
+                   check=True, capture_output=True, timeout=900, env=ENVIRONMENT)
+    (making / "tmp/drover.deb").unlink()
+    making.rename(root)
+    return root
 
 
 class Shell:

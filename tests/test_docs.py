@@ -10,7 +10,7 @@ import subprocess
 import pytest
 
 import drover as shared
-from debian_root import DebianRoot, Shell
+from debian_root import BootedDebian, DebianRoot, Shell, debootstrapped
 from drover import wait_until
 from test_deb import package  # noqa: F401 (a fixture)
 
@@ -132,16 +132,22 @@ class Reader:
             shell.close()
 
 
-@pytest.fixture
-def reader(package, tmp_path):  # noqa: F811
-    with DebianRoot(tmp_path / "head", name="head") as head, DebianRoot(tmp_path / "second", name="second") as second:
+# Long tests live through them with a small Debian of debootstrap, which is only what the page says it is, and the real systemd.
+@pytest.fixture(params=["this machine's root", "debootstrap, systemd"] if shared.SOAK else ["this machine's root"])
+def reader(request, package, tmp_path):  # noqa: F811
+    def machine(name):
+        if request.param == "this machine's root":
+            return DebianRoot(tmp_path / name, name=name)
+        return BootedDebian(tmp_path / name, debootstrapped(pathlib.Path(shared.BINARY).parents[1], package), name)
+
+    with machine("head") as head, machine("second") as second:
         head.wire_to(second, "10.77.0.1", "10.77.0.2")
-        for machine in (head, second):
-            machine("dpkg", "--purge", "drover")
-            machine.plays_systemd()
+        for root in (head, second):
+            root("dpkg", "--purge", "drover")
+            root.plays_systemd()
         one = Reader(head, second)
-        for machine in (head, second):
-            shutil.copy(package, machine.path / "home/reader")
+        for root in (head, second):
+            shutil.copy(package, root.path / "home/reader")
         yield one
         one.close()
 
