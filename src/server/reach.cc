@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <optional>
 
 #include "base/text.h"
@@ -60,11 +61,12 @@ std::vector<std::string> Reach::certificate_names(const std::vector<std::string>
     const std::string host = host_of(address);
     if (is_every(host)) {
       names.insert(names.end(), machine.begin(), machine.end());
+      if (!name.empty()) names.push_back(name);
     } else {
       names.push_back(host);
     }
   }
-  for (const std::string& name : advertise) names.push_back(host_of(name + (name.contains(':') ? "" : ":0")));
+  for (const std::string& it : advertise) names.push_back(host_of(it + (it.contains(':') ? "" : ":0")));
   return names;
 }
 
@@ -97,6 +99,15 @@ std::vector<std::string> machine_addresses() {
   }
   freeifaddrs(first);
   return found;
+}
+
+std::string machine_name() {
+  char name[256] = {};
+  if (gethostname(name, sizeof name - 1) != 0) return {};
+  const std::string_view text = name;
+  const bool is_plain =
+      std::ranges::all_of(text, [](unsigned char c) { return std::isalnum(c) != 0 || c == '-' || c == '.'; });
+  return is_plain ? std::string(text) : std::string();
 }
 
 }  // namespace drover

@@ -10,6 +10,7 @@ namespace drover {
 /// cannot be asked under that name: nobody's certificate holds it, and elsewhere it means another machine.
 struct Reach {
   std::vector<std::string> machine;  // the addresses of this machine, as machine_addresses() finds them
+  std::string name;                  // its own, or nothing
 
   /// What a certificate for it has to name.
   std::vector<std::string> certificate_names(const std::vector<std::string>& listen,
@@ -24,5 +25,8 @@ struct Reach {
 
 /// Of every network of this machine that is up: addresses without brackets, neither loopback nor link-local.
 std::vector<std::string> machine_addresses();
+
+/// What this machine calls itself, if that can stand in a certificate.
+std::string machine_name();
 
 }  // namespace drover

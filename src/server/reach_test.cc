@@ -9,7 +9,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-const Reach kTwoNetworks{.machine = {"10.0.0.1", "192.0.2.7", "2001:db8::1"}};
+const Reach kTwoNetworks{.machine = {"10.0.0.1", "192.0.2.7", "2001:db8::1"}, .name = "head"};
 
 TEST(Reach, AllAddressesMeansThoseOfTheMachine) {
   EXPECT_EQ(kTwoNetworks.from_elsewhere("0.0.0.0:8750"), (Names{"10.0.0.1:8750", "192.0.2.7:8750"}));
@@ -31,7 +31,8 @@ TEST(Reach, AMachineWithoutANetworkHasItself) {
 TEST(Reach, TheCertificateNamesEveryWayToIt) {
   EXPECT_EQ(
       kTwoNetworks.certificate_names({"0.0.0.0:8750", "unix:/run/drover.sock"}, {"head.example.org", "proxy:443"}),
-      (Names{"localhost", "127.0.0.1", "::1", "10.0.0.1", "192.0.2.7", "2001:db8::1", "head.example.org", "proxy"}));
+      (Names{"localhost", "127.0.0.1", "::1", "10.0.0.1", "192.0.2.7", "2001:db8::1", "head", "head.example.org",
+             "proxy"}));
   EXPECT_EQ(kTwoNetworks.certificate_names({"[2001:db8::1]:8750"}, {}),
             (Names{"localhost", "127.0.0.1", "::1", "2001:db8::1"}));
 }

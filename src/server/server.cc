@@ -200,7 +200,7 @@ Result<void> Server::Parts::listen() {
   http_options.limits.connections = std::min(http_options.limits.connections, connections_within_descriptors());
   if (http_options.listen.empty()) http_options.listen.emplace_back(kDefaultAddress);
   const bool beyond = !std::ranges::all_of(http_options.listen, is_loopback);
-  const Reach reach{.machine = machine_addresses()};
+  const Reach reach{.machine = machine_addresses(), .name = machine_name()};
   KeyCalls::Identity identity;
   if (beyond && !options.plain_http) {
     auto authority = Authority::open(folder->path(), wall.epoch_ms());
