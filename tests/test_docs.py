@@ -157,7 +157,7 @@ def test_the_first_ten_minutes_and_what_comes_after(reader):
     reader.lives(quick_start)
     said = reader.said
     assert "no seven here" in said["drover logs first:6                  # items are counted from 0"]
-    assert re.search(r"^ +6 +failed +1 .* 7$", said["drover items first --state failed"], re.MULTILINE)
+    assert re.search(r"^ +6 +failed +1 +3 .* 7$", said["drover items first --state failed"], re.MULTILINE)
     assert reader.job("first")["counts"]["succeeded"] == 20
     assert reader.job("mistake")["state"] == "cancelled"
     assert {line.split()[0] for line in said["drover workers"].splitlines()[1:]} == {"head", "second"}

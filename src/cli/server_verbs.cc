@@ -138,6 +138,20 @@ class JsonLines {
   std::string rest_;
 };
 
+constexpr fmt::string_view kItemRow = "{:>9}  {:<9}  {:>8}  {:>11}  {:>11}  {}\n";
+
+/// An exit code, or, where there is none, why.
+std::string exit_text(const json::value& attempt) {
+  if (attempt.is_null()) return "-";
+  if (const json::value& code = attempt.at("exit_code"); code.is_number()) {
+    return std::to_string(code.to_number<std::int64_t>());
+  }
+  if (const json::value& signal = attempt.at("signal"); signal.is_number()) {
+    return fmt::format("SIG {}", signal.to_number<std::int64_t>());
+  }
+  return text(attempt, "ending");
+}
+
 struct Connected {
   ServerClient client;
   std::string job;
@@ -226,7 +240,7 @@ Result<int> server_items(const CommonFlags& common, const ServerFlags& server, c
                                                             std::min<std::uint64_t>(left, 1000), url_escape(state))));
     if (!page) return pass(page);
     if (!common.json && from == 0) {
-      show("{:>9}  {:<9}  {:>8}  {:>11}  {}\n", "INDEX", "STATE", "ATTEMPTS", "TIME", "ITEM");
+      show(kItemRow, "INDEX", "STATE", "ATTEMPTS", "EXIT", "TIME", "ITEM");
     }
     for (const json::value& one : page->at("items").as_array()) {
       --left;
@@ -236,7 +250,7 @@ Result<int> server_items(const CommonFlags& common, const ServerFlags& server, c
       }
       const json::value& last = one.at("last");
       const json::value* shown = one.as_object().if_contains("item");
-      show("{:>9}  {:<9}  {:>8}  {:>11}  {}\n", number(one, "index"), text(one, "state"), number(one, "attempts"),
+      show(kItemRow, number(one, "index"), text(one, "state"), number(one, "attempts"), exit_text(last),
            last.is_null() ? "-" : format_duration_us(last.at("wall_us").to_number<std::int64_t>()),
            shown == nullptr ? "(bytes)" : plain_text(std::string_view(shown->as_string()), 60));
     }
