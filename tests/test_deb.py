@@ -177,6 +177,21 @@ def test_links_between_its_pages_lead_somewhere(unpacked):
             assert (page.parent / link).exists() or link.startswith(("../src/", "../deploy/", "pictures/")), (page.name, link)
 
 
+def test_it_brings_what_the_program_says_of_itself(unpacked):
+    """Completions and manual pages, where the program can write them."""
+    share = unpacked / "usr/share"
+    knows = subprocess.run([BINARY, "--help"], check=True, capture_output=True, text=True).stdout
+    for shell, place in (("bash", "bash-completion/completions/drover"), ("zsh", "zsh/vendor-completions/_drover"),
+                         ("fish", "fish/vendor_completions.d/drover.fish")):
+        assert (share / place).exists() == ("\n  completion " in knows), place
+        if (share / place).exists():
+            said = subprocess.run([BINARY, "completion", shell], check=True, capture_output=True, text=True).stdout
+            assert (share / place).read_text() == said and "drover" in said
+    assert (share / "man/man1/drover.1.gz").exists() == ("\n  man " in knows)
+    for page in share.glob("man/**/*"):
+        assert page.is_dir() or gzip.open(page, "rt").read().startswith(".TH"), page
+
+
 # --- its units
 
 
