@@ -2,6 +2,7 @@
 layer that takes whatever is written. It has mounts, processes and a network of its own, and nothing of it is left when it is closed.
 It takes root, and no systemd: a small `systemctl` stands in for it, which starts what the units say as the user whom they name."""
 
+import hashlib
 import os
 import pathlib
 import re
@@ -75,11 +76,8 @@ told=$*
 verb=$1; shift
 [ "${1:-}" != --now ] || shift
 echo "$told" >>/run/systemctl.log
-LISTEN='import socket, sys
-it = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-it.bind(sys.argv[1])
-it.settimeout(60)
-sys.exit(it.recv(100) != b"READY=1")'
+# Ends when it has heard that the service is ready. Perl is in every Debian.
+LISTEN='alarm 60; socket(S, PF_UNIX, SOCK_DGRAM, 0); bind(S, sockaddr_un($ARGV[0])); recv(S, $heard, 100, 0); exit($heard ne "READY=1")'
 setting() { sed -n "s/^$1=//p" "/usr/lib/systemd/system/$unit.service" | tail -n 1; }
 running() { [ -e "/run/$unit.pid" ] && kill -0 "$(cat "/run/$unit.pid")" 2>/dev/null; }
 stop() {
@@ -98,7 +96,7 @@ start() {
   if [ "$(setting Type)" = notify ]; then
     notice=/run/$unit.notice
     rm -f "$notice"
-    python3 -c "$LISTEN" "$notice" &
+    perl -MSocket -e "$LISTEN" "$notice" &
     listener=$!
     while ! [ -e "$notice" ]; do sleep 0.01; done
     chown "$user" "$notice"
@@ -196,7 +194,7 @@ class DebianRoot:
 
     def words(self, words, env=None):
         given = {**ENVIRONMENT, **(env or {})}
-        return ["nsenter", "--target", str(self.first), "--mount", "--pid", "--net", "--uts", "--ipc", "chroot", self.inside,
+        return ["nsenter", "--target", str(self.first), "--mount", "--pid", "--net", "--uts", "--ipc", "--root", "chroot", self.inside,
                 "env", "-i", *[f"{name}={value}" for name, value in given.items()], *map(str, words)]
 
     def try_out(self, *words, env=None, input=None, seconds=120):
@@ -264,12 +262,14 @@ class BootedDebian(DebianRoot):
 
 
 def debootstrapped(folder, package):
-    """A small Debian with systemd and sudo, and, fetched but not installed, what the package needs. It is made once and kept."""
-    root = folder / "debian-root"
+    """A small Debian with systemd and sudo, and, fetched but not installed, what the package needs. It is made once and kept until
+    the package needs something else."""
+    needs = subprocess.run(["dpkg-deb", "--field", package, "Depends"], check=True, capture_output=True).stdout
+    root = folder / f"debian-root-{hashlib.sha256(needs).hexdigest()[:12]}"
     if root.exists():
         return root
-    making = folder / "debian-root.making"
-    subprocess.run(["rm", "-rf", making], check=True)
+    making = folder / "debian-root-making"
+    subprocess.run(["rm", "-rf", *folder.glob("debian-root-*")], check=True)
     subprocess.run(["debootstrap", "--variant=minbase", "--include=systemd,systemd-sysv,dbus,sudo", "bookworm", making], check=True,
                    capture_output=True, timeout=900)
     subprocess.run(["cp", package, making / "tmp/drover.deb"], check=True)

@@ -12,8 +12,8 @@ import tarfile
 
 import pytest
 
-from debian_root import DebianRoot
-from drover import BINARY, wait_until
+from debian_root import BootedDebian, DebianRoot, debootstrapped
+from drover import BINARY, SOAK, wait_until
 
 SOURCE = pathlib.Path(__file__).resolve().parents[1]
 BUILD = pathlib.Path(BINARY).parents[1]
@@ -31,6 +31,10 @@ def dpkg_deb(*words):
 
 def fields(package):
     return dict(re.findall(r"^(\S+): (.*)$", dpkg_deb("--field", package), re.MULTILINE))
+
+
+def needs_of(package):
+    return [re.match(r"\S+", need)[0] for need in fields(package)["Depends"].split(", ")]
 
 
 @pytest.fixture(scope="module")
@@ -63,11 +67,15 @@ def unpacked(package, tmp_path_factory):
     return folder / "tree"
 
 
-@pytest.fixture
-def debian(tmp_path):
-    with DebianRoot(tmp_path / "debian") as root:
+# Long tests also take a small one of debootstrap, which has nothing but what the package asks for.
+@pytest.fixture(params=["this machine's root", "debootstrap"] if SOAK else ["this machine's root"])
+def debian(request, package, tmp_path):
+    lower = "/" if request.param == "this machine's root" else debootstrapped(BUILD, package)
+    with DebianRoot(tmp_path / "debian", lower) as root:
         # One that has drover for good is as good as one that never had it.
         root("dpkg", "--purge", "drover")
+        if request.param == "debootstrap":
+            root("apt-get", "install", "-qq", "-y", *needs_of(package), seconds=300)
         yield root
 
 
@@ -128,7 +136,7 @@ def test_it_says_what_it_is(package):
     assert not said["Description"].lower().startswith(("a ", "the ", "drover")) and len(said["Description"]) < 80
     described = dpkg_deb("--field", package, "Description").splitlines()[1:]
     assert described and all(line.startswith(" ") and len(line) <= 80 for line in described), described
-    needs = {re.match(r"\S+", need)[0] for need in said["Depends"].split(", ")}
+    needs = set(needs_of(package))
     assert {"passwd", "libc6", "libsqlite3-0", "libssl3", "libcurl4"} <= needs, needs
     assert not [need for need in needs if need.endswith("-dev")]
     assert re.fullmatch(r".+ <\S+@\S+>", said["Maintainer"])
@@ -223,6 +231,7 @@ def test_a_worker_may_make_cgroups_and_drains_when_it_is_stopped(debian, package
 
 
 def test_it_is_installed_upgraded_removed_installed_again_and_purged(debian, package, older):
+    before = set(debian.changed())
     debian.plays_systemd()
 
     install(debian, older)
@@ -285,7 +294,7 @@ def test_it_is_installed_upgraded_removed_installed_again_and_purged(debian, pac
     debian("dpkg", "--purge", "drover")
     assert not server.alive()
     assert debian.try_out("dpkg-query", "--show", "drover").returncode != 0
-    left = [path for path in debian.changed() if not path.startswith(OWN_TRACES) and debian.differs(path)]
+    left = [path for path in debian.changed() if path not in before and not path.startswith(OWN_TRACES) and debian.differs(path)]
     assert left == []
     for folder in ("/etc/drover", "/var/lib/drover", "/var/lib/drover-worker", "/usr/share/doc/drover"):
         assert not debian.exists(folder)
@@ -302,9 +311,41 @@ def test_a_settings_file_that_somebody_removed_stays_away(debian, package, older
 def test_a_program_that_will_not_go_does_not_stand_in_the_way_of_a_purge(debian, package):
     """What is left of a worker's items may still run as its user."""
     install(debian, package)
-    left = subprocess.Popen(debian.words(["setpriv", "--reuid=drover-worker", "--clear-groups", "sleep", "1000"]))
-    wait_until(lambda: "sleep" in debian("ps", "-o", "comm=", "-u", "drover-worker"), "the program to run")
+    left = subprocess.Popen(debian.words(["setpriv", "--reuid=drover-worker", "--clear-groups", "sh", "-c", "touch /tmp/runs; exec sleep 1000"]))
+    wait_until(lambda: debian.exists("/tmp/runs"), "the program to run")
     debian("dpkg", "--purge", "drover")
     left.kill()
     left.wait()
     assert not debian.exists("/var/lib/drover")
+
+
+if SOAK:
+
+    @pytest.fixture
+    def booted(package, tmp_path):
+        with BootedDebian(tmp_path / "booted", debootstrapped(BUILD, package)) as root:
+            shutil.copy(package, root.share)
+            root("apt-get", "install", "-qq", "-y", f"/mnt/{package.name}", seconds=300)
+            yield root
+
+    def test_systemd_drains_a_worker_and_brings_a_server_back(booted):
+        booted("systemctl", "enable", "--now", "drover-server")
+        token = drover(booted, "key", "join", "--quiet").strip()
+        booted("sh", "-c", f"echo 'join = \"{token}\"' >>/etc/drover/worker.toml")
+        booted("systemctl", "enable", "--now", "drover-worker")
+        drover(booted, "submit", "--name", "slow", "--range", "1-2", "--workdir", "/tmp", "--", "sleep", "3")
+        wait_until(lambda: job_of(booted, "slow")["counts"]["running"] > 0, "the items to run")
+
+        first = booted("systemctl", "show", "--value", "--property=MainPID", "drover-server").strip()
+        booted("systemctl", "kill", "--signal=KILL", "drover-server")
+        wait_until(lambda: booted("systemctl", "show", "--value", "--property=MainPID", "drover-server").strip() not in (first, "0"),
+                   "systemd to start the server again")
+        wait_until(lambda: booted.try_out("systemctl", "is-active", "drover-server").returncode == 0, "the server to be up")
+
+        running = job_of(booted, "slow")["counts"]["running"]
+        booted("systemctl", "stop", "drover-worker")
+        job = job_of(booted, "slow")
+        assert job["counts"]["succeeded"] >= running and job["counts"]["running"] == 0, job
+        said = [json.loads(line) for line in drover(booted, "items", "slow", "--json").splitlines()]
+        assert [item["attempts"] for item in said if item["state"] == "succeeded"] == [1] * job["counts"]["succeeded"], "nothing was killed"
+        assert booted("systemctl", "show", "--value", "--property=Result", "drover-worker") == "success\n"
