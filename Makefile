@@ -71,7 +71,7 @@ dist: build  ## Pack a tarball that runs on any Linux of this architecture, with
 	@./deploy/dist/pack build
 
 deb: build  ## Make a Debian package, with units for systemd
-	@cmake --build --preset release --target package -j $(JOBS) >/dev/null
+	@cmake -E chdir build cpack --config CPackConfig.cmake >/dev/null
 	@ls build/package/*.deb
 
 install: build  ## Install drover under PREFIX (default /usr/local)

@@ -165,7 +165,10 @@ def test_its_files_are_roots_and_where_they_belong(package):
 def test_its_program_is_stripped_and_its_papers_are_in_order(unpacked):
     assert ".symtab" not in subprocess.run(["readelf", "--sections", unpacked / "usr/bin/drover"], check=True, capture_output=True, text=True).stdout
     assert (unpacked / "usr/share/doc/drover/copyright").read_text().startswith("Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/")
-    assert gzip.open(unpacked / "usr/share/doc/drover/changelog.gz", "rt").read() == (SOURCE / "CHANGELOG.md").read_text()
+    changes = subprocess.run(["dpkg-parsechangelog", "--file", "-"], input=gzip.open(unpacked / "usr/share/doc/drover/changelog.gz", "rb").read(),
+                             capture_output=True)
+    assert changes.returncode == 0 and changes.stderr == b"" and b"Version: " in changes.stdout, changes
+    assert (unpacked / "usr/share/doc/drover/CHANGELOG.md").read_text() == (SOURCE / "CHANGELOG.md").read_text()
     sums = subprocess.run(["md5sum", "--check", "--quiet", "DEBIAN/md5sums"], cwd=unpacked, capture_output=True, text=True)
     assert sums.returncode == 0, sums
     config = {f"/{path.relative_to(unpacked)}" for path in (unpacked / "etc").rglob("*") if path.is_file()}
