@@ -97,6 +97,7 @@ class Reader:
 
     def __init__(self, head, second):
         self.shells = {"$ ": Shell(head, head.has_reader()), "second$ ": Shell(second, second.has_reader())}
+        self.shells["third$ "] = Shell(second, "reader")  # as good as another machine: it has no part in the others' doings
         self.shown = {"key": "", "token": ""}
         self.said = {}
 
@@ -126,6 +127,10 @@ class Reader:
         elif command == "sudo systemctl enable --now drover-worker":
             _, name = self.shells[prompt].type("uname -n")
             wait_until(lambda: name.strip() in self.types("$ ", "drover workers"), f"{name} to join")
+        elif by_hand := re.match("drover (?:server|worker|submit) --data ~/herd", command):
+            proof = {"server": "drover jobs --data ~/herd", "worker": "drover workers --data ~/herd | grep second",
+                     "submit": "drover jobs --data ~/herd | grep succeeded"}[by_hand[0].split()[1]]
+            wait_until(lambda: self.shells[prompt].type(proof)[0] == 0, f"{command} to show")
 
     def close(self):
         for shell in self.shells.values():
@@ -163,6 +168,7 @@ def test_the_first_ten_minutes_and_what_comes_after(reader):
     assert {line.split()[0] for line in said["drover workers"].splitlines()[1:]} == {"head", "second"}
     assert {line.split()[-1] for line in said["drover logs both --grep ."].splitlines()} == {"head", "second"}
     assert reader.job("both")["state"] == "succeeded"
+    assert said["drover logs byhand:4 --data ~/herd --server http://127.0.0.1:8751"] == "item 5\n"
     reader.lives(operations)
     # The old keys are good for the restored server, and its workers have come back.
     assert reader.job("first")["counts"]["succeeded"] == 20
