@@ -173,7 +173,7 @@ def test_words_behind_a_value_are_not_taken_for_verbs(drover):
 def test_a_job_file_or_a_program(drover):
     assert asked(drover, "submit", "nigh")[:2] == ("files", 0)
     assert "--priority" in asked(drover, "submit", "nightly.yaml", "--prio")[2]
-    assert asked(drover, "submit", "--range", "1-3", "--", "./sim")[:2] == ("program", 3)
+    assert asked(drover, "submit", "--range", "1-3", "--", "./sim")[:2] == ("program", 4)
 
 
 def test_names_come_from_where_the_line_says(drover, tmp_path):

@@ -26,7 +26,7 @@ def test_a_shell_takes_them(drover, tmp_path, shell, line):
     # With other data it is the variables alone that lead to the server.
     look = f"{line} env; drover jobs --json --data {tmp_path}/nothing"
     done = subprocess.run([shell, "-c", look], env=env, cwd=tmp_path, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0 and '{"jobs":[]}' in done.stdout, done
+    assert done.returncode == 0 and '{"jobs":[]' in done.stdout, done
     seen = dict(entry.split("=", 1) for entry in done.stdout.splitlines() if "=" in entry)
     identity, secret = server.key.split(".")
     assert seen["AWS_ENDPOINT_URL"] == seen["DROVER_SERVER"] == server.address

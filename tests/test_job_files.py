@@ -60,7 +60,7 @@ def test_there_are_enough_of_them_and_each_names_its_place_and_a_next_step():
 def test_a_broken_file_is_never_sent(server):
     done = server.cli("submit", GOLDEN / "01.yaml")
     assert done.status == 2 and "did you mean 'timeout'?" in done.err, done
-    assert server.ask("GET", "/api/v1/jobs")[1] == {"jobs": []}
+    assert server.ask("GET", "/api/v1/jobs")[1] == {"jobs": [], "next": None}
 
 
 def test_a_file_that_cannot_be_read_is_named(drover, tmp_path):
@@ -263,7 +263,7 @@ def test_what_a_server_cannot_do_yet_is_refused_not_dropped(server):
                   {"job_timeout": "1h"}, {"accelerators": {"amd": 1}}, {"definition": "d"}):
         status, said = server.ask("POST", "/api/v1/jobs", {"command": ["true"], "range": [1, 2], **field})
         assert status == 400 and next(iter(field)) in said["detail"] and "not yet" in said["detail"], said
-    assert server.ask("GET", "/api/v1/jobs")[1] == {"jobs": []}
+    assert server.ask("GET", "/api/v1/jobs")[1] == {"jobs": [], "next": None}
 
 
 # --- the schema, and what is written about it

@@ -299,7 +299,7 @@ void NativeApi::show_job(Asked asked, HttpReply reply) {
                  reply = std::make_shared<HttpReply>(std::move(reply))](const Result<Effect>& effect) mutable {
                   const auto* why = effect ? std::get_if<Why>(&*effect) : nullptr;
                   const bool waits = why != nullptr && why->code != WhyCode::ended && why->code != WhyCode::running &&
-                                     why->code != WhyCode::next;
+                                     why->code != WhyCode::next && why->in_hands == 0;
                   if (waits) out["waits_for"] = utf8(why->sentence);
                   reply->send(json_response(200, out));
                 });

@@ -335,7 +335,9 @@ void Core::on(Ticket ticket, const AskWhy& command) {
         ticket, ErrorCode::not_found,
         job == nullptr ? "there is no such job" : concat("job ", job->name, " has no item ", command.item->value));
   }
-  say(ticket, why(*this, command.job, command.item));
+  Why said = why(*this, command.job, command.item);
+  said.in_hands = volatile_.jobs.at(command.job).in_hands;
+  say(ticket, std::move(said));
 }
 
 }  // namespace drover

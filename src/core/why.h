@@ -37,10 +37,11 @@ std::string_view to_string(WhyCode code);
 struct Why {
   WhyCode code = WhyCode::next;
   std::string sentence;
-  JobId job;                  // the other one, if another job is the reason
-  std::int64_t until_ms = 0;  // if a time is
-  std::uint64_t places = 0;   // jobs ahead of it in its share
-  std::uint64_t workers = 0;  // that suit it, or are there at all if none does
+  JobId job;                   // the other one, if another job is the reason
+  std::int64_t until_ms = 0;   // if a time is
+  std::uint64_t places = 0;    // jobs ahead of it in its share
+  std::uint64_t workers = 0;   // that suit it, or are there at all if none does
+  std::uint64_t in_hands = 0;  // items of its job that workers have
 };
 
 /// Of an item that waits, or of whatever the job would hand out next.

@@ -77,6 +77,11 @@ Result<JobView> JobBoard::find(const std::string& reference) const {
   return fail(ErrorCode::not_found, concat("there is no job ", utf8(reference)), "'drover jobs' lists them");
 }
 
+void JobBoard::each(const std::function<void(const JobView&)>& take) const {
+  const std::scoped_lock lock(mutex_);
+  for (const auto& [id, view] : jobs_) take(view);
+}
+
 std::optional<Job> JobBoard::find(JobId id) const {
   const std::scoped_lock lock(mutex_);
   const auto it = jobs_.find(id);

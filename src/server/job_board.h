@@ -2,6 +2,7 @@
 // without the core. From any thread.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -23,6 +24,8 @@ class JobBoard {
   std::vector<JobView> list(const JobFilter& filter) const;
   Result<JobView> find(const std::string& reference) const;
   std::optional<Job> find(JobId id) const;
+  /// Not for long: whoever else looks waits.
+  void each(const std::function<void(const JobView&)>& take) const;
 
  private:
   void put(const Job& job, const ItemCounts& counts);

@@ -30,8 +30,14 @@ std::string new_id() {
 
 class TracedExchange final : public HttpExchange {
  public:
-  TracedExchange(HttpReply reply, RequestLine line, Telling telling, ServerLog& log, FailureLog& failures)
-      : reply_(std::move(reply)), line_(std::move(line)), telling_(telling), log_(log), failures_(failures) {}
+  TracedExchange(HttpReply reply, RequestLine line, Telling telling, ServerLog& log, FailureLog& failures,
+                 Metrics& metrics)
+      : reply_(std::move(reply)),
+        line_(std::move(line)),
+        telling_(telling),
+        log_(log),
+        failures_(failures),
+        metrics_(metrics) {}
 
   void send(HttpResponse response) override {
     tell(response);
@@ -51,6 +57,7 @@ class TracedExchange final : public HttpExchange {
   void tell(HttpResponse& response) {
     mark_answer(response, line_.id);
     line_.status = response.status;
+    metrics_.answered(response.status);
     if (line_.failed()) return failures_.add(line_);
     if (telling_ == Telling::every) log_.request(line_);
   }
@@ -60,6 +67,7 @@ class TracedExchange final : public HttpExchange {
   const Telling telling_;
   ServerLog& log_;
   FailureLog& failures_;
+  Metrics& metrics_;
 };
 
 }  // namespace
@@ -75,8 +83,10 @@ void mark_answer(HttpResponse& response, const std::string& id) {
   if (kind != nullptr && *kind == kProblemType) response.body = problem_with_request(response.body, id);
 }
 
-HttpReply traced(HttpReply reply, RequestLine line, Telling telling, ServerLog& log, FailureLog& failures) {
-  return HttpReply(std::make_shared<TracedExchange>(std::move(reply), std::move(line), telling, log, failures));
+HttpReply traced(HttpReply reply, RequestLine line, Telling telling, ServerLog& log, FailureLog& failures,
+                 Metrics& metrics) {
+  return HttpReply(
+      std::make_shared<TracedExchange>(std::move(reply), std::move(line), telling, log, failures, metrics));
 }
 
 }  // namespace drover

@@ -5,6 +5,7 @@
 
 #include "ports/http.h"
 #include "server/failure_log.h"
+#include "server/metrics.h"
 #include "server/server_log.h"
 
 namespace drover {
@@ -22,6 +23,7 @@ enum class Telling : std::uint8_t {
 };
 
 /// A reply that marks its answer and tells the logs of it.
-HttpReply traced(HttpReply reply, RequestLine line, Telling telling, ServerLog& log, FailureLog& failures);
+HttpReply traced(HttpReply reply, RequestLine line, Telling telling, ServerLog& log, FailureLog& failures,
+                 Metrics& metrics);
 
 }  // namespace drover

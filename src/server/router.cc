@@ -66,6 +66,7 @@ std::expected<Caller, HttpResponse> Router::admit(const HttpHead& head) const {
     if (!caller->may(Action::administrate)) return forbid("deal with keys");
     return *caller;
   }
+  if (head.path == "/metrics" && !caller->may(Action::read)) return forbid("read the server's figures");
   if (!NativeApi::is_ours(head.path)) return *caller;
   auto call = api_.recognise(head);
   if (!call) return *caller;  // it is answered there
@@ -107,7 +108,8 @@ void Router::handle(HttpRequest request, HttpReply reply) {
     RequestLine line = line_of(request.head);
     if (caller) line.key_id = caller->key_id;
     const bool is_told = !WorkerCalls::is_ours(path) && request.head.method != "GET" && request.head.method != "HEAD";
-    reply = traced(std::move(reply), std::move(line), is_told ? Telling::every : Telling::failures, log_, failures_);
+    reply = traced(std::move(reply), std::move(line), is_told ? Telling::every : Telling::failures, log_, failures_,
+                   figures_.metrics);
   }
   if (!caller) return reply.send(std::move(caller.error()));
   if (path == "/healthz") return reply.send(text(200, "ok\n"));
@@ -116,12 +118,19 @@ void Router::handle(HttpRequest request, HttpReply reply) {
     return reply.send(text(200,
                            "Drover: batch work, every item of it.\n\n"
                            "API      /api/v1/ (docs/api.md)\n"
-                           "health   /healthz, /readyz\n"
+                           "health   /healthz, /readyz, /metrics\n"
                            "CLI      drover submit, status, logs; drover --help\n"));
   }
   if (is_self_call(request.head)) return reply.send(self_answer(*caller, version_, now_ms_()));
   if (KeyCalls::is_open(path) || KeyCalls::is_ours(path))
     return key_calls_.handle(std::move(request), std::move(reply));
+  if (path == "/metrics") {
+    return figures_.later([this, reply = std::make_shared<HttpReply>(std::move(reply))] {
+      reply->send({.status = 200,
+                   .headers = {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}},
+                   .body = figures_.metrics.text()});
+    });
+  }
   if (WorkerCalls::is_ours(path)) return workers_.handle(std::move(request), std::move(reply), *caller);
   if (NativeApi::is_ours(path)) {
     return api_.handle(std::move(request), std::move(reply),

@@ -17,12 +17,18 @@ namespace drover {
 
 class Router : public HttpHandler {
  public:
-  Router(KeyRing& keys, NativeApi& api, WorkerCalls& workers, KeyCalls& key_calls, ServerLog& log,
+  /// Figures, and how to look them up where one may wait for disks.
+  struct Figures {
+    Metrics& metrics;
+    std::function<void(std::function<void()>)> later;
+  };
+  Router(KeyRing& keys, NativeApi& api, WorkerCalls& workers, KeyCalls& key_calls, Figures figures, ServerLog& log,
          std::function<std::int64_t()> now_ms, std::string version)
       : keys_(keys),
         api_(api),
         workers_(workers),
         key_calls_(key_calls),
+        figures_(std::move(figures)),
         log_(log),
         failures_(log),
         now_ms_(std::move(now_ms)),
@@ -44,6 +50,7 @@ class Router : public HttpHandler {
   NativeApi& api_;
   WorkerCalls& workers_;
   KeyCalls& key_calls_;
+  const Figures figures_;
   ServerLog& log_;
   FailureLog failures_;
   const std::function<std::int64_t()> now_ms_;

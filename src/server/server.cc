@@ -20,6 +20,8 @@
 #include "server/key_calls.h"
 #include "server/log_followers.h"
 #include "server/log_intake.h"
+#include "server/measured_store.h"
+#include "server/metrics.h"
 #include "server/reach.h"
 #include "server/read_pool.h"
 #include "server/retention.h"
@@ -79,6 +81,8 @@ struct Server::Parts {
   std::unique_ptr<StoreReader> reader_of_retention;
   JobBoard board;
   std::unique_ptr<EventFeed> events;
+  std::unique_ptr<Metrics> metrics;
+  std::unique_ptr<MeasuredStore> measured;
   std::unique_ptr<Engine> engine;
   std::unique_ptr<ReadPool> readers;
   std::unique_ptr<ReadPool> worker_readers;
@@ -126,7 +130,11 @@ Result<void> Server::Parts::make_rooms() {
     *reader = std::move(*opened);
   }
   events = std::make_unique<EventFeed>(std::move(reader_of_feed));
-  auto started = Engine::start(*store, wall, steady, [this](const Effect& effect) {
+  metrics = std::make_unique<Metrics>(
+      Metrics::Sources{.board = board, .workers = [this] { return backend->workers(); }, .folder = folder->path()});
+  measured = std::make_unique<MeasuredStore>(
+      *store, steady, [this](double seconds, std::size_t mutations) { metrics->committed(seconds, mutations); });
+  auto started = Engine::start(*measured, wall, steady, [this](const Effect& effect) {
     board.take(effect);
     if (const auto* happened = std::get_if<Happened>(&effect)) events->happened(happened->last);
   });
@@ -157,7 +165,7 @@ Result<void> Server::Parts::make_rooms() {
     log.error(concat("logs cannot be kept, and workers wait with their reports: ", trouble->message));
   });
   api = std::make_unique<NativeApi>(*backend);
-  workers = std::make_unique<WorkerCalls>(*backend, *logs, *followers, random_number(), options.lease_ms,
+  workers = std::make_unique<WorkerCalls>(*backend, *logs, *followers, *metrics, random_number(), options.lease_ms,
                                           WorkerCalls::JobKeys{*keys, options.job_key_life_ms, now_ms});
   auto known = reader_of_retention->workers();
   if (!known) return pass(known);
@@ -175,7 +183,10 @@ Result<void> Server::Parts::make_rooms() {
         backend->post(job, std::move(answered));
       },
       *store, std::move(reader_of_retention), log, [this](JobId job) { workers->forget(job); });
-  router = std::make_unique<Router>(*keys, *api, *workers, *key_calls, log, now_ms, options.version);
+  router = std::make_unique<Router>(
+      *keys, *api, *workers, *key_calls,
+      Router::Figures{*metrics, [this](std::function<void()> work) { backend->later(std::move(work)); }}, log, now_ms,
+      options.version);
   return {};
 }
 

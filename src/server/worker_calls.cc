@@ -161,13 +161,19 @@ void WorkerCalls::on_poll(std::string_view body, const Caller& caller, const Rep
   place({std::move(decoded->frames), std::move(decoded->ended_frames)}, report, reply,
         [this, poll, key_id = caller.key_id, reply] {
           auto followed = followers_.followed(poll->report.ended);
-          backend_.post(std::move(*poll), [this, key_id, reply, followed = std::move(followed)](Result<Effect> effect) {
-            followers_.on_ended(followed);
-            if (!job_keys_.ring.holds(key_id, job_keys_.now_ms()))
-              return reply->send(problem(401, removed_meanwhile()));
-            if (!effect) return reply->send(problem(effect.error()));
-            answer_poll(std::get<PollAnswer>(std::move(*effect)), reply);
-          });
+          metrics_.ended(poll->report.ended);
+          const std::int64_t begun_ns = steady_.elapsed_ns();
+          backend_.post(std::move(*poll),
+                        [this, key_id, reply, begun_ns, followed = std::move(followed)](Result<Effect> effect) {
+                          followers_.on_ended(followed);
+                          metrics_.polled(static_cast<double>(steady_.elapsed_ns() - begun_ns) / 1e9);
+                          if (const auto* answer = effect ? std::get_if<PollAnswer>(&*effect) : nullptr)
+                            metrics_.leased(answer->leases);
+                          if (!job_keys_.ring.holds(key_id, job_keys_.now_ms()))
+                            return reply->send(problem(401, removed_meanwhile()));
+                          if (!effect) return reply->send(problem(effect.error()));
+                          answer_poll(std::get<PollAnswer>(std::move(*effect)), reply);
+                        });
         });
 }
 
@@ -178,6 +184,7 @@ void WorkerCalls::on_report(std::string_view body, const Caller& caller, const R
   if (auto may = admit(caller, report->worker); !may) return reply->send(problem(may.error()));
   place({std::move(decoded->frames), std::move(decoded->ended_frames)}, report, reply, [this, report, reply] {
     auto followed = followers_.followed(report->ended);
+    metrics_.ended(report->ended);
     backend_.post(std::move(*report), [this, reply, followed = std::move(followed)](const Result<Effect>& effect) {
       followers_.on_ended(followed);
       reply->send(effect ? bytes({}) : problem(effect.error()));
@@ -292,7 +299,7 @@ void WorkerCalls::on_job(std::string_view body, const Caller& caller, const Repl
                   .uuid = known->job.uuid.text(),
                   .name = known->job.name,
                   .definition = *definition,
-                  .queue = {},
+                  .queue = known->job.place.queue,
                   .key = {},
                   .key_renew_ms = job_keys_.life_ms};
     // Of a job that has ended nobody starts an item, and a worker may not read what became of it.

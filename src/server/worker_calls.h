@@ -10,10 +10,12 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/system_clock.h"
 #include "keys/key_ring.h"
 #include "ports/http.h"
 #include "server/log_followers.h"
 #include "server/log_intake.h"
+#include "server/metrics.h"
 #include "server/server_backend.h"
 #include "store/manifest.h"
 #include "wire/worker_protocol.h"
@@ -31,11 +33,12 @@ class WorkerCalls {
   };
 
   /// `term_ms`: how long a worker may be silent before what it holds is lost.
-  WorkerCalls(ServerBackend& backend, LogIntake& logs, LogFollowers& followers, std::uint64_t server,
+  WorkerCalls(ServerBackend& backend, LogIntake& logs, LogFollowers& followers, Metrics& metrics, std::uint64_t server,
               std::int64_t term_ms, JobKeys job_keys)
       : backend_(backend),
         logs_(logs),
         followers_(followers),
+        metrics_(metrics),
         server_(server),
         term_ms_(term_ms),
         job_keys_(std::move(job_keys)) {}
@@ -86,6 +89,8 @@ class WorkerCalls {
   ServerBackend& backend_;
   LogIntake& logs_;
   LogFollowers& followers_;
+  Metrics& metrics_;
+  SystemSteadyClock steady_;
   const std::uint64_t server_;
   const std::int64_t term_ms_;
   const JobKeys job_keys_;

@@ -1,0 +1,44 @@
+// Figures for Prometheus: what is counted as it happens, and what is looked up when somebody asks. From any thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/lease.h"
+#include "ports/backend.h"
+#include "server/job_board.h"
+
+namespace drover {
+
+class Metrics {
+ public:
+  /// What is looked up for each answer.
+  struct Sources {
+    const JobBoard& board;
+    std::function<Result<std::vector<WorkerView>>()> workers;  // may wait for disks
+    std::string folder;                                        // the server's
+  };
+  explicit Metrics(Sources sources);
+  ~Metrics();
+  Metrics(const Metrics&) = delete;
+  Metrics& operator=(const Metrics&) = delete;
+
+  void leased(const std::vector<Lease>& leases);
+  void ended(const std::vector<EndedAttempt>& attempts);
+  /// How long a poll took from its arrival to its answer, waiting for work included.
+  void polled(double seconds);
+  void committed(double seconds, std::size_t mutations);
+  void answered(int status);
+
+  /// In Prometheus' words. Waits for disks.
+  std::string text() const;
+
+ private:
+  struct Parts;
+  const std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace drover
