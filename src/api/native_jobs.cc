@@ -293,7 +293,7 @@ void NativeApi::show_job(Asked asked, HttpReply reply) {
     if (!error) out["definition"] = std::move(parsed);
   }
   out["waits_for"] = nullptr;
-  if (job.ended() || found->counts.running > 0) return reply.send(json_response(200, out));
+  if (job.ended() || found->in_hands > 0) return reply.send(json_response(200, out));
   backend_.post(AskWhy{job.id, std::nullopt},
                 [out = std::move(out),
                  reply = std::make_shared<HttpReply>(std::move(reply))](const Result<Effect>& effect) mutable {

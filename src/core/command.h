@@ -213,6 +213,7 @@ struct Refused {
 struct JobChanged {
   Job job;
   ItemCounts counts;
+  std::uint64_t in_hands = 0;  // items that workers have, named as running or not
 };
 /// To nobody in particular.
 struct JobGone {

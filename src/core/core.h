@@ -34,6 +34,7 @@ class Core {
   /// The jobs that changed since the last call, in the eyes of people.
   std::vector<JobId> take_touched();
   ItemCounts counts(JobId job) const;
+  std::uint64_t in_hands(JobId job) const { return volatile_.jobs.at(job).in_hands; }
 
   /// When a Tick is due, if nothing happens before.
   std::optional<std::int64_t> next_deadline() const;

@@ -23,7 +23,7 @@ std::optional<Step> Stepper::step(std::int64_t now_ms) {
   }
   for (const JobId id : core_.take_touched()) {
     const Job* job = core_.durable().find_job(id);
-    if (job != nullptr) step.answers.push_back({Ticket{}, JobChanged{*job, core_.counts(id)}});
+    if (job != nullptr) step.answers.push_back({Ticket{}, JobChanged{*job, core_.counts(id), core_.in_hands(id)}});
   }
   if (last_event) step.answers.push_back({Ticket{}, Happened{*last_event}});
   std::ranges::move(core_.take_answers(), std::back_inserter(step.answers));

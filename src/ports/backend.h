@@ -68,6 +68,7 @@ struct SearchQuestion {
 struct JobView {
   Job job;
   ItemCounts counts;
+  std::uint64_t in_hands = 0;  // items that workers have, named as running or not
 };
 
 /// Which jobs are listed; what is empty matches all.

@@ -14,16 +14,22 @@ bool matches(const std::string& wanted, std::string_view said) {
 
 }  // namespace
 
-void JobBoard::put(const Job& job, const ItemCounts& counts) {
-  by_uuid_[job.uuid.text()] = job.id;
-  by_name_[job.name].insert(job.id);
-  jobs_.insert_or_assign(job.id, JobView{job, counts});
+void JobBoard::put(JobView view) {
+  const JobId id = view.job.id;
+  // What a job is called never changes.
+  if (const auto known = jobs_.find(id); known != jobs_.end()) {
+    known->second = std::move(view);
+    return;
+  }
+  by_uuid_[view.job.uuid.text()] = id;
+  by_name_[view.job.name].insert(id);
+  jobs_.emplace(id, std::move(view));
 }
 
 void JobBoard::take(const Effect& effect) {
   if (const auto* changed = std::get_if<JobChanged>(&effect)) {
     const std::scoped_lock lock(mutex_);
-    put(changed->job, changed->counts);
+    put({changed->job, changed->counts, changed->in_hands});
   }
   if (const auto* gone = std::get_if<JobGone>(&effect)) {
     const std::scoped_lock lock(mutex_);
@@ -43,7 +49,7 @@ void JobBoard::know(const std::vector<Job>& jobs) {
     if (jobs_.contains(job.id)) continue;
     ItemCounts counts{.succeeded = job.succeeded, .failed = job.failed, .cancelled = job.cancelled};
     (job.ended() ? counts.cancelled : counts.pending) += job.total - job.succeeded - job.failed - job.cancelled;
-    put(job, counts);
+    put({job, counts});
   }
 }
 

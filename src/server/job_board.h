@@ -28,7 +28,7 @@ class JobBoard {
   void each(const std::function<void(const JobView&)>& take) const;
 
  private:
-  void put(const Job& job, const ItemCounts& counts);
+  void put(JobView view);
 
   mutable std::mutex mutex_;  // guards all below
   std::map<JobId, JobView> jobs_;
