@@ -130,6 +130,7 @@ std::pair<ItemIndex, std::uint64_t> Core::untouched(const Job& job, std::uint64_
 
 std::vector<StopOrder> Core::stop_orders(WorkerId worker) {
   std::vector<StopOrder> orders;
+  if (!std::exchange(volatile_.sessions.at(worker).stops_due, false)) return orders;
   for (const GrantId id : volatile_.worker_grants.at(worker)) {
     const Job& job = durable_.jobs.at(durable_.grants.at(id).job);
     if (job.stop == StopCause::none || !volatile_.jobs.at(job.id).told_to_stop.insert(worker).second) continue;

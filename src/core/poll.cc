@@ -173,6 +173,7 @@ void Core::on(Ticket ticket, const Poll& command) {
   session.last_poll = command.number;
   if (!command.given_up.empty() && !planted(Plant::given_up_grants_kept)) {
     session.told_to_drain = false;
+    session.stops_due = true;
     const std::set<GrantId> held = volatile_.worker_grants.at(worker);
     for (const GrantId id : held) {
       const JobId job = durable_.grants.at(id).job;

@@ -226,7 +226,11 @@ void Core::stop(Job& job, StopCause cause, std::string reason) {
   // A cancel after an early stop asks for more than workers were told.
   JobIndex& index = volatile_.jobs.at(job.id);
   index.told_to_stop.clear();
-  for (const GrantId grant : index.grants) volatile_.to_tell.insert(durable_.grants.at(grant).worker);
+  for (const GrantId grant : index.grants) {
+    const WorkerId worker = durable_.grants.at(grant).worker;
+    volatile_.sessions.at(worker).stops_due = true;
+    volatile_.to_tell.insert(worker);
+  }
   reconsider(job);
   if (!planted(Plant::cancel_leaves_job_open)) end_if_done(job);
 }
