@@ -12,6 +12,13 @@ constexpr Schedule::QueueKey kNoQueue{.below_highest = std::numeric_limits<std::
 // However long something runs: beyond this a share is last anyway.
 constexpr Wide kMostInFlight = Wide{1} << 70;
 
+// Of two queues that have about as much it does not matter which comes first; one that has much need not take another
+// place with each item.
+bool is_about(std::uint64_t milli_cpus, std::uint64_t known) {
+  const std::uint64_t slack = known / 16;
+  return milli_cpus + slack >= known && milli_cpus <= known + slack;
+}
+
 template <class Slot>
 std::uint32_t take_slot(std::vector<Slot>& all, std::vector<std::uint32_t>& free) {
   if (free.empty()) {
@@ -74,7 +81,7 @@ void Schedule::touch(Lane& lane) {
 // Queues of one priority are served in turn: whoever has fewer CPUs busy comes first.
 void Schedule::take_turns() {
   for (Lane* lane : touched_) {
-    if (lane->key.milli_cpus == lane->milli_cpus) continue;
+    if (is_about(lane->milli_cpus, lane->key.milli_cpus)) continue;
     QueueKey key = lane->key;
     key.milli_cpus = lane->milli_cpus;
     for (const auto& [of, shares] : lane->offered) {

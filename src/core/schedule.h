@@ -57,7 +57,7 @@ class Schedule {
   Schedule(Schedule&&) = default;
   Schedule& operator=(Schedule&&) = default;
 
-  /// The order of queues: the higher priority first, then whoever has fewer CPUs busy.
+  /// The order of queues: the higher priority first, then whoever has fewer CPUs busy, to within a sixteenth.
   struct QueueKey {
     std::uint32_t below_highest = 0;
     std::uint64_t milli_cpus = 0;
