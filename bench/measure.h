@@ -1,6 +1,8 @@
 // What the measuring programs share: a stopwatch, the peak of their own memory, and an end for errors.
 #pragma once
 
+#include <time.h>
+
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -19,6 +21,20 @@ class Stopwatch {
  private:
   using Clock = std::chrono::steady_clock;
   Clock::time_point start_ = Clock::now();
+};
+
+/// Of this thread's own time: what others do on the machine is not in it, but for what they do to its caches.
+class CpuStopwatch {
+ public:
+  double seconds() const { return now() - start_; }
+
+ private:
+  static double now() {
+    timespec at{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &at);
+    return static_cast<double>(at.tv_sec) + 1e-9 * static_cast<double>(at.tv_nsec);
+  }
+  double start_ = now();
 };
 
 /// VmHWM. Not ru_maxrss, which a process inherits from whoever started it.

@@ -1,0 +1,54 @@
+#!/usr/bin/python3
+"""What a scheduling decision costs, and how that grows.
+
+A decision is a poll that tells of one ended item and is answered with another, all of it, but for what the store does. All workers are
+full; the queues have ten priorities, half of them share fairly among five; jobs have a hundred classes of requirements, and half of
+the jobs fit no worker. Beside it: a job submitted while all workers wait, one of whom is given its item.
+"""
+
+import math
+import sys
+
+import harness
+
+FULL = [(10, 100, 100), (100, 1_000, 1_000), (1_000, 10_000, 10_000)]  # queues, jobs, workers
+TINY = [(4, 40, 10), (8, 80, 20)]
+ITEMS_PER_JOB = 10_000
+TARGET_US = 20
+
+
+def measure(flags, queues, jobs, workers, decisions, rounds):
+    program = flags.build / "bench/schedule_bench"
+    runs = []
+    for number in range(rounds):
+        harness.progress(f"{jobs:,} jobs, {workers:,} workers: round {number + 1} of {rounds}")
+        runs.append(harness.measured([program, queues, jobs, workers, jobs * ITEMS_PER_JOB, decisions]))
+    figures = {key: runs[0][key] for key in ("queues", "jobs", "workers", "items")}
+    for key in runs[0].keys() - figures.keys():
+        figures[key] = round(harness.median(one[key] for one in runs), 3)
+    return figures
+
+
+def main():
+    flags = harness.options(__doc__.splitlines()[0]).parse_args()
+    rounds, decisions = (1, 500) if flags.tiny else (3, 100_000)
+    results = [measure(flags, *size, decisions, rounds) for size in (TINY if flags.tiny else FULL)]
+    harness.print_table(
+        f"Microseconds of the core's time, mean of {decisions:,}, median of {rounds}",
+        ["jobs", "queues", "workers", "items", "decision", "p50", "p99", "submitted to those who wait", "p99"],
+        [[f"{r['jobs']:,}", f"{r['queues']:,}", f"{r['workers']:,}", f"{r['items']:,}", f"{r['decision_us']:.2f}",
+          f"{r['decision_p50_us']:.2f}", f"{r['decision_p99_us']:.2f}", f"{r['submission_us']:.2f}",
+          f"{r['submission_p99_us']:.2f}"] for r in results])
+    small, large = results[0], results[-1]
+    by_log = math.log(large["jobs"] * large["workers"]) / math.log(small["jobs"] * small["workers"])
+    growth = large["decision_us"] / small["decision_us"]
+    print(f"\n  a decision at full size: {large['decision_us'] / TARGET_US:.2f} of its target of {TARGET_US} µs; "
+          f"from the smallest to the largest it grew {growth:.2f}-fold, the logarithm {by_log:.2f}-fold")
+    targets = harness.Targets()
+    targets.below("a decision, µs", large["decision_us"], TARGET_US)
+    targets.below("a job submitted to those who wait, µs", large["submission_us"], TARGET_US)
+    return harness.finish(flags, "schedule", {"rounds": rounds, "decisions": decisions, "results": results}, targets)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
