@@ -93,6 +93,7 @@ Lease Core::grant_from(Job& job, WorkerId worker, PollNumber poll, std::uint64_t
   index.grants.insert(id);
   volatile_.worker_grants.at(worker).insert(id);
   if (job.started_ms == 0) begin(job);
+  if (Schedule::Lane& lane = *volatile_.schedule.at(index.share).lane; lane.fair) age_usage(job.place.queue, lane);
   into_hands(job, worker, lease.count);
   reconsider(job);
   return lease;

@@ -15,6 +15,11 @@ Schedule::Rank rank_of(const Job& job) {
   return {kHighestPriority - job.place.priority, job.id};
 }
 
+// What one item is charged for; more than a million CPUs are nobody's.
+std::uint64_t charged_milli_cpus(const Job& job) {
+  return std::min<std::uint64_t>(job.ask.milli_cpus, 1'000'000'000);
+}
+
 std::uint64_t saturating(std::uint64_t milli_cpus, std::uint64_t count) {
   return Resources{.milli_cpus = milli_cpus}.times(count).milli_cpus;
 }
@@ -127,21 +132,23 @@ void Core::begins_to_run(const Job& job, std::int64_t started_ms) {
   ++volatile_.jobs.at(job.id).running;
   volatile_.touched.insert(job.id);
   Schedule::Share& share = volatile_.schedule.at(volatile_.jobs.at(job.id).share);
-  share.running += job.ask.milli_cpus;
-  share.running_since += Wide{job.ask.milli_cpus} * static_cast<std::uint64_t>(started_ms);
+  share.running += charged_milli_cpus(job);
+  share.running_since += Wide{charged_milli_cpus(job)} * static_cast<std::uint64_t>(started_ms);
+  share.running_sum += Wide{charged_milli_cpus(job)} * share.lane->sum_at(started_ms);
 }
 
 void Core::runs_no_more(const Job& job, std::int64_t started_ms) {
   --volatile_.jobs.at(job.id).running;
   Schedule::Share& share = volatile_.schedule.at(volatile_.jobs.at(job.id).share);
-  share.running -= job.ask.milli_cpus;
-  share.running_since -= Wide{job.ask.milli_cpus} * static_cast<std::uint64_t>(started_ms);
+  share.running -= charged_milli_cpus(job);
+  share.running_since -= Wide{charged_milli_cpus(job)} * static_cast<std::uint64_t>(started_ms);
+  share.running_sum -= Wide{charged_milli_cpus(job)} * share.lane->sum_at(started_ms);
 }
 
 // What an attempt has used is written down: for its job, and for its share.
 void Core::charge(Job& job, const Attempt& row) {
   const std::int64_t wall_ms = std::clamp<std::int64_t>((row.wall_us + 500) / 1000, 0, kLongestSettledMs);
-  const auto milli_cpus = static_cast<std::int64_t>(std::min<std::uint64_t>(job.ask.milli_cpus, 1'000'000'000));
+  const auto milli_cpus = static_cast<std::int64_t>(charged_milli_cpus(job));
   const std::int64_t asked_mib = static_cast<std::int64_t>(job.ask.memory_bytes >> 20);
   std::int64_t accelerators = 0;
   for (const std::uint64_t count : job.ask.accelerators)
@@ -175,9 +182,11 @@ void Core::charge(Job& job, const Attempt& row) {
   }
   if (!share.lane->fair || planted(Plant::usage_forgotten)) return;
   age_usage(job.place.queue, *share.lane);
-  const std::uint64_t factor = usage_factor(volatile_.now_ms - share.lane->usage_from_ms, share.lane->decay_ms);
+  const Schedule::Lane& lane = *share.lane;
+  const auto cpus = static_cast<std::uint64_t>(milli_cpus);
+  const Wide by_moments = Wide{cpus} * (lane.sum_at(volatile_.now_ms) - lane.sum_at(volatile_.now_ms - wall_ms));
   share.settled +=
-      Wide{static_cast<std::uint64_t>(milli_cpus)} * static_cast<std::uint64_t>(wall_ms) * share.weight * factor >> 16;
+      lane.charge_for(Wide{cpus} * static_cast<std::uint64_t>(wall_ms), by_moments, volatile_.now_ms) * share.weight;
   ShareRecord& record = durable_.shares[{job.place.queue, share.name}];
   if (record.since_ms == 0) record = {job.place.queue, share.name, {}, volatile_.now_ms};
   record.used = Charge::of(share.settled);
@@ -202,6 +211,16 @@ void Core::age_usage(const std::string& name, Schedule::Lane& lane) {
     if (live != lane.shares.end()) volatile_.schedule.at(live->second).settled = record->second.used.value();
     const bool forgotten = record->second.used.value() == 0 && live == lane.shares.end();
     record = forgotten ? durable_.shares.erase(record) : std::next(record);
+  }
+  // What runs was counted in the units before.
+  for (const auto& [name_of, id] : lane.shares) {
+    Schedule::Share& share = volatile_.schedule.at(id);
+    share.running = 0;
+    share.running_since = share.running_sum = 0;
+  }
+  for (const auto& [key, item] : durable_.open_items) {
+    const Job& job = durable_.jobs.at(key.first);
+    if (item.counted && job.place.queue == name) begins_to_run(job, item.started_ms);
   }
   for (const auto& [share, id] : lane.shares) volatile_.schedule.reorder(id, volatile_.now_ms);
 }

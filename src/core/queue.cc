@@ -18,16 +18,41 @@ std::uint32_t Queue::weight_of(std::string_view share) const {
   return ShareWeight::kOne;
 }
 
-// 2^x for x in 65,536ths, by a cubic that is exact at both ends of each doubling, so that it never goes back.
+namespace {
+
+constexpr std::uint64_t kOne = 1 << 16;
+
+/// Which doubling it is, counted from the first, and how far into it.
+struct Moment {
+  std::int64_t doubling = 0;
+  std::uint64_t into_ms = 0;
+};
+
+Moment moment(std::int64_t elapsed_ms, std::int64_t decay_ms) {
+  elapsed_ms = std::min(elapsed_ms, (kMostDoublings + 1) * decay_ms - 1);
+  std::int64_t doubling = elapsed_ms / decay_ms;
+  if (elapsed_ms % decay_ms < 0) --doubling;
+  return {doubling, static_cast<std::uint64_t>(elapsed_ms - doubling * decay_ms)};
+}
+
+std::uint64_t scaled(std::uint64_t value, std::int64_t doubling) {
+  if (doubling >= 0) return value << doubling;
+  return doubling > -64 ? value >> -doubling : 0;
+}
+
+}  // namespace
+
 std::uint64_t usage_factor(std::int64_t elapsed_ms, std::int64_t decay_ms) {
-  if (elapsed_ms <= 0) return 1 << 16;
-  const std::int64_t doublings = std::min<std::int64_t>(elapsed_ms / decay_ms, kMostDoublings);
-  const auto fraction = static_cast<std::uint64_t>((elapsed_ms % decay_ms) * (1 << 16) / decay_ms);
-  // 1 + 0.6952 f + 0.2265 f^2 + 0.0783 f^3
-  std::uint64_t power = 5132 * fraction >> 16;
-  power = (14'842 + power) * fraction >> 16;
-  power = (45'562 + power) * fraction >> 16;
-  return ((std::uint64_t{1} << 16) + power) << doublings;
+  const Moment at = moment(elapsed_ms, decay_ms);
+  return scaled(kOne + kOne * at.into_ms / static_cast<std::uint64_t>(decay_ms), at.doubling);
+}
+
+// A doubling in which the factor goes from 1 to 2 sums up to three halves of it; so do all those before it together.
+std::uint64_t usage_sum(std::int64_t elapsed_ms, std::int64_t decay_ms) {
+  const Moment at = moment(elapsed_ms, decay_ms);
+  const auto decay = static_cast<std::uint64_t>(decay_ms);
+  const Wide square = Wide{at.into_ms} * at.into_ms * (kOne / 2) / decay;
+  return scaled(kOne * (decay + decay / 2) + kOne * at.into_ms + static_cast<std::uint64_t>(square), at.doubling);
 }
 
 }  // namespace drover

@@ -89,9 +89,13 @@ struct ShareRecord {
   }
 };
 
-/// What one unit of usage counts at this time, in 65,536ths, for usage that halves every `decay_ms`. Grows from 1 << 16
-/// by doubling; the caller sees to it that no more than kMostDoublings pass.
+/// What one unit of usage counts at this time, in 65,536ths, for usage that halves every `decay_ms`: doubles in as much
+/// time, in a straight line from one doubling to the next. Stays what it is when kMostDoublings are over; the caller
+/// sees to it that they never are for long.
 std::uint64_t usage_factor(std::int64_t elapsed_ms, std::int64_t decay_ms);
+/// What one that never paused has used by then, each moment by its factor, since ever. The difference of two is what
+/// was used in between.
+std::uint64_t usage_sum(std::int64_t elapsed_ms, std::int64_t decay_ms);
 inline constexpr int kMostDoublings = 16;
 
 }  // namespace drover

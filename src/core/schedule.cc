@@ -10,7 +10,7 @@ namespace {
 
 constexpr Schedule::QueueKey kNoQueue{.below_highest = std::numeric_limits<std::uint32_t>::max()};
 // However long something runs: beyond this a share is last anyway.
-constexpr Wide kMostInFlight = Wide{1} << 70;
+constexpr Wide kMostInFlight = Wide{1} << 100;
 
 // Of two queues that have about as much it does not matter which comes first; one that has much need not take another
 // place with each item.
@@ -117,8 +117,17 @@ Wide Schedule::key_of(const Share& share, std::int64_t now_ms) {
   if (!lane.fair) return 0;
   const Wide by_now = Wide{share.running} * static_cast<std::uint64_t>(now_ms);
   const Wide elapsed = by_now > share.running_since ? by_now - share.running_since : 0;
-  const Wide in_flight = std::min(share.planned + elapsed, kMostInFlight);
-  return share.settled + (in_flight * share.weight * usage_factor(now_ms - lane.usage_from_ms, lane.decay_ms) >> 16);
+  const Wide sum_by_now = Wide{share.running} * lane.sum_at(now_ms);
+  const Wide by_moments = sum_by_now > share.running_sum ? sum_by_now - share.running_sum : 0;
+  const Wide planned = share.planned * lane.factor_at(now_ms) >> 16;
+  return share.settled + std::min(planned + lane.charge_for(elapsed, by_moments, now_ms), kMostInFlight) * share.weight;
+}
+
+// Counted moment by moment, long items would come too cheap: whose turn it is, is decided only when one begins, and
+// what its share has had too much by its end is soon forgotten. Counted as if all of it had been used just now, they
+// would be too dear. Half of each is near the truth for items up to about as long as the decay.
+Wide Schedule::Lane::charge_for(Wide used, Wide by_moments, std::int64_t at_ms) const {
+  return (used * factor_at(at_ms) + by_moments) >> 17;
 }
 
 void Schedule::stand_at(Share& share, ShareId id, Wide key) {
