@@ -47,6 +47,8 @@ Schedule::Lane& Schedule::set_lane(const Queue& queue) {
   }
   lane.key.below_highest = Queue::kHighestPriority - queue.priority;
   ++lanes_of_priority_[lane.key.below_highest];
+  // One that was alone of its priority has not been looked at.
+  for (auto& [name, any] : lanes_) touched_.insert(&any);
   lane.fair = queue.order == QueueOrder::fair;
   lane.decay_ms = queue.decay_s * 1000;
   lane.usage_from_ms = queue.usage_from_ms;
