@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "ports/backend.h"
+#include "store/memory_store.h"
 
 namespace drover {
 
@@ -33,6 +34,8 @@ class FakeBackend : public Backend {
     if (std::holds_alternative<SubmitJob>(command)) return answered(JobAccepted{JobId{2}});
     if (std::holds_alternative<ReopenJob>(command)) return answered(JobReopened{1});
     if (std::holds_alternative<Watch>(command)) return answered(Watched{});
+    if (std::holds_alternative<AskWhy>(command)) return answered(Why{});
+    if (std::holds_alternative<AddRevision>(command)) return answered(RevisionAdded{1});
     answered(JobCancelled{});
   }
   void later(std::function<void()> work) override { work(); }
@@ -44,9 +47,22 @@ class FakeBackend : public Backend {
     return NewManifest{ManifestId{1}, count};
   }
   Result<ManifestInfo> claim_manifest(ManifestId) override { return fail(ErrorCode::not_found, "there is none"); }
-  Result<std::vector<Job>> jobs() override { return std::vector{job}; }
+  StoreReader& ledger() override { return store; }
+  std::vector<JobView> list_jobs(const JobFilter&) override { return {{job, {.pending = 3}}}; }
+  Result<JobView> find_job(const std::string& reference) override {
+    if (reference != job.name) return fail(ErrorCode::not_found, "there is no such job");
+    return JobView{job, {.pending = 3}};
+  }
+  std::optional<Job> find_job(JobId) override { return job; }
+  void ask_sql(std::string, std::uint64_t, std::function<void(const Result<SqlAnswer>&)> answered) override {
+    answered(SqlAnswer{.columns = {"one"}, .rows = {{SqlCell{std::int64_t{1}}}}});
+  }
+  Result<void> follow_events(EventId, const std::string&,
+                             const std::function<std::shared_ptr<HttpStream>()>& begin) override {
+    begin();
+    return {};
+  }
   Result<std::string> definition(DefinitionId) override { return "{}"; }
-  Result<ItemCounts> counts(const Job&) override { return ItemCounts{.pending = 3}; }
   Result<std::vector<ItemView>> items(const Job& of, const ItemQuestion& question) override {
     std::vector<ItemView> out;
     for (std::uint64_t i = question.from.value; i < of.total && out.size() < question.limit; ++i) {
@@ -55,7 +71,6 @@ class FakeBackend : public Backend {
     return out;
   }
   Result<std::vector<Attempt>> attempts(JobId, ItemIndex) override { return std::vector<Attempt>{}; }
-  Result<std::vector<SettledItem>> settled(JobId, bool) override { return std::vector<SettledItem>{}; }
   Result<std::unique_ptr<HttpBodySource>> log(const LogQuestion&) override { return std::make_unique<Text>(); }
   Result<void> log_of_running(const LogQuestion&, const std::function<std::shared_ptr<HttpStream>()>& begin) override {
     begin();
@@ -67,6 +82,7 @@ class FakeBackend : public Backend {
   Result<std::vector<WorkerView>> workers() override { return std::vector<WorkerView>(1); }
 
   Job job;
+  MemoryStore store;
   std::vector<std::string> items_taken;
 };
 

@@ -36,7 +36,7 @@ void fuzz_one(std::string_view bytes) {
     if (request.body.size() > plan.most_bytes) request.body.clear();
     if (plan.sink && plan.sink->take(request.body)) static_cast<void>(plan.sink->finish());
     request.sink = std::move(plan.sink);
-    api.handle(std::move(request), HttpReply(exchange));
+    api.handle(std::move(request), HttpReply(exchange), {"key", "label", "admin"});
   }
   DROVER_CHECK(exchange->answer.has_value(), "every request is answered");
   const HttpResponse& answer = *exchange->answer;
