@@ -1,0 +1,60 @@
+// Machines on which everything fails at once.
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+#include "core/test_world.h"
+
+namespace drover {
+namespace {
+
+/// Two good workers and one on which `fails` says what fails. The number of items the last was given.
+template <class Fails>
+std::uint64_t run_items(TestWorld& world, std::uint64_t rounds, Fails fails) {
+  std::vector<WorkerId> workers;
+  for (const char* name : {"good0", "good1", "bad"}) workers.push_back(world.worker(name));
+  std::uint64_t given = 0;
+  for (std::uint64_t i = 0; i < rounds; ++i) {
+    for (const WorkerId worker : workers) {
+      if (!world.next(worker)) continue;
+      given += worker == workers.back() ? 1 : 0;
+      world.end(worker, token(world.last), fails(worker == workers.back()) ? TestWorld::failure() : Outcome{});
+      world.mutations.clear();
+    }
+  }
+  return given;
+}
+
+const Worker& bad(const TestWorld& world) {
+  return world.core.durable().workers.at(world.core.volatile_part().worker_by_name.at("bad"));
+}
+
+TEST(Quarantine, AMachineOnWhichAllFailsAtOnceIsFoundAndGivenNothingMore) {
+  TestWorld world;
+  world.submit(1000);
+  EXPECT_LE(run_items(world, 100, [](bool is_bad) { return is_bad; }), 40U);
+  EXPECT_FALSE(bad(world).quarantine.empty());
+  world.restart();
+  EXPECT_EQ(world.next(bad(world).id), JobId{}) << "a restart does not forget it";
+  world.ask(Readmit{"bad"});
+  EXPECT_TRUE(bad(world).quarantine.empty());
+  EXPECT_NE(world.next(bad(world).id), JobId{});
+}
+
+TEST(Quarantine, NobodyIsBlamedForAJobThatFailsEverywhere) {
+  TestWorld world;
+  world.submit(1000);
+  EXPECT_EQ(run_items(world, 300, [](bool) { return true; }), 300U);
+  EXPECT_TRUE(bad(world).quarantine.empty());
+}
+
+TEST(Quarantine, NobodyIsBlamedForChance) {
+  TestWorld world;
+  world.inspects = false;
+  world.submit(100'000);
+  Random random(3);
+  run_items(world, 100'000 / 3, [&](bool) { return random.one_in(2); });
+  for (const auto& [id, worker] : world.core.durable().workers) EXPECT_EQ(worker.quarantine, "") << worker.name;
+}
+
+}  // namespace
+}  // namespace drover
