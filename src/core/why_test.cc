@@ -1,0 +1,106 @@
+// Each reason by itself: what is said, and that lifting it helps.
+#include "core/why.h"
+
+#include <gtest/gtest.h>
+
+#include "core/test_world.h"
+
+namespace drover {
+namespace {
+
+TEST(Why, NobodySuitsUntilOneJoinsThatDoes) {
+  TestWorld world;
+  const JobId job = world.submit({.total = 1, .ask = {1000, 128 * TestWorld::kGiB, {}}});
+  EXPECT_EQ(world.why(job).code, WhyCode::no_worker);
+  EXPECT_EQ(world.why(job).sentence, "no worker has ever joined");
+  const WorkerId small = world.worker("small");
+  EXPECT_EQ(world.why(job).code, WhyCode::nobody_suits);
+  EXPECT_EQ(world.why(job).sentence, "needs 128.0 GiB of memory; the largest of 1 worker has 64.0 GiB");
+  EXPECT_EQ(world.next(small), JobId{});
+  const Resources large{8000, 128 * TestWorld::kGiB, {}};
+  const WorkerId right = std::get<WorkerRegistered>(world.ask(RegisterWorker{"large", 1, 0, large})).worker;
+  EXPECT_EQ(world.why(job).code, WhyCode::next);
+  ASSERT_EQ(world.poll(right, 1, large).size(), 1U);
+  EXPECT_EQ(world.why(job, 0).code, WhyCode::handed_out);
+}
+
+TEST(Why, WaitsForAnotherJobUntilThatHasSucceeded) {
+  TestWorld world;
+  const JobId first = world.submit(2);
+  const JobId second = world.submit({.total = 1, .ask = {1000, 0, {}}, .after = {{first, false}}});
+  const WorkerId worker = world.worker("w");
+  ASSERT_EQ(world.next(worker), first);
+  world.end(worker, world.last);
+  EXPECT_EQ(world.why(second).code, WhyCode::after_job);
+  EXPECT_EQ(world.why(second).sentence, "waits for job job1, 50 % done");
+  EXPECT_EQ(world.why(second).job, first);
+  ASSERT_EQ(world.next(worker), first);
+  world.end(worker, world.last);
+  EXPECT_EQ(world.why(second).code, WhyCode::next);
+}
+
+TEST(Why, AQueueIsDisabledUntilItIsNot) {
+  TestWorld world;
+  world.set({.name = "q"});
+  const JobId job = world.submit(1, {.queue = "q"});
+  const WorkerId worker = world.worker("w");
+  world.set({.name = "q", .enabled = false});
+  EXPECT_EQ(world.why(job).code, WhyCode::queue_disabled);
+  world.set({.name = "q"});
+  EXPECT_EQ(world.why(job).code, WhyCode::next);
+  EXPECT_EQ(world.next(worker), job);
+}
+
+TEST(Why, ARetryIsDueAtItsTime) {
+  TestWorld world;
+  const JobId job =
+      world.submit({.total = 1, .policy = {.max_tries = 2, .retry_delay_ms = 90'000}, .ask = {1000, 0, {}}});
+  const WorkerId worker = world.worker("w");
+  ASSERT_EQ(world.next(worker), job);
+  world.end(worker, world.last, TestWorld::failure());
+  EXPECT_EQ(world.why(job, 0).code, WhyCode::retry_delay);
+  EXPECT_EQ(world.why(job).until_ms, world.now_ms + 90'000);
+  world.pass(90'000);
+  EXPECT_EQ(world.why(job, 0).code, WhyCode::next);
+  EXPECT_EQ(world.next(worker), job);
+}
+
+TEST(Why, AsManyRunAsMay) {
+  TestWorld world;
+  const JobId job = world.submit({.total = 2, .ask = {1000, 0, {}}, .max_running = 1});
+  const WorkerId worker = world.worker("w");
+  ASSERT_EQ(world.next(worker), job);
+  EXPECT_EQ(world.why(job, 1).code, WhyCode::most_running);
+  world.end(worker, world.last);
+  EXPECT_EQ(world.why(job, 1).code, WhyCode::next);
+}
+
+TEST(Why, BehindAnotherUntilThatIsCancelled) {
+  TestWorld world;
+  const JobId runs = world.submit(1);
+  const WorkerId worker = world.worker("w", 1);
+  ASSERT_EQ(world.next(worker), runs);
+  const JobId ahead = world.submit(1);
+  const JobId job = world.submit(1);
+  EXPECT_EQ(world.why(job).code, WhyCode::behind);
+  EXPECT_EQ(world.why(job).job, ahead);
+  EXPECT_EQ(world.why(job).sentence,
+            "worker w, which could run it, is busy, and it is 1 place behind job job2 of the same queue");
+  world.ask(CancelJob{ahead, "because"});
+  EXPECT_EQ(world.why(job).code, WhyCode::busy);
+  world.end(worker, world.last);
+  EXPECT_EQ(world.why(job).code, WhyCode::next);
+}
+
+TEST(Why, AWorkerThatDrainsTakesNothing) {
+  TestWorld world;
+  const JobId job = world.submit(1);
+  world.worker("w");
+  world.ask(AskToDrain{"w"});
+  EXPECT_EQ(world.why(job).code, WhyCode::set_apart);
+  EXPECT_EQ(world.why(job).sentence, "worker w drains, and no other suits it");
+  EXPECT_EQ(world.next(world.worker("another")), job);
+}
+
+}  // namespace
+}  // namespace drover
