@@ -105,6 +105,7 @@ class Core {
   void leave_place(const Job& job);
   void into_hands(const Job& job, WorkerId worker, std::uint64_t count);
   void out_of_hands(const Job& job, WorkerId worker, std::optional<std::int64_t> ran_since_ms);
+  void less_is_kept(const Schedule::Lane& lane);
   void begins_to_run(const Job& job, std::int64_t started_ms);
   void runs_no_more(const Job& job, std::int64_t started_ms);
   void charge(Job& job, const Attempt& row);

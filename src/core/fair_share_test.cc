@@ -203,6 +203,22 @@ TEST(FairShares, APartIsKeptForSharesYetToCome) {
   EXPECT_EQ(farm.world.core.volatile_part().schedule.find_lane("fair")->milli_cpus, 7000U) << "two: a quarter";
 }
 
+TEST(FairShares, WhoWaitsIsGivenWhatIsNoLongerKept) {
+  TestWorld world;
+  Queue queue = fair_queue();
+  queue.reserved_percent = 50;
+  world.set(queue);
+  const WorkerId small = world.worker("small", 4);
+  const WorkerId other = world.worker("other", 4);
+  const JobId one = world.submit(100, {"fair", "one", 0, ""});
+  ASSERT_EQ(world.poll(small, 4).size(), 1U);
+  EXPECT_TRUE(world.poll(other, 4, 20'000).empty()) << "half is kept";
+  world.submit({.total = 1, .ask = {0, 0, {}}, .place = {"fair", "two", 0, ""}});
+  std::map<JobId, std::uint64_t> given;
+  for (const Lease& lease : world.given_meanwhile()) given[lease.job] += lease.count;
+  EXPECT_EQ(given[one], 2U) << "with two shares only a quarter is";
+}
+
 TEST(FairShares, WhatWasUsedIsKnownAfterARestart) {
   TestWorld world;
   world.set(fair_queue());

@@ -43,7 +43,9 @@ std::uint64_t Core::at_once(const Job& job) const {
   const JobIndex& index = volatile_.jobs.at(job.id);
   std::uint64_t most = Policy::kNoLimit;
   if (job.max_running > 0) most = job.max_running - index.in_hands;
-  const Schedule::Lane& lane = *volatile_.schedule.at(index.share).lane;
+  const Schedule::Share& share = volatile_.schedule.at(index.share);
+  const Schedule::Lane& lane = *share.lane;
+  most = std::min(most, volatile_.schedule.may_have(share, job.ask));
   if (lane.fair && lane.shares.size() > 1) {
     most = std::min(most, static_cast<std::uint64_t>(std::max<std::int64_t>(1, kFairSliceMs / index.planned_ms)));
   }

@@ -98,7 +98,10 @@ void Core::into_hands(const Job& job, WorkerId worker, std::uint64_t count) {
   index.in_hands += count;
   volatile_.touched.insert(job.id);
   volatile_.sessions[worker].held[index.of] += static_cast<std::uint32_t>(count);
-  if (share.items == 0 && count > 0) ++share.lane->active_shares;
+  if (share.items == 0 && count > 0) {
+    ++share.lane->active_shares;
+    if (share.lane->reserved_percent > 0) less_is_kept(*share.lane);
+  }
   const std::uint64_t milli_cpus = saturating(job.ask.milli_cpus, count);
   share.items += count;
   share.milli_cpus += milli_cpus;
@@ -123,9 +126,11 @@ void Core::out_of_hands(const Job& job, WorkerId worker, std::optional<std::int6
   volatile_.schedule.touch(*share.lane);
   volatile_.schedule.reorder(index.share, volatile_.now_ms);
   // What was kept for others may be given by now.
-  if (share.lane->reserved_percent > 0) {
-    for (const auto& [of, shares] : share.lane->offered) volatile_.turned_up.insert(of);
-  }
+  if (share.lane->reserved_percent > 0) less_is_kept(*share.lane);
+}
+
+void Core::less_is_kept(const Schedule::Lane& lane) {
+  for (const auto& [of, shares] : lane.offered) volatile_.turned_up.insert(of);
 }
 
 void Core::begins_to_run(const Job& job, std::int64_t started_ms) {

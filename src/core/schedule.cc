@@ -234,14 +234,26 @@ void Schedule::part(KindId id) {
   free_kinds_.push_back(id);
 }
 
-// With A shares active the (r/100)^A of all CPUs is nobody's yet; a share that has nothing may begin there.
+// With A shares active the (r/100)^A of all CPUs is nobody's yet.
+Wide Schedule::not_kept(const Lane& lane, std::uint64_t active_shares) const {
+  Wide kept = capacity_milli_cpus;
+  for (std::uint64_t i = 0; i < active_shares && kept > 0; ++i) kept = kept * lane.reserved_percent / 100;
+  return capacity_milli_cpus - kept;
+}
+
+// A share that has nothing may begin with what is kept.
 bool Schedule::is_held_back(const Share& share, const Resources& ask) const {
   const Lane& lane = *share.lane;
   if (!lane.fair || lane.reserved_percent == 0 || share.items == 0) return false;
-  Wide reserved = capacity_milli_cpus;
-  for (std::uint64_t i = 0; i < lane.active_shares && reserved > 0; ++i)
-    reserved = reserved * lane.reserved_percent / 100;
-  return Wide{lane.milli_cpus} + ask.milli_cpus > capacity_milli_cpus - reserved;
+  return Wide{lane.milli_cpus} + ask.milli_cpus > not_kept(lane, lane.active_shares);
+}
+
+std::uint64_t Schedule::may_have(const Share& share, const Resources& ask) const {
+  const Lane& lane = *share.lane;
+  if (!lane.fair || lane.reserved_percent == 0 || ask.milli_cpus == 0) return Resources::kEndless;
+  const Wide most = not_kept(lane, lane.active_shares + (share.items == 0 ? 1 : 0));
+  if (most <= lane.milli_cpus) return 1;
+  return std::max<std::uint64_t>(1, static_cast<std::uint64_t>((most - lane.milli_cpus) / ask.milli_cpus));
 }
 
 // The first share in the first queue of the class that may have more.

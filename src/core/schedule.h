@@ -177,6 +177,8 @@ class Schedule {
   const std::vector<Kind>& kinds() const { return kinds_; }
   /// Whether what is kept for others keeps this share from having more.
   bool is_held_back(const Share& share, const Resources& ask) const;
+  /// How many more items the share may have before what is kept for others is touched; one at least.
+  std::uint64_t may_have(const Share& share, const Resources& ask) const;
 
  private:
   struct Candidate {
@@ -186,6 +188,7 @@ class Schedule {
     Rank rank;
     auto operator<=>(const Candidate&) const = default;
   };
+  Wide not_kept(const Lane& lane, std::uint64_t active_shares) const;
   std::optional<Candidate> first_of(ClassId of, QueueKey no_later_than, std::int64_t now_ms);
   void stand_at(Share& share, ShareId id, Wide key);
   void take_turns();
