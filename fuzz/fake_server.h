@@ -57,7 +57,7 @@ class FakeBackend : public Backend {
   void ask_sql(std::string, std::uint64_t, std::function<void(const Result<SqlAnswer>&)> answered) override {
     answered(SqlAnswer{.columns = {"one"}, .rows = {{SqlCell{std::int64_t{1}}}}});
   }
-  Result<void> follow_events(EventId, const std::string&,
+  Result<void> follow_events(EventId, const std::string&, const std::string&,
                              const std::function<std::shared_ptr<HttpStream>()>& begin) override {
     begin();
     return {};

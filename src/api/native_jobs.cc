@@ -45,6 +45,7 @@ struct Chosen {
   std::optional<std::int64_t> signal;
   std::string ending;
 
+  bool is_said() const { return !items.empty() || exit_code || signal || !ending.empty(); }
   bool matches(const Attempt& it) const {
     if (!items.empty() && !items.contains(it.item.value)) return false;
     if (exit_code && it.exit_code != *exit_code) return false;
@@ -189,7 +190,9 @@ void NativeApi::submit(Asked asked, HttpReply reply) {
     return refuse({ErrorCode::bad_input, concat("'", utf8(submission->name), "' cannot be a job's name"),
                    "a name has letters, digits, '_', '.' and '-', at most 128"});
   }
-  SubmitJob job{.uuid = submission->client_token.empty() ? random_uuid() : uuid_of_token(submission->client_token),
+  SubmitJob job{.uuid = submission->client_token.empty()
+                            ? random_uuid()
+                            : uuid_of_token(concat(asked.caller.owner(), "\n", submission->client_token)),
                 .name = submission->name,
                 .definition = {},
                 .manifest = {},
@@ -238,9 +241,15 @@ void NativeApi::submit(Asked asked, HttpReply reply) {
   if (!definition) return refuse(definition.error());
   job.definition = *definition;
   json::object said{{"id", job.uuid.text()}, {"name", job.name}, {"total", job.total}};
-  backend_.post(std::move(job), [said = std::move(said), reply = std::make_shared<HttpReply>(std::move(reply))](
+  backend_.post(std::move(job), [this, said = std::move(said), reply = std::make_shared<HttpReply>(std::move(reply))](
                                     const Result<Effect>& effect) mutable {
-    reply->send(effect ? json_response(201, said) : problem(effect.error()));
+    if (!effect) return reply->send(problem(effect.error()));
+    // The same token again is the job that is there, whatever was said this time.
+    if (const auto known = backend_.find_job(std::get<JobAccepted>(*effect).job)) {
+      said["name"] = known->name;
+      said["total"] = known->total;
+    }
+    reply->send(json_response(201, said));
   });
 }
 
@@ -365,6 +374,10 @@ void NativeApi::retry(Asked asked, HttpReply reply) {
     return true;
   });
   if (!read) return refuse(read.error());
+  if (again.empty() && chosen->is_said()) {
+    return refuse({ErrorCode::not_found, concat("no item of job ", job->name, " has ended like that"),
+                   "GET /api/v1/jobs/ID/failures shows how they ended"});
+  }
   json::object said{{"id", job->uuid.text()}, {"name", job->name}, {"items", again.size()}};
   backend_.post(ReopenJob{job->id, job->epoch, std::nullopt, std::move(again), *ask},
                 [said = std::move(said),

@@ -36,6 +36,7 @@ json::value sql_cell(const SqlCell& cell) {
 void NativeApi::list_events(Asked asked, HttpReply reply) {
   auto limit = asked.number("limit", 1000, kMostListed);
   if (!limit) return reply.send(problem(limit.error()));
+  if (*limit == 0) return reply.send(problem({ErrorCode::bad_input, "parameter 'limit' is not at least 1", {}}));
   auto after = asked.number("after", 0, std::numeric_limits<std::int64_t>::max());
   if (!after) return reply.send(problem(after.error()));
   std::string job;
@@ -54,7 +55,7 @@ void NativeApi::list_events(Asked asked, HttpReply reply) {
     } else if (asked.parameter("after") == nullptr) {
       *after = std::numeric_limits<std::int64_t>::max();  // from now on
     }
-    auto begun = backend_.follow_events(EventId{*after}, job, [&] {
+    auto begun = backend_.follow_events(EventId{*after}, job, asked.caller.key_id, [&] {
       return reply.stream({.status = 200,
                            .headers = {{"Content-Type", "text/event-stream"}, {"Cache-Control", "no-store"}},
                            .body = {}});

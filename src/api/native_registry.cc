@@ -157,7 +157,9 @@ void NativeApi::add_definition(Asked asked, HttpReply reply) {
   job->client_token.clear();
   job->said.erase("name");
   job->said.erase("client_token");
-  std::string text = submission_to_json(*job);
+  json::object kept = json::parse(submission_to_json(*job)).as_object();
+  kept.erase("items");
+  const std::string text = json::serialize(kept);
   auto stored = backend_.add_definition(text);
   if (!stored) return reply.send(problem(stored.error()));
   backend_.post(AddRevision{name, *stored, asked.caller.owner()},

@@ -18,6 +18,7 @@ Core::Core(Durable durable, std::int64_t now_ms) : durable_(std::move(durable)) 
   for (const auto& [id, job] : durable_.jobs) {
     volatile_.jobs[id];
     volatile_.job_by_uuid[job.uuid] = id;
+    for (const Dependency& it : job.after) volatile_.named_by[it.job].insert(id);
   }
   for (const auto& [key, item] : durable_.open_items) {
     if (item.waiting()) volatile_.delayed.insert({item.not_before_ms, item.job, item.item});

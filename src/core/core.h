@@ -52,6 +52,7 @@ class Core {
   void stop(Job& job, StopCause cause, std::string reason);
   void end_if_done(Job& job);
   void begin(Job& job);
+  void forget_as_forerunner(const Job& job);
   bool check_dependencies(Ticket ticket, const SubmitJob& command);
 
   // poll.cc
@@ -107,6 +108,7 @@ class Core {
   void out_of_hands(const Job& job, WorkerId worker, std::optional<std::int64_t> ran_since_ms);
   void less_is_kept(const Schedule::Lane& lane);
   void begins_to_run(const Job& job, std::int64_t started_ms);
+  void count_running(const Job& job, std::int64_t started_ms);
   void runs_no_more(const Job& job, std::int64_t started_ms);
   void charge(Job& job, const Attempt& row);
   void age_usage(const std::string& name, Schedule::Lane& lane);

@@ -9,6 +9,7 @@
 namespace drover {
 namespace {
 
+constexpr std::int64_t kLongestPlannedMs = 1'000'000'000;
 constexpr std::int64_t kLongestSettledMs = 1'000'000'000'000;  // no attempt is charged for more than thirty years
 
 Schedule::Rank rank_of(const Job& job) {
@@ -106,7 +107,7 @@ void Core::into_hands(const Job& job, WorkerId worker, std::uint64_t count) {
   share.items += count;
   share.milli_cpus += milli_cpus;
   share.lane->milli_cpus += milli_cpus;
-  share.planned += Wide{milli_cpus} * static_cast<std::uint64_t>(index.planned_ms);
+  share.planned += Wide{milli_cpus} * share.lane->in_flight_ms(index.planned_ms);
   volatile_.schedule.touch(*share.lane);
   volatile_.schedule.reorder(index.share, volatile_.now_ms);
 }
@@ -122,7 +123,7 @@ void Core::out_of_hands(const Job& job, WorkerId worker, std::optional<std::int6
   if (--share.items == 0) --share.lane->active_shares;
   share.milli_cpus -= job.ask.milli_cpus;
   share.lane->milli_cpus -= job.ask.milli_cpus;
-  share.planned -= Wide{job.ask.milli_cpus} * static_cast<std::uint64_t>(index.planned_ms);
+  share.planned -= Wide{job.ask.milli_cpus} * share.lane->in_flight_ms(index.planned_ms);
   volatile_.schedule.touch(*share.lane);
   volatile_.schedule.reorder(index.share, volatile_.now_ms);
   // What was kept for others may be given by now.
@@ -136,9 +137,12 @@ void Core::less_is_kept(const Schedule::Lane& lane) {
 void Core::begins_to_run(const Job& job, std::int64_t started_ms) {
   ++volatile_.jobs.at(job.id).running;
   volatile_.touched.insert(job.id);
+  count_running(job, started_ms);
+}
+
+void Core::count_running(const Job& job, std::int64_t started_ms) {
   Schedule::Share& share = volatile_.schedule.at(volatile_.jobs.at(job.id).share);
   share.running += charged_milli_cpus(job);
-  share.running_since += Wide{charged_milli_cpus(job)} * static_cast<std::uint64_t>(started_ms);
   share.running_sum += Wide{charged_milli_cpus(job)} * share.lane->sum_at(started_ms);
 }
 
@@ -146,7 +150,6 @@ void Core::runs_no_more(const Job& job, std::int64_t started_ms) {
   --volatile_.jobs.at(job.id).running;
   Schedule::Share& share = volatile_.schedule.at(volatile_.jobs.at(job.id).share);
   share.running -= charged_milli_cpus(job);
-  share.running_since -= Wide{charged_milli_cpus(job)} * static_cast<std::uint64_t>(started_ms);
   share.running_sum -= Wide{charged_milli_cpus(job)} * share.lane->sum_at(started_ms);
 }
 
@@ -162,7 +165,7 @@ void Core::charge(Job& job, const Attempt& row) {
   JobUsage usage;
   usage.cpu_ms = std::clamp<std::int64_t>((row.user_us + row.system_us + 500) / 1000, 0, kLongestSettledMs);
   usage.reserved_cpu_ms = milli_cpus * wall_ms / 1000;
-  usage.memory_mib_s = std::min(std::max(asked_mib, row.peak_memory_kib >> 10), std::int64_t{1} << 30) * wall_ms / 1000;
+  usage.memory_mib_s = std::min(std::max(asked_mib, row.peak_memory_kib >> 10), std::int64_t{1} << 22) * wall_ms / 1000;
   usage.accelerator_ms = accelerators * wall_ms;
   if (wasted) {
     usage.wasted_cpu_ms = usage.cpu_ms;
@@ -177,21 +180,21 @@ void Core::charge(Job& job, const Attempt& row) {
   JobIndex& index = volatile_.jobs.at(job.id);
   Schedule::Share& share = volatile_.schedule.at(index.share);
   // What the next ones are expected to take.
-  const std::int64_t planned_ms =
-      std::clamp<std::int64_t>((index.planned_ms * 7 + wall_ms) / 8, 1, JobIndex::kPlannedMs);
+  const std::int64_t planned_ms = std::clamp<std::int64_t>(
+      std::exchange(index.has_ended_some, true) ? (index.planned_ms * 7 + wall_ms) / 8 : wall_ms, 1, kLongestPlannedMs);
   if (planned_ms != index.planned_ms) {
-    const Wide one = Wide{job.ask.milli_cpus} * index.in_hands;
-    share.planned = share.planned - one * static_cast<std::uint64_t>(index.planned_ms) +
-                    one * static_cast<std::uint64_t>(planned_ms);
+    const Wide all = Wide{job.ask.milli_cpus} * index.in_hands;
+    share.planned =
+        share.planned - all * share.lane->in_flight_ms(index.planned_ms) + all * share.lane->in_flight_ms(planned_ms);
     index.planned_ms = planned_ms;
   }
+  share.next = Wide{job.ask.milli_cpus} * share.lane->in_flight_ms(planned_ms);
   if (!share.lane->fair || planted(Plant::usage_forgotten)) return;
   age_usage(job.place.queue, *share.lane);
   const Schedule::Lane& lane = *share.lane;
   const auto cpus = static_cast<std::uint64_t>(milli_cpus);
   const Wide by_moments = Wide{cpus} * (lane.sum_at(volatile_.now_ms) - lane.sum_at(volatile_.now_ms - wall_ms));
-  share.settled +=
-      lane.charge_for(Wide{cpus} * static_cast<std::uint64_t>(wall_ms), by_moments, volatile_.now_ms) * share.weight;
+  share.settled += (by_moments >> 16) * share.weight;
   ShareRecord& record = durable_.shares[{job.place.queue, share.name}];
   if (record.since_ms == 0) record = {job.place.queue, share.name, {}, volatile_.now_ms};
   record.used = Charge::of(share.settled);
@@ -221,11 +224,11 @@ void Core::age_usage(const std::string& name, Schedule::Lane& lane) {
   for (const auto& [name_of, id] : lane.shares) {
     Schedule::Share& share = volatile_.schedule.at(id);
     share.running = 0;
-    share.running_since = share.running_sum = 0;
+    share.running_sum = 0;
   }
   for (const auto& [key, item] : durable_.open_items) {
     const Job& job = durable_.jobs.at(key.first);
-    if (item.counted && job.place.queue == name) begins_to_run(job, item.started_ms);
+    if (item.counted && job.place.queue == name) count_running(job, item.started_ms);
   }
   for (const auto& [share, id] : lane.shares) volatile_.schedule.reorder(id, volatile_.now_ms);
 }
@@ -234,12 +237,13 @@ bool Core::waits_for_items(const Job& job) {
   return std::ranges::any_of(job.after, [](const Dependency& it) { return it.each; });
 }
 
-// Whether the items of the same number have succeeded. Of a job that is no longer known all had.
+// Whether the items of the same number have succeeded. Of a job that is no longer known, and had not succeeded, none
+// counts as such.
 bool Core::is_unlocked(const Job& job, ItemIndex item) const {
   return std::ranges::all_of(job.after, [&](const Dependency& it) {
     if (!it.each) return true;
     const auto blocks = durable_.blocks.find(it.job);
-    return blocks == durable_.blocks.end() || blocks->second.get(item) == ItemMark::succeeded;
+    return blocks != durable_.blocks.end() && blocks->second.get(item) == ItemMark::succeeded;
   });
 }
 
@@ -249,7 +253,7 @@ void Core::count_unmet(const Job& job) {
   index.unlocked.clear();
   for (const Dependency& it : job.after) {
     const Job* other = durable_.find_job(it.job);
-    if (!it.each && other != nullptr && other->state != JobState::succeeded) ++index.unmet;
+    if (!it.each && (other == nullptr || other->state != JobState::succeeded)) ++index.unmet;
   }
   if (!waits_for_items(job)) return;
   const std::uint64_t blocks = durable_.blocks.at(job.id).block_count();
@@ -293,16 +297,17 @@ void Core::end_if_starved(Job& job) {
   const JobIndex& index = volatile_.jobs.at(job.id);
   if (!waits_for_items(job) || index.in_hands > 0 || durable_.blocks.at(job.id).count(ItemMark::open) > 0) return;
   if (durable_.blocks.at(job.id).count(ItemMark::pending) == 0) return;
-  const Job* failed = nullptr;
+  std::string failed;
   for (const Dependency& it : job.after) {
+    if (!it.each) continue;
     const Job* other = durable_.find_job(it.job);
-    if (other == nullptr || !it.each) continue;
-    if (!other->ended()) return;
-    if (other->state != JobState::succeeded) failed = other;
+    if (other != nullptr && !other->ended()) return;
+    if (other == nullptr || other->state != JobState::succeeded)
+      failed = other == nullptr ? "that is no longer known" : other->name;
   }
-  if (failed == nullptr) return;
+  if (failed.empty()) return;
   stop(job, StopCause::dependency,
-       concat(durable_.blocks.at(job.id).count(ItemMark::pending), " items wait for items of job ", failed->name,
+       concat(durable_.blocks.at(job.id).count(ItemMark::pending), " items wait for items of job ", failed,
               " that did not succeed"));
 }
 
@@ -331,6 +336,8 @@ void Core::tell_dependents() {
         if (job.state == JobState::pending && volatile_.jobs.at(other).unmet == 0) {
           job.state = JobState::running;
           changes_.job(other);
+          end_if_done(job);  // one without items
+          if (job.ended()) continue;
         }
       }
       reconsider(job);

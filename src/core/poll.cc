@@ -53,6 +53,7 @@ void Core::on(Ticket ticket, const RegisterWorker& command) {
   worker.term_ms = command.term_ms;
   changes_.worker(worker.id);
   renew(worker.id);
+  count_capacity(worker.id);
   say(ticket, WorkerRegistered{worker.id});
 }
 
@@ -71,7 +72,12 @@ void Core::count_capacity(WorkerId id) {
   Session& session = volatile_.sessions.at(id);
   const bool is_there = is_alive(worker, session) && worker.quarantine.empty();
   const std::uint64_t milli_cpus = is_there ? std::min(worker.has.milli_cpus, kMostOfOne) : 0;
-  volatile_.schedule.capacity_milli_cpus += milli_cpus - std::exchange(session.counted_milli_cpus, milli_cpus);
+  const std::uint64_t before = std::exchange(session.counted_milli_cpus, milli_cpus);
+  volatile_.schedule.capacity_milli_cpus += milli_cpus - before;
+  if (milli_cpus <= before) return;
+  for (const auto& [name, lane] : volatile_.schedule.lanes()) {
+    if (lane.reserved_percent > 0) less_is_kept(lane);
+  }
 }
 
 // Whatever it holds goes back to its job.
@@ -207,7 +213,7 @@ void Core::on(Ticket /*ticket*/, const Tick& /*command*/) {
   while (!volatile_.job_deadlines.empty() && volatile_.job_deadlines.begin()->first <= now_ms) {
     Job& job = job_at(volatile_.job_deadlines.begin()->second);
     volatile_.job_deadlines.erase(volatile_.job_deadlines.begin());
-    if (job.stop == StopCause::none) {
+    if (job.stop == StopCause::none || job.stop == StopCause::too_many_failures) {
       stop(job, StopCause::timed_out, concat("stopped: it ran for longer than ", job.job_timeout_ms / 1000, " s"));
     }
   }
@@ -287,7 +293,10 @@ void Core::serve_parked() {
     const std::uint64_t parked = volatile_.sessions.at(worker).parked;
     if (parked != 0 && answer_poll(volatile_.parked.at(parked))) unpark(parked);
   }
-  for (const Schedule::ClassId of : std::exchange(volatile_.turned_up, {})) {
+  // What is handed out may itself make room: a share that begins leaves less to be kept for others.
+  while (!volatile_.turned_up.empty()) {
+    const Schedule::ClassId of = *volatile_.turned_up.begin();
+    volatile_.turned_up.erase(of);
     while (volatile_.schedule.has_offers(of)) {
       const auto waiting = who_waits_for(of);
       if (!waiting || planted(Plant::parked_worker_forgotten) || !answer_poll(volatile_.parked.at(*waiting))) break;

@@ -45,7 +45,7 @@ class Inspector {
       expect(all_settled || job.stop != StopCause::none, "job ", job.id.value, ": ended with items left");
       expect(job.ended_ms != 0 || volatile_.now_ms == 0, "job ", job.id.value, ": ended at no time");
     } else {
-      expect(!all_settled, "job ", job.id.value, ": all is settled but it goes on");
+      expect(!all_settled || job.state == JobState::pending, "job ", job.id.value, ": all is settled but it goes on");
       expect(job.stop == StopCause::none || !index.grants.empty(), "job ", job.id.value, ": stopped but not ended");
     }
     expect(volatile_.runnable.contains(job.id) != job.ended(), "job ", job.id.value, ": wrongly in the runnable set");
@@ -152,6 +152,8 @@ class Inspector {
     std::map<Schedule::ShareId, std::uint64_t> items;
     std::map<Schedule::ShareId, std::uint64_t> jobs;
     std::map<WorkerId, Schedule::Held> held;
+    std::map<JobId, std::uint64_t> running;
+    for (const auto& [key, item] : durable_.open_items) running[item.job] += item.counted ? 1 : 0;
     for (const auto& [id, grant] : durable_.grants) {
       const JobIndex& index = volatile_.jobs.at(grant.job);
       const std::uint64_t left = volatile_.grant_left.at(id);
@@ -163,6 +165,8 @@ class Inspector {
       const JobIndex& index = volatile_.jobs.at(id);
       expect(index.scheduled != job.ended(), "job ", id.value, ": ended and has a place, or has not and has none");
       if (!index.scheduled) continue;
+      expect(index.running == running[id], "job ", id.value, ": counts ", index.running, " that run, has ",
+             running[id]);
       ++jobs[index.share];
       const Schedule::Share& share = schedule.at(index.share);
       const auto ranks = share.offered.find(index.of);
@@ -201,7 +205,7 @@ class Inspector {
     expect(job.stop == StopCause::none, "job ", job.id.value, ": offered although it was stopped");
     for (const Dependency& it : job.after) {
       const Job* other = durable_.find_job(it.job);
-      expect(it.each || other == nullptr || other->state == JobState::succeeded, "job ", job.id.value,
+      expect(it.each || (other != nullptr && other->state == JobState::succeeded), "job ", job.id.value,
              ": offered before the job it comes after has succeeded");
     }
     const Schedule& schedule = volatile_.schedule;

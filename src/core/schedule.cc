@@ -117,19 +117,22 @@ void Schedule::drop_share(ShareId id) {
 Wide Schedule::key_of(const Share& share, std::int64_t now_ms) {
   const Lane& lane = *share.lane;
   if (!lane.fair) return 0;
-  const Wide by_now = Wide{share.running} * static_cast<std::uint64_t>(now_ms);
-  const Wide elapsed = by_now > share.running_since ? by_now - share.running_since : 0;
+  // What is in workers' hands counts as what it will have used on average, from the moment it is handed out: counted as
+  // it is used, a share of long items would take all that is free while it is a little behind, and have it for long.
+  // Should it turn out longer than it was thought, half of what it has used is more.
   const Wide sum_by_now = Wide{share.running} * lane.sum_at(now_ms);
   const Wide by_moments = sum_by_now > share.running_sum ? sum_by_now - share.running_sum : 0;
-  const Wide planned = share.planned * lane.factor_at(now_ms) >> 16;
-  return share.settled + std::min(planned + lane.charge_for(elapsed, by_moments, now_ms), kMostInFlight) * share.weight;
+  // Who is given one more has it for all of its length: part of it counts before it is given.
+  const Wide planned = (share.planned + share.next * 2 / 3) * lane.factor_at(now_ms) >> 16;
+  return share.settled + std::min(std::max(planned, by_moments >> 17), kMostInFlight) * share.weight;
 }
 
-// Counted moment by moment, long items would come too cheap: whose turn it is, is decided only when one begins, and
-// what its share has had too much by its end is soon forgotten. Counted as if all of it had been used just now, they
-// would be too dear. Half of each is near the truth for items up to about as long as the decay.
-Wide Schedule::Lane::charge_for(Wide used, Wide by_moments, std::int64_t at_ms) const {
-  return (used * factor_at(at_ms) + by_moments) >> 17;
+// The mean of what items of this length, begun at any time, have used by now: half of it, or, of those that are long
+// beside the decay, as much as anything that runs on and on.
+std::uint64_t Schedule::Lane::in_flight_ms(std::int64_t item_ms) const {
+  const auto lasting = static_cast<std::uint64_t>(decay_ms) * 1443 / 1000;
+  const auto length = static_cast<std::uint64_t>(item_ms);
+  return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(Wide{lasting} * length / (2 * lasting + length)));
 }
 
 void Schedule::stand_at(Share& share, ShareId id, Wide key) {

@@ -86,8 +86,8 @@ class Schedule {
 
     std::uint64_t factor_at(std::int64_t at_ms) const { return usage_factor(at_ms - usage_from_ms, decay_ms); }
     std::uint64_t sum_at(std::int64_t at_ms) const { return usage_sum(at_ms - usage_from_ms, decay_ms); }
-    /// What so many milli-CPU-milliseconds count that were used up to `at_ms`, given their sum by moments.
-    Wide charge_for(Wide used, Wide by_moments, std::int64_t at_ms) const;
+    /// What an item that takes so long counts while it is in a worker's hands, in milliseconds of now.
+    std::uint64_t in_flight_ms(std::int64_t item_ms) const;
   };
 
   /// Whose items, and what of them is in workers' hands.
@@ -100,8 +100,8 @@ class Schedule {
     std::uint64_t items = 0;
     std::uint64_t milli_cpus = 0;
     Wide planned = 0;           // milli-CPUs times milliseconds that its items are expected to take, a second at most
+    Wide next = 0;              // what one more of its items would count, as far as is known
     std::uint64_t running = 0;  // milli-CPUs of what is known to run
-    Wide running_since = 0;     // each of them times the moment it began
     Wide running_sum = 0;       // each of them times the usage_sum of that moment
     Wide key = 0;               // by which it stands in its classes
     std::map<ClassId, std::set<Rank>> offered;

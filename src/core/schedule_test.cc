@@ -53,7 +53,7 @@ class Reference {
     if (const Queue* queue = durable_.find_queue(job.place.queue); queue != nullptr && !queue->enabled) return false;
     for (const Dependency& it : job.after) {
       const Job* other = durable_.find_job(it.job);
-      if (!it.each && other != nullptr && other->state != JobState::succeeded) return false;
+      if (!it.each && (other == nullptr || other->state != JobState::succeeded)) return false;
     }
     if (!has_an_item(job)) return false;
     const bool makes_room = room_.milli_cpus > 0 && !holds_.contains({job.ask, job.require});

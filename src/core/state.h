@@ -58,7 +58,8 @@ struct JobIndex {
   Schedule::ShareId share = Schedule::kNone;
   std::size_t unmet = 0;                 // jobs whose success it waits for
   std::set<std::uint64_t> unlocked;      // blocks in which items may be whose forerunners have succeeded
-  std::int64_t planned_ms = kPlannedMs;  // what an item of it is expected to take, a second at most
+  std::int64_t planned_ms = kPlannedMs;  // what an item of it is expected to take
+  bool has_ended_some = false;
   // Since the core began:
   std::uint64_t successes = 0;
   std::uint64_t failures = 0;   // tries
@@ -114,6 +115,7 @@ struct Volatile {
   std::set<std::tuple<std::int64_t, JobId, ItemIndex>> delayed;  // waiting items that may not run before a time
   std::set<std::pair<std::int64_t, JobId>> job_deadlines;
   std::map<JobId, std::set<JobId>> dependents;  // of a job: those that have not ended and come after it
+  std::map<JobId, std::set<JobId>> named_by;    // of a job: all that are known and come after it
   std::vector<JobId> just_ended;                // whose dependents have not heard of it
   Schedule schedule;
   std::set<Schedule::ClassId> turned_up;  // somebody who waits may be given something of these

@@ -58,6 +58,7 @@ void Core::on(Ticket ticket, const SubmitJob& command) {
   Job& kept = durable_.jobs.emplace(job.id, std::move(job)).first->second;
   volatile_.jobs[kept.id];
   volatile_.job_by_uuid[kept.uuid] = kept.id;
+  for (const Dependency& it : kept.after) volatile_.named_by[it.job].insert(kept.id);
   note(EventKind::job_submitted, kept);
   take_place(kept);
   if (volatile_.jobs.at(kept.id).unmet > 0) kept.state = JobState::pending;
@@ -154,6 +155,9 @@ void Core::on(Ticket ticket, const ReopenJob& command) {
   changes_.job(job.id);
   note(EventKind::job_reopened, job);
   say(ticket, JobReopened{job.total - job.succeeded - job.failed - job.cancelled});
+  if (std::ranges::any_of(job.after, [](const Dependency& it) { return !it.job && !it.each; })) {
+    stop(job, StopCause::dependency, "a job that it comes after did not succeed, and is no longer known");
+  }
   reconsider(job);
   end_if_done(job);
 }
@@ -208,13 +212,35 @@ void Core::on(Ticket ticket, const ForgetJob& command) {
     volatile_.delayed.erase({item->second.not_before_ms, job.id, item->first.second});
     item = durable_.open_items.erase(item);
   }
-  for (auto& [id, session] : volatile_.sessions) session.streak.jobs.erase(job.id);
+  forget_as_forerunner(job);
   volatile_.jobs.erase(job.id);
   volatile_.job_by_uuid.erase(job.uuid);
   durable_.blocks.erase(job.id);
   changes_.forget(job.id);
   durable_.jobs.erase(found);
   say(ticket, JobForgotten{});
+}
+
+// Those that come after it have ended, but could be reopened. Of one that succeeded nothing more need be known.
+void Core::forget_as_forerunner(const Job& job) {
+  for (const Dependency& it : job.after) {
+    const auto named = volatile_.named_by.find(it.job);
+    if (named == volatile_.named_by.end()) continue;
+    named->second.erase(job.id);
+    if (named->second.empty()) volatile_.named_by.erase(named);
+  }
+  const auto named = volatile_.named_by.find(job.id);
+  if (named == volatile_.named_by.end()) return;
+  for (const JobId id : named->second) {
+    Job& other = job_at(id);
+    std::erase_if(other.after,
+                  [&](const Dependency& it) { return it.job == job.id && job.state == JobState::succeeded; });
+    for (Dependency& it : other.after) {
+      if (it.job == job.id) it.job = JobId{};
+    }
+    changes_.job(id);
+  }
+  volatile_.named_by.erase(named);
 }
 
 void Core::stop(Job& job, StopCause cause, std::string reason) {
@@ -240,6 +266,8 @@ void Core::end_if_done(Job& job) {
   const bool all_settled = job.succeeded + job.failed + job.cancelled == job.total;
   // While a grant is there, somebody is about to hear of its last item.
   if (!volatile_.jobs.at(job.id).grants.empty() || (!all_settled && job.stop == StopCause::none)) return;
+  if (job.state == JobState::pending && job.stop == StopCause::none)
+    return;  // others come first, even if it has no items
   if (job.succeeded == job.total) {
     job.state = JobState::succeeded;  // whatever it was about to be stopped for
   } else {

@@ -123,7 +123,9 @@ class Reasons {
     }
     for (const Dependency& it : job_.after) {
       const Job* other = durable_.find_job(it.job);
-      if (it.each || other == nullptr || other->state == JobState::succeeded) continue;
+      if (other == nullptr && !it.each)
+        return Why{WhyCode::after_job, "waits for a job that did not succeed and is no longer known"};
+      if (it.each || other->state == JobState::succeeded) continue;
       return Why{.code = WhyCode::after_job,
                  .sentence = concat("waits for job ", other->name, ", ", percent_done(*other), " % done"),
                  .job = other->id};
@@ -164,7 +166,9 @@ class Reasons {
   std::optional<Why> before_it(ItemIndex item) const {
     for (const Dependency& it : job_.after) {
       const auto blocks = durable_.blocks.find(it.job);
-      if (!it.each || blocks == durable_.blocks.end() || blocks->second.get(item) == ItemMark::succeeded) continue;
+      if (it.each && blocks == durable_.blocks.end())
+        return Why{WhyCode::after_item, "waits for an item of a job that is no longer known"};
+      if (!it.each || blocks->second.get(item) == ItemMark::succeeded) continue;
       const Job& other = durable_.jobs.at(it.job);
       return Why{.code = WhyCode::after_item,
                  .sentence = concat("waits for item ", item.value, " of job ", other.name, ", ", percent_done(other),

@@ -121,8 +121,8 @@ class Backend {
   virtual void ask_sql(std::string query, std::uint64_t most_rows,
                        std::function<void(const Result<SqlAnswer>&)> answered) = 0;
   /// Writes events after this one to the stream that `begin` gives, for as long as the peer is there; of one job only,
-  /// if its UUID is given. Refused when too many do.
-  virtual Result<void> follow_events(EventId after, const std::string& job,
+  /// if its UUID is given; and as long as the key is good. Refused when too many do.
+  virtual Result<void> follow_events(EventId after, const std::string& job, const std::string& key_id,
                                      const std::function<std::shared_ptr<HttpStream>()>& begin) = 0;
 
   // What follows may wait for disks: from within later() only.

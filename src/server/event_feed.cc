@@ -23,7 +23,8 @@ std::string in_words_of_sse(const Event& event) {
 
 }  // namespace
 
-EventFeed::EventFeed(std::unique_ptr<StoreReader> reader) : reader_(std::move(reader)) {
+EventFeed::EventFeed(std::unique_ptr<StoreReader> reader, std::function<bool(const std::string&)> is_good)
+    : reader_(std::move(reader)), is_good_(std::move(is_good)) {
   const auto read = reader_->each_event(EventId{}, [&](const Event& event) {
     newest_ = event.id;
     return true;
@@ -54,14 +55,16 @@ void EventFeed::happened(EventId last) {
   wakes_.notify_all();
 }
 
-Result<void> EventFeed::add(EventId after, std::string job, const std::function<std::shared_ptr<HttpStream>()>& begin) {
+Result<void> EventFeed::add(EventId after, std::string job, std::string key_id,
+                            const std::function<std::shared_ptr<HttpStream>()>& begin) {
   {
     const std::scoped_lock lock(mutex_);
     if (count_ >= kMostFollowers) {
       return fail(ErrorCode::in_use, concat(kMostFollowers, " others follow events already"), "try again later");
     }
     ++count_;
-    joining_.push_back({.last = std::min(after, newest_), .job = std::move(job), .stream = begin()});
+    joining_.push_back(
+        {.last = std::min(after, newest_), .job = std::move(job), .key_id = std::move(key_id), .stream = begin()});
   }
   wakes_.notify_all();
   return {};
@@ -85,9 +88,9 @@ void EventFeed::run() {
     if (sign_of_life) said_ms = now;
     some_are_slow = false;
     for (auto it = followers_.begin(); it != followers_.end();) {
-      bool is_there = serve(*it);
+      bool is_there = is_good_(it->key_id) && serve(*it);
       if (is_there && sign_of_life) is_there = it->stream->write(":\n\n");
-      some_are_slow = some_are_slow || it->last < served;
+      some_are_slow = some_are_slow || it->stream->unsent() > kMostUnsent;
       if (is_there) {
         ++it;
         continue;

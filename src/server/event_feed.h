@@ -17,7 +17,8 @@ namespace drover {
 
 class EventFeed {
  public:
-  explicit EventFeed(std::unique_ptr<StoreReader> reader);
+  /// Who may still follow is asked anew before each is told something.
+  EventFeed(std::unique_ptr<StoreReader> reader, std::function<bool(const std::string& key_id)> is_good);
   ~EventFeed();
   EventFeed(const EventFeed&) = delete;
   EventFeed& operator=(const EventFeed&) = delete;
@@ -25,13 +26,15 @@ class EventFeed {
   /// There are events up to this one.
   void happened(EventId last);
   /// After this one, or from now on if it is none yet to come. Refused when too many follow.
-  Result<void> add(EventId after, std::string job, const std::function<std::shared_ptr<HttpStream>()>& begin);
+  Result<void> add(EventId after, std::string job, std::string key_id,
+                   const std::function<std::shared_ptr<HttpStream>()>& begin);
   void stop();
 
  private:
   struct Follower {
     EventId last;
     std::string job;  // its UUID; empty: all
+    std::string key_id;
     std::shared_ptr<HttpStream> stream;
     bool has_begun = false;
   };
@@ -40,6 +43,7 @@ class EventFeed {
   bool serve(Follower& follower);
 
   const std::unique_ptr<StoreReader> reader_;
+  const std::function<bool(const std::string&)> is_good_;
 
   std::mutex mutex_;  // guards what follows
   std::condition_variable wakes_;

@@ -1,6 +1,7 @@
 #include "server/retention.h"
 
 #include <unistd.h>
+#include <set>
 
 #include <algorithm>
 #include <cerrno>
@@ -70,9 +71,15 @@ Result<void> Retention::look(std::int64_t now_ms) {
 Result<bool> Retention::forget_jobs(std::int64_t ended_by_ms) {
   auto jobs = reader_->jobs();
   if (!jobs) return pass(jobs);
+  // What has not ended yet may have to look at those it comes after.
+  std::set<JobId> needed;
+  for (const Job& job : *jobs) {
+    if (job.ended()) continue;
+    for (const Dependency& it : job.after) needed.insert(it.job);
+  }
   std::size_t asked = 0;
   for (const Job& job : *jobs) {
-    if (!job.ended() || job.ended_ms > ended_by_ms || asked == kJobsAtOnce) continue;
+    if (!job.ended() || job.ended_ms > ended_by_ms || asked == kJobsAtOnce || needed.contains(job.id)) continue;
     ++asked;
     // Refused: it was taken up again, or is gone already. The next look shows.
     forget_(ForgetJob{job.id, ended_by_ms}, [this, id = job.id, name = job.name](const Result<Effect>& answer) {

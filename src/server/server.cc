@@ -129,7 +129,8 @@ Result<void> Server::Parts::make_rooms() {
     if (!opened) return pass(opened);
     *reader = std::move(*opened);
   }
-  events = std::make_unique<EventFeed>(std::move(reader_of_feed));
+  events = std::make_unique<EventFeed>(
+      std::move(reader_of_feed), [this](const std::string& key_id) { return keys->holds(key_id, wall.epoch_ms()); });
   metrics = std::make_unique<Metrics>(
       Metrics::Sources{.board = board, .workers = [this] { return backend->workers(); }, .folder = folder->path()});
   measured = std::make_unique<MeasuredStore>(

@@ -52,9 +52,9 @@ class ServerBackend : public Backend {
   std::optional<Job> find_job(JobId id) override { return parts_.board.find(id); }
   void ask_sql(std::string query, std::uint64_t most_rows,
                std::function<void(const Result<SqlAnswer>&)> answered) override;
-  Result<void> follow_events(EventId after, const std::string& job,
+  Result<void> follow_events(EventId after, const std::string& job, const std::string& key_id,
                              const std::function<std::shared_ptr<HttpStream>()>& begin) override {
-    return parts_.events.add(after, job, begin);
+    return parts_.events.add(after, job, key_id, begin);
   }
   Result<std::string> definition(DefinitionId id) override { return ReadPool::reader().definition(id); }
   Result<std::vector<ItemView>> items(const Job& job, const ItemQuestion& question) override;

@@ -10,9 +10,10 @@ Result<void> query_ledger(const std::string& path, const std::string& sql, std::
   auto db = open_read_only(path);
   if (!db) return pass(db);
   db->limit_time(limit_ms);
+  db->only_questions();
   auto statement = db->prepare(sql);
   if (!statement) {
-    return fail(statement.error().code, concat("the query was not understood: ", statement.error().message),
+    return fail(ErrorCode::bad_input, concat("the query was not understood: ", statement.error().message),
                 "the tables and views are in docs/cli.md; try: select * from items limit 5");
   }
   if (statement->has_more()) {

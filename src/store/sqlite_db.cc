@@ -1,6 +1,9 @@
 #include "store/sqlite_db.h"
 
 #include <sqlite3.h>
+#include <algorithm>
+#include <initializer_list>
+#include <string_view>
 
 #include <cerrno>
 #include <chrono>
@@ -208,6 +211,37 @@ std::uint64_t Database::changes() const {
 
 std::int64_t Database::last_insert_id() const {
   return sqlite3_last_insert_rowid(db_.get());
+}
+
+namespace {
+
+constexpr int kLongestText = 256 << 10;  // some functions take the square of it
+
+int allow_questions(void* /*nothing*/, int action, const char* first, const char* second, const char* /*database*/,
+                    const char* /*trigger*/) {
+  const auto one_of = [](const char* name, std::initializer_list<std::string_view> names) {
+    return name != nullptr && std::ranges::find(names, std::string_view(name)) != names.end();
+  };
+  switch (action) {
+    case SQLITE_SELECT:
+    case SQLITE_READ:
+    case SQLITE_RECURSIVE: return SQLITE_OK;
+    case SQLITE_FUNCTION: return one_of(second, {"load_extension", "zeroblob", "randomblob"}) ? SQLITE_DENY : SQLITE_OK;
+    case SQLITE_PRAGMA:
+      return one_of(first, {"table_info", "table_xinfo", "table_list", "index_list", "index_info", "integrity_check",
+                            "quick_check"})
+                 ? SQLITE_OK
+                 : SQLITE_DENY;
+    default: return SQLITE_DENY;
+  }
+}
+
+}  // namespace
+
+void Database::only_questions() {
+  sqlite3_limit(db_.get(), SQLITE_LIMIT_LENGTH, kLongestText);
+  sqlite3_limit(db_.get(), SQLITE_LIMIT_ATTACHED, 0);
+  sqlite3_set_authorizer(db_.get(), allow_questions, nullptr);
 }
 
 void Database::limit_time(std::int64_t ms) {

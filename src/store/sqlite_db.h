@@ -85,6 +85,9 @@ class Database {
   std::uint64_t changes() const;
   /// Queries end with an error after this many milliseconds.
   void limit_time(std::int64_t ms);
+  /// From now on nothing is understood but questions about tables, and no text or blob may be long: for what strangers
+  /// ask. A statement of another kind could change the process it is asked in.
+  void only_questions();
   const std::string& path() const { return path_; }
 
  private:
