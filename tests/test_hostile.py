@@ -114,7 +114,7 @@ def test_a_port_that_speaks_tls_says_so_to_plain_http(drover):
         peer.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
         said = b"".join(iter(lambda: peer.recv(4096), b""))
     assert said.startswith(b"HTTP/1.1 400 ") and b"https://" in said, said
-    wrong = drover("jobs", env={"DROVER_SERVER": f"http://127.0.0.1:{server.port}"})
+    wrong = drover("jobs", env={"DROVER_SERVER": f"http://127.0.0.1:{server.port}", "DROVER_KEY": server.key})
     assert wrong.status != 0 and "speaks TLS" in wrong.err, wrong
 
 

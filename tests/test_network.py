@@ -202,8 +202,9 @@ def test_one_that_listens_everywhere_is_asked_here_and_joined_from_there(drover,
     server.join(1)
     server.submit("job", "--range", "1-5", "--", "echo", "{}")
     wait_until(lambda: server.state("job")["state"] == "succeeded", "the job to end")
+    key = {"DROVER_KEY": server.cli("key", "create", "--scope", "read", "--quiet").out.strip()}
     for name in (network.address, "localhost"):
-        asked = server.cli("jobs", env={"DROVER_SERVER": f"https://{name}:{PORT}"})
+        asked = server.cli("jobs", env={"DROVER_SERVER": f"https://{name}:{PORT}", **key})
         assert asked.status == 0 and "succeeded" in asked.out, asked
-    asked = server.cli("jobs", env={"DROVER_SERVER": f"https://127.0.0.2:{PORT}"})
+    asked = server.cli("jobs", env={"DROVER_SERVER": f"https://127.0.0.2:{PORT}", **key})
     assert asked.status == 2 and "--advertise" in asked.err, asked

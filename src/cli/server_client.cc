@@ -36,6 +36,13 @@ std::string where_else() {
   return "start one with 'drover server', or name one with --server or $DROVER_SERVER";
 }
 
+/// With its scheme, and without a slash at its end.
+std::string whole_address(std::string address) {
+  if (!address.contains("://") && !address.starts_with("unix:")) address.insert(0, "http://");
+  while (address.ends_with('/') && !address.ends_with("//")) address.pop_back();
+  return address;
+}
+
 std::optional<std::string> file_text(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return std::nullopt;
@@ -54,17 +61,21 @@ bool names_server(const ServerFlags& flags) {
 
 Result<ServerAccess> find_server(const CommonFlags& common, const ServerFlags& flags) {
   const std::string root = data_root(common.data);
-  ServerAccess access;
-  access.address = flags.server.empty() ? setting("DROVER_SERVER") : flags.server;
-  if (access.address.empty()) {
-    auto text = file_text(server_address_file(root));
-    if (!text) {
-      return fail(ErrorCode::not_found, concat("no server has ever run with the data in ", root), where_else());
-    }
-    access.address = text->substr(0, text->find('\n'));
+  const auto here = file_text(server_address_file(root));
+  const std::string own = here ? whole_address(here->substr(0, here->find('\n'))) : "";
+  const std::string named = flags.server.empty() ? setting("DROVER_SERVER") : flags.server;
+  if (named.empty() && !here) {
+    return fail(ErrorCode::not_found, concat("no server has ever run with the data in ", root), where_else());
   }
-  if (!access.address.contains("://") && !access.address.starts_with("unix:")) access.address.insert(0, "http://");
+  ServerAccess access;
+  access.address = named.empty() ? own : whole_address(named);
   access.token = setting("DROVER_KEY");
+  // The key of the server here may do everything there: it goes nowhere else.
+  if (access.token.empty() && here && access.address != own) {
+    return fail(ErrorCode::denied,
+                concat("there is no key for ", access.address, ": that of the server here is for ", own, " alone"),
+                "put one into $DROVER_KEY, or leave --server and $DROVER_SERVER away if the server here is meant");
+  }
   if (access.token.empty()) {
     SystemWallClock wall;
     auto key = read_admin_key(server_key_file(root), wall.epoch_ms());
@@ -126,10 +137,19 @@ Result<json::value> ServerClient::post(const std::string& path, const json::valu
                .may_repeat = repeat == Repeat::allowed});
 }
 
-Result<void> ServerClient::remove(const std::string& path) {
-  auto done = call({.method = "DELETE", .path = path, .headers = {}, .body = {}, .body_source = {}, .take = {}});
-  if (!done) return pass(done);
-  return {};
+// Whoever puts the same thing twice has put it once.
+Result<json::value> ServerClient::put(const std::string& path, const json::value& body) {
+  return call({.method = "PUT",
+               .path = path,
+               .headers = {{"Content-Type", "application/json"}},
+               .body = json::serialize(body),
+               .body_source = {},
+               .take = {},
+               .may_repeat = true});
+}
+
+Result<json::value> ServerClient::remove(const std::string& path) {
+  return call({.method = "DELETE", .path = path, .headers = {}, .body = {}, .body_source = {}, .take = {}});
 }
 
 Result<json::value> ServerClient::upload(const std::string& path, std::function<Result<std::string>()> source) {
@@ -142,9 +162,15 @@ Result<json::value> ServerClient::upload(const std::string& path, std::function<
                .deadline_ms = 0});
 }
 
-Result<void> ServerClient::stream(const std::string& path, const std::function<Result<void>(std::string_view)>& take) {
-  auto response = client_->call(
-      {.method = "GET", .path = path, .headers = {}, .body = {}, .body_source = {}, .take = take, .deadline_ms = 0});
+Result<void> ServerClient::stream(const std::string& path, const std::function<Result<void>(std::string_view)>& take,
+                                  std::vector<HttpHeader> headers) {
+  auto response = client_->call({.method = "GET",
+                                 .path = path,
+                                 .headers = std::move(headers),
+                                 .body = {},
+                                 .body_source = {},
+                                 .take = take,
+                                 .deadline_ms = 0});
   if (!response) return pass(response);
   if (response->status >= 300) return std::unexpected(error_from_problem(response->status, response->body));
   return {};

@@ -34,8 +34,8 @@ struct ServerAccess {
 
   ClientOptions client_options() const { return {.base = address, .token = token, .ca_pem = ca_pem}; }
 };
-/// The address as above; the key from $DROVER_KEY, else that of the server on this machine; the authority from the file
-/// $DROVER_CA, else that server's.
+/// The address as above; the key from $DROVER_KEY, else, for the server on this machine and no other, that one's; the
+/// authority from the file $DROVER_CA, else that server's.
 Result<ServerAccess> find_server(const CommonFlags& common, const ServerFlags& flags);
 
 /// Whether a request that got no answer may be sent again: it means the same twice as once.
@@ -50,11 +50,13 @@ class ServerClient {
   Result<boost::json::value> get_soon(const std::string& path, std::int64_t deadline_ms);
   Result<boost::json::value> post(const std::string& path, const boost::json::value& body,
                                   Repeat repeat = Repeat::never);
-  Result<void> remove(const std::string& path);
+  Result<boost::json::value> put(const std::string& path, const boost::json::value& body);
+  Result<boost::json::value> remove(const std::string& path);
   /// Sends a body piece by piece.
   Result<boost::json::value> upload(const std::string& path, std::function<Result<std::string>()> source);
   /// Passes the body on as it comes.
-  Result<void> stream(const std::string& path, const std::function<Result<void>(std::string_view)>& take);
+  Result<void> stream(const std::string& path, const std::function<Result<void>(std::string_view)>& take,
+                      std::vector<HttpHeader> headers = {});
 
  private:
   explicit ServerClient(std::unique_ptr<HttpClient> client) : client_(std::move(client)) {}
