@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <numeric>
 #include <vector>
 
+#include "base/nearest_word.h"
 #include "base/text.h"
 #include "base/units.h"
 
@@ -179,23 +179,6 @@ std::string folded(std::string_view name) {
   return out;
 }
 
-// Changes, insertions and removals of one letter, and swaps of two beside each other.
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::vector<std::size_t>> table(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
-  for (std::size_t i = 0; i <= a.size(); ++i) table[i][0] = i;
-  std::iota(table[0].begin(), table[0].end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      std::size_t least = table[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
-      least = std::min({least, table[i - 1][j] + 1, table[i][j - 1] + 1});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-        least = std::min(least, table[i - 2][j - 2] + 1);
-      table[i][j] = least;
-    }
-  }
-  return table[a.size()][b.size()];
-}
-
 }  // namespace
 
 std::span<const JobField> job_fields() {
@@ -241,18 +224,13 @@ std::string what_it_takes(const JobField& field) {
 }
 
 std::string_view nearest(std::string_view written, std::span<const std::string_view> words) {
+  constexpr std::size_t kLongest = 64;  // nobody meant anything by more
   const std::string wanted = folded(written);
-  if (wanted.empty() || wanted.size() > 64) return {};
-  std::string_view best;
-  std::size_t least = std::clamp<std::size_t>(wanted.size() / 3, 1, 3) + 1;
-  for (const std::string_view word : words) {
-    const std::size_t off = distance(wanted, folded(word));
-    if (off < least) {
-      least = off;
-      best = word;
-    }
-  }
-  return best;
+  if (wanted.empty() || wanted.size() > kLongest) return {};
+  std::vector<std::string> known;
+  for (const std::string_view word : words) known.push_back(folded(word));
+  const auto found = std::ranges::find(known, nearest_word(wanted, known));
+  return found == known.end() ? std::string_view() : words[static_cast<std::size_t>(found - known.begin())];
 }
 
 bool is_source(std::string_view name) {
