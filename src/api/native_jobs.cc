@@ -70,7 +70,8 @@ Result<Chosen> chosen_in(const json::object& body, std::uint64_t total) {
       auto index = number(item, "items");
       if (!index) return pass(index);
       if (*index < 0 || static_cast<std::uint64_t>(*index) >= total) {
-        return fail(ErrorCode::not_found, concat("the job has no item ", *index));
+        return fail(ErrorCode::not_found, concat("the job has no item ", *index),
+                    concat("its items are 0 to ", total == 0 ? 0 : total - 1));
       }
       out.items.insert(static_cast<std::uint64_t>(*index));
     }

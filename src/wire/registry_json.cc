@@ -176,7 +176,8 @@ Result<std::string> fleet_from_json(std::string_view text) {
   fields.add("policy", one_of(policy, {"demand", "step", "backlog", "deadline", "budget"}));
   if (auto read = fields.read(text, "the fleet"); !read) return pass(read);
   if (least > most) {
-    return fail(ErrorCode::bad_input, concat("'least' is ", least, ", which is more than 'most', ", most));
+    return fail(ErrorCode::bad_input, concat("'least' is ", least, ", which is more than 'most', ", most),
+                "say less of the one, or more of the other");
   }
   return json::serialize(json::object{{"provider", provider},
                                       {"least", least},
