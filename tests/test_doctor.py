@@ -185,13 +185,13 @@ def test_tls(drover, tmp_path):
                     "-keyout", tmp_path / "other.key", "-out", other, "-days", "2"], check=True, capture_output=True)
     checks, _ = examine(drover, env={**there, "DROVER_CA": str(other)})
     only_problem(checks, "server", "TLS", "other.pem")
-    checks, _ = examine(drover, env={"DROVER_SERVER": f"https://localhost4.invalid:{port}"})
+    checks, _ = examine(drover, env={"DROVER_SERVER": f"https://localhost4.invalid:{port}", "DROVER_KEY": "a.b"})
     only_problem(checks, "server", "name")
 
 
 def test_tls_where_none_is_spoken(drover):
     server = Server(drover)
-    checks, _ = examine(drover, env={"DROVER_SERVER": server.address.replace("http://", "https://")})
+    checks, _ = examine(drover, env={"DROVER_SERVER": server.address.replace("http://", "https://"), "DROVER_KEY": "a.b"})
     only_problem(checks, "server", "TLS", "no TLS")
 
 
@@ -258,4 +258,4 @@ def test_what_waits_for_a_worker_that_nobody_is(drover):
     worker(server, name="small")
     submit(server, "huge", "--memory", "900TiB", "--range", "1-2", "--", "true")
     checks, status = examine(drover)
-    assert status == 0 and any("'huge' waits" in check["text"] for check in checks["server", "jobs"]), checks
+    assert status == 0 and any("'huge' needs 900" in check["text"] for check in checks["server", "jobs"]), checks

@@ -221,13 +221,12 @@ class ServerDoctor {
     for (const json::value& job : list_in(listed, "jobs")) {
       if (!job.is_object()) continue;
       const std::string id(text_in(job.get_object(), "id"));
-      auto shown = get("/api/v1/jobs/" + url_escape(id));
+      auto shown = get(fmt::format("/api/v1/jobs/{}/why", url_escape(id)));
       if (!shown || shown->status != 200) continue;
-      const json::value detail = parsed(*shown);
-      if (!detail.is_object()) continue;
-      const std::string_view lacking = text_in(detail.get_object(), "waits_for");
-      if (lacking.empty() || count == 0) continue;
-      warn("jobs", fmt::format("'{}' waits for {}", text_in(detail.get_object(), "name"), lacking),
+      const json::value why = parsed(*shown);
+      // Whatever else keeps a job goes by itself.
+      if (!why.is_object() || text_in(why.get_object(), "code") != "nobody_suits" || count == 0) continue;
+      warn("jobs", fmt::format("'{}' {}", text_in(why.get_object(), "name"), text_in(why.get_object(), "reason")),
            "start such a worker, or submit it anew asking for less");
     }
   }

@@ -129,7 +129,8 @@ std::string job_line(const JobLine& job, const JobColumns& columns, std::size_t 
     add_right(line, kRateCells, job.state, style_of(job));
     line.add(fmt::format("{} ago", duration_words(job.ended_ago_s)), Style::faint);
   } else if (!job.note.empty()) {
-    line.add(fmt::format("waits for {}", plain_text(job.note)), Style::warning);
+    line.add(fmt::format("{}{}", job.note.starts_with("waits ") ? "" : "waits: ", plain_text(job.note)),
+             Style::warning);
   } else {
     add_right(line, kRateCells,
               job.rate > 0      ? short_rate(job.rate)

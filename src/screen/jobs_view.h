@@ -24,7 +24,7 @@ struct JobsView {
     double rate = 0;               // items a second, lately
     std::optional<TimeLeft> left;  // nothing while it cannot be known
     double ended_ago_s = 0;        // of one that has ended
-    std::string note;              // what it waits for, that no worker has; normally empty
+    std::string note;              // why nothing of it runs; normally empty
 
     bool has_ended() const { return state != "running" && state != "pending"; }
   };
