@@ -75,6 +75,9 @@ def place(drover, tmp_path):
     worker(server, name="gpu-7")
     submit(server, "nightly", "--range", "0-17", "--", "true")
     server.ends("nightly")
+    (tmp_path / "resize.yaml").write_text("name: resize\ncommand: [./process, '{}']\n")
+    for words in (["definition", "register", tmp_path / "resize.yaml"], ["queue", "set", "night"], ["fleet", "set", "spot"]):
+        assert server.cli(*words).status == 0
     return bin_folder
 
 
@@ -84,7 +87,7 @@ def test_examples_can_be_typed(drover, place, tmp_path):
         if words[0] in LASTING:
             continue
         for line in examples(drover(*words, "--help").out):
-            if any(word in line for word in ("…", "--watch", "head.example.org", "/mnt/data")):
+            if any(word in line for word in ("…", "--watch", "head.example.org", "/mnt/data", "events --follow")):
                 continue
             shell = "fish" if "--shell fish" in line else "bash"
             done = subprocess.run([shell, "-c", line], cwd=tmp_path, capture_output=True, text=True, timeout=120,
@@ -99,7 +102,7 @@ def test_flags_in_examples_exist(drover):
     for words in commands(drover):
         for line in examples(drover(*words, "--help").out):
             ours = line.split(" -- ")[0]
-            named = re.search(r"drover ([a-z-]+)(?: (drain|fence|create|join|list|delete)\b)?", ours)
+            named = re.search(r"drover ([a-z-]+)(?: (drain|fence|readmit|create|join|list|delete|show|set|enable|disable|register|retire)\b)?", ours)
             offered = asked(drover, *filter(None, named.groups()), "--")[2]
             for flag in re.findall(r"(?<![\w-])--[a-z][a-z-]*", ours):
                 assert flag in offered, (line, flag)

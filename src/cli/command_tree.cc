@@ -27,6 +27,9 @@ ValueKind kind_of(std::string_view name, const std::vector<std::string>& choices
   if (name == "RUN") return ValueKind::run;
   if (name == "JOB") return ValueKind::job;
   if (name == "WORKER") return ValueKind::worker;
+  if (name == "QUEUE") return ValueKind::queue;
+  if (name == "DEFINITION") return ValueKind::definition;
+  if (name == "FLEET") return ValueKind::fleet;
   return ValueKind::text;
 }
 

@@ -1,7 +1,8 @@
 // The command line as a tree of plain records, read off the parser's own definitions: completion, manual pages and
 // suggestions are made from it, so that none of them can say something else than the parser does.
 //
-// What a value is follows from the name that its help gives it: FILE, DIR or PATH, RUN, JOB, WORKER.
+// What a value is follows from the name that its help gives it: FILE, DIR or PATH, RUN, JOB, WORKER, QUEUE, DEFINITION,
+// FLEET.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +25,9 @@ enum class ValueKind : std::uint8_t {
   run,     // a run on this machine, or a server's job
   job,     // a server's job
   worker,  // a server's
+  queue,
+  definition,
+  fleet,
 };
 
 struct CommandValue {

@@ -93,6 +93,9 @@ class Completing {
       case ValueKind::run:
       case ValueKind::job:
       case ValueKind::worker:
+      case ValueKind::queue:
+      case ValueKind::definition:
+      case ValueKind::fleet:
         for (const Candidate& name : names_(value.kind, said_)) offer(completion, name.word, name.help, begun);
         break;
     }

@@ -33,7 +33,7 @@ struct SaidBefore {
   std::string server;
 };
 
-/// Names of runs, jobs or workers.
+/// Names of runs, or of what a server has.
 using NameSource = std::function<std::vector<Candidate>(ValueKind kind, const SaidBefore& said)>;
 
 /// `words` are those behind the program's name; the last is being typed, and may be empty.

@@ -280,7 +280,12 @@ Result<int> show_one(const ItemsFlags& flags, OpenedRun& run, const std::set<Ite
 
 Result<int> items(const ItemsFlags& flags) {
   if (names_server(flags.server)) {
-    return server_items(flags.common, flags.server, flags.reference, flags.state, flags.limit);
+    return server_items(flags.common, flags.server,
+                        {.reference = flags.reference,
+                         .state = flags.state,
+                         .sort = flags.sort,
+                         .limit = static_cast<std::uint64_t>(flags.limit),
+                         .tsv = flags.tsv});
   }
   auto run = open_run(flags.common, flags.reference);
   if (!run) return pass(run);

@@ -52,9 +52,9 @@ void add_job_flags(CLI::App& verb, JobFlags& flags) {
   verb.add_option("--name", flags.name, "Name of the job (default: that of the program)")->type_name("NAME");
   verb.add_option("--client-token", flags.client_token, "The same token again is the same job, not another")
       ->type_name("TEXT");
-  verb.add_option("--definition", flags.definition, "Begin with what this definition says")
-      ->type_name("NAME[:REVISION]");
-  verb.add_option("--queue", flags.queue, "The queue it waits in (default: default)")->type_name("NAME");
+  verb.add_option("--definition", flags.definition, "Begin with what this definition says: NAME or NAME:REVISION")
+      ->type_name("DEFINITION");
+  verb.add_option("--queue", flags.queue, "The queue it waits in (default: default)")->type_name("QUEUE");
   verb.add_option("--priority", flags.priority,
                   "From 0 to 9999: of two jobs of one share the higher comes first (default: 0)")
       ->type_name("N");

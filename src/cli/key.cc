@@ -110,7 +110,7 @@ void add_key(CLI::App& app, Invocation& invocation) {
   joining->add_option("--uses", flags->uses, "How many machines may join with it (default: 1)")->type_name("N");
   for (CLI::App* it : {creating, joining}) {
     it->add_option("--expires", flags->expires, "How long it is good for, such as 1h")->type_name("TIME");
-    it->add_option("--fleet", flags->fleet, "The fleet that its workers belong to")->type_name("NAME");
+    it->add_option("--fleet", flags->fleet, "The fleet that its workers belong to")->type_name("FLEET");
   }
   add("list", "List keys and join tokens, without their secrets", "drover key list", list);
   add("delete", "Delete a key or a join token", "drover key delete AKDR…", remove)

@@ -44,7 +44,12 @@ std::vector<Candidate> names_in(const json::value& answer, std::string_view list
 std::vector<Candidate> known_names(ValueKind kind, const SaidBefore& said) {
   const CommonFlags common{.data = said.data};
   const ServerFlags server{.server = said.server};
-  if (kind == ValueKind::worker) return names_in(ask(common, server, "/api/v1/workers"), "workers", "version");
+  if (kind == ValueKind::worker) return names_in(ask(common, server, "/api/v1/workers"), "workers", "state");
+  if (kind == ValueKind::queue) return names_in(ask(common, server, "/api/v1/queues"), "queues", "order");
+  if (kind == ValueKind::definition) {
+    return names_in(ask(common, server, "/api/v1/definitions"), "definitions", "owner");
+  }
+  if (kind == ValueKind::fleet) return names_in(ask(common, server, "/api/v1/fleets"), "fleets", "provider");
   if (kind == ValueKind::job || names_server(server)) {
     return names_in(ask(common, server, "/api/v1/jobs?limit=100"), "jobs", "state");
   }

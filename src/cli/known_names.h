@@ -1,4 +1,4 @@
-// Names of runs, jobs and workers, for completion: what can be known in a moment, and never an error.
+// Names of runs, and of what a server has, for completion: what can be known in a moment, and never an error.
 #pragma once
 
 #include <vector>

@@ -282,6 +282,14 @@ struct Reading {
   LogPrinter& printer;
 };
 
+/// Who looks for what an item printed wants to hear of it that it never ran.
+void explain_silence(ItemIndex item, const Attempt& attempt) {
+  if (attempt.ending == Ending::exited) return;
+  std::fflush(stdout);
+  print_notice(fmt::format("item {} has printed nothing: {}", item.value,
+                           attempt.reason.empty() ? std::string(to_string(attempt.ending)) : attempt.reason));
+}
+
 Result<int> print_item(Reading& reading, ItemIndex item) {
   const LogsFlags& flags = reading.flags;
   if (item.value >= reading.run.job.total) {
@@ -294,6 +302,7 @@ Result<int> print_item(Reading& reading, ItemIndex item) {
   std::set<Which> passed_over;
   std::optional<PiecePrinter> printer;
   std::optional<Which> current;
+  std::optional<Attempt> last;
   while (true) {
     const bool held = reading.run.folder.holder().has_value();
     auto attempts = reading.logs.of_item(item);
@@ -317,6 +326,7 @@ Result<int> print_item(Reading& reading, ItemIndex item) {
     const bool several = attempts->size() > 1 || printed.size() > 1;
     bool all_ended = !attempts->empty();
     for (const LoggedAttempt& attempt : *attempts) {
+      if (attempt.row) last = attempt.row;
       all_ended = attempt.row.has_value() && (attempt.row->settled || !held);
       auto pieces = pieces_of(reading.logs, attempt);
       if (!pieces) return pass(pieces);
@@ -342,6 +352,8 @@ Result<int> print_item(Reading& reading, ItemIndex item) {
     wait_a_moment();
   }
   if (printer) printer->finish();
+  const bool silent = std::ranges::all_of(printed, [](const auto& it) { return it.second == 0; });
+  if (silent && last && !flags.common.quiet && !flags.only_stderr) explain_silence(item, *last);
   return kAllSucceeded;
 }
 

@@ -68,6 +68,12 @@ int main(int argc, char** argv) {
   drover::add_worker(app, invocation);
   drover::add_submit(app, invocation);
   drover::add_jobs(app, invocation);
+  drover::add_why(app, invocation);
+  drover::add_events(app, invocation);
+  drover::add_usage(app, invocation);
+  drover::add_queue(app, invocation);
+  drover::add_definition(app, invocation);
+  drover::add_fleet(app, invocation);
   drover::add_workers(app, invocation);
   drover::add_backup(app, invocation);
   drover::add_restore(app, invocation);

@@ -24,6 +24,7 @@ struct ResumeFlags {
   std::string out;
   bool take_failed = false;
   ShortageFlags shortage;
+  ServerRetry retry;  // what only a server can do
 };
 
 // The run is going on in another process: that one takes the failed items up.
@@ -42,10 +43,28 @@ Result<int> retry_in_holder(const RunFolder& folder, const ResumeFlags& flags) {
   return kAllSucceeded;
 }
 
+/// A run on this machine takes up all that failed, with the limits it has.
+Result<void> refuse_choice(const ServerRetry& wanted) {
+  const char* flag = !wanted.items.empty()     ? "--item"
+                     : wanted.exit_code        ? "--exit-code"
+                     : wanted.signal           ? "--signal"
+                     : !wanted.ending.empty()  ? "--ending"
+                     : wanted.cpus > 0         ? "--cpus"
+                     : !wanted.memory.empty()  ? "--memory"
+                     : wanted.gpus.has_value() ? "--gpus"
+                                               : nullptr;
+  if (flag == nullptr) return {};
+  return fail(ErrorCode::bad_input, fmt::format("{} is for a server's job, and a run on this machine is meant", flag),
+              "name the server with --server or $DROVER_SERVER, or leave it away");
+}
+
 Result<int> resume(const ResumeFlags& flags) {
   if (flags.take_failed && names_server(flags.server)) {
-    return server_retry(flags.common, flags.server, flags.reference);
+    ServerRetry wanted = flags.retry;
+    wanted.reference = flags.reference;
+    return server_retry(flags.common, flags.server, wanted);
   }
+  if (auto whole = refuse_choice(flags.retry); !whole) return pass(whole);
   const std::string root = data_root(flags.common.data);
   auto reference = resolve(root, flags.reference);
   if (!reference) return pass(reference);
@@ -69,6 +88,25 @@ Result<int> resume(const ResumeFlags& flags) {
   return drive(*folder, **store, std::nullopt, options);
 }
 
+void add_choice(CLI::App& verb, ServerRetry& wanted) {
+  verb.add_option("--item", wanted.items, "Of a server's job only the item of this index; may be repeated")
+      ->type_name("INDEX")
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false);
+  verb.add_option("--exit-code", wanted.exit_code, "Of a server's job only what ended with this code")->type_name("N");
+  verb.add_option("--signal", wanted.signal, "Of a server's job only what ended by this signal")->type_name("N");
+  verb.add_option("--ending", wanted.ending, "Of a server's job only what ended so")
+      ->type_name("ENDING")
+      ->check(CLI::IsMember({"exited", "signalled", "timed_out", "not_started", "stopped", "lost", "out_of_memory"}));
+  verb.add_option("--cpus", wanted.cpus, "Items of the server's job ask for so many CPUs from now on")
+      ->type_name("N")
+      ->check(CLI::Range(0.01, 4096.0));
+  verb.add_option("--memory", wanted.memory, "Items of the server's job ask for so much memory from now on")
+      ->type_name("SIZE");
+  verb.add_option("--gpus", wanted.gpus, "Items of the server's job ask for so many GPUs from now on")->type_name("N");
+}
+
 void add_verb(CLI::App& app, Invocation& invocation, bool take_failed) {
   auto flags = std::make_shared<ResumeFlags>();
   flags->take_failed = take_failed;
@@ -84,7 +122,10 @@ void add_verb(CLI::App& app, Invocation& invocation, bool take_failed) {
   verb->add_option("--out", flags->out, "Also write each item's output to DIR/INDEX.out and DIR/INDEX.err")
       ->type_name("DIR");
   add_shortage_flags(*verb, flags->shortage);
-  verb->footer(take_failed ? "Example:\n  drover retry nightly" : "Example:\n  drover resume nightly");
+  if (take_failed) add_choice(*verb, flags->retry);
+  verb->footer(take_failed ? "Examples:\n  drover retry nightly\n"
+                             "  drover retry nightly --exit-code 75 --server http://head.example.org:8750"
+                           : "Example:\n  drover resume nightly");
   verb->callback([flags, &invocation] {
     auto status = resume(*flags);
     invocation.exit_status = status ? *status : failure(status.error());

@@ -1,12 +1,14 @@
-// drover sql: a question in SQL to a run's ledger.
+// drover sql: a question in SQL to the ledger of a run, or of a server.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <boost/json.hpp>
 
+#include "base/units.h"
 #include "base/utf8.h"
+#include "cli/answer.h"
 #include "cli/print.h"
-#include "cli/verb.h"
+#include "cli/server_client.h"
 #include "store/ledger_query.h"
 #include "store/run_folder.h"
 
@@ -16,9 +18,11 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::int64_t kLimitMs = 60'000;
+constexpr std::uint64_t kMostRows = 100'000;  // of a server
 
 struct SqlFlags {
   CommonFlags common;
+  ServerFlags server;
   std::string reference;
   std::string query;
 };
@@ -42,7 +46,42 @@ std::string one_field(std::string text) {
   return text;
 }
 
+std::string to_text(const json::value& cell) {
+  if (cell.is_null()) return "";
+  return cell.is_string() ? std::string(cell.get_string()) : json::serialize(cell);
+}
+
+Result<int> ask_server(const SqlFlags& flags) {
+  if (!flags.reference.empty()) {
+    return fail(ErrorCode::bad_input, "--run is for a run on this machine, and a server is named",
+                "leave one of them away; a server's jobs are told apart by the column job_name");
+  }
+  auto client = ServerClient::connect(flags.common, flags.server);
+  if (!client) return pass(client);
+  auto answer =
+      client->post("/api/v1/sql", json::object{{"query", flags.query}, {"limit", kMostRows}}, Repeat::allowed);
+  if (!answer) return pass(answer);
+  std::vector<std::string> names;
+  for (const json::value& name : list_in(*answer, "columns")) names.push_back(to_text(name));
+  if (!flags.common.json && !flags.common.quiet) show("{}\n", fmt::join(names, "\t"));
+  for (const json::value& cells : list_in(*answer, "rows")) {
+    json::object row;
+    std::vector<std::string> texts;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (flags.common.json) row[names[i]] = cells.at(i);
+      texts.push_back(one_field(to_text(cells.at(i))));
+    }
+    show("{}\n", flags.common.json ? json::serialize(row) : fmt::format("{}", fmt::join(texts, "\t")));
+  }
+  if (flag_in(*answer, "cut")) {
+    print_notice(fmt::format("these {} rows are as much as a server gives at once, and there are more: ask for less",
+                             format_count(list_in(*answer, "rows").size())));
+  }
+  return kAllSucceeded;
+}
+
 Result<int> sql(const SqlFlags& flags) {
+  if (names_server(flags.server)) return ask_server(flags);
   const std::string root = data_root(flags.common.data);
   auto reference = resolve(root, flags.reference);
   if (!reference) return pass(reference);
@@ -75,9 +114,10 @@ Result<int> sql(const SqlFlags& flags) {
 
 void add_sql(CLI::App& app, Invocation& invocation) {
   auto flags = std::make_shared<SqlFlags>();
-  CLI::App* verb =
-      app.add_subcommand("sql", "Ask a run's ledger in SQL: tab-separated rows, or JSON lines with --json");
+  CLI::App* verb = app.add_subcommand(
+      "sql", "Ask a run's or a server's ledger in SQL: tab-separated rows, or JSON lines with --json");
   add_common_flags(*verb, flags->common);
+  add_server_flag(*verb, flags->server);
   verb->add_option("--run", flags->reference, "The run, by name or id (default: the newest)")->type_name("RUN");
   verb->add_option("query", flags->query, "The query; see the views 'items' and 'attempts'")
       ->type_name("SQL")
@@ -85,7 +125,8 @@ void add_sql(CLI::App& app, Invocation& invocation) {
   verb->footer(
       "Examples:\n"
       "  drover sql \"select state, exit_code, count(*) from items group by 1, 2\"\n"
-      "  drover sql --run nightly \"select item, wall_us from items order by wall_us desc limit 10\"");
+      "  drover sql --run nightly \"select item, wall_us from items order by wall_us desc limit 10\"\n"
+      "  drover sql --server http://head.example.org:8750 \"select job_name, sum(cpu_ms) from attempts group by 1\"");
   verb->callback([flags, &invocation] {
     auto done = sql(*flags);
     invocation.exit_status = done ? *done : failure(done.error());

@@ -1,11 +1,11 @@
 // drover status: how far a run is.
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <boost/json.hpp>
 
 #include "base/units.h"
+#include "cli/answer.h"
 #include "cli/opened_run.h"
 #include "cli/print.h"
 #include "cli/run_reporter.h"
@@ -21,10 +21,6 @@ struct StatusFlags {
   std::string reference;
   bool watch = false;
 };
-
-std::string local_time(std::int64_t epoch_ms) {
-  return fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::localtime(static_cast<std::time_t>(epoch_ms / 1000)));
-}
 
 Result<int> watch(const StatusFlags& flags) {
   if (!names_server(flags.server)) return watch_run(flags.common, flags.reference);
@@ -60,8 +56,8 @@ Result<int> status(const StatusFlags& flags) {
   show("run '{}' {}\n", run->folder.name(), state);
   if (!job.reason.empty()) show("  {}\n", job.reason);
   show("  {:<10} {}\n", "id", job.uuid.text());
-  show("  {:<10} {}{}\n", "begun", local_time(job.created_ms),
-       job.ended() ? fmt::format(", ended {}", local_time(job.ended_ms)) : "");
+  show("  {:<10} {}{}\n", "begun", local_time(static_cast<std::uint64_t>(job.created_ms)),
+       job.ended() ? fmt::format(", ended {}", local_time(static_cast<std::uint64_t>(job.ended_ms))) : "");
   show("  {:<10} {}: {} succeeded, {} failed, {} running, {} waiting, {} pending, {} cancelled\n", "items",
        format_count(job.total), format_count(counts->succeeded), format_count(counts->failed),
        format_count(counts->running), format_count(counts->waiting), format_count(counts->pending),

@@ -1,8 +1,6 @@
 // drover submit: hands a job to a server, from a file, from the command line, or from a file with the command line over
 // it.
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <boost/json.hpp>
@@ -15,6 +13,7 @@
 #include "cli/command_flags.h"
 #include "cli/item_stream.h"
 #include "cli/job_flags.h"
+#include "cli/job_text.h"
 #include "cli/policy_flags.h"
 #include "cli/print.h"
 #include "cli/server_client.h"
@@ -31,7 +30,6 @@ namespace json = boost::json;
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::size_t kMostFileBytes = std::size_t{64} << 20;
 constexpr std::size_t kItemsShown = 5;
 
 struct Flags {
@@ -63,43 +61,6 @@ std::string random_token() {
 
 bool looks_like_job_file(std::string_view word) {
   return word == "-" || word.ends_with(".yaml") || word.ends_with(".yml") || word.ends_with(".json");
-}
-
-Result<std::string> read_whole(const std::string& path) {
-  const bool standard_input = path == "-";
-  const int descriptor = standard_input ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) {
-    return std::unexpected(errno_error(errno, fmt::format("cannot read the job file {}", path), "check the path"));
-  }
-  std::string text;
-  ssize_t got = 1;
-  while (got > 0 && text.size() <= kMostFileBytes) {
-    const std::size_t filled = text.size();
-    text.resize(filled + (std::size_t{64} << 10));
-    do {
-      got = read(descriptor, text.data() + filled, text.size() - filled);
-    } while (got < 0 && errno == EINTR);
-    const int reason = errno;
-    text.resize(filled + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
-    if (got < 0) {
-      if (!standard_input) close(descriptor);
-      return std::unexpected(errno_error(reason, fmt::format("cannot read the job file {}", path), "check the path"));
-    }
-  }
-  if (!standard_input) close(descriptor);
-  if (text.size() > kMostFileBytes) {
-    return fail(ErrorCode::bad_input,
-                fmt::format("the job file {} is longer than {}", path, format_size(kMostFileBytes)),
-                "put the items into a list of their own, and name it: items_file: list.txt");
-  }
-  return text;
-}
-
-std::string absolute_path(const fs::path& path) {
-  std::error_code error;
-  std::string out = fs::absolute(path, error).lexically_normal();
-  if (out.size() > 1 && out.ends_with('/')) out.pop_back();
-  return out;
 }
 
 ItemSource source_of(const JobFile& file, const fs::path& folder) {
@@ -218,7 +179,7 @@ Result<std::variant<ReadyJob, ToldAlready>> prepare(const Flags& flags, const CL
       return fail(ErrorCode::bad_input, "the job file and the items both come from standard input",
                   "put one of them into a file");
     }
-    auto text = read_whole(flags.file);
+    auto text = read_job_text(flags.file);
     if (!text) return pass(text);
     auto file =
         read_job_file(*text, {.command = command->empty() && flags.job.definition.empty(), .items = !own_items});

@@ -22,6 +22,7 @@
 #include "keys/private_file.h"
 #include "run/process_runner.h"
 #include "store/run_folder.h"
+#include "wire/job_fields.h"
 #include "wire/labels.h"
 #include "worker/remote_worker.h"
 
@@ -36,6 +37,8 @@ struct Flags {
   double cpus = 0;
   std::string memory;
   std::size_t jobs = 0;
+  std::uint64_t gpus = 0;
+  std::vector<std::string> accelerators;
   std::vector<std::string> labels;
   bool exit_when_idle = false;
   std::uint64_t max_items = 0;
@@ -65,6 +68,27 @@ Result<std::map<std::string, std::string>> tell_attempts(const ServerAccess& acc
   return out;
 }
 
+/// What items are told they may use. Nobody is asked whether it is there.
+Result<void> read_accelerators(const Flags& flags, Resources& has) {
+  has.accelerators[0] = flags.gpus;
+  for (const std::string& word : flags.accelerators) {
+    const std::size_t equals = word.find('=');
+    const auto kind = std::ranges::find(kAcceleratorNames, std::string_view(word).substr(0, equals));
+    const auto count = equals == std::string::npos ? Result<std::uint64_t>(fail(ErrorCode::bad_input, ""))
+                                                   : parse_number(word.substr(equals + 1));
+    if (kind == kAcceleratorNames.end() || !count || *count > kMostAccelerators) {
+      return fail(ErrorCode::bad_input, fmt::format("--accelerator '{}' is not KIND=N", word),
+                  "write --accelerator nvidia=1; the kinds are nvidia, amd and neuron");
+    }
+    const auto index = static_cast<std::size_t>(kind - kAcceleratorNames.begin());
+    if (index == 0 && flags.gpus > 0) {
+      return fail(ErrorCode::bad_input, "--gpus and --accelerator nvidia say the same", "keep one of the two");
+    }
+    has.accelerators[index] = *count;
+  }
+  return {};
+}
+
 Result<int> work(Flags& flags) {
   RemoteWorkerOptions options;
   options.hello.name = flags.name.empty() ? host_name() : flags.name;
@@ -83,6 +107,7 @@ Result<int> work(Flags& flags) {
     if (!memory) return pass(memory);
     options.hello.has.memory_bytes = *memory;
   }
+  if (auto read = read_accelerators(flags, options.hello.has); !read) return pass(read);
   auto labels = labels_from_words("--label", flags.labels);
   if (!labels) return pass(labels);
   options.hello.labels = std::move(*labels);
@@ -129,6 +154,14 @@ void add_worker(CLI::App& app, Invocation& invocation) {
   verb->add_option("--name", flags->name, "Its name (default: the machine's)")->type_name("NAME");
   verb->add_option("--cpus", flags->cpus, "How many CPUs items may use (default: all)")->type_name("N");
   verb->add_option("--memory", flags->memory, "How much memory items may use (default: all)")->type_name("SIZE");
+  verb->add_option("--gpus", flags->gpus, "How many GPUs items may use; short for --accelerator nvidia=N (default: 0)")
+      ->type_name("N")
+      ->check(CLI::Range(0, 1'000'000));
+  verb->add_option("--accelerator", flags->accelerators,
+                   "Accelerators that items may use: nvidia, amd or neuron; may be repeated")
+      ->type_name("KIND=N")
+      ->expected(1)
+      ->take_all();
   verb->add_option("--jobs", flags->jobs, "At most so many items at a time, however little they ask for")
       ->type_name("N")
       ->check(CLI::Range(1, 100'000));
@@ -140,6 +173,7 @@ void add_worker(CLI::App& app, Invocation& invocation) {
   verb->add_option("--max-items", flags->max_items, "Go after so many items")->type_name("N");
   verb->footer(
       "Examples:\n  drover worker\n  drover worker --cpus 8 --memory 24GiB --label gpu=none\n"
+      "  drover worker --gpus 4 --label gpu=a100\n"
       "  drover worker --join drover-join-eyJh… --name gpu-7");
   verb->get_option("--server")->envname("DROVER_SERVER");
   verb->get_option("--join")->envname("DROVER_JOIN");

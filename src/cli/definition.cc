@@ -1,0 +1,145 @@
+// drover definition: jobs without their items, kept by name, so that many can be made from them.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <boost/json.hpp>
+
+#include "base/utf8.h"
+#include "cli/answer.h"
+#include "cli/job_text.h"
+#include "cli/print.h"
+#include "cli/server_verb.h"
+#include "cli/table.h"
+#include "wire/document.h"
+#include "wire/job_file.h"
+
+namespace drover {
+namespace json = boost::json;
+namespace fs = std::filesystem;
+namespace {
+
+struct Flags : AskingFlags {
+  std::string definition;
+  std::string file;
+  std::string name;
+};
+
+std::string path_of(const Flags& flags) {
+  return "/api/v1/definitions/" + url_escape(flags.definition);
+}
+
+std::string reference_in(const json::value& definition) {
+  return fmt::format("{}:{}", text_in(definition, "name"), number_in(definition, "revision"));
+}
+
+Result<int> list(ServerClient& client, const Flags& flags) {
+  auto answer = client.get("/api/v1/definitions");
+  if (!answer) return pass(answer);
+  if (flags.common.json) {
+    show("{}\n", json::serialize(*answer));
+    return kAllSucceeded;
+  }
+  Table table({{.title = "DEFINITION", .cut = true}, {.title = "STATE"}, {.title = "SINCE"}, {.title = "OWNER"}});
+  for (const json::value& it : list_in(*answer, "definitions")) {
+    table.add({reference_in(it), flag_in(it, "active") ? "active" : "retired", local_time(number_in(it, "created_ms")),
+               text_in(it, "owner")});
+  }
+  table.print();
+  return kAllSucceeded;
+}
+
+Result<int> show_one(ServerClient& client, const Flags& flags) {
+  auto answer = client.get(path_of(flags));
+  if (!answer) return pass(answer);
+  std::string text = fmt::format("definition '{}' {}", reference_in(*answer),
+                                 flag_in(*answer, "active") ? "is active" : "was retired");
+  for (const auto& [name, value] : object_in(*answer, "job")) {
+    if (name == "items") continue;  // it has none
+    text += fmt::format("\n  {:<14}{}", std::string_view(name),
+                        value.is_string() ? std::string(value.get_string()) : json::serialize(value));
+  }
+  if (flag_in(*answer, "active")) {
+    text += fmt::format("\n  a job from it: drover submit --definition {} --items list.txt", text_in(*answer, "name"));
+  }
+  return tell(flags.common, *answer, text);
+}
+
+/// What a definition leaves to the jobs that are made from it; empty: the file has nothing of that.
+std::string said_of_items(const JobFile& file) {
+  for (const char* name : {"items", "range"}) {
+    if (file.job.said.contains(name)) return name;
+  }
+  return !file.items_file.empty() ? "items_file"
+         : !file.dir.empty()      ? "dir"
+         : !file.jsonl.empty()    ? "jsonl"
+         : !file.map.empty()      ? "map"
+                                  : "";
+}
+
+Result<int> add(ServerClient& client, const Flags& flags) {
+  auto text = read_job_text(flags.file);
+  if (!text) return pass(text);
+  const std::string shown = flags.file == "-" ? "standard input" : flags.file;
+  auto file = read_job_file(*text, {.command = true, .items = false});
+  if (!file) {
+    print_text(stderr, show_problems(shown, *text, file.error()));
+    return kBadUsage;
+  }
+  if (const std::string field = said_of_items(*file); !field.empty()) {
+    return fail(
+        ErrorCode::bad_input, fmt::format("{} says '{}', and a definition has no items of its own", shown, field),
+        "leave it away; whoever submits a job from it says its items: drover submit --definition NAME --items …");
+  }
+  Submission& job = file->job;
+  if (!flags.name.empty()) job.name = flags.name;
+  if (job.name.empty()) {
+    return fail(ErrorCode::bad_input, fmt::format("{} does not say what the definition is called", shown),
+                "add 'name: …' to it, or give --name NAME");
+  }
+  if (!job.definition.workdir.empty()) {
+    const fs::path folder = flags.file == "-" ? fs::path() : fs::path(flags.file).parent_path();
+    job.definition.workdir = absolute_path(folder / job.definition.workdir);
+  }
+  json::object body = json::parse(submission_to_json(job)).as_object();
+  for (const char* name : {"items", "client_token"}) body.erase(name);
+  auto answer = client.post("/api/v1/definitions", body);
+  if (!answer) return pass(answer);
+  return tell(flags.common, *answer, fmt::format("definition '{}' is registered", reference_in(*answer)));
+}
+
+Result<int> retire(ServerClient& client, const Flags& flags) {
+  auto answer = client.remove(path_of(flags));
+  if (!answer) return pass(answer);
+  return tell(flags.common, *answer,
+              fmt::format("definition '{}' is retired: no new job is made from it", reference_in(*answer)));
+}
+
+}  // namespace
+
+void add_definition(CLI::App& app, Invocation& invocation) {
+  auto flags = std::make_shared<Flags>();
+  CLI::App* verb = app.add_subcommand("definition", "List, show, register and retire a server's definitions");
+  verb->require_subcommand(1);
+  verb->footer(
+      "Examples:\n  drover definition register resize.yaml\n  drover submit --definition resize --items photos.txt");
+  const auto add_part = [&](const char* name, const char* help, const char* example, auto ask) {
+    return add_server_verb(*verb, name, help, example, *flags, invocation,
+                           [flags, ask](ServerClient& client) { return ask(client, *flags); });
+  };
+  const auto about_one = [&](CLI::App* it) {
+    it->add_option("definition", flags->definition, "NAME, its newest revision that is active, or NAME:REVISION")
+        ->type_name("DEFINITION")
+        ->required();
+  };
+  add_part("list", "List definitions and their revisions", "drover definition list", list);
+  about_one(add_part("show", "Show what a definition says", "drover definition show resize", show_one));
+  CLI::App* adding = add_part("register", "Keep a job file without items as a definition, or as its next revision",
+                              "drover definition register resize.yaml", add);
+  adding->add_option("file", flags->file, "A job file, .yaml or .json, without items; - is standard input")
+      ->type_name("FILE")
+      ->required();
+  adding->add_option("--name", flags->name, "Its name (default: what the file says)")->type_name("NAME");
+  about_one(add_part("retire", "Let no new job be made from a revision", "drover definition retire resize:1", retire));
+}
+
+}  // namespace drover

@@ -1,0 +1,234 @@
+// drover queue: where a server's jobs wait, and by which rules.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <boost/json.hpp>
+
+#include "base/units.h"
+#include "cli/answer.h"
+#include "cli/print.h"
+#include "cli/server_verb.h"
+#include "cli/table.h"
+
+namespace drover {
+namespace json = boost::json;
+namespace {
+
+struct Flags : AskingFlags {
+  std::string queue;
+  std::uint64_t priority = 0;
+  std::string order;
+  std::string decay;
+  std::uint64_t reserve = 0;
+  std::vector<std::string> weights;
+  std::vector<std::string> fleets;
+};
+
+std::string path_of(const Flags& flags) {
+  return "/api/v1/queues/" + url_escape(flags.queue);
+}
+
+// The API's word is one word.
+std::string order_text(const json::value& queue) {
+  return text_in(queue, "order") == "fair" ? "fair" : "first-come";
+}
+
+std::string fleets_text(const json::value& queue) {
+  std::string out;
+  for (const json::value& it : list_in(queue, "fleets")) {
+    if (it.is_string()) out += (out.empty() ? "" : ", ") + std::string(it.get_string());
+  }
+  return out;
+}
+
+std::string decay_text(const json::value& queue) {
+  return format_duration_us(static_cast<std::int64_t>(number_in(queue, "decay_s")) * 1'000'000);
+}
+
+Result<int> list(ServerClient& client, const Flags& flags) {
+  auto answer = client.get("/api/v1/queues");
+  if (!answer) return pass(answer);
+  if (flags.common.json) {
+    show("{}\n", json::serialize(*answer));
+    return kAllSucceeded;
+  }
+  Table table({{.title = "NAME", .cut = true},
+               {.title = "PRIORITY", .align = Column::Align::right},
+               {.title = "STATE"},
+               {.title = "ORDER"},
+               {.title = "FLEETS", .spare = 1},
+               {.title = "WEIGHTS", .cut = true}});
+  for (const json::value& it : list_in(*answer, "queues")) {
+    table.add({text_in(it, "name"), std::to_string(number_in(it, "priority")),
+               flag_in(it, "enabled") ? "enabled" : "disabled", order_text(it), fleets_text(it),
+               pairs_text(object_in(it, "weights"))});
+  }
+  table.print();
+  return kAllSucceeded;
+}
+
+std::string described(const json::value& queue) {
+  std::string out =
+      fmt::format("queue '{}' {}", text_in(queue, "name"),
+                  flag_in(queue, "enabled") ? "is enabled" : "is disabled: it takes no jobs, and starts none it has");
+  const auto line = [&](std::string_view name, const std::string& value) {
+    out += fmt::format("\n  {:<10} {}", name, value);
+  };
+  line("priority", fmt::format("{}; of two queues the higher is served first", number_in(queue, "priority")));
+  const bool fair = order_text(queue) == "fair";
+  line("order", fair ? "fair: the share that has used least lately comes first"
+                     : "first-come: by priority of the jobs, then as they came");
+  if (fair) {
+    line("decay", fmt::format("what was used {} ago counts half", decay_text(queue)));
+    if (const auto percent = number_in(queue, "reserved_percent"); percent > 0) {
+      line("reserve", fmt::format("{} % of all CPUs while one share is active, {} % while two are, …", percent,
+                                  percent * percent / 100));
+    }
+    if (const std::string weights = pairs_text(object_in(queue, "weights")); !weights.empty()) {
+      line("weights", weights + "; one of 2 gets half of what one of 1 gets");
+    }
+  }
+  const std::string fleets = fleets_text(queue);
+  line("fleets", fleets.empty() ? "all" : fleets);
+  return out;
+}
+
+Result<int> show_one(ServerClient& client, const Flags& flags) {
+  auto answer = client.get(path_of(flags));
+  if (!answer) return pass(answer);
+  return tell(flags.common, *answer, described(*answer));
+}
+
+/// "a=2" → the weight of one share, beside those that are there.
+Result<void> add_weight(const std::string& word, json::object& weights) {
+  const std::size_t equals = word.rfind('=');
+  const auto wrong = [&] {
+    return fail(ErrorCode::bad_input, fmt::format("--weight '{}' is not SHARE=WEIGHT", word),
+                "write --weight team-a=2; a weight is a number from 0.0001 to 999.9999");
+  };
+  if (equals == std::string::npos) return wrong();
+  char* end = nullptr;
+  const std::string number = word.substr(equals + 1);
+  const double weight = std::strtod(number.c_str(), &end);
+  if (number.empty() || *end != '\0' || !(weight >= 0.0001 && weight < 1000)) return wrong();
+  weights[word.substr(0, equals)] = weight;
+  return {};
+}
+
+Result<json::object> settings(const Flags& flags, const CLI::App& verb, const json::value& now) {
+  json::object body;
+  if (verb.count("--priority") > 0) body["priority"] = flags.priority;
+  if (!flags.order.empty()) body["order"] = flags.order == "fair" ? "fair" : "first_come";
+  if (!flags.decay.empty()) {
+    auto decay_ms = parse_duration_ms(flags.decay);
+    if (!decay_ms || *decay_ms < 1000) {
+      return fail(ErrorCode::bad_input, fmt::format("--decay '{}' is no time of a second or more", flags.decay),
+                  "write 10m or 2h");
+    }
+    body["decay_s"] = *decay_ms / 1000;
+  }
+  if (verb.count("--reserve") > 0) body["reserved_percent"] = flags.reserve;
+  if (!flags.weights.empty()) {
+    json::object weights = object_in(now, "weights");
+    for (const std::string& word : flags.weights) {
+      if (auto added = add_weight(word, weights); !added) return pass(added);
+    }
+    body["weights"] = std::move(weights);
+  }
+  if (!flags.fleets.empty()) {
+    json::array fleets;
+    for (const std::string& it : flags.fleets) {
+      if (!it.empty()) fleets.emplace_back(it);
+    }
+    body["fleets"] = std::move(fleets);
+  }
+  return body;
+}
+
+Result<int> set(ServerClient& client, const Flags& flags, const CLI::App& verb) {
+  auto now = client.get(path_of(flags));
+  const bool is_new = !now && now.error().code == ErrorCode::not_found;
+  if (!now && !is_new) return pass(now);
+  auto body = settings(flags, verb, is_new ? json::value() : *now);
+  if (!body) return pass(body);
+  if (body->empty() && !is_new) {
+    return fail(ErrorCode::bad_input, fmt::format("nothing to change of queue '{}' was said", flags.queue),
+                "drover queue set --help lists what there is");
+  }
+  auto answer = client.put(path_of(flags), *body);
+  if (!answer) return pass(answer);
+  return tell(flags.common, *answer, (is_new ? "new " : "") + described(*answer));
+}
+
+// Of one that is there: a name that was mistyped must not become a new one.
+Result<int> enable(ServerClient& client, const Flags& flags, bool enabled) {
+  if (auto now = client.get(path_of(flags)); !now) return pass(now);
+  auto answer = client.put(path_of(flags), json::object{{"enabled", enabled}});
+  if (!answer) return pass(answer);
+  return tell(flags.common, *answer,
+              fmt::format("queue '{}' {}", flags.queue,
+                          enabled ? "is enabled" : "is disabled: it takes no jobs, and starts none it has"));
+}
+
+Result<int> remove(ServerClient& client, const Flags& flags) {
+  auto answer = client.remove(path_of(flags));
+  if (!answer) return pass(answer);
+  return tell(flags.common, *answer, fmt::format("queue '{}' is deleted", flags.queue));
+}
+
+}  // namespace
+
+void add_queue(CLI::App& app, Invocation& invocation) {
+  auto flags = std::make_shared<Flags>();
+  CLI::App* verb = app.add_subcommand("queue", "List, make, change and delete a server's queues");
+  verb->require_subcommand(1);
+  verb->footer(
+      "Examples:\n  drover queue list\n  drover queue set night --priority 5\n"
+      "  drover queue set default --order fair --weight team-a=1 --weight team-b=2");
+  const auto add = [&](const char* name, const char* help, const char* example, auto ask) {
+    return add_server_verb(*verb, name, help, example, *flags, invocation,
+                           [flags, ask](ServerClient& client) { return ask(client, *flags); });
+  };
+  const auto about_one = [&](CLI::App* it) {
+    it->add_option("queue", flags->queue, "Its name")->type_name("QUEUE")->required();
+  };
+  add("list", "List queues", "drover queue list", list);
+  about_one(add("show", "Show a queue and its rules", "drover queue show night", show_one));
+  CLI::App* setting = add_server_verb(*verb, "set", "Make a queue, or change what is said of it",
+                                      "drover queue set night --priority 5\n"
+                                      "  drover queue set night --order fair --weight team-a=1 --weight 'batch*=4'",
+                                      *flags, invocation, [flags, verb](ServerClient& client) {
+                                        return set(client, *flags, *verb->get_subcommand("set"));
+                                      });
+  about_one(setting);
+  setting->add_option("--priority", flags->priority, "Of two queues the higher is served first (default: 1)")
+      ->type_name("N")
+      ->check(CLI::Range(0, 1'000'000));
+  setting->add_option("--order", flags->order, "Who comes first: the job that came first, or the share that used least")
+      ->type_name("ORDER")
+      ->check(CLI::IsMember({"fair", "first-come"}));
+  setting->add_option("--decay", flags->decay, "In a fair queue, what was used so long ago counts half (default: 10m)")
+      ->type_name("TIME");
+  setting->add_option("--reserve", flags->reserve, "In a fair queue, keep this part of the CPUs for shares yet to come")
+      ->type_name("PERCENT")
+      ->check(CLI::Range(0, 99));
+  setting
+      ->add_option("--weight", flags->weights,
+                   "In a fair queue, how much of its usage counts against a share (default: 1); may be repeated")
+      ->type_name("SHARE=WEIGHT")
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false);
+  setting->add_option("--fleet", flags->fleets, "Whose machines serve it; may be repeated, '' is all (default: all)")
+      ->type_name("FLEET")
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false);
+  about_one(add("enable", "Let a queue take and start jobs again", "drover queue enable night",
+                [](ServerClient& client, const Flags& it) { return enable(client, it, true); }));
+  about_one(add("disable", "Let a queue take no jobs, and start none of those it has", "drover queue disable night",
+                [](ServerClient& client, const Flags& it) { return enable(client, it, false); }));
+  about_one(add("delete", "Delete a queue in which no job waits", "drover queue delete night", remove));
+}
+
+}  // namespace drover

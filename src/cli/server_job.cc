@@ -1,0 +1,42 @@
+#include "cli/server_job.h"
+
+#include <fmt/format.h>
+
+#include <boost/json.hpp>
+
+#include "base/units.h"
+#include "cli/answer.h"
+
+namespace drover {
+
+Result<JobReference> job_and_item(ServerClient& client, const std::string& reference) {
+  const std::size_t colon = reference.rfind(':');
+  JobReference out{reference.substr(0, colon), ""};
+  if (colon != std::string::npos) {
+    out.item = reference.substr(colon + 1);
+    if (!parse_number(out.item)) {
+      return fail(ErrorCode::bad_input, fmt::format("'{}' names no item", reference),
+                  "write JOB:INDEX, such as render:17; indexes begin at 0");
+    }
+  }
+  if (!out.job.empty()) return out;
+  auto newest = client.get("/api/v1/jobs?limit=1");
+  if (!newest) return pass(newest);
+  const boost::json::array& jobs = list_in(*newest, "jobs");
+  if (jobs.empty()) return fail(ErrorCode::not_found, "the server has no job yet", "submit one with 'drover submit'");
+  out.job = text_in(jobs.front(), "id");
+  return out;
+}
+
+Result<std::string> whole_job(ServerClient& client, const std::string& reference) {
+  auto found = job_and_item(client, reference);
+  if (!found) return pass(found);
+  if (found->item.empty()) return found->job;
+  return fail(ErrorCode::bad_input, "a job is meant, not one of its items", "leave the colon and what follows away");
+}
+
+std::string job_path(const std::string& job, const std::string& below) {
+  return fmt::format("/api/v1/jobs/{}{}", url_escape(job), below);
+}
+
+}  // namespace drover

@@ -1,0 +1,23 @@
+#include "cli/server_verb.h"
+
+#include <CLI/CLI.hpp>
+
+namespace drover {
+
+CLI::App* add_server_verb(CLI::App& parent, const std::string& name, const std::string& help,
+                          const std::string& example, AskingFlags& flags, Invocation& invocation,
+                          std::function<Result<int>(ServerClient&)> ask) {
+  CLI::App* verb = parent.add_subcommand(name, help);
+  add_common_flags(*verb, flags.common);
+  add_server_flag(*verb, flags.server);
+  verb->footer((example.contains('\n') ? "Examples:\n  " : "Example:\n  ") + example);
+  verb->callback([verb, &flags, &invocation, ask = std::move(ask)] {
+    if (!verb->get_subcommands().empty()) return;  // one of its parts was meant
+    auto client = ServerClient::connect(flags.common, flags.server);
+    auto done = client ? ask(*client) : std::unexpected(client.error());
+    invocation.exit_status = done ? *done : failure(done.error());
+  });
+  return verb;
+}
+
+}  // namespace drover

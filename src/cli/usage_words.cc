@@ -1,0 +1,44 @@
+#include "cli/usage_words.h"
+
+#include <fmt/format.h>
+
+#include <boost/json.hpp>
+
+#include "base/units.h"
+#include "cli/answer.h"
+
+namespace drover {
+namespace {
+
+std::string three_digits(double value) {
+  if (value == 0) return "0";
+  if (value < 0.0005) return "<0.001";
+  if (value < 10) return fmt::format("{:.3f}", value);
+  if (value < 1000) return fmt::format("{:.1f}", value);
+  return format_count(static_cast<std::uint64_t>(value + 0.5));
+}
+
+}  // namespace
+
+JobUsage usage_in(const boost::json::value& object) {
+  JobUsage used;
+  JobUsage::fields(
+      used, [&](const char* name, std::int64_t& value) { value = static_cast<std::int64_t>(number_in(object, name)); });
+  return used;
+}
+
+std::string hours(std::int64_t ms) {
+  return three_digits(static_cast<double>(ms) / 3'600'000);
+}
+
+std::string gib_hours(std::int64_t mib_s) {
+  return three_digits(static_cast<double>(mib_s) / 1024 / 3600);
+}
+
+std::string percent(std::int64_t part, std::int64_t whole) {
+  if (whole <= 0) return "-";
+  const double value = 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+  return part > 0 && value < 0.5 ? "<1 %" : fmt::format("{:.0f} %", value);
+}
+
+}  // namespace drover

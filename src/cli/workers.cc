@@ -1,0 +1,109 @@
+// drover workers: who works for a server, and what becomes of them.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <boost/json.hpp>
+
+#include "base/units.h"
+#include "cli/answer.h"
+#include "cli/print.h"
+#include "cli/server_verb.h"
+#include "cli/table.h"
+#include "engine/system_clock.h"
+#include "screen/time_words.h"
+
+namespace drover {
+namespace json = boost::json;
+namespace {
+
+struct Flags : AskingFlags {
+  std::string worker;
+};
+
+std::string seen_text(const json::value& worker, double now_ms) {
+  const auto seen_ms = number_in(worker, "seen_ms");
+  if (seen_ms == 0) return "-";
+  return duration_words(std::max(0.0, (now_ms - static_cast<double>(seen_ms)) / 1000)) + " ago";
+}
+
+// A worker need not say how much it has.
+std::string cpus_text(const json::value& worker) {
+  const json::value* cpus = worker.as_object().if_contains("cpus");
+  return cpus != nullptr && cpus->is_number() ? fmt::format("{:g}", cpus->to_number<double>()) : "-";
+}
+
+std::string memory_text(const json::value& worker) {
+  const auto bytes = number_in(worker, "memory_bytes");
+  return bytes == 0 ? "-" : format_size(bytes);
+}
+
+std::string accelerators_text(const json::value& worker) {
+  json::object has;
+  for (const auto& [kind, count] : object_in(worker, "accelerators")) {
+    if (count.is_number() && count.to_number<double>() > 0) has[kind] = count;
+  }
+  return pairs_text(has);
+}
+
+Result<int> list(ServerClient& client, const Flags& flags) {
+  auto answer = client.get("/api/v1/workers");
+  if (!answer) return pass(answer);
+  if (flags.common.json) {
+    show("{}\n", json::serialize(*answer));
+    return kAllSucceeded;
+  }
+  using enum Column::Align;
+  Table table({{.title = "NAME", .cut = true},
+               {.title = "STATE"},
+               {.title = "CPUS", .align = right},
+               {.title = "MEMORY", .align = right},
+               {.title = "ACCELERATORS", .spare = 1},
+               {.title = "SEEN", .align = right, .spare = 2},
+               {.title = "VERSION", .spare = 3},
+               {.title = "LABELS", .cut = true}});
+  const auto now_ms = static_cast<double>(SystemWallClock().epoch_ms());
+  std::string apart;
+  for (const json::value& it : list_in(*answer, "workers")) {
+    table.add({text_in(it, "name"), text_in(it, "state"), cpus_text(it), memory_text(it), accelerators_text(it),
+               seen_text(it, now_ms), text_in(it, "version"), pairs_text(object_in(it, "labels"))});
+    if (const std::string why = text_in(it, "quarantine"); !why.empty()) {
+      apart += fmt::format(
+          "\nworker '{0}' is in quarantine and given nothing: {1}\n"
+          "  when it is mended: drover workers readmit {0}\n",
+          text_in(it, "name"), why);
+    }
+  }
+  table.print();
+  print_text(stdout, apart);
+  return kAllSucceeded;
+}
+
+Result<int> change(ServerClient& client, const Flags& flags, std::string_view how, std::string_view done) {
+  auto answer = client.post(fmt::format("/api/v1/workers/{}/{}", url_escape(flags.worker), how), json::object{});
+  if (!answer) return pass(answer);
+  return tell(flags.common, *answer, fmt::format("worker '{}' {}", flags.worker, done));
+}
+
+}  // namespace
+
+void add_workers(CLI::App& app, Invocation& invocation) {
+  auto flags = std::make_shared<Flags>();
+  CLI::App* verb =
+      add_server_verb(app, "workers", "List a server's workers", "drover workers\n  drover workers drain gpu-7", *flags,
+                      invocation, [flags](ServerClient& client) { return list(client, *flags); });
+  verb->require_subcommand(0, 1);
+  const auto add = [&](const char* name, const char* help, const char* done) {
+    add_server_verb(*verb, name, help, fmt::format("drover workers {} gpu-7", name), *flags, invocation,
+                    [flags, name, done](ServerClient& client) { return change(client, *flags, name, done); })
+        ->add_option("worker", flags->worker, "Its name")
+        ->type_name("WORKER")
+        ->required();
+  };
+  add("drain", "Let a worker take no more, and go when what it runs has ended",
+      "takes no more, and goes when what it runs has ended");
+  add("fence", "Give what a worker holds to others at once: it is believed dead",
+      "has lost what it held: others get it");
+  add("readmit", "Give items again to a worker that is in quarantine", "is given items again");
+}
+
+}  // namespace drover
