@@ -1,7 +1,8 @@
 #include "api/native.h"
 
+#include <set>
+
 #include "api/item_lines.h"
-#include "api/json_reply.h"
 #include "api/problem.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -13,26 +14,42 @@ namespace {
 constexpr std::string_view kRoot = "/api/v1/";
 constexpr std::uint64_t kLargestJob = std::uint64_t{64} << 20;  // with its items in it
 
+/// What stands where the path has stars goes to `parts`.
+bool fits(const std::vector<std::string>& segments, const std::string& path, std::vector<std::string>& parts) {
+  const auto wanted = path_segments(path);
+  if (wanted->size() != segments.size()) return false;
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    if ((*wanted)[i] == "*") {
+      parts.push_back(segments[i]);
+    } else if ((*wanted)[i] != segments[i]) {
+      return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
-NativeApi::NativeApi(Backend& backend) : backend_(backend) {}
+NativeApi::NativeApi(Backend& backend, std::vector<ApiLine> others) : backend_(backend), others_(std::move(others)) {}
 
 const std::vector<NativeApi::Route>& NativeApi::routes() {
   using enum ApiNeed;
   static const std::vector<Route> table = {
-      {"GET", "me", read, false, &NativeApi::show_caller},
-      {"POST", "manifests", submit, false, &NativeApi::upload_manifest},
+      {"GET", "", read, false, &NativeApi::list_calls},
+      {"GET", "errors", read, false, &NativeApi::list_errors},
+      {"GET", "openapi.yaml", read, false, &NativeApi::show_description},
+      {"POST", "manifests", submit, false, &NativeApi::upload_manifest, "separator"},
       {"POST", "jobs", submit, false, &NativeApi::submit},
-      {"GET", "jobs", read, false, &NativeApi::list_jobs},
+      {"GET", "jobs", read, false, &NativeApi::list_jobs, "state name queue owner share before limit"},
       {"GET", "jobs/*", read, true, &NativeApi::show_job},
       {"POST", "jobs/*/cancel", change_job, true, &NativeApi::cancel},
       {"POST", "jobs/*/retry", change_job, true, &NativeApi::retry},
-      {"GET", "jobs/*/why", read, true, &NativeApi::say_why},
+      {"GET", "jobs/*/why", read, true, &NativeApi::say_why, "item"},
       {"GET", "jobs/*/failures", read, true, &NativeApi::list_failures},
-      {"GET", "jobs/*/items", read, true, &NativeApi::list_items},
+      {"GET", "jobs/*/items", read, true, &NativeApi::list_items, "state sort from limit"},
       {"GET", "jobs/*/items/*", read, true, &NativeApi::show_item},
-      {"GET", "jobs/*/items/*/log", read, true, &NativeApi::show_log},
-      {"GET", "jobs/*/search", read, true, &NativeApi::search_logs},
+      {"GET", "jobs/*/items/*/log", read, true, &NativeApi::show_log, "attempt tail stream follow skip"},
+      {"GET", "jobs/*/search", read, true, &NativeApi::search_logs, "grep failed ignore_case limit"},
       {"GET", "workers", read, false, &NativeApi::list_workers},
       {"GET", "workers/*", read, false, &NativeApi::show_worker},
       {"POST", "workers/*/drain", administrate, false, &NativeApi::drain_worker},
@@ -50,63 +67,87 @@ const std::vector<NativeApi::Route>& NativeApi::routes() {
       {"GET", "fleets/*", read, false, &NativeApi::show_fleet},
       {"PUT", "fleets/*", administrate, false, &NativeApi::set_fleet},
       {"DELETE", "fleets/*", administrate, false, &NativeApi::drop_fleet},
-      {"GET", "events", read, false, &NativeApi::list_events},
-      {"GET", "usage", read, false, &NativeApi::show_usage},
+      {"GET", "events", read, false, &NativeApi::list_events, "job after limit"},
+      {"GET", "usage", read, false, &NativeApi::show_usage, "by"},
       {"POST", "sql", read, false, &NativeApi::ask_sql},
   };
   return table;
 }
 
-Result<NativeApi::Found> NativeApi::find(const HttpHead& head) {
+std::expected<NativeApi::Found, HttpResponse> NativeApi::find(const HttpHead& head) const {
+  constexpr const char* kNext = "GET /api/v1/ lists the calls, and docs/openapi.yaml describes them";
   const auto segments = path_segments(head.path);
-  if (!segments) return fail(ErrorCode::bad_input, concat("the path ", utf8(head.path), " is not a path"));
-  bool other_method = false;
+  if (!segments) {
+    return std::unexpected(
+        problem({ErrorCode::bad_input, concat("the path ", utf8(head.path), " is not a path"), kNext}));
+  }
+  std::string allowed;
+  const auto also_for = [&](std::string_view method) { allowed += concat(allowed.empty() ? "" : ", ", method); };
   for (const Route& route : routes()) {
-    const auto wanted = path_segments(concat(kRoot, route.path));
-    if (wanted->size() != segments->size()) continue;
     Found found{&route, {}};
-    bool same = true;
-    for (std::size_t i = 0; i < segments->size() && same; ++i) {
-      if ((*wanted)[i] == "*") {
-        found.parts.push_back((*segments)[i]);
-      } else {
-        same = (*wanted)[i] == (*segments)[i];
-      }
-    }
-    if (!same) continue;
+    if (!fits(*segments, concat(kRoot, route.path), found.parts)) continue;
     if (route.method == head.method) return found;
-    other_method = true;
+    also_for(route.method);
   }
-  if (other_method) {
-    return fail(ErrorCode::bad_method, concat(head.method, " is not for ", utf8(head.path)),
-                "docs/openapi.yaml lists the calls");
+  for (const ApiLine& other : others_) {
+    std::vector<std::string> parts;
+    if (fits(*segments, other.path, parts)) also_for(other.method);
   }
-  return fail(ErrorCode::not_found, concat("there is no ", utf8(head.path)), "docs/openapi.yaml lists the calls");
+  if (!allowed.empty()) return std::unexpected(bad_method(head, allowed));
+  return std::unexpected(problem({ErrorCode::not_found, concat("there is no ", utf8(head.path)), kNext}));
 }
 
-Result<ApiCall> NativeApi::recognise(const HttpHead& head) const {
+std::optional<ApiCall> NativeApi::recognise(const HttpHead& head) const {
   auto found = find(head);
-  if (!found) return pass(found);
+  if (!found) return std::nullopt;
   return ApiCall{found->route->need, found->route->about_a_job ? found->parts.front() : ""};
 }
 
 HttpBodyPlan NativeApi::plan(const HttpHead& head) {
   auto found = find(head);
-  if (!found) return {.most_bytes = 0, .sink = nullptr, .refusal = problem(found.error())};
+  if (!found) return {.most_bytes = 0, .sink = nullptr, .refusal = std::move(found.error())};
   if (found->route->method == "GET") return {};
-  if (found->route->handler != &NativeApi::upload_manifest) return {.most_bytes = kLargestJob, .sink = nullptr};
   const auto pairs = query_pairs(head.query).value_or(QueryPairs{});
-  const bool by_nul =
-      std::ranges::any_of(pairs, [](const auto& it) { return it.first == "separator" && it.second == "nul"; });
+  if (auto known = check_parameters(*found->route, pairs); !known) {
+    return {.most_bytes = 0, .sink = nullptr, .refusal = problem(known.error())};
+  }
+  if (found->route->handler != &NativeApi::upload_manifest) return {.most_bytes = kLargestJob, .sink = nullptr};
+  const bool by_nul = !pairs.empty();  // the only parameter it has
+  if (by_nul && pairs.front().second != "nul") {
+    return {.most_bytes = 0,
+            .sink = nullptr,
+            .refusal = problem(
+                {ErrorCode::bad_input, "parameter 'separator' cannot be that", "say nul, or leave it out for lines"})};
+  }
   return {.most_bytes = std::numeric_limits<std::uint64_t>::max(),
           .sink = std::make_unique<ItemLines>(backend_, by_nul ? '\0' : '\n')};
 }
 
+// A misspelt one would change nothing, and nobody would know.
+Result<void> NativeApi::check_parameters(const Route& route, const QueryPairs& query) {
+  std::set<std::string_view> seen;
+  for (const auto& [name, value] : query) {
+    bool known = false;
+    for (std::string_view rest = route.parameters; !rest.empty() && !known;) {
+      const std::size_t end = std::min(rest.find(' '), rest.size());
+      known = rest.substr(0, end) == name;
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    if (!known) {
+      return fail(ErrorCode::bad_input, concat("parameter '", utf8(name), "' is not known"),
+                  route.parameters.empty() ? "this call takes none" : concat("there are: ", route.parameters));
+    }
+    if (!seen.insert(name).second) return fail(ErrorCode::bad_input, concat("parameter '", name, "' is there twice"));
+  }
+  return {};
+}
+
 void NativeApi::handle(HttpRequest request, HttpReply reply, ApiCaller caller) {
   auto found = find(request.head);
-  if (!found) return reply.send(problem(found.error()));
+  if (!found) return reply.send(std::move(found.error()));
   auto pairs = query_pairs(request.head.query);
   if (!pairs) return reply.send(problem({ErrorCode::bad_input, "the query of the address cannot be read", {}}));
+  if (auto known = check_parameters(*found->route, *pairs); !known) return reply.send(problem(known.error()));
   Asked asked{std::move(request), std::move(found->parts), std::move(*pairs), std::move(caller)};
   // Every call looks something up or writes something down.
   backend_.later([this, handler = found->route->handler, asked = std::make_shared<Asked>(std::move(asked)),
@@ -122,29 +163,40 @@ const std::string* NativeApi::Asked::parameter(std::string_view name) const {
   return nullptr;
 }
 
-Result<std::uint64_t> NativeApi::Asked::number(std::string_view name, std::uint64_t usual, std::uint64_t most) const {
+Result<std::uint64_t> NativeApi::Asked::number(std::string_view name, std::uint64_t usual, std::uint64_t least,
+                                               std::uint64_t most) const {
   const std::string* text = parameter(name);
   if (text == nullptr) return usual;
   auto number = parse_number(*text);
-  if (number && *number <= most) return *number;
-  return fail(ErrorCode::bad_input, concat("parameter '", name, "' is not a whole number up to ", most));
+  if (number && *number >= least && *number <= most) return *number;
+  return fail(ErrorCode::bad_input, concat("parameter '", name, "' is not a whole number from ", least, " to ", most));
 }
 
-bool NativeApi::Asked::flag(std::string_view name) const {
+Result<bool> NativeApi::Asked::flag(std::string_view name) const {
   const std::string* text = parameter(name);
-  return text != nullptr && *text != "false" && *text != "0";
+  if (text == nullptr || *text == "false" || *text == "0") return false;
+  if (*text == "true" || *text == "1") return true;
+  return fail(ErrorCode::bad_input, concat("parameter '", name, "' is neither true nor false"));
+}
+
+Result<std::string> NativeApi::Asked::choice(std::string_view name,
+                                             std::initializer_list<std::string_view> words) const {
+  const std::string* text = parameter(name);
+  if (text == nullptr) return std::string(*words.begin());
+  std::string all;
+  for (const std::string_view word : words) {
+    if (word.empty()) continue;
+    if (*text == word) return *text;
+    all += concat(all.empty() ? "" : ", ", word);
+  }
+  return fail(ErrorCode::bad_input, concat("parameter '", name, "' cannot be '", utf8(*text), "'"),
+              concat("say ", all));
 }
 
 Result<Job> NativeApi::job_of(const std::string& reference) {
   auto found = backend_.find_job(reference);
   if (!found) return pass(found);
   return std::move(found->job);
-}
-
-void NativeApi::show_caller(Asked asked, HttpReply reply) {
-  reply.send(json_response(
-      200, boost::json::object{
-               {"key_id", asked.caller.key_id}, {"label", utf8(asked.caller.label)}, {"scope", asked.caller.scope}}));
 }
 
 }  // namespace drover

@@ -3,7 +3,8 @@
 #pragma once
 
 #include <boost/json/object.hpp>
-#include <functional>
+#include <expected>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -36,13 +37,21 @@ struct ApiCall {
   std::string job;  // the reference in the path, if it is about one job
 };
 
+/// A call that there is, for those who ask.
+struct ApiLine {
+  std::string method;
+  std::string path;        // "/api/v1/jobs/*": a star stands for one segment
+  std::string parameters;  // of the query, with a space between them
+};
+
 class NativeApi {
  public:
-  explicit NativeApi(Backend& backend);
+  /// `others` are calls below /api/v1/ that are answered elsewhere; they are listed with the rest.
+  explicit NativeApi(Backend& backend, std::vector<ApiLine> others = {});
 
   static bool is_ours(std::string_view path) { return path.starts_with("/api/v1/"); }
-  /// What the request is; an error if there is no such thing here.
-  Result<ApiCall> recognise(const HttpHead& head) const;
+  /// What the request is; nothing if there is no such thing here.
+  std::optional<ApiCall> recognise(const HttpHead& head) const;
   HttpBodyPlan plan(const HttpHead& head);
   void handle(HttpRequest request, HttpReply reply, ApiCaller caller);
 
@@ -54,8 +63,11 @@ class NativeApi {
     ApiCaller caller;
 
     const std::string* parameter(std::string_view name) const;
-    Result<std::uint64_t> number(std::string_view name, std::uint64_t usual, std::uint64_t most) const;
-    bool flag(std::string_view name) const;
+    Result<std::uint64_t> number(std::string_view name, std::uint64_t usual, std::uint64_t least,
+                                 std::uint64_t most) const;
+    Result<bool> flag(std::string_view name) const;
+    /// One of the words, or the first of them if nothing is said.
+    Result<std::string> choice(std::string_view name, std::initializer_list<std::string_view> words) const;
   };
   using Handler = void (NativeApi::*)(Asked asked, HttpReply reply);
   struct Route {
@@ -64,6 +76,7 @@ class NativeApi {
     ApiNeed need;
     bool about_a_job;
     Handler handler;
+    std::string_view parameters = {};  // of the query, with a space between them; others are refused
   };
   struct Found {
     const Route* route = nullptr;
@@ -71,9 +84,13 @@ class NativeApi {
   };
 
   static const std::vector<Route>& routes();
-  static Result<Found> find(const HttpHead& head);
+  std::expected<Found, HttpResponse> find(const HttpHead& head) const;
+  static Result<void> check_parameters(const Route& route, const QueryPairs& query);
 
-  void show_caller(Asked asked, HttpReply reply);
+  // native_index.cc
+  void list_calls(Asked asked, HttpReply reply);
+  void list_errors(Asked asked, HttpReply reply);
+  void show_description(Asked asked, HttpReply reply);
 
   // native_jobs.cc
   void upload_manifest(Asked asked, HttpReply reply);
@@ -127,6 +144,7 @@ class NativeApi {
   Result<Job> job_of(const std::string& reference);
 
   Backend& backend_;
+  const std::vector<ApiLine> others_;
 };
 
 /// The UUID of a job that was submitted with this token: the same token, the same job.

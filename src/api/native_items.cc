@@ -12,6 +12,7 @@ namespace json = boost::json;
 namespace {
 
 constexpr std::uint64_t kMostListed = 10'000;
+constexpr std::uint64_t kMostAttempts = 1'000'000;
 
 HttpResponse text_head() {
   return {.status = 200, .headers = {{"Content-Type", "text/plain; charset=utf-8"}}, .body = {}};
@@ -38,18 +39,14 @@ json::object item_json(const ItemView& item) {
 void NativeApi::list_items(Asked asked, HttpReply reply) {
   auto job = job_of(asked.parts[0]);
   if (!job) return reply.send(problem(job.error()));
-  auto from = asked.number("from", 0, kMostItems);
+  auto from = asked.number("from", 0, 0, kMostItems);
   if (!from) return reply.send(problem(from.error()));
-  auto limit = asked.number("limit", 100, kMostListed);
+  auto limit = asked.number("limit", 100, 1, kMostListed);
   if (!limit) return reply.send(problem(limit.error()));
-  if (*limit == 0) return reply.send(problem({ErrorCode::bad_input, "parameter 'limit' is not at least 1", {}}));
   const std::string* state = asked.parameter("state");
-  const std::string* sort = asked.parameter("sort");
-  if (sort != nullptr && *sort != "index") {
-    if (*sort != "duration" && *sort != "memory") {
-      return reply.send(problem({ErrorCode::bad_input, concat("items cannot be sorted by '", utf8(*sort), "'"),
-                                 "say index, duration or memory"}));
-    }
+  auto sort = asked.choice("sort", {"index", "duration", "memory"});
+  if (!sort) return reply.send(problem(sort.error()));
+  if (*sort != "index") {
     if (state != nullptr) {
       return reply.send(problem(
           {ErrorCode::bad_input, "items of one state are listed by their index", "leave out 'sort' or 'state'"}));
@@ -125,20 +122,23 @@ void NativeApi::show_log(Asked asked, HttpReply reply) {
   if (!job) return reply.send(problem(job.error()));
   auto index = item_of(*job, asked.parts[1]);
   if (!index) return reply.send(problem(index.error()));
-  auto attempt = asked.number("attempt", 0, 1'000'000);
+  auto attempt = asked.number("attempt", 0, 0, kMostAttempts);
   if (!attempt) return reply.send(problem(attempt.error()));
-  auto tail = asked.number("tail", 0, 1'000'000'000);
+  auto tail = asked.number("tail", 0, 0, 1'000'000'000);
   if (!tail) return reply.send(problem(tail.error()));
-  auto skip = asked.number("skip", 0, std::numeric_limits<std::int64_t>::max());
+  auto skip = asked.number("skip", 0, 0, std::numeric_limits<std::int64_t>::max());
   if (!skip) return reply.send(problem(skip.error()));
-  const std::string* stream = asked.parameter("stream");
+  auto stream = asked.choice("stream", {"", "stderr"});
+  if (!stream) return reply.send(problem(stream.error()));
+  auto follow = asked.flag("follow");
+  if (!follow) return reply.send(problem(follow.error()));
   const LogQuestion question{.job = job->id,
                              .item = *index,
                              .attempt = AttemptNumber{static_cast<std::uint32_t>(*attempt)},
-                             .only_stderr = stream != nullptr && *stream == "stderr",
+                             .only_stderr = *stream == "stderr",
                              .tail = *tail,
                              .skip = *skip,
-                             .follow = asked.flag("follow")};
+                             .follow = *follow};
   if (question.follow || *skip > 0) return send_running_log(question, std::move(reply));
   // What the item prints right now only its worker knows; the core knows whether there is one.
   backend_.post(Watch{job->id, question.item},
@@ -165,14 +165,15 @@ void NativeApi::search_logs(Asked asked, HttpReply reply) {
   if (pattern == nullptr || pattern->empty()) {
     return reply.send(problem({ErrorCode::bad_input, "parameter 'grep' is missing", "give a regular expression"}));
   }
-  auto limit = asked.number("limit", 1000, 1'000'000);
+  auto limit = asked.number("limit", 1000, 1, 1'000'000);
   if (!limit) return reply.send(problem(limit.error()));
-  backend_.search({.job = job->id,
-                   .pattern = *pattern,
-                   .only_failed = asked.flag("failed"),
-                   .ignore_case = asked.flag("ignore_case"),
-                   .limit = *limit},
-                  std::move(reply));
+  auto failed = asked.flag("failed");
+  if (!failed) return reply.send(problem(failed.error()));
+  auto ignore_case = asked.flag("ignore_case");
+  if (!ignore_case) return reply.send(problem(ignore_case.error()));
+  backend_.search(
+      {.job = job->id, .pattern = *pattern, .only_failed = *failed, .ignore_case = *ignore_case, .limit = *limit},
+      std::move(reply));
 }
 
 }  // namespace drover

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "base/utf8.h"
+#include "wire/body_fields.h"
 #include "wire/submission.h"
 #include "wire/views.h"
 
@@ -20,6 +21,8 @@ namespace json = boost::json;
 namespace {
 
 constexpr std::uint64_t kMostListed = 10'000;
+constexpr std::int64_t kLeast32 = std::numeric_limits<std::int32_t>::min();
+constexpr std::int64_t kMost32 = std::numeric_limits<std::int32_t>::max();
 
 Uuid random_uuid() {
   std::random_device device;
@@ -54,81 +57,58 @@ struct Chosen {
   }
 };
 
-Result<Chosen> chosen_in(const json::object& body, std::uint64_t total) {
-  Chosen out;
-  const auto number = [&](const json::value& value, std::string_view name) -> Result<std::int64_t> {
-    json::error_code error;
-    const auto read = value.to_number<std::int64_t>(error);
-    if (error) return fail(ErrorCode::bad_input, concat("field '", name, "' is not a whole number"));
-    return read;
-  };
-  if (const json::value* items = body.if_contains("items")) {
-    if (!items->is_array() || items->get_array().empty()) {
-      return fail(ErrorCode::bad_input, "field 'items' is not a list of indexes", "leave it out to take all");
-    }
-    for (const json::value& item : items->get_array()) {
-      auto index = number(item, "items");
-      if (!index) return pass(index);
-      if (*index < 0 || static_cast<std::uint64_t>(*index) >= total) {
-        return fail(ErrorCode::not_found, concat("the job has no item ", *index),
-                    concat("its items are 0 to ", total == 0 ? 0 : total - 1));
-      }
-      out.items.insert(static_cast<std::uint64_t>(*index));
-    }
-  }
-  for (const auto& [name, to] : {std::pair{"exit_code", &out.exit_code}, std::pair{"signal", &out.signal}}) {
-    if (const json::value* value = body.if_contains(name)) {
-      auto read = number(*value, name);
-      if (!read) return pass(read);
-      *to = *read;
-    }
-  }
-  if (const json::value* ending = body.if_contains("ending")) {
-    if (!ending->is_string()) return fail(ErrorCode::bad_input, "field 'ending' is not text");
-    out.ending = ending->get_string();
-  }
-  return out;
-}
+/// What a retry is about, and what items shall ask for from now on, if that is said.
+struct RetryRequest {
+  Chosen chosen;
+  std::optional<Resources> ask;
+};
 
-/// What items shall ask for from now on, if that is said.
-Result<std::optional<Resources>> ask_in(const json::object& body, const Resources& now) {
-  Resources ask = now;
-  bool said = false;
-  if (const json::value* cpus = body.if_contains("cpus")) {
-    json::error_code error;
-    const double count = cpus->to_number<double>(error);
-    if (error || !(count >= 0.001) || count > 100'000) {
-      return fail(ErrorCode::bad_input, "field 'cpus' is not a number from 0.001 to 100000");
+Result<RetryRequest> retry_request(const std::string& body, const Job& job) {
+  RetryRequest out;
+  Resources ask = job.ask;
+  bool asks_anew = false;
+  std::optional<std::uint64_t> not_there;
+  BodyFields fields;
+  fields.add("items", [&](const json::value& value) -> std::string {
+    constexpr const char* kWrong = "is not a list of indexes; leave it out to take all";
+    if (!value.is_array() || value.get_array().empty()) return kWrong;
+    for (const json::value& item : value.get_array()) {
+      json::error_code error;
+      const auto index = item.to_number<std::uint64_t>(error);
+      if (error) return kWrong;
+      if (index >= job.total) not_there = index;
+      out.chosen.items.insert(index);
     }
-    ask.milli_cpus = static_cast<std::uint64_t>(std::llround(count * 1000));
-    said = true;
-  }
-  if (const json::value* memory = body.if_contains("memory")) {
-    if (!memory->is_string()) return fail(ErrorCode::bad_input, "field 'memory' is not a size such as \"4GiB\"");
-    auto bytes = parse_size(std::string_view(memory->get_string()));
-    if (!bytes) return pass(bytes);
+    return {};
+  });
+  fields.add("exit_code", BodyFields::whole(kLeast32, kMost32, out.chosen.exit_code));
+  fields.add("signal", BodyFields::whole(0, kMost32, out.chosen.signal));
+  fields.add("ending",
+             BodyFields::one_of({"exited", "signalled", "timed_out", "not_started", "stopped", "lost", "out_of_memory"},
+                                out.chosen.ending));
+  fields.add("cpus", BodyFields::real(0.001, 100'000, [&](double count) {
+               ask.milli_cpus = static_cast<std::uint64_t>(std::llround(count * 1000));
+               asks_anew = true;
+             }));
+  fields.add("memory", [&](const json::value& value) -> std::string {
+    auto bytes =
+        value.is_string() ? parse_size(std::string_view(value.get_string())) : fail(ErrorCode::bad_input, "", "");
+    if (!bytes) return "is not a size such as \"512MiB\" or \"4GiB\"";
     ask.memory_bytes = *bytes;
-    said = true;
+    asks_anew = true;
+    return {};
+  });
+  fields.add("gpus", BodyFields::whole(0, 1'000'000, [&](std::int64_t count) {
+               ask.accelerators[0] = static_cast<std::uint64_t>(count);
+               asks_anew = true;
+             }));
+  if (auto read = fields.read(body, "what to retry"); !read) return pass(read);
+  if (not_there) {
+    return fail(ErrorCode::not_found, concat("job ", job.name, " has no item ", *not_there),
+                concat("its items are 0 to ", job.total - 1));
   }
-  if (const json::value* gpus = body.if_contains("gpus")) {
-    json::error_code error;
-    ask.accelerators[0] = gpus->to_number<std::uint64_t>(error);
-    if (error || ask.accelerators[0] > 1'000'000)
-      return fail(ErrorCode::bad_input, "field 'gpus' is not a whole number");
-    said = true;
-  }
-  return said ? std::optional(ask) : std::nullopt;
-}
-
-Result<void> check_names(const json::object& body, const std::set<std::string_view>& known) {
-  for (const auto& [name, value] : body) {
-    if (known.contains(std::string_view(name))) continue;
-    std::string all;
-    for (const std::string_view it : known) all += concat(all.empty() ? "" : ", ", it);
-    return fail(ErrorCode::bad_input, concat("field '", utf8(std::string_view(name)), "' is not known"),
-                concat("there are ", all));
-  }
-  return {};
+  if (asks_anew) out.ask = ask;
+  return out;
 }
 
 }  // namespace
@@ -255,7 +235,7 @@ void NativeApi::submit(Asked asked, HttpReply reply) {
 }
 
 void NativeApi::list_jobs(Asked asked, HttpReply reply) {
-  auto limit = asked.number("limit", 100, kMostListed);
+  auto limit = asked.number("limit", 100, 1, kMostListed);
   if (!limit) return reply.send(problem(limit.error()));
   JobFilter filter{.limit = *limit};
   const std::pair<const char*, std::string*> texts[] = {{"state", &filter.state},
@@ -297,6 +277,7 @@ void NativeApi::show_job(Asked asked, HttpReply reply) {
                                  {"each", it.each}});
   }
   out["after"] = std::move(after);
+  out["definition"] = nullptr;
   if (auto definition = backend_.definition(job.definition)) {
     json::error_code error;
     json::value parsed = json::parse(*definition, error);
@@ -320,7 +301,7 @@ void NativeApi::say_why(Asked asked, HttpReply reply) {
   if (!job) return reply.send(problem(job.error()));
   AskWhy command{job->id, std::nullopt};
   if (asked.parameter("item") != nullptr) {
-    auto item = asked.number("item", 0, kMostItems);
+    auto item = asked.number("item", 0, 0, kMostItems);
     if (!item) return reply.send(problem(item.error()));
     command.item = ItemIndex{*item};
   }
@@ -359,28 +340,24 @@ void NativeApi::retry(Asked asked, HttpReply reply) {
   const auto refuse = [&](const Error& error) { reply.send(problem(error)); };
   auto job = job_of(asked.parts[0]);
   if (!job) return refuse(job.error());
-  auto body = object_in(asked.request.body);
-  if (!body) return refuse(body.error());
-  if (auto known = check_names(*body, {"items", "exit_code", "signal", "ending", "cpus", "memory", "gpus"}); !known) {
-    return refuse(known.error());
-  }
-  auto chosen = chosen_in(*body, job->total);
-  if (!chosen) return refuse(chosen.error());
-  auto ask = ask_in(*body, job->ask);
-  if (!ask) return refuse(ask.error());
+  auto wanted = retry_request(asked.request.body, *job);
+  if (!wanted) return refuse(wanted.error());
   std::vector<SettledItem> again;
   auto read = backend_.ledger().each_attempt(job->id, ItemIndex{0}, [&](const Attempt& it) {
     const bool ended_badly = it.state == AttemptState::failed || it.state == AttemptState::cancelled;
-    if (it.settled && ended_badly && chosen->matches(it)) again.push_back({it.item, it.attempt, it.state});
+    if (it.settled && ended_badly && wanted->chosen.matches(it)) again.push_back({it.item, it.attempt, it.state});
     return true;
   });
   if (!read) return refuse(read.error());
-  if (again.empty() && chosen->is_said()) {
-    return refuse({ErrorCode::not_found, concat("no item of job ", job->name, " has ended like that"),
-                   "GET /api/v1/jobs/ID/failures shows how they ended"});
+  // What never began goes on with the rest.
+  const std::uint64_t never_begun =
+      job->ended() ? job->total - job->succeeded - job->failed - job->cancelled : std::uint64_t{0};
+  json::object said{{"id", job->uuid.text()}, {"name", job->name}, {"items", again.size() + never_begun}};
+  if (again.empty() && (never_begun == 0 || wanted->chosen.is_said())) {
+    said["items"] = 0;
+    return reply.send(json_response(200, said));
   }
-  json::object said{{"id", job->uuid.text()}, {"name", job->name}, {"items", again.size()}};
-  backend_.post(ReopenJob{job->id, job->epoch, std::nullopt, std::move(again), *ask},
+  backend_.post(ReopenJob{job->id, job->epoch, std::nullopt, std::move(again), wanted->ask},
                 [said = std::move(said),
                  reply = std::make_shared<HttpReply>(std::move(reply))](const Result<Effect>& effect) mutable {
                   reply->send(effect ? json_response(200, said) : problem(effect.error()));

@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "base/utf8.h"
 #include "wire/base64.h"
+#include "wire/body_fields.h"
 #include "wire/views.h"
 
 namespace drover {
@@ -15,7 +16,7 @@ namespace json = boost::json;
 namespace {
 
 constexpr std::uint64_t kMostListed = 10'000;
-constexpr std::uint64_t kMostRows = 100'000;
+constexpr std::int64_t kMostRows = 100'000;
 
 struct UsageLine {
   std::uint64_t jobs = 0;
@@ -34,10 +35,9 @@ json::value sql_cell(const SqlCell& cell) {
 
 // A list, or a stream that goes on: what the caller says it accepts decides.
 void NativeApi::list_events(Asked asked, HttpReply reply) {
-  auto limit = asked.number("limit", 1000, kMostListed);
+  auto limit = asked.number("limit", 1000, 1, kMostListed);
   if (!limit) return reply.send(problem(limit.error()));
-  if (*limit == 0) return reply.send(problem({ErrorCode::bad_input, "parameter 'limit' is not at least 1", {}}));
-  auto after = asked.number("after", 0, std::numeric_limits<std::int64_t>::max());
+  auto after = asked.number("after", 0, 0, std::numeric_limits<std::int64_t>::max());
   if (!after) return reply.send(problem(after.error()));
   std::string job;
   if (const std::string* reference = asked.parameter("job")) {
@@ -73,12 +73,9 @@ void NativeApi::list_events(Asked asked, HttpReply reply) {
 }
 
 void NativeApi::show_usage(Asked asked, HttpReply reply) {
-  const std::string* by = asked.parameter("by");
-  const std::string what = by == nullptr ? "owner" : *by;
-  if (what != "owner" && what != "queue" && what != "share" && what != "job") {
-    return reply.send(problem(
-        {ErrorCode::bad_input, concat("usage is not kept by '", utf8(what), "'"), "say owner, queue, share or job"}));
-  }
+  auto by = asked.choice("by", {"owner", "queue", "share", "job"});
+  if (!by) return reply.send(problem(by.error()));
+  const std::string& what = *by;
   std::map<std::string, UsageLine> lines;
   for (const JobView& it : backend_.list_jobs({.limit = std::numeric_limits<std::uint64_t>::max()})) {
     const Job& job = it.job;
@@ -112,32 +109,19 @@ void NativeApi::show_usage(Asked asked, HttpReply reply) {
 }
 
 void NativeApi::ask_sql(Asked asked, HttpReply reply) {
-  auto body = object_in(asked.request.body);
-  if (!body) return reply.send(problem(body.error()));
-  const json::value* query = body->if_contains("query");
-  if (query == nullptr || !query->is_string() || query->get_string().empty()) {
+  constexpr std::size_t kLongestQuery = std::size_t{1} << 20;
+  std::string query;
+  std::uint64_t most = 10'000;
+  BodyFields fields;
+  fields.add("query", BodyFields::text(kLongestQuery, query));
+  fields.add("limit", BodyFields::whole(1, kMostRows, most));
+  if (auto read = fields.read(asked.request.body, "the question"); !read) return reply.send(problem(read.error()));
+  if (query.empty()) {
     return reply.send(problem({ErrorCode::bad_input, "field 'query' is missing",
                                "send {\"query\": \"select state, count(*) from items group by 1\"}"}));
   }
-  std::uint64_t most = 10'000;
-  if (const json::value* limit = body->if_contains("limit")) {
-    json::error_code error;
-    most = limit->to_number<std::uint64_t>(error);
-    if (error || most == 0 || most > kMostRows) {
-      return reply.send(
-          problem({ErrorCode::bad_input, concat("field 'limit' is not a whole number from 1 to ", kMostRows), {}}));
-    }
-  }
-  for (const auto& [name, value] : *body) {
-    if (name != "query" && name != "limit") {
-      return reply.send(
-          problem({ErrorCode::bad_input, concat("field '", utf8(std::string_view(name)), "' is not known"),
-                   "there are query and limit"}));
-    }
-  }
   backend_.ask_sql(
-      std::string(query->get_string()), most,
-      [reply = std::make_shared<HttpReply>(std::move(reply))](const Result<SqlAnswer>& answer) {
+      std::move(query), most, [reply = std::make_shared<HttpReply>(std::move(reply))](const Result<SqlAnswer>& answer) {
         if (!answer) return reply->send(problem(answer.error()));
         json::array rows;
         for (const auto& row : answer->rows) {

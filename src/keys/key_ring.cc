@@ -263,7 +263,7 @@ Result<void> KeyRing::remove(const std::string& id) {
   }
   if (was_lasting_admin &&
       std::ranges::none_of(changed.keys, [](const auto& it) { return lasting_admin(it.second); })) {
-    return fail(ErrorCode::bad_input, concat(id, " is the last admin key that does not expire"),
+    return fail(ErrorCode::conflict, concat(id, " is the last admin key that does not expire"),
                 "make another one first: without it nobody could change the keys");
   }
   return commit(std::move(changed));

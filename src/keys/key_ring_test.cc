@@ -157,7 +157,7 @@ TEST_F(KeyRings, TheLastLastingAdminKeyStays) {
   const auto ring = open();
   const std::string first = ring->list()[0].id;
   ASSERT_TRUE(ring->create({.scope = Scope::admin, .label = "for today", .expires_ms = kNow + kDay}, kNow));
-  EXPECT_EQ(ring->remove(first).error().code, ErrorCode::bad_input);
+  EXPECT_EQ(ring->remove(first).error().code, ErrorCode::conflict);
   ASSERT_TRUE(ring->create({.scope = Scope::admin, .label = "another"}, kNow));
   EXPECT_TRUE(ring->remove(first));
 }

@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "base/utf8.h"
 #include "keys/certificates.h"
+#include "wire/body_fields.h"
 
 namespace drover {
 namespace json = boost::json;
@@ -36,31 +37,19 @@ json::object to_json(const KeyInfo& key) {
           {"worker", utf8(key.worker)}};
 }
 
-Result<json::object> object_from(const std::string& body) {
-  json::error_code error;
-  json::value value = json::parse(body.empty() ? "{}" : body, error);
-  if (error || !value.is_object()) return fail(ErrorCode::bad_input, "the request's body is not a JSON object");
-  return std::move(value.get_object());
-}
-
-std::string text_of(const json::object& object, std::string_view name) {
-  const json::value* value = object.if_contains(name);
-  return value != nullptr && value->is_string() ? std::string(value->get_string()) : "";
-}
-
-/// "1h" from now on; nothing given: nothing.
-Result<std::optional<std::int64_t>> expiry(const json::object& object, std::int64_t now_ms) {
-  const std::string text = text_of(object, "expires");
-  if (text.empty()) return std::nullopt;
-  auto duration_ms = parse_duration_ms(text);
-  if (!duration_ms) return pass(duration_ms);
-  return now_ms + *duration_ms;
-}
+constexpr std::size_t kLongestText = 4096;  // the ring says what is too long; this is what is read at all
 
 }  // namespace
 
 bool KeyCalls::is_ours(std::string_view path) {
   return path == kKeys || path.starts_with("/api/v1/keys/") || path == kJoinTokens;
+}
+
+std::vector<ApiLine> KeyCalls::calls() {
+  return {{"GET", std::string(kKeys), ""},
+          {"POST", std::string(kKeys), ""},
+          {"DELETE", concat(kKeys, "/*"), ""},
+          {"POST", std::string(kJoinTokens), ""}};
 }
 
 void KeyCalls::handle(HttpRequest request, HttpReply reply) {
@@ -88,17 +77,24 @@ HttpResponse KeyCalls::answer(const HttpRequest& request) {
     removed_(id);
     return {.status = 204, .headers = {}, .body = {}};
   }
-  return problem(405, {ErrorCode::bad_input, concat(method, " is not for ", path), "docs/api.md lists the calls"});
+  return bad_method(request.head, path == kKeys ? "GET, POST" : path.starts_with("/api/v1/keys/") ? "DELETE" : "POST");
 }
 
 HttpResponse KeyCalls::create(const std::string& body) {
-  auto wanted = object_from(body);
-  if (!wanted) return problem(wanted.error());
-  auto scope = parse_scope(text_of(*wanted, "scope"));
+  std::string scope_name;
+  KeyRequest wanted;
+  std::optional<std::int64_t> lasts_ms;
+  BodyFields fields;
+  fields.add("scope", BodyFields::one_of({"admin", "submit", "worker", "read"}, scope_name));
+  fields.add("label", BodyFields::text(kLongestText, wanted.label));
+  fields.add("expires", BodyFields::time(lasts_ms));
+  fields.add("fleet", BodyFields::text(kLongestText, wanted.fleet));
+  if (auto read = fields.read(body, "the key"); !read) return problem(read.error());
+  auto scope = parse_scope(scope_name);
   if (!scope) return problem(scope.error());
-  auto expires_ms = expiry(*wanted, now_ms_());
-  if (!expires_ms) return problem(expires_ms.error());
-  auto key = ring_.create({*scope, text_of(*wanted, "label"), *expires_ms, text_of(*wanted, "fleet")}, now_ms_());
+  wanted.scope = *scope;
+  if (lasts_ms) wanted.expires_ms = now_ms_() + *lasts_ms;
+  auto key = ring_.create(wanted, now_ms_());
   if (!key) return problem(key.error());
   json::object out = to_json(key->info);
   out["token"] = key->bearer().reveal();
@@ -106,17 +102,15 @@ HttpResponse KeyCalls::create(const std::string& body) {
 }
 
 HttpResponse KeyCalls::create_join_token(const std::string& body) {
-  auto wanted = object_from(body);
-  if (!wanted) return problem(wanted.error());
-  JoinTokenRequest request{.fleet = text_of(*wanted, "fleet"), .addresses = identity_.addresses, .ca_fingerprint = {}};
-  if (const json::value* uses = wanted->if_contains("uses")) {
-    json::error_code error;
-    request.uses = uses->to_number<std::uint64_t>(error);
-    if (error || request.uses == 0) return problem({ErrorCode::bad_input, "'uses' is not a number above 0", {}});
-  }
-  auto expires_ms = expiry(*wanted, now_ms_());
-  if (!expires_ms) return problem(expires_ms.error());
-  request.expires_ms = *expires_ms;
+  constexpr std::int64_t kMostUses = 100'000;
+  JoinTokenRequest request{.fleet = {}, .addresses = identity_.addresses, .ca_fingerprint = {}};
+  std::optional<std::int64_t> lasts_ms;
+  BodyFields fields;
+  fields.add("uses", BodyFields::whole(1, kMostUses, request.uses));
+  fields.add("expires", BodyFields::time(lasts_ms));
+  fields.add("fleet", BodyFields::text(kLongestText, request.fleet));
+  if (auto read = fields.read(body, "the join token"); !read) return problem(read.error());
+  if (lasts_ms) request.expires_ms = now_ms_() + *lasts_ms;
   if (!identity_.ca_pem.empty()) {
     auto print = fingerprint(identity_.ca_pem);
     if (!print) return problem(print.error());
@@ -146,9 +140,15 @@ HttpResponse KeyCalls::list() const {
 }
 
 HttpResponse KeyCalls::join(const std::string& body) {
-  auto wanted = object_from(body);
-  if (!wanted) return problem(wanted.error());
-  auto key = ring_.join(text_of(*wanted, "secret"), text_of(*wanted, "nonce"), text_of(*wanted, "name"), now_ms_());
+  std::string secret;
+  std::string nonce;
+  std::string name;
+  BodyFields fields;
+  fields.add("secret", BodyFields::text(kLongestText, secret));
+  fields.add("nonce", BodyFields::text(kLongestText, nonce));
+  fields.add("name", BodyFields::text(kLongestText, name));
+  if (auto read = fields.read(body, "the request to join"); !read) return problem(read.error());
+  auto key = ring_.join(secret, nonce, name, now_ms_());
   if (!key) return problem(key.error());
   json::object out = to_json(key->info);
   out["token"] = key->bearer().reveal();

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/native.h"
 #include "keys/key_ring.h"
 #include "ports/backend.h"
 #include "ports/http.h"
@@ -40,6 +41,7 @@ class KeyCalls {
   static bool is_open(std::string_view path) { return path == "/join" || path == "/ca.pem"; }
   /// These take an admin's.
   static bool is_ours(std::string_view path);
+  static std::vector<ApiLine> calls();
   void handle(HttpRequest request, HttpReply reply);
 
  private:

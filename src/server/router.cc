@@ -117,7 +117,8 @@ void Router::handle(HttpRequest request, HttpReply reply) {
   if (path == "/") {
     return reply.send(text(200,
                            "Drover: batch work, every item of it.\n\n"
-                           "API      /api/v1/ (docs/api.md)\n"
+                           "API      /api/v1/ lists the calls, /api/v1/openapi.yaml describes them; both take a key\n"
+                           "docs     docs/api.md begins with the API, docs/quick-start.md with everything\n"
                            "health   /healthz, /readyz, /metrics\n"
                            "CLI      drover submit, status, logs; drover --help\n"));
   }

@@ -165,7 +165,9 @@ Result<void> Server::Parts::make_rooms() {
     if (!trouble) return log.info("logs can be kept again");
     log.error(concat("logs cannot be kept, and workers wait with their reports: ", trouble->message));
   });
-  api = std::make_unique<NativeApi>(*backend);
+  std::vector<ApiLine> others = KeyCalls::calls();
+  others.push_back({"GET", "/api/v1/self", ""});
+  api = std::make_unique<NativeApi>(*backend, std::move(others));
   workers = std::make_unique<WorkerCalls>(*backend, *logs, *followers, *metrics, random_number(), options.lease_ms,
                                           WorkerCalls::JobKeys{*keys, options.job_key_life_ms, now_ms});
   auto known = reader_of_retention->workers();

@@ -2,79 +2,18 @@
 
 #include <boost/json.hpp>
 #include <cmath>
-#include <functional>
 
 #include "base/name.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "base/utf8.h"
+#include "wire/body_fields.h"
 
 namespace drover {
 namespace json = boost::json;
 namespace {
 
-/// Every field of an object by its own reader; the first thing that is wrong is the answer.
-class Fields {
- public:
-  using Read = std::function<std::string(const json::value&)>;  // what is wrong; empty: nothing
-
-  void add(std::string_view name, Read read) { readers_.emplace_back(name, std::move(read)); }
-
-  Result<void> read(std::string_view text, std::string_view what) const {
-    json::error_code error;
-    const json::value value = json::parse(text.empty() ? "{}" : text, error);
-    if (error || !value.is_object()) {
-      return fail(ErrorCode::bad_input,
-                  concat(what, " is not a JSON object", error ? concat(": ", error.message()) : ""));
-    }
-    for (const auto& [name, given] : value.get_object()) {
-      const auto reader = std::ranges::find_if(readers_, [&](const auto& it) { return it.first == name; });
-      if (reader == readers_.end()) {
-        return fail(ErrorCode::bad_input, concat("field '", utf8(std::string_view(name)), "' is not known"),
-                    concat("there are ", names()));
-      }
-      if (given.is_null()) continue;
-      if (const std::string wrong = reader->second(given); !wrong.empty()) {
-        return fail(ErrorCode::bad_input, concat("field '", std::string_view(name), "' ", wrong));
-      }
-    }
-    return {};
-  }
-
- private:
-  std::string names() const {
-    std::string all;
-    for (const auto& [name, read] : readers_) all += concat(all.empty() ? "" : ", ", name);
-    return all;
-  }
-
-  std::vector<std::pair<std::string_view, Read>> readers_;
-};
-
-template <class Number>
-Fields::Read whole(Number& out, std::int64_t least, std::int64_t most) {
-  return [&out, least, most](const json::value& value) -> std::string {
-    json::error_code error;
-    const auto number = value.to_number<std::int64_t>(error);
-    if (error || number < least || number > most) return concat("is not a whole number from ", least, " to ", most);
-    out = static_cast<Number>(number);
-    return {};
-  };
-}
-
-Fields::Read one_of(std::string& out, std::vector<std::string_view> choices) {
-  return [&out, choices = std::move(choices)](const json::value& value) -> std::string {
-    if (value.is_string() && std::ranges::find(choices, std::string_view(value.get_string())) != choices.end()) {
-      out = value.get_string();
-      return {};
-    }
-    std::string all;
-    for (const std::string_view it : choices) all += concat(all.empty() ? "" : ", ", it);
-    return concat("is none of ", all);
-  };
-}
-
-Fields::Read names_list(std::vector<std::string>& out) {
+BodyFields::Read names_list(std::vector<std::string>& out) {
   return [&out](const json::value& value) -> std::string {
     if (!value.is_array()) return "is not a list of names";
     out.clear();
@@ -135,17 +74,13 @@ json::object queue_to_json(const Queue& queue) {
 }
 
 Result<Queue> queue_from_json(std::string_view text, Queue queue) {
-  Fields fields;
+  BodyFields fields;
   std::string order(to_string(queue.order));
-  fields.add("priority", whole(queue.priority, 0, Queue::kHighestPriority));
-  fields.add("enabled", [&](const json::value& value) -> std::string {
-    if (!value.is_bool()) return "is neither true nor false";
-    queue.enabled = value.get_bool();
-    return {};
-  });
-  fields.add("order", one_of(order, {"first_come", "fair"}));
-  fields.add("decay_s", whole(queue.decay_s, 0, Queue::kMostDecayS));
-  fields.add("reserved_percent", whole(queue.reserved_percent, 0, 99));
+  fields.add("priority", BodyFields::whole(0, Queue::kHighestPriority, queue.priority));
+  fields.add("enabled", BodyFields::flag(queue.enabled));
+  fields.add("order", BodyFields::one_of({"first_come", "fair"}, order));
+  fields.add("decay_s", BodyFields::whole(0, Queue::kMostDecayS, queue.decay_s));
+  fields.add("reserved_percent", BodyFields::whole(0, 99, queue.reserved_percent));
   fields.add("weights", [&](const json::value& value) { return read_weights(value, queue.weights); });
   fields.add("fleets", names_list(queue.fleets));
   if (auto read = fields.read(text, "the queue"); !read) return pass(read);
@@ -162,18 +97,14 @@ Result<std::string> fleet_from_json(std::string_view text) {
   std::uint32_t bid_percent = 100;
   std::vector<std::string> shapes;
   std::string policy = "demand";
-  Fields fields;
-  fields.add("provider", one_of(provider, {"local", "kubernetes", "slurm", "ec2", "gce", "command"}));
-  fields.add("least", whole(least, 0, 1'000'000));
-  fields.add("most", whole(most, 0, 1'000'000));
-  fields.add("spot", [&](const json::value& value) -> std::string {
-    if (!value.is_bool()) return "is neither true nor false";
-    spot = value.get_bool();
-    return {};
-  });
-  fields.add("bid_percent", whole(bid_percent, 1, 1000));
+  BodyFields fields;
+  fields.add("provider", BodyFields::one_of({"local", "kubernetes", "slurm", "ec2", "gce", "command"}, provider));
+  fields.add("least", BodyFields::whole(0, 1'000'000, least));
+  fields.add("most", BodyFields::whole(0, 1'000'000, most));
+  fields.add("spot", BodyFields::flag(spot));
+  fields.add("bid_percent", BodyFields::whole(1, 1000, bid_percent));
   fields.add("shapes", names_list(shapes));
-  fields.add("policy", one_of(policy, {"demand", "step", "backlog", "deadline", "budget"}));
+  fields.add("policy", BodyFields::one_of({"demand", "step", "backlog", "deadline", "budget"}, policy));
   if (auto read = fields.read(text, "the fleet"); !read) return pass(read);
   if (least > most) {
     return fail(ErrorCode::bad_input, concat("'least' is ", least, ", which is more than 'most', ", most),

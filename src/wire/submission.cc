@@ -189,7 +189,7 @@ std::string submission_to_json(const Submission& submission) {
     put("manifest", true, manifest->value);
   } else {
     const auto& items = std::get<std::vector<std::string>>(submission.items);
-    put("items", true, json::array(items.begin(), items.end()));
+    put("items", !items.empty(), json::array(items.begin(), items.end()));
   }
 
   const ItemLimits& limits = definition.limits;

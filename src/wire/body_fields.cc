@@ -1,0 +1,110 @@
+#include "wire/body_fields.h"
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <cmath>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "base/utf8.h"
+
+namespace drover {
+namespace json = boost::json;
+namespace {
+
+std::string in_a_row(const std::vector<std::string_view>& words) {
+  std::string all;
+  for (const std::string_view it : words) all += concat(all.empty() ? "" : ", ", it);
+  return all;
+}
+
+}  // namespace
+
+Result<void> BodyFields::read(std::string_view body, std::string_view what) const {
+  json::error_code error;
+  const json::value value = json::parse(body.empty() ? "{}" : body, error);
+  if (error || !value.is_object()) {
+    return fail(ErrorCode::bad_input, concat(what, " is not a JSON object", error ? concat(": ", error.message()) : ""),
+                concat("send an object with any of ", names()));
+  }
+  for (const auto& [name, given] : value.get_object()) {
+    const auto reader = std::ranges::find_if(readers_, [&](const auto& it) { return it.first == name; });
+    if (reader == readers_.end()) {
+      return fail(ErrorCode::bad_input, concat("field '", utf8(std::string_view(name)), "' is not known"),
+                  concat("there are ", names()));
+    }
+    if (given.is_null()) continue;
+    if (const std::string wrong = reader->second(given); !wrong.empty()) {
+      return fail(ErrorCode::bad_input, concat("field '", std::string_view(name), "' ", wrong));
+    }
+  }
+  return {};
+}
+
+std::string BodyFields::names() const {
+  std::vector<std::string_view> all;
+  for (const auto& [name, read] : readers_) all.push_back(name);
+  return in_a_row(all);
+}
+
+BodyFields::Read BodyFields::whole(std::int64_t least, std::int64_t most, std::function<void(std::int64_t)> take) {
+  return [least, most, take = std::move(take)](const json::value& value) -> std::string {
+    json::error_code error;
+    const auto number = value.to_number<std::int64_t>(error);
+    if (error || number < least || number > most) return concat("is not a whole number from ", least, " to ", most);
+    take(number);
+    return {};
+  };
+}
+
+BodyFields::Read BodyFields::real(double least, double most, std::function<void(double)> take) {
+  return [least, most, take = std::move(take)](const json::value& value) -> std::string {
+    json::error_code error;
+    const auto number = value.to_number<double>(error);
+    if (error || !(number >= least) || !(number <= most)) {
+      return concat("is not a number from ", json::serialize(json::value(least)), " to ",
+                    json::serialize(json::value(most)));
+    }
+    take(number);
+    return {};
+  };
+}
+
+BodyFields::Read BodyFields::text(std::size_t most_bytes, std::string& out) {
+  return [most_bytes, &out](const json::value& value) -> std::string {
+    if (!value.is_string()) return "is not a text";
+    if (value.get_string().size() > most_bytes) return concat("is longer than ", most_bytes, " bytes");
+    out = value.get_string();
+    return {};
+  };
+}
+
+BodyFields::Read BodyFields::flag(bool& out) {
+  return [&out](const json::value& value) -> std::string {
+    if (!value.is_bool()) return "is neither true nor false";
+    out = value.get_bool();
+    return {};
+  };
+}
+
+BodyFields::Read BodyFields::one_of(std::vector<std::string_view> choices, std::string& out) {
+  return [&out, choices = std::move(choices)](const json::value& value) -> std::string {
+    if (!value.is_string() || std::ranges::find(choices, std::string_view(value.get_string())) == choices.end()) {
+      return concat("is none of ", in_a_row(choices));
+    }
+    out = value.get_string();
+    return {};
+  };
+}
+
+BodyFields::Read BodyFields::time(std::optional<std::int64_t>& out_ms) {
+  return [&out_ms](const json::value& value) -> std::string {
+    auto read = value.is_string() ? parse_duration_ms(std::string_view(value.get_string()))
+                                  : fail(ErrorCode::bad_input, "", "");
+    if (!read) return "is not a time such as \"30s\", \"10m\" or \"2h\"";
+    out_ms = *read;
+    return {};
+  };
+}
+
+}  // namespace drover
