@@ -353,7 +353,8 @@ void NativeApi::retry(Asked asked, HttpReply reply) {
   const std::uint64_t never_begun =
       job->ended() ? job->total - job->succeeded - job->failed - job->cancelled : std::uint64_t{0};
   json::object said{{"id", job->uuid.text()}, {"name", job->name}, {"items", again.size() + never_begun}};
-  if (again.empty() && (never_begun == 0 || wanted->chosen.is_said())) {
+  const bool is_stopping = !job->ended() && job->stop != StopCause::none;
+  if (again.empty() && !is_stopping && (never_begun == 0 || wanted->chosen.is_said())) {
     said["items"] = 0;
     return reply.send(json_response(200, said));
   }
