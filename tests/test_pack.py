@@ -3,6 +3,7 @@ get done among small ones, and what nobody may run waits for somebody who may.""
 
 import collections
 import shlex
+import sys
 
 import pytest
 
@@ -130,3 +131,13 @@ def test_what_cannot_be_a_label_is_refused(server):
     server.drover("worker", "--label", "zone").refuses("--label")
     status, problem = server.ask("POST", "/api/v1/jobs", {"command": ["true"], "range": [1, 2], "require": {"a b": "c"}})
     assert status == 400 and "require" in problem["detail"], problem
+
+
+def test_a_retry_with_more_memory_is_held_to_more(server):
+    """An item that ran out of memory is given more, and has it."""
+    worker(server, cpus=1)
+    takes_200_mib = "import sys; b = bytearray(200 << 20); b[::4096] = b'x' * len(b[::4096]); print(len(b))"
+    submit(server, "hungry", "--memory", "64MiB", "--", sys.executable, "-c", takes_200_mib, ":::", "1")
+    assert server.ends("hungry")["state"] == "failed"
+    assert server.ask("POST", "/api/v1/jobs/hungry/retry", {"memory": "1GiB"})[0] == 200
+    assert server.ends("hungry")["state"] == "succeeded"

@@ -480,3 +480,14 @@ def test_noise_hurts_nobody(server):
     assert server.ends("job")["counts"]["succeeded"] == MANY // 4
     assert server.running.alive()
     assert server.stop().status == 0
+
+
+def test_a_worker_that_hung_up_keeps_nothing_waiting(server):
+    """What its last poll was given goes to others at once, not when its lease is over."""
+    first = worker(server, name="first")
+    first.kill()
+    submit(server, "quick", "--", "true", ":::", "1", "2")
+    worker(server, name="second")
+    begun = time.monotonic()
+    assert server.ends("quick")["state"] == "succeeded"
+    assert time.monotonic() - begun < 30  # a lease is a minute

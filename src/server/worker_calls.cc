@@ -163,18 +163,33 @@ void WorkerCalls::on_poll(std::string_view body, const Caller& caller, const Rep
           auto followed = followers_.followed(poll->report.ended);
           metrics_.ended(poll->report.ended);
           const std::int64_t begun_ns = steady_.elapsed_ns();
-          backend_.post(std::move(*poll),
-                        [this, key_id, reply, begun_ns, followed = std::move(followed)](Result<Effect> effect) {
-                          followers_.on_ended(followed);
-                          metrics_.polled(static_cast<double>(steady_.elapsed_ns() - begun_ns) / 1e9);
-                          if (const auto* answer = effect ? std::get_if<PollAnswer>(&*effect) : nullptr)
-                            metrics_.leased(answer->leases);
-                          if (!job_keys_.ring.holds(key_id, job_keys_.now_ms()))
-                            return reply->send(problem(401, removed_meanwhile()));
-                          if (!effect) return reply->send(problem(effect.error()));
-                          answer_poll(std::get<PollAnswer>(std::move(*effect)), reply);
-                        });
+          const WorkerId worker = poll->report.worker;
+          const std::uint64_t incarnation = poll->report.incarnation;
+          backend_.post(std::move(*poll), [this, key_id, reply, begun_ns, worker, incarnation,
+                                           followed = std::move(followed)](Result<Effect> effect) {
+            followers_.on_ended(followed);
+            metrics_.polled(static_cast<double>(steady_.elapsed_ns() - begun_ns) / 1e9);
+            if (const auto* answer = effect ? std::get_if<PollAnswer>(&*effect) : nullptr)
+              metrics_.leased(answer->leases);
+            if (!job_keys_.ring.holds(key_id, job_keys_.now_ms()))
+              return reply->send(problem(401, removed_meanwhile()));
+            if (!effect) return reply->send(problem(effect.error()));
+            if (reply->peer_is_gone()) return give_back(worker, incarnation, std::get<PollAnswer>(*effect));
+            answer_poll(std::get<PollAnswer>(std::move(*effect)), reply);
+          });
         });
+}
+
+// Whoever asked has hung up, and will never hear what it was given: others may have it at once, not when its lease is
+// over.
+void WorkerCalls::give_back(WorkerId worker, std::uint64_t incarnation, const PollAnswer& answer) {
+  Report back{.worker = worker, .incarnation = incarnation};
+  for (const Lease& lease : answer.leases) {
+    for (std::uint64_t i = 0; i < lease.count; ++i) {
+      back.returned.push_back({lease.grant, ItemIndex{lease.first.value + i}});
+    }
+  }
+  if (!back.returned.empty()) backend_.post(std::move(back), [](const Result<Effect>&) {});
 }
 
 void WorkerCalls::on_report(std::string_view body, const Caller& caller, const Reply& reply) {

@@ -79,6 +79,7 @@ class WorkerCalls {
 
   /// Goes on when the frames are durable, with the report's extents filled in.
   void place(Framed framed, std::shared_ptr<Report> report, const Reply& reply, std::function<void()> go_on);
+  void give_back(WorkerId worker, std::uint64_t incarnation, const PollAnswer& answer);
   void answer_poll(PollAnswer answer, const Reply& reply);
   /// Nothing: it has to be looked up where one may wait.
   std::optional<JobFacts> known_facts(JobId job);

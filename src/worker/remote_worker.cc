@@ -30,6 +30,16 @@ std::vector<Token> tokens_of(const std::vector<EndedAttempt>& ended) {
   return tokens;
 }
 
+// An item is held to what it asks for: one that is tried again may ask for more than its job did at first.
+ItemLimits held_to(ItemLimits limits, const Resources& ask) {
+  if (limits.memory_bytes > 0 || ask.memory_bytes > 0) limits.memory_bytes = ask.memory_bytes;
+  if (limits.milli_cpus > 0 || ask.milli_cpus != kUsualMilliCpus) {
+    limits.milli_cpus =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(ask.milli_cpus, std::numeric_limits<std::uint32_t>::max()));
+  }
+  return limits;
+}
+
 }  // namespace
 
 RemoteWorker::RemoteWorker(RemoteWorkerOptions options, Runner& runner, Notice notice)
@@ -189,11 +199,13 @@ void RemoteWorker::renew_keys() {
   }
 }
 
-Result<void> RemoteWorker::open_slot(std::size_t slot, JobId job) {
+Result<void> RemoteWorker::open_slot(std::size_t slot, const AgentItem& item) {
   JobSlot& it = slots_[slot];
-  const SlotSetup& setup = jobs_.at(job).run->setup;
+  SlotSetup setup = jobs_.at(item.job).run->setup;
+  setup.limits = held_to(setup.limits, item.ask);
+  it.ask = item.ask;
   if (it.slot && it.slot->turn_to(setup)) {
-    it.job = job;
+    it.job = item.job;
     return {};
   }
   if (it.slot) {
@@ -203,7 +215,7 @@ Result<void> RemoteWorker::open_slot(std::size_t slot, JobId job) {
   auto opened = runner_.open_slot(setup);
   if (!opened) return pass(opened);
   it.slot = std::move(*opened);
-  it.job = job;
+  it.job = item.job;
   it.handed = 0;
   loop_->watch(it.slot->descriptor(), [this, slot] { on_slot_ready(slot); });
   return {};
@@ -225,9 +237,9 @@ void RemoteWorker::start_waiting(std::size_t slot) {
       refuse(job.error());
       continue;
     }
-    if (!it.slot || it.job != start.item.job) {
+    if (!it.slot || it.job != start.item.job || it.ask != start.item.ask) {
       if (it.handed > 0) return;
-      if (auto opened = open_slot(slot, start.item.job); !opened) {
+      if (auto opened = open_slot(slot, start.item); !opened) {
         failed_ = opened.error();
         return;
       }

@@ -54,6 +54,7 @@ class RemoteWorker {
   struct JobSlot {
     std::unique_ptr<Slot> slot;
     JobId job;
+    Resources ask;  // which its items are held to
     std::size_t handed = 0;
     std::deque<StartItem> waiting;
   };
@@ -91,7 +92,7 @@ class RemoteWorker {
   void send_calls();
   void do_actions();
   void start_waiting(std::size_t slot);
-  Result<void> open_slot(std::size_t slot, JobId job);
+  Result<void> open_slot(std::size_t slot, const AgentItem& item);
   void learn(const KnownJob& job);
   void renew_keys();
   void on_slot_ready(std::size_t slot);
