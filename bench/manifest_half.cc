@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::uint64_t kBlocksPerCommit = 16;
 constexpr std::uint64_t kGrants = 4;
+constexpr std::uint64_t kEvents = 1000;  // more than the run that was there has written
 constexpr std::uint64_t kGrantItems = 64;
 constexpr WorkerId kWorker{1};
 
@@ -31,7 +32,7 @@ class HalfFinisher {
     }
     batch_.mutations.emplace_back(PutJob{job_});
     batch_.mutations.emplace_back(PutWorker{{kWorker, "local", 1, 0, job_.created_ms}});
-    batch_.mutations.emplace_back(PutCounters{{job_.created_ms, job_.id.value + 1, kGrants + 1, kWorker.value + 1}});
+    batch_.mutations.emplace_back(PutCounters{{job_.created_ms, job_.id.value + 1, kGrants + 1, kWorker.value + 1, kEvents + 1}});
     commit();
     return job_.succeeded;
   }
