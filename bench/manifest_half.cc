@@ -32,7 +32,8 @@ class HalfFinisher {
     }
     batch_.mutations.emplace_back(PutJob{job_});
     batch_.mutations.emplace_back(PutWorker{{kWorker, "local", 1, 0, job_.created_ms}});
-    batch_.mutations.emplace_back(PutCounters{{job_.created_ms, job_.id.value + 1, kGrants + 1, kWorker.value + 1, kEvents + 1}});
+    batch_.mutations.emplace_back(
+        PutCounters{{job_.created_ms, job_.id.value + 1, kGrants + 1, kWorker.value + 1, kEvents + 1}});
     commit();
     return job_.succeeded;
   }
