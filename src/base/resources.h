@@ -29,8 +29,6 @@ struct Resources {
   /// Of what nobody has measured there is no end, whatever is taken from it. A ledger's cell holds no larger number.
   static constexpr std::uint64_t kEndless = std::numeric_limits<std::int64_t>::max();
   static constexpr Resources endless() { return {kEndless, kEndless, {kEndless, kEndless, kEndless}}; }
-  /// A machine of which nobody has said what it has: it is not taken to have accelerators.
-  static constexpr Resources unmeasured() { return {kEndless, kEndless, {}}; }
 
   constexpr bool fits(const Resources& room) const {
     return all(*this, room, [](std::uint64_t a, std::uint64_t b) { return a <= b; });

@@ -4,7 +4,6 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "core/core.h"
-#include "core/plant.h"
 
 namespace drover {
 namespace {
@@ -189,7 +188,7 @@ void Core::charge(Job& job, const Attempt& row) {
     index.planned_ms = planned_ms;
   }
   share.next = Wide{job.ask.milli_cpus} * share.lane->in_flight_ms(planned_ms);
-  if (!share.lane->fair || planted(Plant::usage_forgotten)) return;
+  if (!share.lane->fair) return;
   age_usage(job.place.queue, *share.lane);
   const Schedule::Lane& lane = *share.lane;
   const auto cpus = static_cast<std::uint64_t>(milli_cpus);
@@ -277,8 +276,7 @@ void Core::reconsider(Job& job) {
   JobIndex& index = volatile_.jobs.at(job.id);
   if (!index.scheduled) return;
   const Queue* queue = durable_.find_queue(job.place.queue);
-  const bool may = job.stop == StopCause::none && (index.unmet == 0 || planted(Plant::dependency_ignored)) &&
-                   (queue == nullptr || queue->enabled || planted(Plant::disabled_queue_served));
+  const bool may = job.stop == StopCause::none && index.unmet == 0 && (queue == nullptr || queue->enabled);
   const bool offers = may && has_work(job);
   if (offers != index.offered) {
     index.offered = offers;

@@ -22,9 +22,6 @@ enum class Plant : std::uint8_t {
   retry_delay_skipped,
   cancel_leaves_job_open,   // a cancelled job without grants goes on
   unfit_worker_served,      // what a job asks for and requires is not held against what a worker has
-  usage_forgotten,          // what a share has used is not counted
-  disabled_queue_served,    // a disabled queue's jobs go on starting
-  dependency_ignored,       // a job starts before those it comes after
   parked_worker_forgotten,  // somebody who waits is not told of work that turned up
 };
 

@@ -173,8 +173,6 @@ class Schedule {
   std::uint64_t capacity_milli_cpus = 0;
 
   const std::map<std::string, Lane>& lanes() const { return lanes_; }
-  const std::vector<Class>& classes() const { return classes_; }
-  const std::vector<Kind>& kinds() const { return kinds_; }
   /// Whether what is kept for others keeps this share from having more.
   bool is_held_back(const Share& share, const Resources& ask) const;
   /// How many more items the share may have before what is kept for others is touched; one at least.

@@ -72,6 +72,7 @@ const Mutant kMutants[] = {
     {"core: retry delay skipped", SeamPlant::none, Plant::retry_delay_skipped},
     {"core: a cancel leaves its job open", SeamPlant::none, Plant::cancel_leaves_job_open},
     {"core: an unfit worker served", SeamPlant::none, Plant::unfit_worker_served},
+    {"core: whoever waits is not told of work", SeamPlant::none, Plant::parked_worker_forgotten},
 };
 // clang-format on
 
