@@ -27,9 +27,17 @@ struct Size {
   std::uint64_t decisions = 0;
 };
 
+struct ByGrant {
+  bool operator()(const Token& a, const Token& b) const {
+    return std::pair(a.grant, a.item) < std::pair(b.grant, b.item);
+  }
+};
+
 /// A farm whose every worker is full: whoever tells of an end is given something else.
 class Farm {
  public:
+  static constexpr std::uint64_t kLooks = 200'000;
+
   explicit Farm(const Size& size) : size_(size) {
     for (std::uint64_t i = 0; i < size.queues; ++i) {
       Queue queue{.name = queue_name(i)};
@@ -90,6 +98,22 @@ class Farm {
       if (held.size() != before + 1) give_up("a full farm with work gave nothing");
     }
     return took;
+  }
+
+  /// The seconds that finding one item that runs, in a tree of all of them, takes: what the logarithm costs here.
+  double look_up() {
+    std::vector<std::pair<Token, WorkerId>> all;
+    std::map<Token, WorkerId, ByGrant> tree;
+    for (const auto& [worker, tokens] : held_)
+      for (const Token& token : tokens) all.emplace_back(token, worker);
+    for (std::size_t i = all.size(); i > 1; --i) std::swap(all[i - 1], all[random_.below(i)]);
+    tree.insert(all.begin(), all.end());
+    const CpuStopwatch watch;
+    for (std::uint64_t i = 0; i < kLooks; ++i) {
+      const auto& [token, worker] = all[random_.below(all.size())];
+      if (tree.at(token) != worker) give_up("a tree lost what was put into it");
+    }
+    return watch.seconds() / kLooks;
   }
 
   /// The seconds of each submission of one item while everybody waits: somebody is answered with it.
@@ -183,11 +207,14 @@ void measure(const Size& size) {
   busy.submit_all();
   busy.fill();
   const std::vector<double> decisions = busy.decide();
+  const double look = busy.look_up();
   Farm idle(size);
   const std::vector<double> submissions = idle.submit_to_waiting();
-  fmt::print("{{\"queues\": {}, \"jobs\": {}, \"workers\": {}, \"items\": {}, \"peak_kib\": {}, {}, {}}}\n",
-             size.queues, size.jobs, size.workers, size.items, peak_resident_kib(), figures("decision", decisions),
-             figures("submission", submissions));
+  fmt::print(
+      "{{\"queues\": {}, \"jobs\": {}, \"workers\": {}, \"items\": {}, \"peak_kib\": {}, \"look_us\": {:.4f}, {}, "
+      "{}}}\n",
+      size.queues, size.jobs, size.workers, size.items, peak_resident_kib(), 1e6 * look, figures("decision", decisions),
+      figures("submission", submissions));
 }
 
 }  // namespace
