@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "base/words.h"
+#include "ports/container.h"
 
 namespace drover {
 
@@ -29,6 +30,8 @@ struct SlotSetup {
   std::string workdir;                   // absolute; empty: where this process was when the slot was opened
   int hold_descriptor = -1;              // kept open by the slot until all its processes are gone; -1: none
   ItemLimits limits;
+  // Its items run in containers; null: as processes of this machine. Paths and variables are then those inside.
+  std::shared_ptr<const ContainerPlan> container;
 };
 
 /// Some of what the running attempt printed, in the order in which it was read.

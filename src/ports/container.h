@@ -1,0 +1,49 @@
+// A container as runners are told of it: what the definition wants, the image as it lies on this machine, and what
+// others have to add.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/container.h"
+
+namespace drover {
+
+/// What an image says of itself.
+struct ImageConfig {
+  std::vector<std::string> entrypoint;
+  std::vector<std::string> command;
+  std::vector<std::string> environment;  // "NAME=value"
+  std::string user;
+  std::string workdir;
+  std::string stop_signal;
+
+  bool operator==(const ImageConfig&) const = default;
+};
+
+/// What is added to a container's spec before it runs: how accelerators come into it.
+struct ContainerEdits {
+  struct Hook {
+    std::string stage;  // "createRuntime", "createContainer", "startContainer", "poststop"
+    std::string path;
+    std::vector<std::string> arguments;
+    std::vector<std::string> environment;
+  };
+
+  std::vector<ContainerDevice> devices;
+  std::vector<ContainerMount> mounts;
+  std::vector<std::string> environment;  // "NAME=value"
+  std::vector<Hook> hooks;
+};
+
+/// All that a slot needs in order to run items in containers.
+struct ContainerPlan {
+  ContainerOptions options;
+  std::string name;                 // of the image, as a daemon knows it
+  std::vector<std::string> layers;  // folders, the topmost first
+  ImageConfig image;
+  ContainerEdits edits;
+};
+
+}  // namespace drover
