@@ -86,4 +86,19 @@ struct ContainerOptions {
   bool operator==(const ContainerOptions&) const = default;
 };
 
+/// What is added to a container's spec before it runs: how accelerators come into it.
+struct ContainerEdits {
+  struct Hook {
+    std::string stage;  // "createRuntime", "createContainer", "startContainer", "poststop"
+    std::string path;
+    std::vector<std::string> arguments;
+    std::vector<std::string> environment;
+  };
+
+  std::vector<ContainerDevice> devices;
+  std::vector<ContainerMount> mounts;
+  std::vector<std::string> environment;  // "NAME=value"
+  std::vector<Hook> hooks;
+};
+
 }  // namespace drover

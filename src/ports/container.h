@@ -2,7 +2,6 @@
 // others have to add.
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
@@ -20,21 +19,6 @@ struct ImageConfig {
   std::string stop_signal;
 
   bool operator==(const ImageConfig&) const = default;
-};
-
-/// What is added to a container's spec before it runs: how accelerators come into it.
-struct ContainerEdits {
-  struct Hook {
-    std::string stage;  // "createRuntime", "createContainer", "startContainer", "poststop"
-    std::string path;
-    std::vector<std::string> arguments;
-    std::vector<std::string> environment;
-  };
-
-  std::vector<ContainerDevice> devices;
-  std::vector<ContainerMount> mounts;
-  std::vector<std::string> environment;  // "NAME=value"
-  std::vector<Hook> hooks;
 };
 
 /// All that a slot needs in order to run items in containers.

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "run/cgroup_tree.h"
 #include "run/descriptor.h"
+#include "run/owner.h"
 
 namespace drover {
 namespace {
@@ -32,43 +33,27 @@ std::string read_file(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// When a process began, which with its number names it for good; empty: there is none.
-std::string start_time_of(const std::string& pid) {
-  std::istringstream stat(read_file(concat("/proc/", pid, "/stat")));
-  std::string text;
-  std::getline(stat, text, '\0');
-  const std::size_t name_end = text.rfind(')');
-  if (name_end == std::string::npos) return {};
-  std::istringstream fields(text.substr(name_end + 1));
-  std::string field;
-  for (int i = 0; i < 20 && fields >> field; ++i) {
-  }
-  return field;
-}
-
-/// In another of these, numbers of processes mean others.
-std::string pid_namespace() {
-  struct stat info{};
-  return ::stat("/proc/self/ns/pid", &info) == 0 ? concat("-ns", info.st_ino) : std::string("-ns");
+std::vector<std::string> split(const std::string& text, char by) {
+  std::vector<std::string> parts;
+  std::istringstream in(text);
+  for (std::string part; std::getline(in, part, by);) parts.push_back(part);
+  return parts;
 }
 
 /// "drover-PID-STARTTIME-N-nsNAMESPACE"; behind it a helper may put ".rK".
 std::string new_name() {
   static std::atomic<std::uint64_t> number = 0;
-  static const std::string ours = concat(kPrefix, ::getpid(), "-", start_time_of(std::to_string(::getpid())), "-");
-  static const std::string here = pid_namespace();
-  return concat(ours, ++number, here);
+  const Owner& us = this_process();
+  return concat(kPrefix, us.pid, "-", us.started, "-", ++number, "-ns", us.pid_namespace);
 }
 
 bool belongs_to_the_dead(const std::string& name) {
-  const std::string own_name = name.substr(0, name.find(".r"));
-  if (!name.starts_with(kPrefix) || !own_name.ends_with(pid_namespace())) return false;
-  const std::size_t pid_at = std::string_view(kPrefix).size();
-  const std::size_t time_at = name.find('-', pid_at);
-  if (time_at == std::string::npos) return false;
-  const std::size_t number_at = name.find('-', time_at + 1);
-  if (number_at == std::string::npos) return false;
-  return start_time_of(name.substr(pid_at, time_at - pid_at)) != name.substr(time_at + 1, number_at - time_at - 1);
+  if (!name.starts_with(kPrefix)) return false;
+  const std::string own_name =
+      name.substr(std::string_view(kPrefix).size(), name.find(".r") - std::string_view(kPrefix).size());
+  const auto parts = split(own_name, '-');
+  if (parts.size() != 4 || !parts[3].starts_with("ns")) return false;
+  return !Owner{parts[0], parts[1], parts[3].substr(2)}.is_alive();
 }
 
 void sweep(const std::string& parent) {
@@ -94,13 +79,6 @@ struct Mount {
   bool is_v2 = false;
   std::vector<std::string> controllers;
 };
-
-std::vector<std::string> split(const std::string& text, char by) {
-  std::vector<std::string> parts;
-  std::istringstream in(text);
-  for (std::string part; std::getline(in, part, by);) parts.push_back(part);
-  return parts;
-}
 
 std::vector<Mount> mounts() {
   std::vector<Mount> found;
@@ -184,12 +162,63 @@ std::string v2_parent() {
   return {};
 }
 
+/// The folder as a hierarchy's own root sees it.
+struct Seen {
+  std::string place;
+  std::string below;
+};
+
+Seen seen_from_root(const std::string& folder) {
+  Seen best;
+  for (const Mount& mount : mounts()) {
+    if (folder.starts_with(mount.place) && mount.place.size() > best.place.size()) {
+      best = {mount.place, folder.substr(mount.place.size())};
+    }
+  }
+  return best;
+}
+
+bool has_any(const Mount& mount, std::initializer_list<const char*> controllers) {
+  return std::ranges::any_of(controllers, [&](const char* controller) {
+    return std::ranges::find(mount.controllers, controller) != mount.controllers.end();
+  });
+}
+
 }  // namespace
 
 void SlotCgroup::remove() {
   for (const std::string& folder : join) remove_with_renewals(folder);
   if (!clone_into.empty()) remove_with_renewals(clone_into);
   *this = {};
+}
+
+void ContainerCgroup::remove() const {
+  for (const std::string& folder : folders) remove_cgroup_tree(folder);
+}
+
+// Containers are in every hierarchy, at the place that our own memory is counted at.
+ContainerCgroup Cgroups::for_container() const {
+  ContainerCgroup made;
+  if (version_ == CgroupVersion::none) return made;
+  made.is_v2 = version_ == CgroupVersion::v2;
+  const Seen seen = seen_from_root(memory_.empty() ? pids_ : memory_);
+  made.path = concat(seen.below, "/", new_name());
+  for (const Mount& mount : mounts()) {
+    if (made.is_v2 && mount.place != seen.place) continue;
+    const std::string folder = mount.place + made.path;
+    made.folders.push_back(folder);
+    if (made.is_v2) {
+      made.clone_into = folder;
+      made.kill_counts = folder + "/memory.events";
+      made.members = folder + "/cgroup.procs";
+      continue;
+    }
+    if (mount.is_v2) made.unified = mount.place;
+    if (has_any(mount, {"memory"})) made.kill_counts = folder + "/memory.oom_control";
+    if (has_any(mount, {"pids"})) made.members = folder + "/cgroup.procs";
+    if (has_any(mount, {"memory", "pids", "cpu", "cpuacct", "devices"})) made.join.push_back(folder);
+  }
+  return made;
 }
 
 Cgroups Cgroups::find() {
@@ -206,6 +235,10 @@ Cgroups Cgroups::find() {
   }
   for (const std::string& folder : {found.pids_, found.memory_, found.cpu_}) {
     if (!folder.empty()) sweep(folder);
+  }
+  if (found.version_ == CgroupVersion::v1) {
+    const Seen seen = seen_from_root(found.memory_.empty() ? found.pids_ : found.memory_);
+    for (const Mount& mount : mounts()) sweep(mount.place + seen.below);
   }
   return found;
 }

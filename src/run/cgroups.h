@@ -22,6 +22,20 @@ struct SlotCgroup {
   void remove();
 };
 
+/// One slot's container's: the runtime makes them, with the limits of its spec.
+struct ContainerCgroup {
+  std::string path;                  // as the spec names it, from the root of the hierarchy
+  std::vector<std::string> folders;  // one per hierarchy
+  std::vector<std::string> join;     // version 1: those that a helper enters whose items join the container
+  std::string clone_into;            // version 2: the folder that such items are born into
+  std::string kill_counts;
+  std::string members;  // the file that lists its processes
+  std::string unified;  // version 2's, mounted beside version 1
+  bool is_v2 = false;
+
+  void remove() const;
+};
+
 enum class CgroupVersion : std::uint8_t { none, v1, v2 };
 
 class Cgroups {
@@ -32,6 +46,8 @@ class Cgroups {
   CgroupVersion version() const { return version_; }
   /// As much of the limits as can be held; the rest is the caller's.
   SlotCgroup make(const ItemLimits& limits) const;
+  /// A name for a container's, which nobody has yet.
+  ContainerCgroup for_container() const;
 
  private:
   SlotCgroup make_v1(const ItemLimits& limits) const;

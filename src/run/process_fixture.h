@@ -63,8 +63,6 @@ struct Ended : AttemptEnded {
 class ProcessTest : public ::testing::Test {
  protected:
   ProcessTest() {
-    std::string name = ::testing::TempDir() + "drover-run.XXXXXX";
-    folder_ = ::mkdtemp(name.data());
     setup_.workdir = folder_;
     setup_.environment = {"PATH=/usr/local/bin:/usr/bin:/bin", "BASE=base"};
   }
@@ -144,9 +142,14 @@ class ProcessTest : public ::testing::Test {
     return read_file(folder_ / name);
   }
 
-  std::filesystem::path folder_;
+  static std::filesystem::path new_folder() {
+    std::string name = ::testing::TempDir() + "drover-run.XXXXXX";
+    return ::mkdtemp(name.data());
+  }
+
+  std::filesystem::path folder_ = new_folder();
   SlotSetup setup_;
-  ProcessRunner runner_;
+  ProcessRunner runner_{folder_ / "containers"};
   std::unique_ptr<Slot> slot_;
   std::vector<SlotEvent> seen_;
   Ended printed_;  // so far, by the attempt that runs

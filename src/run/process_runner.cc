@@ -74,8 +74,18 @@ pid_t spawn_helper_patiently(int image, const HelperDescriptors& given) {
 
 }  // namespace
 
-ProcessRunner::ProcessRunner() {
+ProcessRunner::ProcessRunner(std::string containers) : containers_(std::move(containers)) {
   become_subreaper();
+}
+
+Result<ContainerBox> ProcessRunner::make_box(const SlotSetup& setup) {
+  if (!setup.container) return ContainerBox();
+  if (!home_) {
+    auto home = ContainerHome::make(containers_);
+    if (!home) return pass(home);
+    home_ = std::move(*home);
+  }
+  return ContainerBox::make(setup, cgroups_, *home_);
 }
 
 Result<void> ProcessRunner::next_image() {
@@ -103,18 +113,25 @@ Result<std::unique_ptr<Slot>> ProcessRunner::open_slot(const SlotSetup& setup) {
                                 raised_copy(setup.hold_descriptor >= 0 ? setup.hold_descriptor : null.get())};
   if (!given.complete()) return could_not_open(errno);
 
-  Enforcement enforcement = enforce(setup.limits, cgroups_, slots_opened_++);
+  auto box = make_box(setup);
+  if (!box) return pass(box);
+  // What runs in a container is held by the container's own cgroups.
+  Enforcement enforcement = *box ? Enforcement{} : enforce(setup.limits, cgroups_, slots_opened_++);
   LiveHelpers& helpers = LiveHelpers::of_this_process();
   for (;;) {
     const pid_t pid = helpers.add([&] { return spawn_helper_patiently(image_.get(), given); });
-    if (pid > 0) return std::make_unique<ProcessSlot>(pid, std::move(our_end), setup, std::move(enforcement));
+    if (pid > 0) {
+      return std::make_unique<ProcessSlot>(pid, std::move(our_end), setup, std::move(enforcement), std::move(*box));
+    }
     const bool may_be_forbidden = pid == -EACCES || pid == -EPERM;
     if (!may_be_forbidden || image_place_ == ImagePlace::disk) {
       enforcement.cgroup.remove();
+      box->remove();
       return std::unexpected(errno_error(-pid, "could not start the slot helper", kNext));
     }
     if (Result<void> made = next_image(); !made) {
       enforcement.cgroup.remove();
+      box->remove();
       return pass(made);
     }
   }

@@ -3,6 +3,7 @@
 
 #include "ports/runner.h"
 #include "run/cgroups.h"
+#include "run/container_box.h"
 #include "run/descriptor.h"
 
 namespace drover {
@@ -12,7 +13,8 @@ namespace drover {
 class ProcessRunner final : public Runner {
  public:
   /// Makes this process the one that orphans below it come to: it has to clean up after a helper that was killed.
-  ProcessRunner();
+  /// `containers`: a folder for those whose items run in containers; what dead processes left there is removed.
+  explicit ProcessRunner(std::string containers = {});
 
   /// From one thread at a time. /proc has to be mounted.
   Result<std::unique_ptr<Slot>> open_slot(const SlotSetup& setup) override;
@@ -25,7 +27,11 @@ class ProcessRunner final : public Runner {
 
   Result<void> next_image();
 
+  Result<ContainerBox> make_box(const SlotSetup& setup);
+
   Cgroups cgroups_ = Cgroups::find();
+  const std::string containers_;
+  std::unique_ptr<ContainerHome> home_;  // made when the first container is wanted
   std::size_t slots_opened_ = 0;
   Descriptor image_;  // of the helper program, made when the first slot is opened
   ImagePlace image_place_ = ImagePlace::none;

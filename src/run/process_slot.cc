@@ -60,12 +60,14 @@ Outcome outcome_of(int status) {
 
 }  // namespace
 
-ProcessSlot::ProcessSlot(pid_t helper, Descriptor socket, const SlotSetup& setup, Enforcement enforcement)
+ProcessSlot::ProcessSlot(pid_t helper, Descriptor socket, const SlotSetup& setup, Enforcement enforcement,
+                         ContainerBox box)
     : helper_(helper),
       socket_(std::move(socket)),
       hold_descriptor_(setup.hold_descriptor),
       limits_(setup.limits),
-      cgroup_(std::move(enforcement.cgroup)) {
+      cgroup_(std::move(enforcement.cgroup)),
+      box_(std::move(box)) {
   {
     FrameWriter frame(outbox_, FrameKind::limits);
     frame.put(setup.limits.memory_bytes);
@@ -76,13 +78,14 @@ ProcessSlot::ProcessSlot(pid_t helper, Descriptor socket, const SlotSetup& setup
     frame.text(cgroup_.clone_into);
     frame.text(cgroup_.kill_counts);
   }
+  outbox_ += box_.frame();
   tell(setup);
   send_more();
 }
 
 void ProcessSlot::tell(const SlotSetup& setup) {
   FrameWriter frame(outbox_, FrameKind::setup);
-  frame.text(setup.workdir);
+  frame.text(box_ ? box_.folder() : setup.workdir);
   frame.texts(setup.environment);
   frame.put(setup.limits.log_bytes);
   frame.put(setup.limits.nice);
@@ -92,7 +95,7 @@ bool ProcessSlot::turn_to(const SlotSetup& setup) {
   const ItemLimits& wanted = setup.limits;
   const bool is_held_alike = wanted.memory_bytes == limits_.memory_bytes && wanted.milli_cpus == limits_.milli_cpus &&
                              wanted.processes == limits_.processes;
-  if (is_dead() || !is_held_alike || setup.hold_descriptor != hold_descriptor_) return false;
+  if (is_dead() || box_ || setup.container || !is_held_alike || setup.hold_descriptor != hold_descriptor_) return false;
   tell(setup);
   return true;
 }
@@ -180,6 +183,7 @@ ProcessSlot::Stream ProcessSlot::receive(std::vector<SlotEvent>& events) {
 SlotDied ProcessSlot::bury() {
   const int status = LiveHelpers::of_this_process().bury(helper_);
   cgroup_.remove();
+  box_.remove();
   helper_ = kNobody;
   outbox_.clear();
   sent_ = 0;

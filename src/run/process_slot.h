@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ports/runner.h"
+#include "run/container_box.h"
 #include "run/descriptor.h"
 #include "run/enforcement.h"
 #include "run/frame_buffer.h"
@@ -20,7 +21,7 @@ namespace drover {
 /// not let go of something.
 class ProcessSlot final : public Slot {
  public:
-  ProcessSlot(pid_t helper, Descriptor socket, const SlotSetup& setup, Enforcement enforcement);
+  ProcessSlot(pid_t helper, Descriptor socket, const SlotSetup& setup, Enforcement enforcement, ContainerBox box = {});
   ~ProcessSlot() override;
 
   int descriptor() const override { return socket_.get(); }
@@ -48,6 +49,7 @@ class ProcessSlot final : public Slot {
   int hold_descriptor_;
   ItemLimits limits_;
   SlotCgroup cgroup_;
+  ContainerBox box_;  // empty: items are processes of this machine
   // A long output comes in large frames, one after another.
   static constexpr std::size_t kKeptInbox = std::size_t{256} << 10;
   FrameBuffer inbox_{kKeptInbox};

@@ -1,7 +1,8 @@
 // What drover and the helper program of a slot say to each other over their socket: frames of a size, a kind and a
 // body. Both ends are the same build on the same machine, so numbers travel as they lie in memory.
 //
-//   to the helper:   limits, setup, then any of task, stop, recall, and setup again while nothing is to be run
+//   to the helper:   limits, perhaps container, setup, then any of task, stop, recall, and setup again while nothing is
+//                    to be run
 //   from the helper: output, ended, returned
 //
 // The end of the stream is a message too: the helper kills everything it started, and exits.
@@ -23,14 +24,16 @@ inline constexpr int kSlotHold = 4;
 using FrameSize = std::uint64_t;  // of what follows it: kind and body
 
 enum class FrameKind : std::uint8_t {
-  limits,    // memory limit, address space, processors, cgroups
-  setup,     // workdir, environment, log limit, nice
-  task,      // token, program, stdout path, stderr path, arguments, environment
-  stop,      // token, how
-  recall,    // nothing
-  output,    // token, stream, time, then bytes to the end of the frame
-  ended,     // token, ending, exit code, signal, was stopped, usage, reason, bytes of each stream
-  returned,  // token
+  limits,     // memory limit, address space, processors, cgroups
+  container,  // a ContainerFrame
+  setup,      // workdir, environment, log limit, nice
+  task,       // token, program, stdout path, stderr path, arguments, environment
+  stop,       // token, how
+  recall,     // nothing
+  output,     // token, stream, time, then bytes to the end of the frame
+  ended,      // token, ending, exit code, signal, was stopped, usage, reason, bytes of each stream
+  returned,   // token
+  order,      // from the helper to the first process of a container: what to do, program, arguments, environment
 };
 
 /// Appends one frame to a buffer; the size is filled in at the end of its life.

@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "run/descendants.h"
+#include "run/slot/rusage.h"
 
 namespace drover::slot {
 namespace {
@@ -19,40 +21,61 @@ constexpr int kLastSweepWaitMs = 128;
 // What is in a pipe counts as its writer's memory, and so does this process.
 constexpr std::uint64_t kTightMemory = std::uint64_t{64} << 20;
 
-constexpr std::int64_t kBlockBytes = 512;  // the unit of ru_inblock and ru_oublock
-
 std::int64_t clock_us(clockid_t clock) {
   timespec now{};
   ::clock_gettime(clock, &now);
   return std::int64_t{now.tv_sec} * 1'000'000 + now.tv_nsec / 1'000;
 }
 
-std::int64_t in_us(const timeval& time) {
-  return std::int64_t{time.tv_sec} * 1'000'000 + time.tv_usec;
-}
+constexpr int kSignalBase = 128;  // what a container adds to the signal that ended it
 
 }  // namespace
 
-void Attempt::start(const TaskFrame& task, Setup& setup) {
+void Attempt::start(TaskFrame task, Setup& setup) {
   begin(task.token());
+  task_ = std::move(task);
+  setup_ = &setup;
+  container_ = setup.container.is_wanted() ? &setup.container : nullptr;
   const bool is_tight = setup.memory_limit > 0 && setup.memory_limit < kTightMemory;
   output_.begin(token_, setup.log_limit, is_tight ? Memory::scarce : Memory::plenty);
   cgroup_ = setup.cgroup.counts_kills() ? &setup.cgroup : nullptr;
   memory_limit_ = setup.memory_limit;
-  problem_ = plan_.read(task, setup.environment);
+  problem_ = plan_.read(*task_, setup.environment);
   if (problem_.empty()) problem_ = stdout_.open(plan_.stdout_path);
   if (problem_.empty()) problem_ = stderr_.open(plan_.stderr_path);
   if (problem_.empty()) {
-    Launched launched = launch(plan_, setup, stdout_.write_end(), stderr_.write_end());
+    const int out = stdout_.write_end();
+    const int err = stderr_.write_end();
+    Launched launched =
+        container_ != nullptr ? container_->start(plan_, setup, out, err) : launch(plan_, setup, out, err);
     pid_ = launched.pid;
     problem_ = std::move(launched.problem);
   }
+  const bool is_starting = container_ != nullptr && container_->is_starting();
+  if (!is_starting) task_.reset();
   if (problem_.empty()) {
     state_ = State::running;
   } else {
+    if (container_ != nullptr) container_->put_away(false);
     stdout_.close();
     stderr_.close();
   }
+}
+
+// The runtime has done its work, or could not.
+void Attempt::on_started(int status) {
+  Launched launched = container_->started(status, plan_, *setup_, stdout_.write_end(), stderr_.write_end());
+  task_.reset();
+  pid_ = launched.pid;
+  if (pid_ < 0) {
+    // One that was killed on the way ended like one that ran.
+    if (was_stopped_) status_ = SIGKILL;
+    if (!was_stopped_) problem_ = std::move(launched.problem);
+    state_ = State::clearing;
+    return;
+  }
+  if (stop_later_) stop(*stop_later_);
+  for (const EarlyEnd& it : std::exchange(early_, {})) take_end(it.pid, it.status, it.used);
 }
 
 void Attempt::refuse(Token token, std::string why) {
@@ -67,6 +90,9 @@ void Attempt::begin(Token token) {
   stderr_.forget();
   pid_ = -1;
   was_stopped_ = had_others_ = is_killing_ = false;
+  status_ = 0;
+  stop_later_.reset();
+  early_.clear();
   sweep_wait_ms_ = kFirstSweepWaitMs;
   oom_kills_ = 0;
   usage_ = {.started_ms = clock_us(CLOCK_REALTIME) / 1'000};
@@ -78,6 +104,8 @@ void Attempt::stop(StopHow how) {
   was_stopped_ = was_stopped_ || state_ == State::running;
   if (how == StopHow::kill) {
     sweep();
+  } else if (container_ != nullptr && container_->is_starting()) {
+    stop_later_ = how;
   } else if (state_ == State::running) {
     // The first process may have left its group.
     for (const int signal : {SIGTERM, SIGCONT}) {
@@ -91,22 +119,47 @@ void Attempt::reap(bool streams_are_drained) {
   int status = 0;
   rusage used;
   while ((pid = ::wait4(-1, &status, WNOHANG, &used)) > 0) {
-    if (std::erase(left_running_, pid) > 0 || !is_live()) continue;
-    add_usage(used);
-    if (pid != pid_) {
-      had_others_ = true;
-      continue;
-    }
-    status_ = status;
-    usage_.wall_us = clock_us(CLOCK_MONOTONIC) - started_us_;
-    state_ = State::clearing;
+    if (std::erase(left_running_, pid) > 0) continue;
+    if (container_ != nullptr) container_->on_ended(pid);
+    if (is_live()) take_end(pid, status, used);
   }
-  const bool nobody_is_left = pid < 0;
+  const bool nobody_is_left = container_ != nullptr && container_->is_warm() ? container_->is_cleared() : pid < 0;
   if (state_ == State::clearing && nobody_is_left) {
     finish(streams_are_drained && !had_others_);
   } else if (state_ == State::clearing || (state_ == State::running && is_killing_)) {
     sweep();
   }
+}
+
+void Attempt::take_end(pid_t pid, int status, const rusage& used) {
+  const bool is_starting = container_ != nullptr && container_->is_starting();
+  if (pid == pid_ && is_starting) return on_started(status);
+  if (is_starting) return early_.push_back({pid, status, used});
+  add_usage(usage_, used);
+  if (pid != pid_) {
+    had_others_ = true;
+    return;
+  }
+  status_ = status;
+  usage_.wall_us = clock_us(CLOCK_MONOTONIC) - started_us_;
+  state_ = State::clearing;
+}
+
+// Of a container's first process only what it says counts: it had to begin as the runtime.
+void Attempt::read_last_words() {
+  LastWords words;
+  std::string reason;
+  if (!container_->last_words(words, reason)) return;
+  if (!words.is_started) {
+    problem_ = std::move(reason);
+    return;
+  }
+  status_ = words.status;
+  usage_.user_us = words.usage.user_us;
+  usage_.system_us = words.usage.system_us;
+  usage_.peak_memory_kib = words.usage.peak_memory_kib;
+  usage_.read_bytes = words.usage.read_bytes;
+  usage_.written_bytes = words.usage.written_bytes;
 }
 
 void Attempt::sweep_again() {
@@ -116,10 +169,16 @@ void Attempt::sweep_again() {
 
 void Attempt::sweep() {
   is_killing_ = had_others_ = true;
+  // What an item leaves in a warm container is not our child.
+  if (state_ == State::clearing && container_ != nullptr && container_->is_warm()) {
+    if (container_->is_cleared()) finish(false);
+    return;
+  }
   bool all_refused = true;
   std::vector<pid_t> left;
   for (const pid_t child : children_of(::getpid())) {
     if (std::find(left_running_.begin(), left_running_.end(), child) != left_running_.end()) continue;
+    if (container_ != nullptr && container_->is_first_process(child)) continue;
     left.push_back(child);
     if (kill_tree(child) == KillResult::sent) all_refused = false;
   }
@@ -140,28 +199,24 @@ void Attempt::finish(bool streams_are_drained) {
   stdout_.close();
   stderr_.close();
   output_.end();
-  if (cgroup_ != nullptr) {
+  if (container_ != nullptr) {
+    if (problem_.empty()) read_last_words();
+    oom_kills_ = container_->oom_kills();
+    container_->put_away(problem_.empty() && status_ == 0);
+  } else if (cgroup_ != nullptr) {
     const std::int64_t now = cgroup_->oom_kills();
     oom_kills_ = now - oom_kills_before_;
     oom_kills_before_ = now;
     cgroup_->renew_if_full(memory_limit_);
     if (cgroup_->is_fresh()) oom_kills_before_ = 0;
-    if (oom_kills_ > 0 && status_ == 0) {
-      notes_.push_back(std::to_string(oom_kills_) + " of its processes were killed for want of memory");
-    }
+  }
+  if (oom_kills_ > 0 && status_ == 0) {
+    notes_.push_back(std::to_string(oom_kills_) + " of its processes were killed for want of memory");
   }
   for (const StreamCapture* stream : {&stdout_, &stderr_}) {
     if (std::string problem = stream->copy_problem(); !problem.empty()) notes_.push_back(std::move(problem));
   }
   state_ = State::over;
-}
-
-void Attempt::add_usage(const rusage& used) {
-  usage_.user_us += in_us(used.ru_utime);
-  usage_.system_us += in_us(used.ru_stime);
-  usage_.peak_memory_kib = std::max<std::int64_t>(usage_.peak_memory_kib, used.ru_maxrss);
-  usage_.read_bytes += std::int64_t{used.ru_inblock} * kBlockBytes;
-  usage_.written_bytes += std::int64_t{used.ru_oublock} * kBlockBytes;
 }
 
 Outcome Attempt::outcome() const {
@@ -175,6 +230,10 @@ Outcome Attempt::outcome() const {
   } else {
     outcome.exit_code = WEXITSTATUS(status_);
     how = "exited with code " + std::to_string(outcome.exit_code);
+  }
+  // As every container runtime tells it.
+  if (container_ != nullptr && WIFSIGNALED(status_)) {
+    outcome = {.exit_code = kSignalBase + WTERMSIG(status_), .reason = how};
   }
   if (oom_kills_ > 0 && !outcome.success()) {
     outcome.ending = Ending::out_of_memory;

@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ namespace drover::slot {
 ///
 ///   idle ── start ──► running ── its first process ended ──► clearing ── nobody is left ──► over ── report ──► idle
 ///             └───────────────── it could not be started ──────────────────────────────────►┘
+///
+/// In a container the first process to end may be the runtime that starts it; the item's own comes then.
 class Attempt {
  public:
   explicit Attempt(Outbox& outbox) : outbox_(outbox), output_(outbox) {}
@@ -31,7 +34,7 @@ class Attempt {
   bool is_running(Token token) const { return is_live() && token_ == token; }
   pid_t first_process() const { return pid_; }
 
-  void start(const TaskFrame& task, Setup& setup);
+  void start(TaskFrame task, Setup& setup);
   /// Over at once, without a process.
   void refuse(Token token, std::string why);
   void stop(StopHow how);
@@ -54,9 +57,17 @@ class Attempt {
  private:
   enum class State : std::uint8_t { idle, running, clearing, over };
 
+  struct EarlyEnd {
+    pid_t pid = -1;
+    int status = 0;
+    rusage used{};
+  };
+
   bool is_live() const { return state_ == State::running || state_ == State::clearing; }
   void begin(Token token);
-  void add_usage(const rusage& used);
+  void take_end(pid_t pid, int status, const rusage& used);
+  void on_started(int status);
+  void read_last_words();
   void sweep();
   void finish(bool streams_are_drained);
   Outcome outcome() const;
@@ -77,6 +88,11 @@ class Attempt {
   int sweep_wait_ms_ = 0;
   Usage usage_;
   Cgroup* cgroup_ = nullptr;  // of the slot, if the items' memory is watched
+  Container* container_ = nullptr;
+  Setup* setup_ = nullptr;
+  std::optional<TaskFrame> task_;      // while a container is started for it
+  std::optional<StopHow> stop_later_;  // when it has been started
+  std::vector<EarlyEnd> early_;        // ended before it was known who they are
   std::int64_t oom_kills_before_ = 0;
   std::int64_t oom_kills_ = 0;
   std::uint64_t memory_limit_ = 0;

@@ -4,7 +4,8 @@
 #include <sys/stat.h>
 
 #include <cstdlib>
-#include <cstring>
+#include <string_view>
+#include <utility>
 
 #include "run/cgroup_tree.h"
 
@@ -99,14 +100,26 @@ void Cgroup::remove() {
   folders_.clear();
 }
 
+void Cgroup::leave() {
+  clone_into_.reset();
+  kill_counts_.reset();
+  if (std::exchange(joined_, false)) {
+    for (const std::string& folder : folders_) move_into(parent_of(folder));
+  }
+  folders_.clear();
+}
+
 std::int64_t Cgroup::oom_kills() const {
   char text[1024];
-  const ssize_t size = ::pread(kill_counts_.get(), text, sizeof(text) - 1, 0);
-  if (size <= 0) return 0;
-  text[size] = '\0';
+  const ssize_t size = ::pread(kill_counts_.get(), text, sizeof(text), 0);
+  return size <= 0 ? 0 : oom_kills_in({text, static_cast<std::size_t>(size)});
+}
+
+std::int64_t oom_kills_in(const std::string& text) {
   // "oom_kill 3", in version 1's memory.oom_control and in version 2's memory.events alike.
-  const char* line = std::strstr(text, "oom_kill ");
-  return line == nullptr ? 0 : std::atoll(line + std::strlen("oom_kill "));
+  constexpr std::string_view kName = "oom_kill ";
+  const std::size_t line = text.find(kName);
+  return line == std::string::npos ? 0 : std::atoll(text.c_str() + line + kName.size());
 }
 
 }  // namespace drover::slot

@@ -14,6 +14,8 @@ namespace drover::slot {
 class Cgroup {
  public:
   void enter(std::vector<std::string> join, const std::string& clone_into, const std::string& kill_counts);
+  /// Back to those above, which stay.
+  void leave();
   /// Removes them, and what was made below them: for when drover cannot any more. Nothing may be left in them but us.
   void remove();
 
@@ -39,5 +41,8 @@ class Cgroup {
   int renewals_ = 0;
   bool is_fresh_ = false;
 };
+
+/// How many processes were killed for want of memory, in the text of the file that counts them.
+std::int64_t oom_kills_in(const std::string& text);
 
 }  // namespace drover::slot

@@ -73,7 +73,9 @@ void Helper::run() {
     shrink();
   }
   kill_everything();
+  setup_.container.discard();
   if (is_orphan()) setup_.cgroup.remove();
+  if (is_orphan()) setup_.container.remove();
 }
 
 // Nobody is there any more who would tidy up after us: drover closes one half of the socket when it is done with us,
@@ -97,6 +99,7 @@ void Helper::wait_for_something() {
   const int ready = ::poll(waits, std::size(waits), wait_ms());
   if (ready < 0) return;
   if (ready == 0 && attempt_.sweep_in_ms() >= 0) attempt_.sweep_again();
+  if (ready == 0 && attempt_.is_idle() && setup_.container.idle_ms() == 0) setup_.container.discard();
 
   if (standard_output.revents != 0) attempt_.standard_output().take();
   if (standard_error.revents != 0) attempt_.standard_error().take();
@@ -114,6 +117,7 @@ void Helper::wait_for_something() {
 
 int Helper::wait_ms() const {
   int wait = attempt_.sweep_in_ms();
+  if (attempt_.is_idle()) wait = setup_.container.idle_ms();
   if (!outbox_.empty() && !may_send_) {
     const auto held = static_cast<int>(std::max<std::int64_t>(send_at_ms_ - steady_ms(), 0));
     wait = wait < 0 ? held : std::min(wait, held);
@@ -137,6 +141,7 @@ void Helper::take_in(std::span<const char> frame) {
   FrameReader reader(frame);
   switch (reader.kind()) {
     case FrameKind::limits: setup_.read_limits(frame); break;
+    case FrameKind::container: setup_.container.read(frame); break;
     case FrameKind::setup:
       setup_.read(frame);
       is_in_place_ = false;
@@ -155,7 +160,8 @@ void Helper::take_in(std::span<const char> frame) {
     case FrameKind::recall: return_queued(); break;
     case FrameKind::output:
     case FrameKind::ended:
-    case FrameKind::returned: break;
+    case FrameKind::returned:
+    case FrameKind::order: break;
   }
 }
 
@@ -167,10 +173,10 @@ void Helper::return_queued() {
 
 void Helper::run_next() {
   while (attempt_.is_idle() && !queue_.empty()) {
-    const TaskFrame task = std::move(queue_.front());
+    TaskFrame task = std::move(queue_.front());
     queue_.pop_front();
     if (is_in_workdir()) {
-      attempt_.start(task, setup_);
+      attempt_.start(std::move(task), setup_);
     } else {
       attempt_.refuse(task.token(), workdir_problem_);
     }

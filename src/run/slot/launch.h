@@ -5,10 +5,11 @@
 
 #include <string>
 
-#include "run/slot/setup.h"
 #include "run/slot/task_plan.h"
 
 namespace drover::slot {
+
+class Setup;
 
 /// The attempt's first process, or why there is none.
 struct Launched {
@@ -19,5 +20,8 @@ struct Launched {
 /// Starts the program in a process group of its own, with the two descriptors as its output. Returns when the program
 /// has taken over, or could not. The process shares our memory until then, so its cost does not grow with anything.
 Launched launch(TaskPlan& plan, const Setup& setup, int stdout_end, int stderr_end);
+
+/// Holds this process to what an item may have that no cgroup holds it to.
+void set_limits(const Setup& setup);
 
 }  // namespace drover::slot

@@ -9,9 +9,11 @@
 
 #include <array>
 #include <cstdint>
+#include <string_view>
 
 #include "run/descendants.h"
 #include "run/proc_numbers.h"
+#include "run/slot/first_process.h"
 #include "run/slot/helper.h"
 #include "run/slot_protocol.h"
 
@@ -50,7 +52,10 @@ void survive_failing_writes() {
 
 }  // namespace
 
-int main() {
+int main(int, char** arguments) {
+  if (std::string_view(arguments[0]).ends_with(drover::slot::kFirstProcessName)) {
+    return drover::slot::be_first_process();
+  }
   ::prctl(PR_SET_NAME, "drover-slot");
   // Large tasks go back to the system when they are done; left alone, the library learns to keep their memory.
   ::mallopt(M_MMAP_THRESHOLD, 128 << 10);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "run/slot/cgroup.h"
+#include "run/slot/container.h"
 #include "run/slot/task_plan.h"
 
 namespace drover::slot {
@@ -28,6 +29,7 @@ class Setup {
   bool has_processors = false;
   cpu_set_t processors{};  // that items may use
   Cgroup cgroup;
+  Container container;
 
  private:
   std::vector<TaskFrame> frame_;  // one at most

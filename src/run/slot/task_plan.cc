@@ -42,15 +42,19 @@ std::string TaskPlan::read(const TaskFrame& frame, const std::vector<const char*
   for (auto count = reader.get<std::uint64_t>(); count > 0 && reader.intact(); --count) {
     set_variable(environment, c_text());
   }
-  search_path = nullptr;
-  for (const char* variable : environment) {
-    if (std::strncmp(variable, "PATH=", 5) == 0) search_path = variable + 5;
-  }
+  find_search_path();
   environment.push_back(nullptr);
 
   if (!reader.intact()) return "could not read the task";
   if (holds_nul) return std::string("could not start ") + program + ": its command or environment holds a NUL byte";
   return {};
+}
+
+void TaskPlan::find_search_path() {
+  search_path = nullptr;
+  for (const char* variable : environment) {
+    if (std::strncmp(variable, "PATH=", 5) == 0) search_path = variable + 5;
+  }
 }
 
 }  // namespace drover::slot

@@ -37,6 +37,8 @@ struct TaskPlan {
 
   /// What makes it impossible, for people; empty: nothing.
   std::string read(const TaskFrame& frame, const std::vector<const char*>& base_environment);
+  /// In an environment that does not end in null yet.
+  void find_search_path();
 };
 
 }  // namespace drover::slot

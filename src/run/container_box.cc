@@ -1,0 +1,308 @@
+#include "run/container_box.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "base/text.h"
+#include "run/image_user.h"
+#include "run/oci_runtime.h"
+#include "run/owner.h"
+#include "run/remove_tree.h"
+#include "run/seccomp_filter.h"
+#include "run/slot_image.h"
+#include "run/slot_protocol.h"
+#include "wire/oci_spec.h"
+
+namespace drover {
+namespace {
+
+constexpr const char* kNext = "give Drover a folder on a disk with room, with --data";
+
+struct LimitName {
+  std::string_view name;
+  int which;
+};
+constexpr LimitName kLimitNames[] = {
+    {"as", RLIMIT_AS},           {"core", RLIMIT_CORE},         {"cpu", RLIMIT_CPU},
+    {"data", RLIMIT_DATA},       {"fsize", RLIMIT_FSIZE},       {"locks", RLIMIT_LOCKS},
+    {"memlock", RLIMIT_MEMLOCK}, {"msgqueue", RLIMIT_MSGQUEUE}, {"nice", RLIMIT_NICE},
+    {"nofile", RLIMIT_NOFILE},   {"nproc", RLIMIT_NPROC},       {"rss", RLIMIT_RSS},
+    {"rtprio", RLIMIT_RTPRIO},   {"rttime", RLIMIT_RTTIME},     {"sigpending", RLIMIT_SIGPENDING},
+    {"stack", RLIMIT_STACK}};
+
+Result<void> write_file(const std::string& path, std::string_view text, mode_t mode = 0644) {
+  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
+  std::size_t done = 0;
+  while (file && done < text.size()) {
+    const ssize_t wrote = ::write(file.get(), text.data() + done, text.size() - done);
+    if (wrote <= 0) break;
+    done += static_cast<std::size_t>(wrote);
+  }
+  if (!file || done < text.size()) return std::unexpected(errno_error(errno, path, kNext));
+  return {};
+}
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string host_name() {
+  char name[256] = {};
+  ::gethostname(name, sizeof(name) - 1);
+  return name;
+}
+
+Result<DeviceNode> find_device(const ContainerDevice& wanted) {
+  struct stat info{};
+  if (::stat(wanted.host.c_str(), &info) != 0 || (!S_ISCHR(info.st_mode) && !S_ISBLK(info.st_mode))) {
+    return fail(ErrorCode::bad_input, concat(wanted.host, " is no device of this machine"),
+                "check --device against what is in /dev");
+  }
+  return DeviceNode{wanted,       S_ISBLK(info.st_mode), major(info.st_rdev), minor(info.st_rdev),
+                    info.st_mode, info.st_uid,           info.st_gid};
+}
+
+/// A privileged container sees every device.
+std::vector<DeviceNode> all_devices() {
+  std::vector<DeviceNode> found;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/dev", ignored)) {
+    const std::string path = entry.path();
+    if (entry.is_symlink(ignored) || path == "/dev/console" || path == "/dev/tty" || path == "/dev/ptmx") continue;
+    if (auto node = find_device({path, path})) found.push_back(std::move(*node));
+  }
+  return found;
+}
+
+std::size_t depth(const ContainerMount& mount) {
+  return static_cast<std::size_t>(std::ranges::count(mount.target, '/'));
+}
+
+Result<ContainerPlace> find_place(const SlotSetup& setup, const ContainerCgroup& cgroup, const std::string& folder,
+                                  const ContainerHome& home) {
+  const ContainerPlan& plan = *setup.container;
+  const ContainerOptions& options = plan.options;
+  ContainerPlace place;
+  auto user = find_image_user(options.user.empty() ? plan.image.user : options.user, plan.layers);
+  if (!user) return pass(user);
+  place.user = user->user;
+  place.group = user->group;
+  place.groups = user->groups;
+  auto capabilities = capabilities_of(options);
+  if (!capabilities) return pass(capabilities);
+  place.capabilities = *capabilities;
+  place.workdir = !setup.workdir.empty() ? setup.workdir : !plan.image.workdir.empty() ? plan.image.workdir : "/";
+  place.hostname = options.hostname.empty() ? host_name() : options.hostname;
+  place.cgroups_path = cgroup.path;
+  place.has_cgroup_v2 = cgroup.is_v2;
+  place.first_process = home.first_process();
+  place.etc = folder + "/etc";
+  place.limits = setup.limits;
+  place.hooks = plan.edits.hooks;
+
+  place.mounts = options.mounts;
+  place.mounts.insert(place.mounts.end(), plan.edits.mounts.begin(), plan.edits.mounts.end());
+  for (ContainerMount& mount : place.mounts) {
+    if (!mount.source.starts_with('/')) mount.source = home.volume(mount.source);
+    if (::access(mount.source.c_str(), F_OK) != 0) {
+      return fail(ErrorCode::bad_input, concat("cannot mount ", mount.source, ": there is no such folder or file here"),
+                  "make it on every machine that runs this, or mount another");
+    }
+  }
+  std::ranges::stable_sort(place.mounts, {}, depth);
+
+  if (options.privileged) place.devices = all_devices();
+  for (const auto* devices : {&options.devices, &plan.edits.devices}) {
+    for (const ContainerDevice& wanted : *devices) {
+      auto node = find_device(wanted);
+      if (!node) return pass(node);
+      std::erase_if(place.devices, [&](const DeviceNode& it) { return it.wanted.inside == wanted.inside; });
+      place.devices.push_back(std::move(*node));
+    }
+  }
+  return place;
+}
+
+Result<void> write_etc(const std::string& folder, const ContainerPlace& place, ContainerNetwork network) {
+  std::string hosts = network == ContainerNetwork::host ? read_file("/etc/hosts") : std::string();
+  if (hosts.empty()) hosts = concat("127.0.0.1\tlocalhost\n::1\tlocalhost\n");
+  if (network == ContainerNetwork::none) hosts += concat("127.0.0.1\t", place.hostname, "\n");
+  if (auto done = write_file(folder + "/hosts", hosts); !done) return done;
+  if (auto done = write_file(folder + "/hostname", concat(place.hostname, "\n")); !done) return done;
+  return write_file(folder + "/resolv.conf",
+                    network == ContainerNetwork::host ? read_file("/etc/resolv.conf") : std::string());
+}
+
+bool is_inside(const std::string& path, const std::string& outer) {
+  return path.size() > outer.size() && path.starts_with(outer) && (outer.back() == '/' || path[outer.size()] == '/');
+}
+
+/// What an item that joins a warm container has to be given, since no runtime does it.
+Result<void> put_identity(FrameWriter& frame, const ContainerOptions& options, const ContainerPlace& place) {
+  frame.put(place.user);
+  frame.put(place.group);
+  frame.put(static_cast<std::uint64_t>(place.groups.size()));
+  for (const std::uint32_t group : place.groups) frame.put(group);
+  frame.put(place.capabilities);
+  frame.put(!options.privileged);
+  frame.put(options.read_only);
+  std::vector<std::pair<int, const ContainerUlimit*>> limits;
+  for (const ContainerUlimit& limit : options.ulimits) {
+    const auto* known = std::ranges::find(kLimitNames, limit.name, &LimitName::name);
+    if (known == std::end(kLimitNames)) {
+      return fail(ErrorCode::bad_input, concat("there is no limit called '", limit.name, "'"),
+                  "write it as in --ulimit nofile=1024");
+    }
+    limits.emplace_back(known->which, &limit);
+  }
+  frame.put(static_cast<std::uint64_t>(limits.size()));
+  for (const auto& [which, limit] : limits) {
+    frame.put(static_cast<std::int32_t>(which));
+    frame.put(limit->soft);
+    frame.put(limit->hard);
+  }
+  std::vector<sock_filter> filter;
+  if (options.reuse && !options.privileged) {
+    auto made = seccomp_filter(place.capabilities);
+    if (!made) return pass(made);
+    filter = std::move(*made);
+  }
+  frame.put(static_cast<std::uint64_t>(filter.size()));
+  for (const sock_filter& instruction : filter) frame.put(instruction);
+  frame.text(place.workdir);
+
+  // Only the outermost of those that lie in one another: the rest comes with them. What lies in memory comes after.
+  std::vector<std::string> kept = {"/proc", "/dev", "/sys", "/etc/hosts", "/etc/hostname", "/etc/resolv.conf"};
+  for (const ContainerMount& mount : place.mounts) kept.push_back(mount.target);
+  std::vector<std::string> outermost;
+  for (const std::string& each : kept) {
+    const bool is_within = std::ranges::any_of(kept, [&](const std::string& it) { return is_inside(each, it); });
+    if (!is_within && std::ranges::find(outermost, each) == outermost.end()) outermost.push_back(each);
+  }
+  const std::vector<SpecMount> fresh = memory_mounts(options, place);
+  frame.put(static_cast<std::uint64_t>(outermost.size() + fresh.size()));
+  for (const std::string& each : outermost) {
+    frame.text(each);
+    frame.text("");
+    frame.put(std::uint64_t{0});
+    frame.text("");
+  }
+  for (const SpecMount& mount : fresh) {
+    frame.text(mount.place);
+    frame.text(mount.type);
+    frame.put(mount.flags);
+    frame.text(mount.options);
+  }
+  return {};
+}
+
+Result<std::string> link_layers(const std::string& folder, const std::vector<std::string>& layers) {
+  std::string lower;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const std::string name = concat("l/", i);
+    if (::symlink(layers[i].c_str(), concat(folder, "/", name).c_str()) != 0) {
+      return std::unexpected(errno_error(errno, folder, kNext));
+    }
+    lower += concat(i == 0 ? "" : ":", name);
+  }
+  return lower;
+}
+
+}  // namespace
+
+ContainerHome::ContainerHome(std::string folder)
+    : all_(std::move(folder)),
+      ours_(concat(all_, "/", this_process().name())),
+      first_process_(ours_ + "/drover-init") {}
+
+Result<std::unique_ptr<ContainerHome>> ContainerHome::make(const std::string& folder) {
+  std::unique_ptr<ContainerHome> home(new ContainerHome(folder));
+  std::error_code error;
+  std::filesystem::create_directories(home->ours_, error);
+  if (error) return std::unexpected(errno_error(error.value(), home->ours_, kNext));
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const auto owner = Owner::from_name(entry.path().filename().string());
+    if (owner && !owner->is_alive()) remove_tree(entry.path());
+  }
+  const std::span<const char> program = slot_program();
+  if (auto done = write_file(home->first_process_, {program.data(), program.size()}, 0755); !done) return pass(done);
+  return home;
+}
+
+ContainerHome::~ContainerHome() {
+  remove_tree(ours_);
+}
+
+std::string ContainerHome::new_folder() {
+  return concat(ours_, "/", ++slots_);
+}
+
+std::string ContainerHome::volume(const std::string& name) const {
+  std::string folder = concat(all_, "/volumes/", name);
+  std::error_code ignored;
+  std::filesystem::create_directories(folder, ignored);
+  return folder;
+}
+
+Result<ContainerBox> ContainerBox::make(const SlotSetup& setup, const Cgroups& cgroups, ContainerHome& home) {
+  const ContainerPlan& plan = *setup.container;
+  auto runtime = find_oci_runtime(plan.options.runtime);
+  if (!runtime) return pass(runtime);
+  ContainerBox box;
+  box.cgroup_ = cgroups.for_container();
+  if (box.cgroup_.path.empty()) {
+    return fail(ErrorCode::denied, "containers cannot be run here: no cgroup may be made for them",
+                "run the worker as root, or under systemd with Delegate=yes");
+  }
+  box.folder_ = home.new_folder();
+  for (const char* name : {"", "/rootfs", "/itemroot", "/scratch", "/state", "/etc", "/l"}) {
+    if (::mkdir((box.folder_ + name).c_str(), 0755) != 0) {
+      return std::unexpected(errno_error(errno, box.folder_ + name, kNext));
+    }
+  }
+  auto place = find_place(setup, box.cgroup_, box.folder_, home);
+  if (!place) return pass(place);
+  if (auto done = write_etc(place->etc, *place, plan.options.network); !done) return pass(done);
+  if (auto done = write_file(box.folder_ + "/config.json", oci_spec(plan.options, *place)); !done) return pass(done);
+  auto lower = link_layers(box.folder_, plan.layers);
+  if (!lower) return pass(lower);
+
+  const ContainerReuse reuse = plan.options.reuse.value_or(ContainerReuse{});
+  {
+    FrameWriter frame(box.frame_, FrameKind::container);
+    frame.text(runtime->path);
+    frame.text(box.folder_);
+    frame.text(*lower);
+    frame.text(runtime->is_crun ? box.cgroup_.unified : std::string());
+    frame.put(runtime->is_crun);
+    frame.put(plan.options.reuse.has_value());
+    frame.put(plan.options.init);
+    frame.put(box.cgroup_.is_v2);
+    frame.put(reuse.reset);
+    frame.put(reuse.most_items);
+    frame.texts(box.cgroup_.folders);
+    frame.texts(box.cgroup_.join);
+    frame.text(box.cgroup_.clone_into);
+    frame.text(box.cgroup_.kill_counts);
+    frame.text(box.cgroup_.members);
+    if (auto done = put_identity(frame, plan.options, *place); !done) return pass(done);
+  }
+  return box;
+}
+
+void ContainerBox::remove() {
+  if (folder_.empty()) return;
+  cgroup_.remove();
+  remove_tree(std::exchange(folder_, {}));
+}
+
+}  // namespace drover

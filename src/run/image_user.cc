@@ -1,0 +1,114 @@
+#include "run/image_user.h"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <sstream>
+#include <string_view>
+
+#include "base/text.h"
+#include "run/descriptor.h"
+
+namespace drover {
+namespace {
+
+constexpr std::size_t kMostBytes = std::size_t{8} << 20;
+
+/// The file as the image has it: the uppermost layer that says anything of it counts. Links are followed within a
+/// layer.
+std::string read_from(const std::vector<std::string>& layers, const char* path) {
+  for (const std::string& layer : layers) {
+    const Descriptor folder(::open(layer.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    open_how how{};
+    how.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
+    how.resolve = RESOLVE_IN_ROOT;
+    const Descriptor file(static_cast<int>(::syscall(SYS_openat2, folder.get(), path, &how, sizeof(how))));
+    struct stat info{};
+    if (!file || ::fstat(file.get(), &info) != 0) {
+      struct stat whiteout{};
+      if (::fstatat(folder.get(), path, &whiteout, AT_SYMLINK_NOFOLLOW) == 0 && S_ISCHR(whiteout.st_mode)) return {};
+      continue;
+    }
+    if (!S_ISREG(info.st_mode)) return {};
+    std::string text(std::min(static_cast<std::size_t>(info.st_size), kMostBytes), '\0');
+    const ssize_t size = ::pread(file.get(), text.data(), text.size(), 0);
+    text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+    return text;
+  }
+  return {};
+}
+
+std::vector<std::string> split(const std::string& text, char by) {
+  std::vector<std::string> parts;
+  std::istringstream in(text);
+  for (std::string part; std::getline(in, part, by);) parts.push_back(part);
+  return parts;
+}
+
+std::optional<std::uint32_t> number_in(std::string_view text) {
+  std::uint32_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
+Result<ImageUser> find_image_user(const std::string& wanted, const std::vector<std::string>& layers) {
+  const std::size_t colon = wanted.find(':');
+  const std::string name = wanted.substr(0, colon);
+  const std::string group = colon == std::string::npos ? std::string() : wanted.substr(colon + 1);
+  ImageUser found;
+  const auto number = number_in(name);
+  found.user = number.value_or(0);
+  std::string known_as = name;
+  bool is_known = number.has_value() || name.empty();
+  for (const std::string& line : split(read_from(layers, "etc/passwd"), '\n')) {
+    const auto fields = split(line, ':');
+    if (fields.size() < 6) continue;
+    const auto user = number_in(fields[2]);
+    const bool is_meant = number || name.empty() ? user == found.user : fields[0] == name;
+    if (!is_meant || !user) continue;
+    found.user = *user;
+    found.group = number_in(fields[3]).value_or(0);
+    found.home = fields[5].empty() ? "/" : fields[5];
+    known_as = fields[0];
+    is_known = true;
+    break;
+  }
+  if (!is_known) {
+    return fail(ErrorCode::bad_input, concat("the image has no user '", name, "'"),
+                "name one of its /etc/passwd, or give numbers: --user 1000:1000");
+  }
+  const std::string groups = group.empty() && name.empty() ? std::string() : read_from(layers, "etc/group");
+  bool has_group = group.empty();
+  if (const auto id = number_in(group)) {
+    found.group = *id;
+    has_group = true;
+  }
+  for (const std::string& line : split(groups, '\n')) {
+    const auto fields = split(line, ':');
+    if (fields.size() < 3) continue;
+    const auto id = number_in(fields[2]);
+    if (!id) continue;
+    if (!has_group && fields[0] == group) {
+      found.group = *id;
+      has_group = true;
+    }
+    const auto members = split(fields.size() > 3 ? fields[3] : std::string(), ',');
+    if (group.empty() && std::ranges::find(members, known_as) != members.end()) found.groups.push_back(*id);
+  }
+  if (!has_group) {
+    return fail(ErrorCode::bad_input, concat("the image has no group '", group, "'"),
+                "name one of its /etc/group, or give a number");
+  }
+  return found;
+}
+
+}  // namespace drover

@@ -1,0 +1,197 @@
+#include "run/slot/first_process.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <vector>
+
+#include "run/slot/execute.h"
+#include "run/slot/rusage.h"
+
+namespace drover::slot {
+namespace {
+
+constexpr int kSignalBase = 128;  // what a shell adds to the signal that ended a program
+
+std::vector<char> read_all(int file) {
+  struct stat info{};
+  std::vector<char> bytes;
+  if (::fstat(file, &info) != 0) return bytes;
+  bytes.resize(static_cast<std::size_t>(info.st_size));
+  std::size_t have = 0;
+  while (have < bytes.size()) {
+    const ssize_t got = ::pread(file, bytes.data() + have, bytes.size() - have, static_cast<off_t>(have));
+    if (got <= 0) break;
+    have += static_cast<std::size_t>(got);
+  }
+  bytes.resize(have);
+  return bytes;
+}
+
+struct Order {
+  OrderKind kind = OrderKind::wait;
+  TaskPlan plan;
+};
+
+/// Pointers into `bytes`.
+Order read_order(const std::vector<char>& bytes) {
+  Order order;
+  if (bytes.size() < sizeof(FrameSize)) return order;
+  FrameReader reader(std::span<const char>(bytes).subspan(sizeof(FrameSize)));
+  order.kind = reader.get<OrderKind>();
+  order.plan.program = reader.text().data();
+  order.plan.arguments.assign(1, nullptr);
+  for (auto count = reader.get<std::uint64_t>(); count > 0 && reader.intact(); --count) {
+    order.plan.arguments.push_back(reader.text().data());
+  }
+  order.plan.arguments.push_back(nullptr);
+  for (auto count = reader.get<std::uint64_t>(); count > 0 && reader.intact(); --count) {
+    order.plan.environment.push_back(reader.text().data());
+  }
+  order.plan.find_search_path();
+  order.plan.environment.push_back(nullptr);
+  return order;
+}
+
+void say(const LastWords& words, const std::string& reason) {
+  std::string bytes(reinterpret_cast<const char*>(&words), sizeof(words));
+  bytes += reason;
+  // A pipe takes this at once, and whole.
+  static_cast<void>(::write(kLastWordsDescriptor, bytes.data(), bytes.size()) > 0);
+}
+
+struct Birth {
+  TaskPlan& plan;
+  int error = 0;
+};
+
+int be_item(void* argument) {
+  Birth& birth = *static_cast<Birth*>(argument);
+  ::setpgid(0, 0);
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  birth.error = execute(birth.plan);
+  ::_exit(kCouldNotStart);
+}
+
+int exit_code_of(int status) {
+  return WIFSIGNALED(status) ? kSignalBase + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/// Takes in whoever has ended. True: the item was among them.
+bool reap(pid_t item, LastWords& words) {
+  bool item_ended = false;
+  int status = 0;
+  rusage used;
+  for (pid_t pid = 0; (pid = ::wait4(-1, &status, WNOHANG, &used)) > 0;) {
+    add_usage(words.usage, used);
+    if (pid != item) continue;
+    words.status = status;
+    item_ended = true;
+  }
+  return item_ended;
+}
+
+/// What is left dies with us, but what it used would not be counted.
+void reap_the_rest(LastWords& words) {
+  if (::getpid() != 1) return;  // "all" is then not only ours
+  ::kill(-1, SIGKILL);
+  int status = 0;
+  rusage used;
+  while (::wait4(-1, &status, 0, &used) > 0) add_usage(words.usage, used);
+}
+
+int run_as_child(TaskPlan& plan) {
+  sigset_t all;
+  sigfillset(&all);
+  ::sigprocmask(SIG_SETMASK, &all, nullptr);
+  alignas(16) static char stack[std::size_t{32} << 10];
+  Birth birth{plan};
+  LastWords words;
+  const pid_t item = ::clone(be_item, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, &birth);
+  const int error = item < 0 ? errno : birth.error;
+  if (error != 0) {
+    say(words, explain(plan.program, error, Sight::elsewhere));
+    return kCouldNotStart;
+  }
+  words.is_started = true;
+  while (!reap(item, words)) {
+    siginfo_t info;
+    const int signal = ::sigwaitinfo(&all, &info);
+    if (signal <= 0 || signal == SIGCHLD) continue;
+    if (::kill(-item, signal) != 0) ::kill(item, signal);
+  }
+  reap_the_rest(words);
+  say(words, {});
+  return exit_code_of(words.status);
+}
+
+int become(TaskPlan& plan) {
+  ::fcntl(kLastWordsDescriptor, F_SETFD, FD_CLOEXEC);
+  say({}, explain(plan.program, execute(plan), Sight::elsewhere));
+  return kCouldNotStart;
+}
+
+int wait_for_ever() {
+  ::close(kLastWordsDescriptor);
+  sigset_t ended;
+  sigemptyset(&ended);
+  sigaddset(&ended, SIGCHLD);
+  ::sigprocmask(SIG_BLOCK, &ended, nullptr);
+  for (;;) {
+    siginfo_t info;
+    ::sigwaitinfo(&ended, &info);
+    while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+    }
+  }
+}
+
+}  // namespace
+
+Descriptor write_order(OrderKind kind, const TaskPlan& plan) {
+  std::string bytes;
+  {
+    FrameWriter frame(bytes, FrameKind::order);
+    frame.put(kind);
+    frame.text(plan.program);
+    // Each list as exec wants it: without the free place before, and without the null behind.
+    const auto put = [&](const std::vector<const char*>& texts, std::size_t from) {
+      const std::size_t count = texts.size() > from ? texts.size() - from - 1 : 0;
+      frame.put(static_cast<std::uint64_t>(count));
+      for (std::size_t i = 0; i < count; ++i) frame.text(texts[from + i]);
+    };
+    put(plan.arguments, 1);
+    put(plan.environment, 0);
+  }
+  Descriptor file(::memfd_create("drover-order", MFD_CLOEXEC));
+  for (std::size_t done = 0; file && done < bytes.size();) {
+    const ssize_t wrote = ::write(file.get(), bytes.data() + done, bytes.size() - done);
+    if (wrote <= 0) file.reset();
+    if (wrote > 0) done += static_cast<std::size_t>(wrote);
+  }
+  return file;
+}
+
+int be_first_process() {
+  ::prctl(PR_SET_NAME, kFirstProcessName);
+  const std::vector<char> bytes = read_all(kOrderDescriptor);
+  ::close(kOrderDescriptor);
+  ::fcntl(kLastWordsDescriptor, F_SETFD, FD_CLOEXEC);
+  Order order = read_order(bytes);
+  switch (order.kind) {
+    case OrderKind::run: return run_as_child(order.plan);
+    case OrderKind::become: return become(order.plan);
+    case OrderKind::wait: return wait_for_ever();
+  }
+  return kCouldNotStart;
+}
+
+}  // namespace drover::slot

@@ -1,0 +1,59 @@
+// A container in the words of the Open Container Initiative: the config.json that crun and runc read.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/container.h"
+#include "base/words.h"
+#include "wire/capabilities.h"
+
+namespace drover {
+
+/// A device node as it is on the machine.
+struct DeviceNode {
+  ContainerDevice wanted;
+  bool is_block = false;
+  std::uint32_t major = 0;
+  std::uint32_t minor = 0;
+  std::uint32_t mode = 0666;
+  std::uint32_t user = 0;
+  std::uint32_t group = 0;
+};
+
+/// What the definition leaves open and only the machine and the image know.
+struct ContainerPlace {
+  std::uint32_t user = 0;
+  std::uint32_t group = 0;
+  std::vector<std::uint32_t> groups;
+  CapabilityMask capabilities = 0;
+  std::string workdir = "/";
+  std::string hostname;
+  std::string cgroups_path;  // from the root of the hierarchy
+  bool has_cgroup_v2 = false;
+  std::string first_process;           // the program, on the machine
+  std::string etc;                     // a folder with hosts, hostname and resolv.conf
+  std::vector<ContainerMount> mounts;  // with paths for volumes, outer ones first
+  std::vector<DeviceNode> devices;     // those of the definition and of the edits
+  std::vector<ContainerEdits::Hook> hooks;
+  ItemLimits limits;
+};
+
+/// Where the first process's program is inside.
+inline constexpr const char* kFirstProcessPlace = "/dev/.drover-init";
+
+/// A mount of the spec that lies in memory, or is made by the kernel.
+struct SpecMount {
+  std::string place;
+  std::string type;
+  std::uint64_t flags = 0;  // of mount(2)
+  std::string options;      // of the file system
+};
+
+/// Those that are made anew with each container: shared memory and the like.
+std::vector<SpecMount> memory_mounts(const ContainerOptions& options, const ContainerPlace& place);
+
+std::string oci_spec(const ContainerOptions& options, const ContainerPlace& place);
+
+}  // namespace drover
