@@ -238,7 +238,10 @@ Cgroups Cgroups::find() {
   }
   if (found.version_ == CgroupVersion::v1) {
     const Seen seen = seen_from_root(found.memory_.empty() ? found.pids_ : found.memory_);
-    for (const Mount& mount : mounts()) sweep(mount.place + seen.below);
+    for (const Mount& mount : mounts()) {
+      sweep(mount.place + seen.below);
+      if (mount.is_v2) sweep(own_folder(""));
+    }
   }
   return found;
 }

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -83,6 +84,17 @@ std::vector<DeviceNode> all_devices() {
   return found;
 }
 
+/// Nobody can give what he has not.
+CapabilityMask own_capabilities() {
+  CapabilityMask mask = 0;
+  for (int right = 0; right < 64; ++right) {
+    const int has = ::prctl(PR_CAPBSET_READ, right);
+    if (has < 0) break;  // there are no more
+    if (has > 0) mask |= CapabilityMask{1} << right;
+  }
+  return mask;
+}
+
 std::size_t depth(const ContainerMount& mount) {
   return static_cast<std::size_t>(std::ranges::count(mount.target, '/'));
 }
@@ -99,7 +111,7 @@ Result<ContainerPlace> find_place(const SlotSetup& setup, const ContainerCgroup&
   place.groups = user->groups;
   auto capabilities = capabilities_of(options);
   if (!capabilities) return pass(capabilities);
-  place.capabilities = *capabilities;
+  place.capabilities = *capabilities & own_capabilities();
   place.workdir = !setup.workdir.empty() ? setup.workdir : !plan.image.workdir.empty() ? plan.image.workdir : "/";
   place.hostname = options.hostname.empty() ? host_name() : options.hostname;
   place.cgroups_path = cgroup.path;

@@ -15,9 +15,10 @@ class ContainerTest : public ProcessTest, public ::testing::WithParamInterface<C
     layer_ = folder_ / "layer";
     for (const char* name : {"bin", "tmp", "etc", "home/ann"}) std::filesystem::create_directories(layer_ / name);
     std::filesystem::copy_file("/bin/busybox", layer_ / "bin/busybox");
-    for (const char* name : {"sh", "cat", "echo", "ls", "id", "sleep", "true", "false", "env", "pwd", "kill", "mount",
-                             "umount", "hostname", "grep", "dd", "ps", "mkdir", "touch", "rm", "mknod", "head", "stat",
-                             "nproc", "readlink", "wc", "setsid", "ulimit", "df", "ip", "chroot", "tail", "yes"}) {
+    for (const char* name :
+         {"sh",    "cat",    "echo",     "ls",   "id",     "sleep",  "true",  "false", "env",    "pwd",   "kill",
+          "mount", "umount", "hostname", "grep", "dd",     "ps",     "mkdir", "touch", "rm",     "mknod", "head",
+          "stat",  "nproc",  "readlink", "wc",   "setsid", "ulimit", "df",    "ip",    "chroot", "tail",  "yes"}) {
       std::filesystem::create_symlink("busybox", layer_ / "bin" / name);
     }
     write(layer_ / "etc/passwd", "root:x:0:0::/root:/bin/sh\nann:x:1000:1001::/home/ann:/bin/sh\n");

@@ -123,8 +123,8 @@ void Attempt::reap(bool streams_are_drained) {
     if (container_ != nullptr) container_->on_ended(pid);
     if (is_live()) take_end(pid, status, used);
   }
-  const bool nobody_is_left = container_ != nullptr && container_->is_warm() ? container_->is_cleared() : pid < 0;
-  if (state_ == State::clearing && nobody_is_left) {
+  const bool is_warm = container_ != nullptr && container_->is_warm();
+  if (state_ == State::clearing && (is_warm ? container_->is_cleared() : pid < 0)) {
     finish(streams_are_drained && !had_others_);
   } else if (state_ == State::clearing || (state_ == State::running && is_killing_)) {
     sweep();
