@@ -2,6 +2,8 @@
 
 #include <boost/json.hpp>
 
+#include "wire/container_fields.h"
+
 namespace drover {
 namespace json = boost::json;
 namespace {
@@ -40,12 +42,14 @@ std::string definition_to_json(const Definition& definition) {
   for (const std::string& word : definition.command) command.emplace_back(word);
   json::object environment;
   for (const auto& [name, value] : definition.environment) environment[name] = value;
-  return json::serialize(json::object{{"command", std::move(command)},
-                                      {"shell", definition.shell},
-                                      {"workdir", definition.workdir},
-                                      {"environment", std::move(environment)},
-                                      {"items", definition.items == ItemKind::json ? "json" : "text"},
-                                      {"limits", to_json(definition.limits)}});
+  json::object out{{"command", std::move(command)},
+                   {"shell", definition.shell},
+                   {"workdir", definition.workdir},
+                   {"environment", std::move(environment)},
+                   {"items", definition.items == ItemKind::json ? "json" : "text"},
+                   {"limits", to_json(definition.limits)}};
+  if (definition.container) out["container"] = container_to_json(*definition.container);
+  return json::serialize(out);
 }
 
 Result<Definition> definition_from_json(std::string_view text) {
@@ -81,6 +85,12 @@ Result<Definition> definition_from_json(std::string_view text) {
   }
   if (const json::value* limits = object->if_contains("limits"); limits != nullptr && limits->is_object()) {
     definition.limits = limits_from(limits->get_object());
+  }
+  if (const json::value* container = object->if_contains("container"); container != nullptr) {
+    if (!container->is_object()) return bad();
+    auto known = container_from_json(container->get_object());
+    if (!known) return pass(known);
+    definition.container = std::move(*known);
   }
   return definition;
 }

@@ -1,11 +1,13 @@
 // What to run, as it is stored: a definition in JSON.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/container.h"
 #include "base/result.h"
 #include "base/words.h"
 
@@ -23,6 +25,7 @@ struct Definition {
   std::vector<std::pair<std::string, std::string>> environment;
   ItemKind items = ItemKind::text;
   ItemLimits limits;
+  std::optional<ContainerOptions> container;  // none: items run as programs of the worker's machine
 
   bool operator==(const Definition&) const = default;
 };

@@ -51,6 +51,54 @@ constexpr JobField kFields[] = {
      "Items that begin with this path begin with the other one instead; of several the longest counts, and only whole "
      "components of a path"},
 
+    {"image", FieldKind::text, Face::everywhere, "\"python:3.12\"",
+     "The container image that items run in: `NAME[:TAG|@DIGEST]`, `oci:PATH`, `docker-archive:PATH`, "
+     "`docker-daemon:NAME` or `rootfs:PATH`; `command` may then be left out for the image's own",
+     0, 0, "[!-~]{1,1024}", "an image such as python:3.12"},
+    {"image_digest", FieldKind::text, Face::everywhere,
+     "\"sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\"",
+     "What the image's tag means; `drover submit` looks it up, so that every item runs the same image", 0, 0,
+     "sha256:[0-9a-f]{64}", "a digest: sha256: and 64 digits"},
+    {"entrypoint", FieldKind::texts, Face::everywhere, "[\"/bin/sh\", \"-c\"]",
+     "Words that stand before the command, instead of the image's own; `[]`: none"},
+    {"user", FieldKind::text, Face::everywhere, "\"1000:1000\"",
+     "Who the command is inside: a name of the image's, or numbers; default: as the image says", 0, 0,
+     "[A-Za-z0-9_.\\-]{1,64}(:[A-Za-z0-9_.\\-]{1,64})?", "USER or USER:GROUP"},
+    {"mounts", FieldKind::texts, Face::everywhere, "[\"/data:/in:ro\"]",
+     "Folders and files of the worker's machine that the container sees: `SOURCE:TARGET[:ro]`; a source that is no "
+     "path "
+     "is a volume that the worker keeps"},
+    {"tmpfs", FieldKind::texts, Face::everywhere, "[\"/scratch:1GiB\"]", "Empty folders in memory: `TARGET[:SIZE]`"},
+    {"shm_size", FieldKind::size, Face::everywhere, "\"1GiB\"", "The size of /dev/shm; default: 64MiB", 4096, kMost64},
+    {"disk", FieldKind::size, Face::everywhere, "\"10GiB\"",
+     "What an item may write into its container's root, where the worker's file system can hold it to that", 1 << 20,
+     kMost64},
+    {"read_only", FieldKind::flag, Face::everywhere, "true", "Nothing can be written but to mounts"},
+    {"network", FieldKind::choice, Face::everywhere, "\"none\"",
+     "`host`: the machine's network; `none`: only a loopback; default: `host`", 0, 0, "host|none"},
+    {"hostname", FieldKind::text, Face::everywhere, "\"render\"", "What the container's machine is called", 0, 0,
+     "[A-Za-z0-9]([A-Za-z0-9.\\-]{0,62}[A-Za-z0-9])?", "a host's name"},
+    {"devices", FieldKind::texts, Face::everywhere, "[\"/dev/fuse:/dev/fuse:rwm\"]",
+     "Devices of the machine: `PATH[:INSIDE[:ACCESS]]`"},
+    {"ulimits", FieldKind::texts, Face::everywhere, "[\"nofile=1024:4096\"]",
+     "Limits of each process, as ulimit has them: `NAME=SOFT[:HARD]`"},
+    {"cap_add", FieldKind::texts, Face::everywhere, "[\"SYS_PTRACE\"]", "Capabilities beyond the usual few"},
+    {"cap_drop", FieldKind::texts, Face::everywhere, "[\"NET_RAW\"]", "Capabilities that it shall not have"},
+    {"privileged", FieldKind::flag, Face::everywhere, "true",
+     "All capabilities and devices, and no filter of system calls: as much as root on the machine"},
+    {"init", FieldKind::flag, Face::everywhere, "false",
+     "A first process that passes signals on and reaps orphans; default: true"},
+    {"reuse", FieldKind::flag, Face::everywhere, "true",
+     "Run items one after another in the same container, which costs a millisecond each"},
+    {"reset", FieldKind::choice, Face::everywhere, "\"none\"",
+     "With `reuse`: `overlay` gives each item the image's file system anew, `none` what the item before left; default: "
+     "`overlay`",
+     0, 0, "overlay|none"},
+    {"reuse_limit", FieldKind::whole, Face::everywhere, "100",
+     "With `reuse`: a new container after so many items; default: 1000", 1, kMost32},
+    {"runtime", FieldKind::choice, Face::everywhere, "\"runc\"",
+     "What runs the container: `any`, `crun`, `runc` or `docker`; default: `any`", 0, 0, "any|crun|runc|docker"},
+
     {"cpus", FieldKind::real, Face::everywhere, "0.5",
      "CPUs of an item: what it asks for and is held to; default: it asks for one", 1, 100'000'000},
     {"memory", FieldKind::size, Face::everywhere, "\"4GiB\"", "Memory of an item: what it asks for and is held to",
@@ -126,7 +174,12 @@ constexpr Slip kSlips[] = {
     {"run", "command"},
     {"exec", "command"},
     {"script", "command"},
-    {"entrypoint", "command"},
+    {"docker_image", "image"},
+    {"container_image", "image"},
+    {"volumes", "mounts"},
+    {"volume", "mounts"},
+    {"mount", "mounts"},
+    {"shm", "shm_size"},
     {"cwd", "workdir"},
     {"working_dir", "workdir"},
     {"working_directory", "workdir"},
@@ -213,6 +266,7 @@ std::string what_it_takes(const JobField& field) {
     case FieldKind::command: return "a list of words";
     case FieldKind::settings: return "an object of names and values";
     case FieldKind::labels: return "an object of names and texts";
+    case FieldKind::texts: return "a list of texts";
     case FieldKind::accelerators: return "an object of kinds and whole numbers";
     case FieldKind::after: return concat("a list of at most ", field.most, " jobs");
     case FieldKind::rules: return "a list of rules";
@@ -231,6 +285,14 @@ std::string_view nearest(std::string_view written, std::span<const std::string_v
   for (const std::string_view word : words) known.push_back(folded(word));
   const auto found = std::ranges::find(known, nearest_word(wanted, known));
   return found == known.end() ? std::string_view() : words[static_cast<std::size_t>(found - known.begin())];
+}
+
+bool is_of_container(std::string_view name) {
+  static constexpr std::string_view kNames[] = {
+      "image",    "image_digest", "entrypoint", "user",     "mounts",  "tmpfs",       "shm_size",
+      "disk",     "read_only",    "network",    "hostname", "devices", "ulimits",     "cap_add",
+      "cap_drop", "privileged",   "init",       "reuse",    "reset",   "reuse_limit", "runtime"};
+  return std::ranges::find(kNames, name) != std::end(kNames);
 }
 
 bool is_source(std::string_view name) {

@@ -20,6 +20,7 @@ enum class FieldKind : std::uint8_t {
   command,       // a list of words, or one text for the shell
   settings,      // an object of variables and their values
   labels,        // an object of labels
+  texts,         // a list of texts
   accelerators,  // an object of kinds and counts
   after,         // a list of jobs
   rules,         // a list of rules on exit
@@ -62,6 +63,8 @@ std::string what_it_takes(const JobField& field);
 
 /// Whether it says what the items are.
 bool is_source(std::string_view name);
+/// Whether it says what the items' container is like.
+bool is_of_container(std::string_view name);
 
 /// The field that somebody probably meant who wrote one that there is none of; or empty.
 std::string_view meant_field(std::string_view written);

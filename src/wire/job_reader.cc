@@ -449,6 +449,34 @@ void JobReader::settings(std::string_view name, std::vector<std::pair<std::strin
   }
 }
 
+bool JobReader::texts(std::string_view name, std::vector<std::string>& out) {
+  const Node* node = find(name);
+  if (node == nullptr) return false;
+  const JobField& field = *find_job_field(name);
+  if (node->is_scalar()) {
+    wrong_kind(*node, name, "a list of texts", concat("write ", name, ": [", quoted(node->text), "]"));
+    return true;
+  }
+  if (!is_list(*node, name, concat(name, ": ", field.example))) return true;
+  for (std::size_t i = 0; i < node->items.size(); ++i) {
+    const Node& one = node->items[i];
+    std::string text;
+    if (one.is_scalar() && one.kind != Node::Kind::text) {
+      text = one.text;  // a number among words is one
+    } else if (!text_of(one, element(name, i), "one of a list", text)) {
+      continue;
+    }
+    out.push_back(std::move(text));
+  }
+  return true;
+}
+
+void JobReader::complain_of_text(std::string_view name, std::size_t index, const Error& error) {
+  const Node& list = *root_.find(name);
+  const Node& one = index < list.items.size() ? list.items[index] : list;
+  complain(one, element(name, index), concat("is ", quoted(one.text), ", which ", error.message), error.next);
+}
+
 void JobReader::labels(std::string_view name, Labels& out) {
   const Node* node = find(name);
   if (node == nullptr || !is_object(*node, name, concat(name, ": ", find_job_field(name)->example))) return;
@@ -689,8 +717,8 @@ void JobReader::find_unknown() {
                                            : "give items, items_file, range, dir or jsonl";
     } else if (meant != nullptr && is_for(*meant, face_)) {
       next = concat("did you mean '", meant->name, "'? For example, ", meant->name, ": ", meant->example);
-    } else if (field.name == "image" || field.name == "container") {
-      next = "items run as programs of the worker's machine; say which in 'command'";
+    } else if (field.name == "container") {
+      next = "name the container's image in 'image'; docs/containers.md lists what else can be said of it";
     }
     problems_.push_back({field.place, utf8(field.name), what, next});
   }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/resources.h"
+#include "base/result.h"
 #include "core/policy.h"
 #include "wire/document.h"
 #include "wire/job_fields.h"
@@ -53,6 +54,8 @@ class JobReader {
   void command(std::string_view name, std::string_view shell, std::vector<std::string>& out);
   void settings(std::string_view name, std::vector<std::pair<std::string, std::string>>& out);
   void labels(std::string_view name, Labels& out);
+  /// A list of texts. False: it is not said.
+  bool texts(std::string_view name, std::vector<std::string>& out);
   void accelerators(std::string_view name, std::string_view short_for_first, std::array<std::uint64_t, 3>& out);
   void rules(std::string_view name, std::vector<ExitRule>& out);
   void range(std::string_view name, std::int64_t& first, std::int64_t& last);
@@ -64,6 +67,8 @@ class JobReader {
   void map(std::string_view name, std::vector<std::pair<std::string, std::string>>& out);
 
   void complain(const Node& at, std::string_view path, std::string what, std::string next = {});
+  /// Of one text in a list of them: "is …".
+  void complain_of_text(std::string_view name, std::size_t index, const Error& error);
   /// Of the whole of it.
   void complain(std::string what, std::string next);
   /// A field that should be there.

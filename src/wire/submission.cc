@@ -4,6 +4,7 @@
 #include <span>
 
 #include "base/text.h"
+#include "wire/container_fields.h"
 #include "wire/document.h"
 #include "wire/labels.h"
 #include "wire/rules.h"
@@ -114,8 +115,9 @@ void read_job(JobReader& reader, JobNeeds needed, Submission& out) {
   reader.command("command", "shell", out.definition.command);
   reader.text("workdir", out.definition.workdir);
   reader.settings("environment", out.definition.environment);
+  read_container(reader, out.definition.container);
   read_items(reader, out);
-  if (needed.command && !reader.has("command") && !reader.has("definition")) {
+  if (needed.command && !reader.has("command") && !reader.has("definition") && !reader.has("image")) {
     reader.missing("command", "is missing",
                    concat("write what to run, a list of words: command: ", find_job_field("command")->example));
   }
@@ -182,6 +184,11 @@ std::string submission_to_json(const Submission& submission) {
   json::object environment;
   for (const auto& [name, value] : definition.environment) environment[name] = value;
   put("environment", !definition.environment.empty(), environment);
+  if (definition.container) {
+    for (const auto& [name, value] : container_to_json(*definition.container, submission.said)) {
+      add(std::string_view(name), json::serialize(value));
+    }
+  }
   put("item_kind", definition.items == ItemKind::json, definition.items == ItemKind::json ? "json" : "text");
   if (const auto* numbers = std::get_if<NumberItems>(&submission.items)) {
     put("range", true, json::array{numbers->first, numbers->last});

@@ -25,6 +25,25 @@ TEST(Submission, WhatIsWrittenIsReadBack) {
   job.job_timeout_ms = 90'000;
   job.accelerators = {2, 0, 1};
   job.base_definition = "render:3";
+  job.definition.container = ContainerOptions{.image = "python:3.12",
+                                              .digest = "sha256:" + std::string(64, 'a'),
+                                              .runtime = ContainerRuntime::runc,
+                                              .entrypoint = std::vector<std::string>{},
+                                              .user = "7:8",
+                                              .hostname = "here",
+                                              .mounts = {{"/a", "/b", true}, {"cache", "/c", false}},
+                                              .tmpfs = {{"/t", 4096}, {"/u", 0}},
+                                              .devices = {{"/dev/a", "/dev/b", "r"}},
+                                              .ulimits = {{"nofile", 1, 2}},
+                                              .add_capabilities = {"SYS_PTRACE"},
+                                              .drop_capabilities = {"ALL"},
+                                              .shm_bytes = 1 << 20,
+                                              .disk_bytes = 1 << 30,
+                                              .network = ContainerNetwork::none,
+                                              .read_only = true,
+                                              .privileged = true,
+                                              .init = false,
+                                              .reuse = ContainerReuse{ContainerReset::none, 7}};
   const auto again = submission_from_json(submission_to_json(job));
   ASSERT_TRUE(again) << again.error().message;
   EXPECT_EQ(again->name, job.name);

@@ -1,0 +1,147 @@
+#include "wire/container_words.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "base/name.h"
+#include "base/text.h"
+#include "base/units.h"
+
+namespace drover {
+namespace {
+
+constexpr std::array<std::string_view, 16> kUlimits = {"as",      "core",     "cpu",        "data",   "fsize", "locks",
+                                                       "memlock", "msgqueue", "nice",       "nofile", "nproc", "rss",
+                                                       "rtprio",  "rttime",   "sigpending", "stack"};
+
+std::vector<std::string> parts_of(std::string_view text) {
+  std::vector<std::string> parts(1);
+  for (const char c : text) {
+    if (c == ':') {
+      parts.emplace_back();
+    } else {
+      parts.back().push_back(c);
+    }
+  }
+  return parts;
+}
+
+/// Without what means nothing: "/a//b/" is "/a/b". Empty: it leads out of the container, or is no absolute path.
+std::string place_inside(std::string_view path) {
+  if (!path.starts_with('/')) return {};
+  std::string out;
+  while (!path.empty()) {
+    const std::size_t from = std::min(path.find_first_not_of('/'), path.size());
+    path.remove_prefix(from);
+    const std::string_view name = path.substr(0, path.find('/'));
+    if (name == "..") return {};
+    if (!name.empty() && name != ".") out += concat("/", name);
+    path.remove_prefix(name.size());
+  }
+  return out.empty() ? "/" : out;
+}
+
+std::unexpected<Error> bad(std::string what, std::string next) {
+  return fail(ErrorCode::bad_input, std::move(what), std::move(next));
+}
+
+std::optional<std::uint64_t> limit_in(std::string_view text) {
+  if (text == "unlimited" || text == "-1") return std::numeric_limits<std::uint64_t>::max();
+  const auto number = parse_number(text);
+  return number ? std::optional(*number) : std::nullopt;
+}
+
+std::string limit_to_text(std::uint64_t value) {
+  return value == std::numeric_limits<std::uint64_t>::max() ? "unlimited" : std::to_string(value);
+}
+
+}  // namespace
+
+Result<ContainerMount> mount_from_text(std::string_view text) {
+  constexpr const char* kNext = "write SOURCE:TARGET, or SOURCE:TARGET:ro, for example /data:/in:ro";
+  const auto parts = parts_of(text);
+  if (parts.size() < 2 || parts.size() > 3) return bad("is not a source and a target", kNext);
+  ContainerMount mount{parts[0], place_inside(parts[1]), false};
+  const bool is_path = mount.source.starts_with('/');
+  if (!is_path && !is_valid_name(mount.source)) {
+    return bad(concat("has '", mount.source, "' for a source, which is neither an absolute path nor a volume's name"),
+               mount.source.starts_with('.') ? "write the whole path: $PWD/…" : kNext);
+  }
+  if (mount.target.empty()) return bad(concat("has '", parts[1], "' for a target, which is no absolute path"), kNext);
+  if (mount.target == "/") return bad("would hide the whole image", "mount it below a folder, for example at /data");
+  if (parts.size() == 3) {
+    if (parts[2] != "ro" && parts[2] != "rw")
+      return bad(concat("ends with '", parts[2], "', not with ro or rw"), kNext);
+    mount.read_only = parts[2] == "ro";
+  }
+  return mount;
+}
+
+std::string mount_to_text(const ContainerMount& mount) {
+  return concat(mount.source, ":", mount.target, mount.read_only ? ":ro" : "");
+}
+
+Result<ContainerTmpfs> tmpfs_from_text(std::string_view text) {
+  constexpr const char* kNext = "write TARGET, or TARGET:SIZE, for example /scratch:1GiB";
+  const auto parts = parts_of(text);
+  ContainerTmpfs tmpfs{place_inside(parts[0]), 0};
+  if (tmpfs.target.empty() || tmpfs.target == "/") return bad("is no absolute path inside the container", kNext);
+  if (parts.size() > 2) return bad("has too many parts", kNext);
+  if (parts.size() == 2) {
+    const auto size = parse_size(parts[1]);
+    if (!size || *size == 0) return bad(concat("has '", parts[1], "' for a size"), kNext);
+    tmpfs.size_bytes = *size;
+  }
+  return tmpfs;
+}
+
+std::string tmpfs_to_text(const ContainerTmpfs& tmpfs) {
+  return tmpfs.size_bytes == 0 ? tmpfs.target : concat(tmpfs.target, ":", tmpfs.size_bytes, "B");
+}
+
+Result<ContainerDevice> device_from_text(std::string_view text) {
+  constexpr const char* kNext = "write PATH, PATH:INSIDE or PATH:INSIDE:ACCESS, for example /dev/fuse:/dev/fuse:rwm";
+  const auto parts = parts_of(text);
+  if (parts.size() > 3) return bad("has too many parts", kNext);
+  ContainerDevice device{place_inside(parts[0]), place_inside(parts.size() > 1 ? parts[1] : parts[0]), "rwm"};
+  if (device.host.empty() || device.inside.empty()) return bad("is no absolute path", kNext);
+  if (parts.size() == 3) {
+    device.access = parts[2];
+    if (device.access.empty() || device.access.find_first_not_of("rwm") != std::string::npos) {
+      return bad(concat("allows '", parts[2], "', which is not made of r, w and m"), kNext);
+    }
+  }
+  return device;
+}
+
+std::string device_to_text(const ContainerDevice& device) {
+  return concat(device.host, ":", device.inside, ":", device.access);
+}
+
+Result<ContainerUlimit> ulimit_from_text(std::string_view text) {
+  constexpr const char* kNext = "write NAME=SOFT or NAME=SOFT:HARD, for example nofile=1024:4096";
+  const std::size_t equals = text.find('=');
+  if (equals == std::string_view::npos) return bad("has no '='", kNext);
+  ContainerUlimit limit{std::string(text.substr(0, equals)), 0, 0};
+  if (std::ranges::find(kUlimits, limit.name) == kUlimits.end()) {
+    return bad(concat("is of '", limit.name, "', which is no limit"),
+               "nofile, nproc, memlock, stack and core are some");
+  }
+  const auto parts = parts_of(text.substr(equals + 1));
+  const auto soft = limit_in(parts[0]);
+  const auto hard = parts.size() > 1 ? limit_in(parts[1]) : soft;
+  if (!soft || !hard || parts.size() > 2) return bad("is not a number, or two of them", kNext);
+  if (*soft > *hard) return bad(concat("has a soft limit above its hard limit of ", *hard), kNext);
+  limit.soft = *soft;
+  limit.hard = *hard;
+  return limit;
+}
+
+std::string ulimit_to_text(const ContainerUlimit& limit) {
+  return concat(limit.name, "=", limit_to_text(limit.soft), ":", limit_to_text(limit.hard));
+}
+
+}  // namespace drover
