@@ -1,0 +1,246 @@
+#include "run/image/image_fetch.h"
+
+#include <poll.h>
+#include <sys/statvfs.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <set>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "run/image/content_digest.h"
+
+namespace drover {
+namespace {
+
+std::unexpected<ImageError> cancelled() {
+  return image_fail(ImageFault::cancelled, "nobody waits for it any more");
+}
+
+/// Each digest once: an image may have the same layer twice.
+std::vector<Blob> distinct(const std::vector<Blob>& layers) {
+  std::vector<Blob> out;
+  std::set<std::string> seen;
+  for (const Blob& layer : layers) {
+    if (seen.insert(layer.digest).second) out.push_back(layer);
+  }
+  return out;
+}
+
+}  // namespace
+
+ImageFetch::ImageFetch(const StoreFolder& folder, const LayerStore& layers, const ImageRecords& records,
+                       const ImageLimits& limits, const ImageReference& reference, const ImageAccess& access,
+                       const ImageProgressCallback& progress, const std::stop_token& stop)
+    : folder_(folder),
+      layers_(layers),
+      records_(records),
+      limits_(limits),
+      reference_(reference),
+      access_(access),
+      progress_(progress),
+      stop_(stop) {}
+
+void ImageFetch::say(const ImageProgress& now) {
+  if (!progress_ || said_ == now) return;
+  said_ = now;
+  progress_(now);
+}
+
+ImageResult<FileLock> ImageFetch::lock(const std::string& digest, LockKind kind) {
+  const std::string path = folder_.lock(digest_digits(digest));
+  if (auto taken = FileLock::try_take(path, kind, FileLock::IfAbsent::make); taken) return std::move(*taken);
+  ImageProgress waiting = said_.value_or(ImageProgress{});
+  waiting.phase = ImagePhase::waiting;
+  say(waiting);
+  auto taken = FileLock::take(path, kind, FileLock::IfAbsent::make, stop_);
+  if (taken) return std::move(*taken);
+  if (stop_.stop_requested()) return cancelled();
+  return std::unexpected(image_errno(errno, path));
+}
+
+ImageResult<std::shared_ptr<const Image>> ImageFetch::run() {
+  // What many ask for by the same digest, one asks for.
+  FileLock first;
+  if (reference_.is_pinned()) {
+    auto taken = lock(reference_.digest, LockKind::exclusive);
+    if (!taken) return pass(taken);
+    first = std::move(*taken);
+    if (auto image = records_.hold(reference_, records_.manifest_of(reference_.digest)); image) return image;
+  }
+  say({.phase = ImagePhase::resolving});
+  auto work = WorkFolder::make(folder_);
+  if (!work) return pass(work);
+  const auto source = open_source(reference_, access_, limits_, work->path(), stop_);
+  const Platform machine = this_platform();
+  auto resolved = resolve_with(*source, reference_, machine);
+  if (!resolved) return pass(resolved);
+  if (resolved->manifest_digest.empty()) {
+    ImageIndex index;
+    for (const Platform& platform : resolved->platforms) index.entries.push_back({{}, platform, {}});
+    auto none = choose(index, machine);
+    return pass(none);
+  }
+  FileLock second;
+  if (resolved->manifest_digest != reference_.digest) {
+    auto taken = lock(resolved->manifest_digest, LockKind::exclusive);
+    if (!taken) return pass(taken);
+    second = std::move(*taken);
+  }
+  auto image = records_.hold(reference_, resolved->manifest_digest);
+  if (!image) {
+    auto brought = bring(*source, *work, *resolved);
+    if (!brought) return pass(brought);
+    image = std::move(*brought);
+  }
+  if (resolved->digest != resolved->manifest_digest)
+    records_.add_index(*work, resolved->digest, resolved->manifest_digest);
+  records_.add_name(resolved->manifest_digest, reference_.text());
+  return image;
+}
+
+ImageResult<ImageManifest> ImageFetch::checked_manifest(const ResolvedImage& resolved) const {
+  auto manifest = manifest_from_json(resolved.manifest);
+  if (!manifest) return pass(manifest);
+  if (manifest->layers.size() > limits_.layers) {
+    return image_fail(
+        ImageFault::too_large,
+        concat("it has ", manifest->layers.size(), " layers, and at most ", limits_.layers, " can be stacked"),
+        "build it with fewer steps, or squash it");
+  }
+  if (manifest->layers.empty())
+    return image_fail(ImageFault::unsupported, "it has no layers, and so nothing to run", "name another image");
+  if (manifest->compressed_bytes() > limits_.bytes) {
+    return image_fail(ImageFault::too_large,
+                      concat("its layers are ", format_size(manifest->compressed_bytes()), ", and the limit is ",
+                             format_size(limits_.bytes)),
+                      "make the image smaller, or raise the limit");
+  }
+  return manifest;
+}
+
+ImageResult<ImageConfig> ImageFetch::checked_config(ImageSource& source, const ResolvedImage& resolved,
+                                                    const ImageManifest& manifest, std::string& text) const {
+  auto got = source.config(resolved.manifest_digest, manifest.config);
+  if (!got) return pass(got);
+  if (digest_of(*got) != manifest.config.digest) {
+    return image_fail(ImageFault::bad_digest, concat("its configuration is not ", manifest.config.digest),
+                      "try again; if it stays so, push the image again");
+  }
+  auto config = config_from_json(*got);
+  if (!config) return pass(config);
+  if (auto fits = check_platform(config->platform, this_platform()); !fits) return pass(fits);
+  if (config->diff_ids.size() != manifest.layers.size()) {
+    return image_fail(ImageFault::corrupt,
+                      concat("its manifest has ", plural(manifest.layers.size(), "layer"), ", its configuration ",
+                             config->diff_ids.size()),
+                      "build or push it again");
+  }
+  text = std::move(*got);
+  return config;
+}
+
+ImageResult<std::map<std::string, FileLock>> ImageFetch::lock_layers(const ImageManifest& manifest) {
+  std::set<std::string> digests;
+  for (const Blob& layer : manifest.layers) digests.insert(layer.digest);
+  while (true) {
+    // In the order of their digests, so that two who need the same ones cannot wait for each other.
+    std::map<std::string, FileLock> locks;
+    bool vanished = false;
+    for (const std::string& digest : digests) {
+      bool there = layers_.find(digest).has_value();
+      auto taken = lock(digest, there ? LockKind::shared : LockKind::exclusive);
+      if (!taken) return pass(taken);
+      vanished = vanished || (there && !layers_.find(digest));  // pruned a moment before
+      locks.emplace(digest, std::move(*taken));
+    }
+    if (!vanished) return locks;
+  }
+}
+
+ImageResult<void> ImageFetch::check_space(std::uint64_t bytes) const {
+  struct statvfs disk{};
+  if (::statvfs(folder_.path().c_str(), &disk) != 0) return {};
+  const std::uint64_t free = static_cast<std::uint64_t>(disk.f_bavail) * disk.f_frsize;
+  if (bytes <= free) return {};
+  return image_fail(ImageFault::no_space,
+                    concat("it needs more than ", format_size(bytes), " in ", folder_.path(), ", and ",
+                           format_size(free), " are free"),
+                    "free some space there, or let drover image prune do it");
+}
+
+ImageResult<std::shared_ptr<const Image>> ImageFetch::bring(ImageSource& source, const WorkFolder& work,
+                                                            const ResolvedImage& resolved) {
+  auto manifest = checked_manifest(resolved);
+  if (!manifest) return pass(manifest);
+  std::string config_text;
+  auto config = checked_config(source, resolved, *manifest, config_text);
+  if (!config) return pass(config);
+  const auto locks = lock_layers(*manifest);
+  if (!locks) return std::unexpected(locks.error());
+
+  std::vector<Blob> known;
+  std::vector<Blob> missing;
+  for (const Blob& layer : distinct(manifest->layers)) (layers_.find(layer.digest) ? known : missing).push_back(layer);
+  if (!missing.empty()) {
+    ImageProgress progress{ImagePhase::fetching, 0, ImageManifest{{}, missing}.compressed_bytes(), 0,
+                           static_cast<std::uint32_t>(missing.size())};
+    if (auto room = check_space(progress.bytes_total); !room) return pass(room);
+    say(progress);
+    auto fetched = source.fetch(resolved.manifest_digest, known, [&](std::uint64_t bytes) {
+      progress.bytes_done = std::min(bytes, progress.bytes_total);
+      say(progress);
+    });
+    if (!fetched) return pass(fetched);
+  }
+  if (auto unpacked = unpack(source, work, *manifest, *config, missing); !unpacked) return pass(unpacked);
+  if (auto added = records_.add(work, resolved.manifest_digest, resolved.manifest, config_text); !added)
+    return pass(added);
+  auto image = records_.hold(reference_, resolved.manifest_digest);
+  if (!image) {
+    return std::unexpected(ImageError{ImageFault::no_space, Blame::machine, "it was unpacked, and is gone again",
+                                      "see whether something else removes files from the folder of images"});
+  }
+  return image;
+}
+
+ImageResult<void> ImageFetch::unpack(ImageSource& source, const WorkFolder& work, const ImageManifest& manifest,
+                                     const ImageConfig& config, const std::vector<Blob>& missing) {
+  std::uint64_t bytes_left = limits_.bytes;
+  std::uint64_t entries_left = limits_.entries;
+  ImageProgress progress{ImagePhase::unpacking, 0, ImageManifest{{}, missing}.compressed_bytes(), 0,
+                         static_cast<std::uint32_t>(missing.size())};
+  for (std::size_t at = 0; at < manifest.layers.size(); ++at) {
+    const std::string& digest = manifest.layers[at].digest;
+    auto layer = layers_.find(digest);
+    if (!layer) {
+      ++progress.layer;
+      say(progress);
+      auto blob = source.blob(digest);
+      if (!blob) return pass(blob);
+      const LayerDemand demand{digest, config.diff_ids[at], bytes_left, entries_left, limits_.path_bytes};
+      auto added = layers_.add(
+          work, std::move(*blob), demand,
+          [&](std::uint64_t bytes) {
+            progress.bytes_done = std::min(progress.bytes_done + bytes, progress.bytes_total);
+            say(progress);
+          },
+          stop_);
+      if (!added) return pass(added);
+      source.release(digest);
+      layer = std::move(*added);
+    }
+    if (layer->diff_id != config.diff_ids[at]) {
+      return image_fail(
+          ImageFault::bad_digest,
+          concat("a layer unpacks to ", layer->diff_id, ", and the configuration says ", config.diff_ids[at]),
+          "build or push the image again");
+    }
+    bytes_left -= std::min(bytes_left, layer->content.bytes);
+    entries_left -= std::min(entries_left, layer->content.entries);
+  }
+  return {};
+}
+
+}  // namespace drover

@@ -1,0 +1,35 @@
+// A layer's tar into a folder, by libarchive; what it says is believed only as far as layer_tree.h allows.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <stop_token>
+#include <string>
+
+#include "run/descriptor.h"
+#include "run/image/image_limits.h"
+#include "run/image/layer_tree.h"
+
+namespace drover {
+
+struct LayerDemand {
+  std::string digest;   // of the blob
+  std::string diff_id;  // of what comes out of it
+  std::uint64_t most_bytes = 0;
+  std::uint64_t most_entries = 0;
+  std::size_t most_path_bytes = 0;
+};
+
+struct LayerContent {
+  std::uint64_t bytes = 0;    // on the disk, about
+  std::uint64_t entries = 0;  // files, folders and links
+  bool hides_everything = false;
+  LayerNotes notes;
+};
+
+/// Fills `root`. On failure the caller removes what was written.
+ImageResult<LayerContent> unpack_layer(Descriptor blob, Descriptor root, Descriptor trash, OverlayMarks marks,
+                                       const LayerDemand& demand, const std::function<void(std::uint64_t)>& read,
+                                       const std::stop_token& stop);
+
+}  // namespace drover

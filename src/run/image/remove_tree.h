@@ -1,0 +1,15 @@
+// Removing a tree that somebody else has shaped: as deep as they like, with folders that cannot be entered.
+#pragma once
+
+#include <string>
+
+namespace drover {
+
+/// Removes `name` of the open folder `parent`, whatever it is; nothing there is no error. Folders in it are moved next
+/// to each other before they are emptied, so depth costs neither descriptors nor stack. `parent` must be the caller's
+/// own. 0, or an errno.
+int remove_tree(int parent, const std::string& name);
+/// The same by its path.
+int remove_tree(const std::string& path);
+
+}  // namespace drover

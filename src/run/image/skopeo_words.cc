@@ -1,0 +1,197 @@
+#include "run/image/skopeo_words.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+
+namespace drover {
+namespace {
+
+using Source = ImageReference::Source;
+
+struct Phrase {
+  std::string_view words;
+  ImageFault fault;
+};
+
+// Asked in this order: what explains the others comes first. In small letters.
+constexpr auto kPhrases = std::to_array<Phrase>({
+    {"no space left on device", ImageFault::no_space},
+    {"disk quota exceeded", ImageFault::no_space},
+    {"read-only file system", ImageFault::no_space},
+    {"is too old. minimum supported api version", ImageFault::unsupported},
+    {"cannot connect to the docker daemon", ImageFault::unreachable},
+    {"digest did not match", ImageFault::bad_digest},
+    {"does not match provided manifest digest", ImageFault::bad_digest},
+    {"manifest does not match", ImageFault::bad_digest},
+    {"context deadline exceeded", ImageFault::timed_out},
+    {"i/o timeout", ImageFault::timed_out},
+    {"handshake timeout", ImageFault::timed_out},
+    {"timeout awaiting response", ImageFault::timed_out},
+    {"connection timed out", ImageFault::timed_out},
+    {"connection refused", ImageFault::unreachable},
+    {"connection reset", ImageFault::unreachable},
+    {"broken pipe", ImageFault::unreachable},
+    {"no such host", ImageFault::unreachable},
+    {"server misbehaving", ImageFault::unreachable},
+    {"temporary failure in name resolution", ImageFault::unreachable},
+    {"network is unreachable", ImageFault::unreachable},
+    {"no route to host", ImageFault::unreachable},
+    {"server gave http response to https client", ImageFault::unreachable},
+    {"x509:", ImageFault::unreachable},
+    {"tls:", ImageFault::unreachable},
+    {"toomanyrequests", ImageFault::unreachable},
+    {"too many requests", ImageFault::unreachable},
+    {"internal server error", ImageFault::unreachable},
+    {"bad gateway", ImageFault::unreachable},
+    {"service unavailable", ImageFault::unreachable},
+    {"gateway timeout", ImageFault::unreachable},
+    {"invalid username/password", ImageFault::unauthorized},
+    {"unauthorized", ImageFault::unauthorized},
+    {"authentication required", ImageFault::unauthorized},
+    {"requested access to the resource is denied", ImageFault::unauthorized},
+    {"denied:", ImageFault::unauthorized},
+    {"forbidden", ImageFault::unauthorized},
+    {"manifest unknown", ImageFault::missing},
+    {"name unknown", ImageFault::missing},
+    {"not known to registry", ImageFault::missing},
+    {"no such image", ImageFault::missing},
+    {"no such file or directory", ImageFault::missing},
+    {"not found", ImageFault::missing},
+    {"no image found in manifest list", ImageFault::wrong_architecture},
+    {"no image found in image index", ImageFault::wrong_architecture},
+    {"unsupported", ImageFault::unsupported},
+    {"unexpected eof", ImageFault::unreachable},
+    {"eof", ImageFault::unreachable},
+});
+
+std::string in_small_letters(std::string_view text) {
+  std::string out(text);
+  std::ranges::transform(out, out.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return out;
+}
+
+/// The image's own name may be any of the words that are looked for.
+void blank_out(std::string& text, const std::string& what) {
+  if (what.empty()) return;
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at)) text.erase(at, what.size());
+}
+
+std::string without_names(std::string text, const ImageReference& reference) {
+  const std::string full = in_small_letters(concat(reference.host, "/", reference.name));
+  blank_out(text, in_small_letters(reference.path));
+  if (!reference.name.empty()) {
+    blank_out(text, concat(full, ":", in_small_letters(reference.tag)));
+    blank_out(text, full);
+    blank_out(text, concat("/v2/", reference.name));
+    blank_out(text, concat("manifest ", in_small_letters(reference.tag), " in"));
+    blank_out(text, concat("/manifests/", in_small_letters(reference.tag)));
+  }
+  return text;
+}
+
+/// The last level=fatal line's msg="…", still quoted.
+std::string_view fatal_message(std::string_view said) {
+  constexpr std::string_view kFatal = "level=fatal msg=";
+  const std::size_t at = said.rfind(kFatal);
+  if (at == std::string_view::npos) return {};
+  const std::string_view rest = said.substr(at + kFatal.size());
+  return rest.substr(0, rest.find('\n'));
+}
+
+std::string unquoted(std::string_view text) {
+  if (!text.starts_with('"')) return std::string(text);
+  std::string out;
+  for (std::size_t at = 1; at < text.size() && text[at] != '"'; ++at) {
+    if (text[at] == '\\' && at + 1 < text.size()) {
+      ++at;
+      out += text[at] == 'n' || text[at] == 't' ? ' ' : text[at];
+      continue;
+    }
+    out += text[at];
+  }
+  return out;
+}
+
+std::string next_step(ImageFault fault, const ImageReference& reference, std::string_view words) {
+  const std::string& host = reference.host;
+  switch (fault) {
+    case ImageFault::missing:
+      return reference.is_local_path() ? "check the path; it must be there on every machine that runs the job"
+                                       : "check its name and tag";
+    case ImageFault::unauthorized: return concat("log in with docker login ", host, ", or check its name");
+    case ImageFault::unreachable:
+      if (reference.source == Source::docker_daemon)
+        return "start Docker on this machine, or use another kind of image";
+      if (words.starts_with("server gave") || words == "x509:")
+        return concat("if ", host, " is to be trusted so, name it as an insecure registry");
+      return concat("check that ", host, " answers; it will be tried again");
+    case ImageFault::timed_out: return concat("check that ", host, " answers; it will be tried again");
+    case ImageFault::bad_digest: return "try again; if it stays so, push the image again";
+    case ImageFault::wrong_architecture: return "name an image for this architecture, or use machines of the other";
+    case ImageFault::no_space: return "free some space there, or let drover image prune do it";
+    case ImageFault::unsupported:
+      if (reference.source == Source::docker_daemon) return "use docker save, and docker-archive:PATH";
+      break;
+    default: break;
+  }
+  return "check that skopeo inspect works for it";
+}
+
+std::string what_happened(ImageFault fault, const ImageReference& reference) {
+  const bool local = reference.is_local_path();
+  switch (fault) {
+    case ImageFault::missing: return local ? "there is no such file, or no such image in it" : "there is no such image";
+    case ImageFault::unauthorized: return concat(reference.host, " wants a login, or does not show it to this one");
+    case ImageFault::unreachable:
+      return reference.source == Source::docker_daemon ? "no Docker daemon answers"
+                                                       : concat(reference.host, " cannot be reached");
+    case ImageFault::timed_out: return concat(reference.host, " did not answer in time");
+    case ImageFault::bad_digest: return "what came is not what its digest says";
+    case ImageFault::wrong_architecture: return "there is none for this kind of machine";
+    case ImageFault::no_space: return "there is no room for it";
+    case ImageFault::unsupported: return "skopeo cannot fetch it";
+    default: return "it cannot be read";
+  }
+}
+
+/// Without the image's name at the beginning, which stands before it anyway.
+std::string_view cause(std::string_view reason) {
+  const std::size_t at = reason.find("\": ");
+  return at == std::string_view::npos ? reason : reason.substr(at + 3);
+}
+
+}  // namespace
+
+std::string skopeo_reason(std::string_view said) {
+  if (const std::string_view fatal = fatal_message(said); !fatal.empty()) return unquoted(fatal);
+  while (said.ends_with('\n')) said.remove_suffix(1);
+  return std::string(said.substr(said.rfind('\n') + 1));
+}
+
+ImageError skopeo_error(std::string_view said, const ImageReference& reference) {
+  const std::string reason = skopeo_reason(said);
+  const std::string text = without_names(in_small_letters(reason), reference);
+  // What nobody foresaw: a file that cannot be read stays so; a registry may answer better the next time.
+  ImageFault fault = reference.is_local_path() ? ImageFault::corrupt : ImageFault::unreachable;
+  std::string_view words;
+  for (const Phrase& phrase : kPhrases) {
+    if (text.find(phrase.words) == std::string::npos) continue;
+    fault = phrase.fault;
+    words = phrase.words;
+    break;
+  }
+  // Nobody serves a file over a network: it ends too early because it is cut.
+  if (reference.is_local_path() && fault == ImageFault::unreachable) fault = ImageFault::corrupt;
+  Blame blame = usual_blame(fault);
+  if (reference.source == Source::docker_daemon &&
+      (fault == ImageFault::unreachable || fault == ImageFault::unsupported))
+    blame = Blame::machine;
+  return {fault, blame,
+          concat(what_happened(fault, reference), reason.empty() ? "" : " (", cause(reason), reason.empty() ? "" : ")"),
+          next_step(fault, reference, words)};
+}
+
+}  // namespace drover
