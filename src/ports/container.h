@@ -9,8 +9,8 @@
 
 namespace drover {
 
-/// What an image says of itself.
-struct ImageConfig {
+/// What an image says of itself, where a definition says nothing.
+struct ImageDefaults {
   std::vector<std::string> entrypoint;
   std::vector<std::string> command;
   std::vector<std::string> environment;  // "NAME=value"
@@ -18,7 +18,7 @@ struct ImageConfig {
   std::string workdir;
   std::string stop_signal;
 
-  bool operator==(const ImageConfig&) const = default;
+  bool operator==(const ImageDefaults&) const = default;
 };
 
 /// All that a slot needs in order to run items in containers.
@@ -26,7 +26,7 @@ struct ContainerPlan {
   ContainerOptions options;
   std::string name;                 // of the image, as a daemon knows it
   std::vector<std::string> layers;  // folders, the topmost first
-  ImageConfig image;
+  ImageDefaults image;
   ContainerEdits edits;
 };
 

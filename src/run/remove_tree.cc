@@ -6,88 +6,75 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdint>
-#include <cstring>
+#include <memory>
+#include <string_view>
 #include <vector>
 
+#include "base/entropy.h"
+#include "base/text.h"
 #include "run/descriptor.h"
 
 namespace drover {
 namespace {
 
-bool is_self(const char* name) {
-  return std::strcmp(name, ".") == 0 || std::strcmp(name, "..") == 0;
-}
-
-std::vector<std::string> names_in(int folder) {
-  std::vector<std::string> names;
-  const int copy = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  DIR* entries = copy < 0 ? nullptr : ::fdopendir(copy);
-  if (entries == nullptr) {
-    if (copy >= 0) ::close(copy);
-    return names;
-  }
-  while (const dirent* entry = ::readdir(entries)) {
-    if (!is_self(entry->d_name)) names.emplace_back(entry->d_name);
-  }
-  ::closedir(entries);
-  return names;
-}
-
-/// Removes what is no folder, and empty folders. True: nothing of that name is left.
-bool remove_entry(int folder, const char* name) {
-  if (::unlinkat(folder, name, 0) == 0 || errno == ENOENT) return true;
-  if (errno != EISDIR && errno != EPERM) return false;
-  return ::unlinkat(folder, name, AT_REMOVEDIR) == 0;
-}
-
-class Flattening {
- public:
-  explicit Flattening(int top) : top_(top) {}
-
-  void run() {
-    for (bool goes_on = true; goes_on;) {
-      goes_on = false;
-      for (const std::string& name : names_in(top_)) {
-        if (!remove_entry(top_, name.c_str())) goes_on |= empty(name.c_str());
-      }
-    }
-  }
-
- private:
-  /// Its folders move up beside it. True: something went.
-  bool empty(const char* name) {
-    Descriptor folder(::openat(top_, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    if (!folder && errno == EACCES && ::fchmodat(top_, name, 0700, 0) == 0) {
-      folder = Descriptor(::openat(top_, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    }
-    if (!folder) return false;
-    bool moved = false;
-    for (const std::string& each : names_in(folder.get())) {
-      if (remove_entry(folder.get(), each.c_str())) {
-        moved = true;
-        continue;
-      }
-      // One that may not be written refuses to be moved.
-      ::fchmodat(folder.get(), each.c_str(), 0700, AT_SYMLINK_NOFOLLOW);
-      std::string place;
-      do place = ".moved" + std::to_string(++moved_);
-      while (::faccessat(top_, place.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0);
-      moved |= ::renameat(folder.get(), each.c_str(), top_, place.c_str()) == 0;
-    }
-    return ::unlinkat(top_, name, AT_REMOVEDIR) == 0 || moved;
-  }
-
-  int top_;
-  std::uint64_t moved_ = 0;
+struct CloseFolder {
+  void operator()(DIR* it) const { ::closedir(it); }
 };
+
+/// Empties one folder: files go, folders are moved into `parent` under names that begin with `stem`, and appended to
+/// `moved`.
+int empty_folder(int parent, const std::string& name, const std::string& stem, std::vector<std::string>& moved,
+                 std::uint64_t& count) {
+  const int number = ::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (number < 0) return errno == ENOENT ? 0 : errno;  // somebody else cleans up as well
+  const std::unique_ptr<DIR, CloseFolder> folder(::fdopendir(number));
+  if (folder == nullptr) {
+    const int error = errno;
+    ::close(number);
+    return error;
+  }
+  while (true) {
+    errno = 0;
+    const dirent* entry = ::readdir(folder.get());
+    if (entry == nullptr) return errno;
+    const std::string_view inside = entry->d_name;
+    if (inside == "." || inside == "..") continue;
+    if (::unlinkat(number, entry->d_name, 0) == 0 || errno == ENOENT) continue;
+    if (errno != EISDIR) return errno;
+    if (::unlinkat(number, entry->d_name, AT_REMOVEDIR) == 0) continue;
+    // A folder that is moved is written itself, for its way up: without root it must be writable for that.
+    ::fchmodat(number, entry->d_name, 0700, 0);
+    std::string flat = concat(stem, count++);
+    if (::renameat(number, entry->d_name, parent, flat.c_str()) != 0) return errno;
+    moved.push_back(std::move(flat));
+  }
+}
 
 }  // namespace
 
-void remove_tree(const std::string& folder) {
-  const Descriptor top(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (top) Flattening(top.get()).run();
-  ::rmdir(folder.c_str());
+int remove_tree(int parent, const std::string& name) {
+  if (::unlinkat(parent, name.c_str(), 0) == 0 || errno == ENOENT) return 0;
+  if (errno != EISDIR) return errno;
+  if (::unlinkat(parent, name.c_str(), AT_REMOVEDIR) == 0) return 0;
+  const std::string stem = concat(".removed-", random_number(), "-");
+  std::vector<std::string> left{name};
+  std::uint64_t count = 0;
+  while (!left.empty()) {
+    const std::string one = std::move(left.back());
+    left.pop_back();
+    ::fchmodat(parent, one.c_str(), 0700, 0);
+    if (const int error = empty_folder(parent, one, stem, left, count); error != 0) return error;
+    if (::unlinkat(parent, one.c_str(), AT_REMOVEDIR) != 0 && errno != ENOENT) return errno;
+  }
+  return 0;
+}
+
+int remove_tree(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  const std::string above = slash == std::string::npos ? "." : path.substr(0, std::max<std::size_t>(slash, 1));
+  const Descriptor parent(::open(above.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!parent) return errno == ENOENT ? 0 : errno;
+  return remove_tree(parent.get(), path.substr(slash == std::string::npos ? 0 : slash + 1));
 }
 
 }  // namespace drover

@@ -1,12 +1,15 @@
-// Removing a folder that items have written into. Compiled into drover and into the slot's helper.
+// Removing a tree that somebody else has shaped: as deep as they like, with folders that cannot be entered.
 #pragma once
 
 #include <string>
 
 namespace drover {
 
-/// Removes a folder and all that is in it, however deep it goes: what is below is first moved up, so this needs neither
-/// a stack nor many descriptors. Never leaves the folder: links are removed, not followed. Whatever resists stays.
-void remove_tree(const std::string& folder);
+/// Removes `name` of the open folder `parent`, whatever it is; nothing there is no error. Folders in it are moved next
+/// to each other before they are emptied, so depth costs neither descriptors nor stack. `parent` must be the caller's
+/// own. 0, or an errno.
+int remove_tree(int parent, const std::string& name);
+/// The same by its path.
+int remove_tree(const std::string& path);
 
 }  // namespace drover

@@ -21,7 +21,7 @@
 
 #include "base/text.h"
 #include "run/image/image_store.h"
-#include "run/image/remove_tree.h"
+#include "run/remove_tree.h"
 
 namespace drover {
 

@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "run/image/content_digest.h"
 #include "run/image/oci_layout.h"
-#include "run/image/remove_tree.h"
+#include "run/remove_tree.h"
 #include "run/image/skopeo.h"
 
 namespace drover {

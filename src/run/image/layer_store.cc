@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "run/image/content_digest.h"
-#include "run/image/remove_tree.h"
+#include "run/remove_tree.h"
 #include "wire/document.h"
 
 namespace drover {

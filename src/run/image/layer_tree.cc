@@ -12,7 +12,7 @@
 #include <ranges>
 
 #include "base/text.h"
-#include "run/image/remove_tree.h"
+#include "run/remove_tree.h"
 
 namespace drover {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "base/entropy.h"
 #include "base/text.h"
-#include "run/image/remove_tree.h"
+#include "run/remove_tree.h"
 
 namespace drover {
 namespace fs = std::filesystem;
