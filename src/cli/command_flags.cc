@@ -26,6 +26,7 @@ void add_command_flags(CLI::App& app, CommandFlags& flags) {
   verb->add_option("--workdir", flags.workdir, "Where the command runs (default: here)")->type_name("DIR");
   verb->add_flag("--shell", flags.shell, "The command is a line for /bin/sh; items are quoted into it");
   add_limit_flags(app, flags.limits);
+  add_container_flags(app, flags.container);
   verb->prefix_command();
 }
 
@@ -80,14 +81,30 @@ Result<ItemSource> choose_source(const CommandFlags& flags, std::vector<std::str
   return given.front().second;
 }
 
+Result<std::string> find_workdir(const CommandFlags& flags, bool in_container) {
+  if (in_container) {
+    if (flags.workdir.empty() || flags.workdir.starts_with('/')) return flags.workdir;
+    return fail(ErrorCode::bad_input, fmt::format("--workdir {} is no absolute path", flags.workdir),
+                "a container's folders begin with /: write --workdir /data");
+  }
+  std::error_code error;
+  std::string path = std::filesystem::absolute(flags.workdir.empty() ? "." : flags.workdir, error).lexically_normal();
+  if (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  return path;
+}
+
 Result<Definition> make_definition(const CommandFlags& flags, std::vector<std::string> command) {
   Definition definition;
   definition.command = std::move(command);
   definition.shell = flags.shell;
   definition.items = flags.jsonl.empty() ? ItemKind::text : ItemKind::json;
-  std::error_code error;
-  definition.workdir = std::filesystem::absolute(flags.workdir.empty() ? "." : flags.workdir, error).lexically_normal();
-  if (definition.workdir.size() > 1 && definition.workdir.ends_with('/')) definition.workdir.pop_back();
+  std::set<std::string, std::less<>> said;
+  if (auto applied = apply_container_flags(flags.container, false, definition.container, said); !applied) {
+    return pass(applied);
+  }
+  auto workdir = find_workdir(flags, definition.container.has_value());
+  if (!workdir) return pass(workdir);
+  definition.workdir = std::move(*workdir);
   for (const std::string& setting : flags.environment) {
     const std::size_t equals = setting.find('=');
     if (equals == std::string::npos || equals == 0) {

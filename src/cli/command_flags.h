@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/container_flags.h"
 #include "cli/item_source.h"
 #include "cli/limit_flags.h"
 #include "cli/verb.h"
@@ -29,6 +30,7 @@ struct CommandFlags {
   std::string workdir;
   bool shell = false;
   LimitFlags limits;
+  ContainerFlags container;
 };
 
 /// What the placeholders of a command mean, for a verb's footer.
@@ -42,6 +44,8 @@ void add_command_flags(CLI::App& app, CommandFlags& flags);
 Result<std::vector<std::string>> take_command(const CommandFlags& flags, const Invocation& invocation);
 /// Where the items come from. Takes them off the command if they stand behind its :::.
 Result<ItemSource> choose_source(const CommandFlags& flags, std::vector<std::string>& command);
+/// The folder to run in: of this machine, or inside a container, where empty is the image's own.
+Result<std::string> find_workdir(const CommandFlags& flags, bool in_container);
 Result<Definition> make_definition(const CommandFlags& flags, std::vector<std::string> command);
 
 }  // namespace drover

@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "cli/accept_items.h"
 #include "cli/command_flags.h"
+#include "cli/image_here.h"
 #include "cli/item_source.h"
 #include "cli/limit_flags.h"
 #include "cli/policy_flags.h"
@@ -37,7 +38,8 @@ struct RunFlags {
 // From the command and the time: "convert-20260114-101502". Making its folder claims it: of two that are started in the
 // same second one gets another.
 Result<std::string> claim_name(const std::string& root, const Definition& definition) {
-  std::string base = std::filesystem::path(definition.command.front()).filename();
+  std::string base = definition.command.empty() ? std::filesystem::path(definition.container->image).stem()
+                                                : std::filesystem::path(definition.command.front()).filename();
   base = base.substr(0, base.find(' '));
   std::erase_if(base, [](char c) { return !is_valid_name(std::string_view(&c, 1)) && c != '.'; });
   if (base.empty() || base.starts_with('.')) base = "run";
@@ -61,6 +63,12 @@ Error changed(const std::string& name, const std::string& what) {
                       name)};
 }
 
+// What a tag meant when the run began does not make it another.
+ContainerOptions same_container(ContainerOptions options) {
+  options.digest.clear();
+  return options;
+}
+
 // The same line again goes on. A line that says something else is refused, and what differs is named.
 Result<void> compare(StoreReader& reader, const Job& job, const Definition& now, const ItemSource& source) {
   auto text = reader.definition(job.definition);
@@ -74,6 +82,10 @@ Result<void> compare(StoreReader& reader, const Job& job, const Definition& now,
   }
   if (before->workdir != now.workdir) return differs(fmt::format("it ran in {}", before->workdir));
   if (before->environment != now.environment) return differs("its --env settings were others");
+  if (before->container.has_value() != now.container.has_value()) return differs("it ran otherwise than in this image");
+  if (before->container && same_container(*before->container) != same_container(*now.container)) {
+    return differs(fmt::format("its container was another: {}", before->container->image));
+  }
   if (before->items != now.items) return differs("its items were of another kind");
 
   auto manifest = ManifestReader::open(reader, job.manifest);
@@ -110,9 +122,14 @@ Result<Asked> understand(const RunFlags& flags, const Invocation& invocation) {
   if (!source) return pass(source);
   auto definition = make_definition(flags.command, std::move(*command));
   if (!definition) return pass(definition);
-  auto program = find_program(*definition);
-  if (!program) return pass(program);
-  auto command_template = CommandTemplate::parse(*definition);
+  if (!definition->container) {
+    auto program = find_program(*definition);
+    if (!program) return pass(program);
+  }
+  // What an image runs by itself is known when it is here.
+  Definition known = *definition;
+  if (known.command.empty() && known.container) known.command = {"{}"};
+  auto command_template = CommandTemplate::parse(known);
   if (!command_template) return pass(command_template);
   if (auto valid = check_policy(flags.policy); !valid) return pass(valid);
   auto shortage = make_shortage(flags.shortage);
@@ -153,11 +170,18 @@ Result<int> run_in(RunFolder& folder, const RunFlags& flags, const Asked& asked,
     return drive(folder, **store, std::nullopt, options);
   }
 
+  // What its tag means now is what it means for every item, also of a run that goes on another day.
+  Definition accepted_definition = asked.definition;
+  if (std::optional<ContainerOptions>& container = accepted_definition.container) {
+    auto image = image_here(data_root(flags.common.data), *container, flags.common.quiet || flags.common.json);
+    if (!image) return pass(image);
+    container->digest = (*image)->digest;
+  }
   auto manifest = accept_items(**store, asked.source, asked.command);
   if (!manifest) return pass(manifest);
   auto policy = make_policy(flags.policy, manifest->items);
   if (!policy) return pass(policy);
-  auto definition = (*store)->add_definition(definition_to_json(asked.definition));
+  auto definition = (*store)->add_definition(definition_to_json(accepted_definition));
   if (!definition) return pass(definition);
   accepted = true;
   if (auto dropped = folder.drop_aside(); !dropped) return pass(dropped);

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/units.h"
+#include "cli/image_here.h"
 #include "cli/run_reporter.h"
 #include "run/process_runner.h"
 #include "store/sqlite_store.h"
@@ -39,6 +40,20 @@ Result<Job> job_to_drive(LocalRun& run, StoreReader& reader, const std::optional
   jobs = reader.jobs();
   if (!jobs) return pass(jobs);
   return jobs->back();
+}
+
+// The job's image, if it has one.
+Result<std::shared_ptr<const ContainerPlan>> container_of(StoreReader& reader, const std::optional<SubmitJob>& fresh,
+                                                          const std::string& root, bool quiet) {
+  auto jobs = reader.jobs();
+  if (!jobs) return pass(jobs);
+  if (!fresh && jobs->empty()) return nullptr;
+  auto text = reader.definition(fresh ? fresh->definition : jobs->back().definition);
+  if (!text) return pass(text);
+  auto definition = definition_from_json(*text);
+  if (!definition) return pass(definition);
+  if (!definition->container) return nullptr;
+  return image_here(root, *definition->container, quiet);
 }
 
 // Limits that are asked for are held by different means on different machines; people should know by which.
@@ -81,15 +96,18 @@ Result<std::unique_ptr<Store>> open_store(const RunFolder& folder) {
 }
 
 Result<int> drive(RunFolder& folder, Store& store, const std::optional<SubmitJob>& fresh, const DriveOptions& options) {
-  block_signals();
   auto reader = open_sqlite_reader(folder.database());
   if (!reader) return pass(reader);
-  ProcessRunner runner;
+  const std::string root = data_root(options.flags.data);
+  auto container = container_of(**reader, fresh, root, options.flags.quiet || options.flags.json);
+  if (!container) return pass(container);
+  block_signals();
+  ProcessRunner runner(containers_folder(root));
   Reporter reporter(options.flags, folder.name(), **reader);
   RunEnd end = RunEnd::job_ended;
   {
     LocalRun run(folder, runner, **reader,
-                 {options.slots, options.out_dir, options.limits, options.shortage, reporter.shows_use()},
+                 {options.slots, options.out_dir, options.limits, options.shortage, reporter.shows_use(), *container},
                  {.progress = [&](const RunProgress& progress) { reporter.progress(progress); },
                   .failed = [&](const FailedAttempt& failed) { reporter.failed(failed); },
                   .notice = [&](const std::string& text) { reporter.notice(text); }});

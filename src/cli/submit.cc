@@ -80,12 +80,22 @@ Result<void> apply_run_flags(const Flags& flags, const CLI::App& verb, const std
     if (there) job.said.insert(field);
     return there;
   };
-  auto definition = make_definition(flags.command, command);
+  CommandFlags plain = flags.command;  // what a container is like is put over what the file says of it
+  plain.container = {};
+  plain.workdir.clear();
+  auto definition = make_definition(plain, command);
   if (!definition) return pass(definition);
+  std::optional<ContainerOptions>& container = job.definition.container;
+  const bool has_definition = !job.base_definition.empty();
+  if (auto applied = apply_container_flags(flags.command.container, has_definition, container, job.said); !applied) {
+    return pass(applied);
+  }
+  auto workdir = find_workdir(flags.command, container.has_value());
+  if (!workdir) return pass(workdir);
   if (!command.empty()) job.definition.command = command;
   if (typed("--shell", "shell") || !command.empty()) job.definition.shell = flags.command.shell;
   if (typed("--workdir", "workdir") || (job.definition.workdir.empty() && job.base_definition.empty())) {
-    job.definition.workdir = definition->workdir;
+    job.definition.workdir = *workdir;
   }
   if (typed("--env", "environment")) {
     for (auto& [name, value] : definition->environment) {
@@ -181,8 +191,9 @@ Result<std::variant<ReadyJob, ToldAlready>> prepare(const Flags& flags, const CL
     }
     auto text = read_job_text(flags.file);
     if (!text) return pass(text);
-    auto file =
-        read_job_file(*text, {.command = command->empty() && flags.job.definition.empty(), .items = !own_items});
+    auto file = read_job_file(
+        *text, {.command = command->empty() && flags.job.definition.empty() && given.container.image.empty(),
+                .items = !own_items});
     if (!file) {
       print_text(stderr, show_problems(flags.file == "-" ? "standard input" : flags.file, *text, file.error()));
       return ToldAlready{};
@@ -218,7 +229,8 @@ Result<std::variant<ReadyJob, ToldAlready>> prepare(const Flags& flags, const CL
 
 /// How items are held against the command. One that comes from a definition is the server's to know.
 Result<CommandTemplate> template_of(const Submission& job) {
-  if (!job.definition.command.empty() || job.base_definition.empty()) return CommandTemplate::parse(job.definition);
+  const bool is_elsewhere = !job.base_definition.empty() || job.definition.container;
+  if (!job.definition.command.empty() || !is_elsewhere) return CommandTemplate::parse(job.definition);
   Definition any;
   any.command = {"{}"};
   any.items = job.definition.items;

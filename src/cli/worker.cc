@@ -14,6 +14,7 @@
 #include "base/utf8.h"
 #include "build_info.h"
 #include "cli/config_file.h"
+#include "cli/image_here.h"
 #include "cli/print.h"
 #include "cli/run_job.h"
 #include "cli/server_client.h"
@@ -127,7 +128,7 @@ Result<int> work(Flags& flags) {
     return pass(told);
   }
   block_signals();
-  ProcessRunner runner;
+  ProcessRunner runner(containers_folder(root));
   RemoteWorker worker(std::move(options), runner, [common = flags.common](const std::string& text) {
     if (common.json) {
       show("{}\n", boost::json::serialize(boost::json::object{

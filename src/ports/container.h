@@ -2,6 +2,7 @@
 // others have to add.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -25,9 +26,11 @@ struct ImageDefaults {
 struct ContainerPlan {
   ContainerOptions options;
   std::string name;                 // of the image, as a daemon knows it
+  std::string digest;               // of its manifest; empty: it has none
   std::vector<std::string> layers;  // folders, the topmost first
   ImageDefaults image;
   ContainerEdits edits;
+  std::shared_ptr<const void> keeps;  // the layers stay while this lives
 };
 
 }  // namespace drover

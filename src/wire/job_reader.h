@@ -76,6 +76,8 @@ class JobReader {
 
   /// What was wrong, in the order in which it stands. Every field of the table has been asked for by now.
   std::vector<JobProblem> done();
+  /// What is wrong so far, as it was found.
+  const std::vector<JobProblem>& problems() const { return problems_; }
   /// The fields that were said.
   std::set<std::string, std::less<>> said() const;
 

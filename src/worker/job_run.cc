@@ -10,16 +10,48 @@ constexpr std::size_t kLongestVariable = (std::size_t{128} << 10) - sizeof "DROV
 
 }  // namespace
 
+namespace {
+
+// Words before the command, and the image's own command where there is none.
+Definition in_container(Definition definition, const ContainerPlan& plan) {
+  if (definition.shell) return definition;
+  std::vector<std::string> command = plan.options.entrypoint.value_or(plan.image.entrypoint);
+  const std::vector<std::string>& rest =
+      definition.command.empty() && !plan.options.entrypoint ? plan.image.command : definition.command;
+  command.insert(command.end(), rest.begin(), rest.end());
+  definition.command = std::move(command);
+  return definition;
+}
+
+Result<JobRun> make_container_run(const Definition& definition, std::map<std::string, std::string> settings,
+                                  std::shared_ptr<const ContainerPlan> plan) {
+  const Definition inside = in_container(definition, *plan);
+  if (inside.command.empty()) {
+    return fail(ErrorCode::bad_input,
+                concat("image ", plan->options.image, " has no command of its own, and the job names none"),
+                "say what to run behind the --, or in 'command'");
+  }
+  auto command = CommandTemplate::parse(inside);
+  if (!command) return pass(command);
+  std::vector<std::string> environment = container_environment(definition, *plan, settings);
+  return JobRun{
+      std::move(*command), {}, {std::move(environment), definition.workdir, -1, definition.limits, std::move(plan)}};
+}
+
+}  // namespace
+
 Result<JobRun> make_job_run(const Definition& definition, const std::string& uuid,
-                            std::map<std::string, std::string> settings) {
+                            std::map<std::string, std::string> settings,
+                            std::shared_ptr<const ContainerPlan> container) {
+  settings["DROVER_JOB_ID"] = uuid;
+  if (container) return make_container_run(definition, std::move(settings), std::move(container));
   auto command = CommandTemplate::parse(definition);
   if (!command) return pass(command);
   auto program = find_program(definition);
   if (!program) return pass(program);
-  settings["DROVER_JOB_ID"] = uuid;
   return JobRun{std::move(*command),
                 std::move(*program),
-                {attempt_environment(definition, settings), definition.workdir, -1, definition.limits}};
+                {attempt_environment(definition, settings), definition.workdir, -1, definition.limits, nullptr}};
 }
 
 Result<Task> make_task(const JobRun& job, Token token, AttemptNumber attempt, const std::string& item) {

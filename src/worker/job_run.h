@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 
 #include "base/result.h"
@@ -19,9 +20,11 @@ struct JobRun {
   SlotSetup setup;
 };
 
-/// An error: none of its items can be started here. `settings` are variables of ours for its attempts.
+/// An error: none of its items can be started here. `settings` are variables of ours for its attempts. `container`: of
+/// a job whose items run in one, with its image.
 Result<JobRun> make_job_run(const Definition& definition, const std::string& uuid,
-                            std::map<std::string, std::string> settings = {});
+                            std::map<std::string, std::string> settings = {},
+                            std::shared_ptr<const ContainerPlan> container = nullptr);
 
 /// The attempt, filled in for its item.
 Result<Task> make_task(const JobRun& job, Token token, AttemptNumber attempt, const std::string& item);

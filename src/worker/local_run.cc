@@ -78,7 +78,7 @@ Result<void> LocalRun::prepare(const Job& job) {
   if (!text) return pass(text);
   auto definition = definition_from_json(*text);
   if (!definition) return pass(definition);
-  auto how = make_job_run(*definition, job.uuid.text());
+  auto how = make_job_run(*definition, job.uuid.text(), {}, options_.container);
   if (!how) return pass(how);
   how_ = std::make_unique<JobRun>(std::move(*how));
   auto manifest = ManifestReader::open(reader_, job.manifest);

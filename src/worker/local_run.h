@@ -32,6 +32,7 @@ struct LocalRunOptions {
   std::optional<ItemLimits> limits;  // over those of the job's definition
   Shortage shortage;                 // when to start nothing more for now
   bool measures_use = false;         // whoever shows the progress wants to know what the items use
+  std::shared_ptr<const ContainerPlan> container = nullptr;  // what items run in, with its image
 };
 
 /// Why the loop ended.

@@ -28,22 +28,37 @@ std::string search_path(const Definition& definition) {
   return path != nullptr ? path : "/bin:/usr/bin";
 }
 
-}  // namespace
+using Settings = std::map<std::string, std::string>;
 
-std::vector<std::string> attempt_environment(const Definition& definition,
-                                             const std::map<std::string, std::string>& ours) {
-  std::map<std::string, std::string> settings;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text(*entry);
-    const std::size_t equals = text.find('=');
-    if (equals != std::string_view::npos) settings[std::string(text.substr(0, equals))] = text.substr(equals + 1);
-  }
+// "NAME=value"
+void set(Settings& settings, std::string_view text) {
+  const std::size_t equals = text.find('=');
+  if (equals != std::string_view::npos) settings[std::string(text.substr(0, equals))] = text.substr(equals + 1);
+}
+
+std::vector<std::string> with(Settings settings, const Definition& definition, const Settings& ours) {
   for (const auto& [name, value] : definition.environment) settings[name] = value;
   for (const auto& [name, value] : ours) settings[name] = value;
   std::vector<std::string> out;
   out.reserve(settings.size());
   for (const auto& [name, value] : settings) out.push_back(concat(name, "=", value));
   return out;
+}
+
+}  // namespace
+
+std::vector<std::string> attempt_environment(const Definition& definition, const Settings& ours) {
+  Settings settings;
+  for (char** entry = environ; *entry != nullptr; ++entry) set(settings, *entry);
+  return with(std::move(settings), definition, ours);
+}
+
+std::vector<std::string> container_environment(const Definition& definition, const ContainerPlan& plan,
+                                               const Settings& ours) {
+  Settings settings = {{"PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}};
+  for (const std::string& variable : plan.image.environment) set(settings, variable);
+  for (const std::string& variable : plan.edits.environment) set(settings, variable);
+  return with(std::move(settings), definition, ours);
 }
 
 Result<std::string> find_program(const Definition& definition) {

@@ -1,0 +1,77 @@
+#include "cli/image_here.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "base/text.h"
+#include "cli/print.h"
+#include "worker/images.h"
+
+namespace drover {
+namespace {
+
+/// One line that is written anew on a terminal; elsewhere a line for each phase.
+class FetchLine {
+ public:
+  FetchLine(std::string image, bool quiet) : image_(std::move(image)), quiet_(quiet) {}
+  ~FetchLine() {
+    if (shown_ && is_terminal_) print_text(stderr, "\r\x1b[K");
+  }
+  FetchLine(const FetchLine&) = delete;
+  FetchLine& operator=(const FetchLine&) = delete;
+
+  void show(const std::string& words) {
+    const std::string phase = words.substr(0, words.find(','));
+    const bool is_new = phase != phase_;
+    phase_ = phase;
+    // Looking it up is over in a moment.
+    if (quiet_ || phase == "resolving" || (!is_terminal_ && !is_new)) return;
+    shown_ = true;
+    show_on(stderr, "{}image {}: {}{}", is_terminal_ ? "\r\x1b[K" : "", image_, is_terminal_ ? words : phase,
+            is_terminal_ ? "" : "\n");
+  }
+
+ private:
+  const std::string image_;
+  const bool quiet_;
+  const bool is_terminal_ = isatty(STDERR_FILENO) == 1;
+  std::string phase_;
+  bool shown_ = false;
+};
+
+}  // namespace
+
+std::string images_folder(const std::string& root) {
+  return concat(root, "/images");
+}
+
+std::string containers_folder(const std::string& root) {
+  return concat(root, "/containers");
+}
+
+ImageAccess image_access() {
+  ImageAccess access;
+  if (const char* file = std::getenv("DROVER_REGISTRY_AUTH")) access.auth_file = file;
+  if (const char* hosts = std::getenv("DROVER_INSECURE_REGISTRIES")) {
+    std::string_view rest = hosts;
+    while (!rest.empty()) {
+      const std::size_t end = std::min(rest.find(','), rest.size());
+      if (end > 0) access.insecure_registries.emplace_back(rest.substr(0, end));
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+  }
+  return access;
+}
+
+Result<std::shared_ptr<const ContainerPlan>> image_here(const std::string& root, const ContainerOptions& options,
+                                                        bool quiet) {
+  auto store = ImageStore::open(images_folder(root), {});
+  if (!store) return std::unexpected(store.error().error());
+  FetchLine line(options.image, quiet);
+  auto plan = fetch_image(**store, options, image_access(), [&](const std::string& words) { line.show(words); });
+  if (!plan) return std::unexpected(plan.error().error());
+  return std::move(*plan);
+}
+
+}  // namespace drover

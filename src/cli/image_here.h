@@ -1,0 +1,26 @@
+// Images on this machine: where they are kept, how registries are reached, and a line that says how a fetch goes.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/container.h"
+#include "base/result.h"
+#include "ports/container.h"
+#include "run/image/image_store.h"
+
+namespace drover {
+
+/// Below Drover's data.
+std::string images_folder(const std::string& root);
+std::string containers_folder(const std::string& root);
+
+/// As the environment says: DROVER_REGISTRY_AUTH, a file as Docker writes it; DROVER_INSECURE_REGISTRIES, hosts with
+/// commas between them.
+ImageAccess image_access();
+
+/// What is not here yet is fetched, and that is shown unless it shall be quiet.
+Result<std::shared_ptr<const ContainerPlan>> image_here(const std::string& root, const ContainerOptions& options,
+                                                        bool quiet);
+
+}  // namespace drover
