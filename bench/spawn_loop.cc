@@ -1,5 +1,6 @@
 // The limit that a runner of processes can come near: threads that do nothing but vfork, exec and wait, with output
-// to wherever this program's own goes. spawn_loop ITEMS THREADS PROGRAM
+// to wherever this program's own goes. spawn_loop ITEMS THREADS PROGRAM [ARGUMENT...]; {} in an argument is the item's
+// number, which without arguments is the only one.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,12 +13,22 @@
 
 namespace {
 
-bool run_one(const char* program, long item) {
-  const std::string number = std::to_string(item);
-  char* const arguments[] = {const_cast<char*>(program), const_cast<char*>(number.c_str()), nullptr};
+std::string filled(std::string text, const std::string& number) {
+  for (std::size_t at = text.find("{}"); at != std::string::npos; at = text.find("{}", at + number.size())) {
+    text.replace(at, 2, number);
+  }
+  return text;
+}
+
+bool run_one(const char* program, const std::vector<std::string>& templates, long item) {
+  std::vector<std::string> words = {program};
+  for (const std::string& text : templates) words.push_back(filled(text, std::to_string(item)));
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
   const pid_t pid = vfork();  // NOLINT(bugprone-unsafe-functions): the cheapest way there is, which is the point
   if (pid == 0) {
-    execve(program, arguments, environ);
+    execve(program, arguments.data(), environ);
     _exit(127);
   }
   int status = 0;
@@ -27,19 +38,21 @@ bool run_one(const char* program, long item) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 4) {
-    std::fputs("usage: spawn_loop ITEMS THREADS PROGRAM\n", stderr);
+  if (argc < 4) {
+    std::fputs("usage: spawn_loop ITEMS THREADS PROGRAM [ARGUMENT...]\n", stderr);
     return 2;
   }
   const long items = std::atol(argv[1]);
   const char* program = argv[3];
+  std::vector<std::string> templates(argv + 4, argv + argc);
+  if (templates.empty()) templates = {"{}"};
   std::atomic<long> next = 1;
   std::atomic<long> failed = 0;
   std::vector<std::thread> threads(std::strtoul(argv[2], nullptr, 10));
   for (std::thread& thread : threads) {
     thread = std::thread([&] {
       for (long item = next++; item <= items; item = next++) {
-        if (!run_one(program, item)) ++failed;
+        if (!run_one(program, templates, item)) ++failed;
       }
     });
   }

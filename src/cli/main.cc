@@ -75,6 +75,7 @@ int main(int argc, char** argv) {
   drover::add_definition(app, invocation);
   drover::add_fleet(app, invocation);
   drover::add_workers(app, invocation);
+  drover::add_image(app, invocation);
   drover::add_backup(app, invocation);
   drover::add_restore(app, invocation);
   drover::add_key(app, invocation);

@@ -65,6 +65,7 @@ void add_queue(CLI::App& app, Invocation& invocation);
 void add_definition(CLI::App& app, Invocation& invocation);
 void add_fleet(CLI::App& app, Invocation& invocation);
 void add_workers(CLI::App& app, Invocation& invocation);
+void add_image(CLI::App& app, Invocation& invocation);
 void add_key(CLI::App& app, Invocation& invocation);
 void add_backup(CLI::App& app, Invocation& invocation);
 void add_restore(CLI::App& app, Invocation& invocation);
