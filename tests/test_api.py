@@ -389,13 +389,18 @@ def test_shares_get_their_due_a_newcomer_soon_and_priorities_come_first(api):
     assert total > seconds * 500  # it was busy
     for share, due in {"a": 0.4, "b": 0.4, "c": 0.2}.items():
         assert abs(now[share] / total - due) <= bound, (share, now, total)
+    before_it = sum(api.job(share)["counts"]["succeeded"] for share in "abc")
     api.submit("new", "sleep 0.05; : {}", range=[1, 20], queue="fair", share="new")
     started = wait_until(lambda: api.job("new")["started_ms"], "the newcomer to start")
-    assert started - api.job("new")["created_ms"] < 1000
+    # Soon is: when what ran has ended, and before many others begin.
+    assert sum(api.job(share)["counts"]["succeeded"] for share in "abc") - before_it < 20
+    if SOAK:
+        assert started - api.job("new")["created_ms"] < 250
     wait_until(lambda: api.job("new")["counts"]["succeeded"], "its first item", 5)
-    api.submit("urgent", ["true"], range=[1, 1], queue="fair", share="a", priority=9)
+    # What its own share has in hand may end first; the other shares go on. Were it behind its share, it would be 90,000 behind.
     before = api.job("a")["counts"]["succeeded"]
+    api.submit("urgent", ["true"], range=[1, 1], queue="fair", share="a", priority=9)
     api.ends("urgent")
-    assert api.job("a")["counts"]["pending"] > 90_000 - before
+    assert api.job("a")["counts"]["succeeded"] - before < 20
     for share in "abc":
         api("POST", f"jobs/{share}/cancel")
