@@ -491,3 +491,7 @@ def test_a_worker_that_hung_up_keeps_nothing_waiting(server):
     begun = time.monotonic()
     assert server.ends("quick")["state"] == "succeeded"
     assert time.monotonic() - begun < 30  # a lease is a minute
+    # To hang up is no fault of the server, and what nobody heard of was not handed out.
+    figures = server.ask("GET", "/metrics")[1]
+    assert 'drover_http_answers_total{code="5xx"} 0' in figures and "drover_leased_items_total 2\n" in figures, figures
+    assert "ERROR" not in server.stop().err

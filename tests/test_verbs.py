@@ -202,7 +202,23 @@ def test_usage_in_hours(server):
     assert [row["QUEUE"] for row in rows(server.cli("usage", "--by", "queue"))] == ["default"]
     told = server.cli("usage", "--json").json_lines[0]
     assert told["by"] == "owner" and {line["owner"] for line in told["usage"]} == {"first", "ci"}
-    said(server.cli("status", "bad"), "CPU-hours", "of the CPU time: 2 attempts failed, 0 lost")
+    said(server.cli("status", "bad"), "CPU-hours", "of the time asked for, ", "of the CPU time: 2 attempts failed, 0 lost")
+
+
+def test_what_a_dead_worker_had_is_wasted(server):
+    """Nobody told what CPU time it used: what counts is what was asked for, for so long."""
+    doomed = worker(server, name="doomed")
+    submit(server, "long", "--cpus", "0.5", "--shell", "--", "sleep 60; true {}", ":::", "1")
+    wait_until(lambda: server.job("long")["counts"]["running"] == 1, "the item to run")
+    doomed.kill()
+    said(server.cli("workers", "fence", "doomed"))
+    row, = rows(server.cli("usage"))
+    assert (row["LOST"], row["WASTED"], row["WASTED-CPU-H"]) == ("1", "100 %", "0") and row["WASTED-H"] == row["ASKED-H"] != "0", row
+    said(server.cli("status", "long"), "100 % of the time asked for", "0 attempts failed, 1 lost")
+    figures = server.ask("GET", "/metrics")[1]
+    assert 'drover_attempts_total{ending="lost"} 1' in figures
+    assert 'drover_wasted_cpu_seconds{queue="default"} 0' in figures
+    assert float(re.search(r'drover_wasted_reserved_cpu_seconds{queue="default"} (\S+)', figures)[1]) > 0
 
 
 # --- jobs, workers, items, retry, logs, sql

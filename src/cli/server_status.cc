@@ -78,7 +78,8 @@ Result<int> server_status(const CommonFlags& common, const ServerFlags& server, 
   if (const JobUsage used = usage_in(json::value(object_in(*answer, "used"))); used.attempts > 0) {
     line("used", usage_text(used));
     if (used.failed_attempts + used.lost_attempts > 0) {
-      line("wasted", fmt::format("{} of the CPU time: {} failed, {} lost",
+      line("wasted", fmt::format("{} of the time asked for, {} of the CPU time: {} failed, {} lost",
+                                 percent(used.wasted_reserved_ms, std::max<std::int64_t>(1, used.reserved_cpu_ms)),
                                  percent(used.wasted_cpu_ms, std::max<std::int64_t>(1, used.cpu_ms)),
                                  plural(static_cast<std::uint64_t>(used.failed_attempts), "attempt"),
                                  format_count(static_cast<std::uint64_t>(used.lost_attempts))));

@@ -42,7 +42,8 @@ Result<std::map<std::string, std::string>> names_of_jobs(ServerClient& client) {
 void add_row(Table& table, const std::string& who, const Sum& sum) {
   const JobUsage& used = sum.used;
   table.add({who, hours(used.cpu_ms), hours(used.reserved_cpu_ms), gib_hours(used.memory_mib_s),
-             hours(used.accelerator_ms), hours(used.wasted_cpu_ms), percent(used.wasted_cpu_ms, used.cpu_ms),
+             hours(used.accelerator_ms), hours(used.wasted_reserved_ms),
+             percent(used.wasted_reserved_ms, used.reserved_cpu_ms), hours(used.wasted_cpu_ms),
              format_count(static_cast<std::uint64_t>(used.failed_attempts)),
              format_count(static_cast<std::uint64_t>(used.lost_attempts)), format_count(sum.jobs)});
 }
@@ -70,6 +71,7 @@ Result<int> usage(ServerClient& client, const Flags& flags) {
                {.title = "ACCEL-H", .align = right, .spare = 3},
                {.title = "WASTED-H", .align = right},
                {.title = "WASTED", .align = right},
+               {.title = "WASTED-CPU-H", .align = right, .spare = 5},
                {.title = "FAILED", .align = right, .spare = 1},
                {.title = "LOST", .align = right, .spare = 1},
                {.title = "JOBS", .align = right, .spare = 4}});

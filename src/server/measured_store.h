@@ -1,4 +1,4 @@
-// A store whose commits are measured; all else goes through.
+// A store whose commits are measured, if they succeed; all else goes through.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@ namespace drover {
 
 class MeasuredStore : public Store {
  public:
-  using Measured = std::function<void(double seconds, std::size_t mutations)>;
+  using Measured = std::function<void(double seconds, const Batch& batch)>;
 
   MeasuredStore(Store& store, SteadyClock& clock, Measured measured)
       : store_(store), clock_(clock), measured_(std::move(measured)) {}
@@ -19,7 +19,7 @@ class MeasuredStore : public Store {
   Result<void> commit(const Batch& batch) override {
     const std::int64_t begun_ns = clock_.elapsed_ns();
     auto done = store_.commit(batch);
-    measured_(static_cast<double>(clock_.elapsed_ns() - begun_ns) / 1e9, batch.mutations.size());
+    if (done) measured_(static_cast<double>(clock_.elapsed_ns() - begun_ns) / 1e9, batch);
     return done;
   }
   Result<DefinitionId> add_definition(std::string_view text) override { return store_.add_definition(text); }

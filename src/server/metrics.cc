@@ -121,8 +121,20 @@ void look_at_jobs(Looked& out, const JobBoard& board) {
   out.family("drover_used_cpu_seconds", "CPU time that attempts of the jobs that are known have used.",
              MetricType::Gauge);
   for (const auto& [queue, it] : queues) out.add(static_cast<double>(it.used.cpu_ms) / 1000, {{"queue", queue}});
-  out.family("drover_wasted_cpu_seconds", "The part of it that failed and lost attempts used.", MetricType::Gauge);
+  out.family("drover_wasted_cpu_seconds",
+             "The part of it that failed and lost attempts used. What one used whose machine went silent is not known.",
+             MetricType::Gauge);
   for (const auto& [queue, it] : queues) out.add(static_cast<double>(it.used.wasted_cpu_ms) / 1000, {{"queue", queue}});
+  out.family("drover_reserved_cpu_seconds",
+             "CPUs that attempts of the jobs that are known had asked for, times how long.", MetricType::Gauge);
+  for (const auto& [queue, it] : queues) {
+    out.add(static_cast<double>(it.used.reserved_cpu_ms) / 1000, {{"queue", queue}});
+  }
+  out.family("drover_wasted_reserved_cpu_seconds", "The part of it that failed and lost attempts had.",
+             MetricType::Gauge);
+  for (const auto& [queue, it] : queues) {
+    out.add(static_cast<double>(it.used.wasted_reserved_ms) / 1000, {{"queue", queue}});
+  }
 }
 
 void look_at_workers(Looked& out, const std::vector<WorkerView>& workers) {
@@ -165,7 +177,7 @@ struct Metrics::Parts {
                                           .Add({});
   prometheus::Family<prometheus::Counter>& attempts = prometheus::BuildCounter()
                                                           .Name("drover_attempts_total")
-                                                          .Help("Attempts that workers told the end of, by how it was.")
+                                                          .Help("Attempts that have ended, by how it was.")
                                                           .Register(registry);
   prometheus::Counter& cpu_seconds = prometheus::BuildCounter()
                                          .Name("drover_attempt_cpu_seconds_total")
@@ -223,18 +235,22 @@ void Metrics::leased(const std::vector<Lease>& leases) {
   parts_->leased_items.Increment(static_cast<double>(items));
 }
 
-void Metrics::ended(const std::vector<EndedAttempt>& attempts) {
-  if (attempts.empty()) return;
+void Metrics::committed(double seconds, const Batch& batch) {
+  parts_->commit_seconds.Observe(seconds);
+  parts_->batch_mutations.Observe(static_cast<double>(batch.mutations.size()));
   std::int64_t cpu_us = 0;
   std::uint64_t log_bytes = 0;
   std::uint64_t succeeded = 0;
-  for (const EndedAttempt& it : attempts) {
-    cpu_us += it.usage.user_us + it.usage.system_us;
+  for (const Mutation& mutation : batch.mutations) {
+    const auto* added = std::get_if<AddAttempt>(&mutation);
+    if (added == nullptr) continue;
+    const Attempt& it = added->attempt;
+    cpu_us += it.user_us + it.system_us;
     log_bytes += it.log.bytes;
-    if (it.outcome.success()) {
+    if (it.state == AttemptState::succeeded) {
       ++succeeded;
     } else {
-      parts_->by_ending.at(it.outcome.ending)->Increment();
+      parts_->by_ending.at(it.ending)->Increment();
     }
   }
   if (succeeded > 0) parts_->succeeded->Increment(static_cast<double>(succeeded));
@@ -244,11 +260,6 @@ void Metrics::ended(const std::vector<EndedAttempt>& attempts) {
 
 void Metrics::polled(double seconds) {
   parts_->poll_seconds.Observe(seconds);
-}
-
-void Metrics::committed(double seconds, std::size_t mutations) {
-  parts_->commit_seconds.Observe(seconds);
-  parts_->batch_mutations.Observe(static_cast<double>(mutations));
 }
 
 void Metrics::answered(int status) {

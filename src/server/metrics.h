@@ -27,10 +27,11 @@ class Metrics {
   Metrics& operator=(const Metrics&) = delete;
 
   void leased(const std::vector<Lease>& leases);
-  void ended(const std::vector<EndedAttempt>& attempts);
   /// How long a poll took from its arrival to its answer, waiting for work included.
   void polled(double seconds);
-  void committed(double seconds, std::size_t mutations);
+  /// What became durable, and how long it took. Attempts are counted here: by what the core made of them, once each,
+  /// those that no worker told of among them.
+  void committed(double seconds, const Batch& batch);
   void answered(int status);
 
   /// In Prometheus' words. Waits for disks.

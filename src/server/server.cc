@@ -134,7 +134,7 @@ Result<void> Server::Parts::make_rooms() {
   metrics = std::make_unique<Metrics>(
       Metrics::Sources{.board = board, .workers = [this] { return backend->workers(); }, .folder = folder->path()});
   measured = std::make_unique<MeasuredStore>(
-      *store, steady, [this](double seconds, std::size_t mutations) { metrics->committed(seconds, mutations); });
+      *store, steady, [this](double seconds, const Batch& batch) { metrics->committed(seconds, batch); });
   auto started = Engine::start(*measured, wall, steady, [this](const Effect& effect) {
     board.take(effect);
     if (const auto* happened = std::get_if<Happened>(&effect)) events->happened(happened->last);

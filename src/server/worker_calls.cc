@@ -161,7 +161,6 @@ void WorkerCalls::on_poll(std::string_view body, const Caller& caller, const Rep
   place({std::move(decoded->frames), std::move(decoded->ended_frames)}, report, reply,
         [this, poll, key_id = caller.key_id, reply] {
           auto followed = followers_.followed(poll->report.ended);
-          metrics_.ended(poll->report.ended);
           const std::int64_t begun_ns = steady_.elapsed_ns();
           const WorkerId worker = poll->report.worker;
           const std::uint64_t incarnation = poll->report.incarnation;
@@ -169,12 +168,14 @@ void WorkerCalls::on_poll(std::string_view body, const Caller& caller, const Rep
                                            followed = std::move(followed)](Result<Effect> effect) {
             followers_.on_ended(followed);
             metrics_.polled(static_cast<double>(steady_.elapsed_ns() - begun_ns) / 1e9);
-            if (const auto* answer = effect ? std::get_if<PollAnswer>(&*effect) : nullptr)
-              metrics_.leased(answer->leases);
             if (!job_keys_.ring.holds(key_id, job_keys_.now_ms()))
               return reply->send(problem(401, removed_meanwhile()));
             if (!effect) return reply->send(problem(effect.error()));
-            if (reply->peer_is_gone()) return give_back(worker, incarnation, std::get<PollAnswer>(*effect));
+            if (reply->peer_is_gone()) {
+              give_back(worker, incarnation, std::get<PollAnswer>(*effect));
+              return reply->send(bytes({}));
+            }
+            metrics_.leased(std::get<PollAnswer>(*effect).leases);
             answer_poll(std::get<PollAnswer>(std::move(*effect)), reply);
           });
         });
@@ -199,7 +200,6 @@ void WorkerCalls::on_report(std::string_view body, const Caller& caller, const R
   if (auto may = admit(caller, report->worker); !may) return reply->send(problem(may.error()));
   place({std::move(decoded->frames), std::move(decoded->ended_frames)}, report, reply, [this, report, reply] {
     auto followed = followers_.followed(report->ended);
-    metrics_.ended(report->ended);
     backend_.post(std::move(*report), [this, reply, followed = std::move(followed)](const Result<Effect>& effect) {
       followers_.on_ended(followed);
       reply->send(effect ? bytes({}) : problem(effect.error()));
