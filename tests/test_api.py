@@ -176,6 +176,9 @@ def test_what_failed_is_grouped_and_a_group_is_run_again_with_more(api, tmp_path
     ended_ms = api.job("job")["ended_ms"]
     assert api("POST", "jobs/job/retry")["items"] == 0 and api.job("job")["ended_ms"] == ended_ms
     assert "'items'" in api("POST", "jobs/job/retry", {"items": []}, status=400)["detail"]
+    for wrong in ({"signal": 9999}, {"signal": 0}, {"memory": "lots"}, {"gpus": -1}, {"ending": "badly"}):
+        refused = api("POST", "jobs/job/retry", wrong, status=400)
+        assert f"'{next(iter(wrong))}'" in refused["detail"] and refused["next"], refused
     assert "no item 8" in api("POST", "jobs/job/retry", {"items": [8]}, status=404)["detail"]
     # What never began goes on, too.
     one.kill()

@@ -79,15 +79,20 @@ def test_a_queue_from_its_making_to_its_end(server):
     server.cli("queue", "show", "night").refuses("night", "drover queue list")
 
 
-@pytest.mark.parametrize("words, names", [
+CANNOT_BE_SAID_OF_QUEUES = [
     (["set", "default"], ["default", "nothing"]), (["enable", "nihgt"], ["nihgt"]), (["disable", "nihgt"], ["nihgt"]),
     (["set", "q", "--weight", "a"], ["--weight 'a'", "SHARE=WEIGHT"]), (["set", "q", "--weight", "a=0"], ["--weight 'a=0'"]),
-    (["set", "q", "--weight", "a=1x"], ["--weight 'a=1x'"]), (["set", "q", "--decay", "soon"], ["--decay 'soon'"]),
+    (["set", "q", "--weight", "a=1x"], ["--weight 'a=1x'"]), (["set", "q", "--weight", "a b=1"], ["--weight 'a b=1'", "'a b'"]),
+    (["set", "q", "--decay", "soon"], ["--decay 'soon'"]), (["set", "q", "--decay", "8d"], ["--decay 8d", "7d"]),
     (["set", "q", "--order", "random"], ["random", "fair"]), (["set", "not a name"], ["not a name"]), (["delete", "default"], ["default"]),
-    (["set", "q", "--reserve", "100"], ["--reserve"]),
-])
-def test_what_cannot_be_said_of_a_queue(server, words, names):
-    server.cli("queue", *words).refuses(*names)
+    (["set", "q", "--reserve", "100"], ["--reserve"]), (["set", "q", "--fleet", "a b"], ["--fleet 'a b'", "drover fleet list"]),
+    (["--data", "/nowhere"], ["drover queue", "list, show, set"]), (["--data", "/nowhere", "list"], ["'--data' stands before 'list'"]),
+]
+
+
+def test_what_cannot_be_said_of_a_queue(server):
+    for words, names in CANNOT_BE_SAID_OF_QUEUES:
+        server.cli("queue", *words).refuses(*names)
     assert [queue["name"] for queue in server.cli("queue", "list", "--json").json_lines[0]["queues"]] == ["default"], "nothing was made"
 
 
@@ -133,8 +138,11 @@ def test_a_fleet_is_written_down_and_says_so(server):
     shown = server.cli("fleet", "show", "spot", "--json").json_lines[0]
     assert (shown["least"], shown["most"], shown["spot"], shown["shapes"], shown["provider"]) == (2, 100, False, ["c7g.4xlarge", "m7g.large"], "ec2")
     assert rows(server.cli("fleet", "list"))[0]["MOST"] == "100"
-    server.cli("fleet", "set", "spot", "--least", 200).refuses("least", "most")
+    for words, names in ((("--least", 200), ("--least 200", "--most 100")), (("--least", -1), ("--least", "-1", "1000000")),
+                         (("--most", 10**7), ("--most", "1000000")), (("--bid", 0), ("--bid", "1000")), (("--shape", "a b"), ("--shape 'a b'",))):
+        server.cli("fleet", "set", "spot", *words).refuses(*names)
     said(server.cli("fleet", "delete", "spot"))
+    server.cli("fleet", "delete", "spot").refuses("spot", "drover fleet list")
     server.cli("fleet", "show", "spot").refuses("spot", "drover fleet list")
 
 
@@ -180,6 +188,7 @@ def test_events_of_one_job_and_of_all(server):
     assert [event["id"] for event in everything] == sorted(event["id"] for event in everything) and len(everything) > len(shown) == 3
     assert server.cli("events", "--after", everything[-1]["id"], "--json").out == ""
     server.cli("events", "nobody").refuses("nobody")
+    server.cli("events", "mine:0").refuses("a job is meant, not one of its items")
     assert {event["name"] for event in lines_of(late, 3)} == {"mine"}, "who follows everything sees what comes"
     late.signal(signal.SIGTERM)
     late.done()
@@ -299,6 +308,10 @@ def test_a_retry_of_some(server, tmp_path):
     assert items_after(server, "some")[0]["state"] == "succeeded"
     assert server.job("some")["asks"] == {"cpus": 2.0, "memory_bytes": 1 << 30, "accelerators": {}}
     server.cli("retry", "some", "--item", 9).refuses("9")
+    server.cli("retry", "some", "--memory", "lots").refuses("--memory 'lots'", "4GiB")
+    server.cli("retry", "some", "--signal", 9999).refuses("--signal", "9999", "64")
+    server.cli("retry", "some", "--exit-code", 256).refuses("--exit-code", "255")
+    server.cli("retry", "some", "--gpus", -1).refuses("--gpus", "-1")
     assert server.drover("run", "--name", "r", "--", "false", ":::", "x").status == 1
     server.drover("retry", "r", "--item", 0).refuses("--item", "--server")
 

@@ -22,6 +22,7 @@ namespace {
 
 constexpr std::uint64_t kMostListed = 10'000;
 constexpr std::int64_t kLeast32 = std::numeric_limits<std::int32_t>::min();
+constexpr std::int64_t kMostSignal = 64;
 constexpr std::int64_t kMost32 = std::numeric_limits<std::int32_t>::max();
 
 Uuid random_uuid() {
@@ -82,7 +83,7 @@ Result<RetryRequest> retry_request(const std::string& body, const Job& job) {
     return {};
   });
   fields.add("exit_code", BodyFields::whole(kLeast32, kMost32, out.chosen.exit_code));
-  fields.add("signal", BodyFields::whole(0, kMost32, out.chosen.signal));
+  fields.add("signal", BodyFields::whole(1, kMostSignal, out.chosen.signal));
   fields.add("ending",
              BodyFields::one_of({"exited", "signalled", "timed_out", "not_started", "stopped", "lost", "out_of_memory"},
                                 out.chosen.ending));

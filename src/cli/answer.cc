@@ -60,6 +60,14 @@ std::string pairs_text(const json::object& pairs) {
   return out;
 }
 
+std::string words_text(const json::array& words) {
+  std::string out;
+  for (const json::value& it : words) {
+    if (it.is_string()) out += (out.empty() ? "" : ", ") + std::string(it.get_string());
+  }
+  return out;
+}
+
 std::string local_time(std::uint64_t epoch_ms) {
   if (epoch_ms == 0) return "-";
   return fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::localtime(static_cast<std::time_t>(epoch_ms / 1000)));

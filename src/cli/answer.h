@@ -18,6 +18,9 @@ const boost::json::object& object_in(const boost::json::value& object, const cha
 /// "a=1 b=2"
 std::string pairs_text(const boost::json::object& pairs);
 
+/// "a, b"
+std::string words_text(const boost::json::array& words);
+
 /// "2026-01-14 10:15:00", here; "-" for 0.
 std::string local_time(std::uint64_t epoch_ms);
 

@@ -32,20 +32,13 @@ std::string reference_in(const json::value& definition) {
   return fmt::format("{}:{}", text_in(definition, "name"), number_in(definition, "revision"));
 }
 
-Result<int> list(ServerClient& client, const Flags& flags) {
-  auto answer = client.get("/api/v1/definitions");
-  if (!answer) return pass(answer);
-  if (flags.common.json) {
-    show("{}\n", json::serialize(*answer));
-    return kAllSucceeded;
-  }
+void print_list(const json::value& answer) {
   Table table({{.title = "DEFINITION", .cut = true}, {.title = "STATE"}, {.title = "SINCE"}, {.title = "OWNER"}});
-  for (const json::value& it : list_in(*answer, "definitions")) {
+  for (const json::value& it : list_in(answer, "definitions")) {
     table.add({reference_in(it), flag_in(it, "active") ? "active" : "retired", local_time(number_in(it, "created_ms")),
                text_in(it, "owner")});
   }
   table.print();
-  return kAllSucceeded;
 }
 
 Result<int> show_one(ServerClient& client, const Flags& flags) {
@@ -131,7 +124,9 @@ void add_definition(CLI::App& app, Invocation& invocation) {
         ->type_name("DEFINITION")
         ->required();
   };
-  add_part("list", "List definitions and their revisions", "drover definition list", list);
+  add_part(
+      "list", "List definitions and their revisions", "drover definition list",
+      [](ServerClient& client, const Flags& it) { return show_answer(client, it, "/api/v1/definitions", print_list); });
   about_one(add_part("show", "Show what a definition says", "drover definition show resize", show_one));
   CLI::App* adding = add_part("register", "Keep a job file without items as a definition, or as its next revision",
                               "drover definition register resize.yaml", add);

@@ -37,7 +37,9 @@ class Events {
   Result<int> run() {
     if (!flags_.job.empty()) {
       // By its id: another job may be given the same name meanwhile.
-      auto job = client_.get(job_path(flags_.job));
+      auto which = whole_job(client_, flags_.job);
+      if (!which) return pass(which);
+      auto job = client_.get(job_path(*which));
       if (!job) return pass(job);
       of_job_ = "&job=" + text_in(*job, "id");
     }

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <boost/json.hpp>
 
+#include "base/name.h"
 #include "cli/answer.h"
 #include "cli/print.h"
 #include "cli/server_verb.h"
@@ -14,6 +15,7 @@ namespace json = boost::json;
 namespace {
 
 constexpr const char* kOnlyKept = "fleets are only written down so far; no machine is started for one";
+constexpr int kMostMachines = 1'000'000;
 
 struct Flags : AskingFlags {
   std::string fleet;
@@ -31,21 +33,7 @@ std::string path_of(const Flags& flags) {
   return "/api/v1/fleets/" + url_escape(flags.fleet);
 }
 
-std::string shapes_text(const json::value& fleet) {
-  std::string out;
-  for (const json::value& it : list_in(fleet, "shapes")) {
-    if (it.is_string()) out += (out.empty() ? "" : ", ") + std::string(it.get_string());
-  }
-  return out;
-}
-
-Result<int> list(ServerClient& client, const Flags& flags) {
-  auto answer = client.get("/api/v1/fleets");
-  if (!answer) return pass(answer);
-  if (flags.common.json) {
-    show("{}\n", json::serialize(*answer));
-    return kAllSucceeded;
-  }
+void print_list(const json::value& answer) {
   using enum Column::Align;
   Table table({{.title = "NAME", .cut = true},
                {.title = "PROVIDER"},
@@ -54,14 +42,19 @@ Result<int> list(ServerClient& client, const Flags& flags) {
                {.title = "SPOT"},
                {.title = "POLICY"},
                {.title = "SHAPES", .cut = true}});
-  for (const json::value& it : list_in(*answer, "fleets")) {
+  for (const json::value& it : list_in(answer, "fleets")) {
     table.add({text_in(it, "name"), text_in(it, "provider"), std::to_string(number_in(it, "least")),
                std::to_string(number_in(it, "most")), flag_in(it, "spot") ? "yes" : "no", text_in(it, "policy"),
-               shapes_text(it)});
+               words_text(list_in(it, "shapes"))});
   }
   table.print();
-  if (!flags.common.quiet) print_notice(kOnlyKept);
-  return kAllSucceeded;
+}
+
+Result<int> list(ServerClient& client, const Flags& flags) {
+  return show_answer(client, flags, "/api/v1/fleets", [&](const json::value& answer) {
+    print_list(answer);
+    if (!flags.common.quiet) print_notice(kOnlyKept);
+  });
 }
 
 int show_fleet(const Flags& flags, const json::value& fleet, std::string_view head) {
@@ -71,7 +64,7 @@ int show_fleet(const Flags& flags, const json::value& fleet, std::string_view he
       text_in(fleet, "policy"), "spot",
       flag_in(fleet, "spot") ? fmt::format("yes, for {} % of the full price at most", number_in(fleet, "bid_percent"))
                              : "no");
-  if (const std::string shapes = shapes_text(fleet); !shapes.empty())
+  if (const std::string shapes = words_text(list_in(fleet, "shapes")); !shapes.empty())
     text += fmt::format("\n  {:<10} {}", "shapes", shapes);
   const int status = tell(flags.common, fleet, text);
   if (!flags.common.quiet && !flags.common.json) print_notice(kOnlyKept);
@@ -96,7 +89,18 @@ Result<int> set(ServerClient& client, const Flags& flags, const CLI::App& verb) 
   if (verb.count("--most") > 0) body["most"] = flags.most;
   if (flags.spot || flags.no_spot) body["spot"] = flags.spot;
   if (verb.count("--bid") > 0) body["bid_percent"] = flags.bid;
+  for (const std::string& shape : flags.shapes) {
+    if (is_valid_name(shape)) continue;
+    return fail(ErrorCode::bad_input, fmt::format("--shape '{}' cannot be a type of machine", shape),
+                "write one such as c7g.4xlarge; for several say --shape again");
+  }
   if (!flags.shapes.empty()) body["shapes"] = json::array(flags.shapes.begin(), flags.shapes.end());
+  const json::value wanted = body;
+  if (const auto least = number_in(wanted, "least"), most = body.contains("most") ? number_in(wanted, "most") : 1;
+      least > most) {
+    return fail(ErrorCode::bad_input, fmt::format("--least {} is more than --most {}", least, most),
+                "say less of the one, or more of the other");
+  }
   auto answer = client.put(path_of(flags), body);
   if (!answer) return pass(answer);
   return show_fleet(flags, *answer, is_new ? "new " : "");
@@ -133,12 +137,17 @@ void add_fleet(CLI::App& app, Invocation& invocation) {
   setting->add_option("--provider", flags->provider, "What gives its machines (default: local)")
       ->type_name("PROVIDER")
       ->check(CLI::IsMember({"local", "kubernetes", "slurm", "ec2", "gce", "command"}));
-  setting->add_option("--least", flags->least, "Machines that are always there (default: 0)")->type_name("N");
-  setting->add_option("--most", flags->most, "Machines that there may be (default: 1)")->type_name("N");
+  setting->add_option("--least", flags->least, "Machines that are always there (default: 0)")
+      ->type_name("N")
+      ->check(CLI::Range(0, kMostMachines));
+  setting->add_option("--most", flags->most, "Machines that there may be (default: 1)")
+      ->type_name("N")
+      ->check(CLI::Range(0, kMostMachines));
   CLI::Option* spot = setting->add_flag("--spot", flags->spot, "Machines that may be taken away, for less money");
   setting->add_flag("--no-spot", flags->no_spot, "Machines that are not taken away")->excludes(spot);
   setting->add_option("--bid", flags->bid, "Spot machines for this much of the full price, at most (default: 100)")
-      ->type_name("PERCENT");
+      ->type_name("PERCENT")
+      ->check(CLI::Range(1, 1000));
   setting->add_option("--shape", flags->shapes, "A type of machine; may be repeated")
       ->type_name("NAME")
       ->expected(1)

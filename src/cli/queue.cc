@@ -4,11 +4,14 @@
 #include <CLI/CLI.hpp>
 #include <boost/json.hpp>
 
+#include "base/name.h"
 #include "base/units.h"
 #include "cli/answer.h"
 #include "cli/print.h"
 #include "cli/server_verb.h"
 #include "cli/table.h"
+#include "core/queue.h"
+#include "wire/registry_json.h"
 
 namespace drover {
 namespace json = boost::json;
@@ -33,38 +36,23 @@ std::string order_text(const json::value& queue) {
   return text_in(queue, "order") == "fair" ? "fair" : "first-come";
 }
 
-std::string fleets_text(const json::value& queue) {
-  std::string out;
-  for (const json::value& it : list_in(queue, "fleets")) {
-    if (it.is_string()) out += (out.empty() ? "" : ", ") + std::string(it.get_string());
-  }
-  return out;
-}
-
 std::string decay_text(const json::value& queue) {
   return format_duration_us(static_cast<std::int64_t>(number_in(queue, "decay_s")) * 1'000'000);
 }
 
-Result<int> list(ServerClient& client, const Flags& flags) {
-  auto answer = client.get("/api/v1/queues");
-  if (!answer) return pass(answer);
-  if (flags.common.json) {
-    show("{}\n", json::serialize(*answer));
-    return kAllSucceeded;
-  }
+void print_list(const json::value& answer) {
   Table table({{.title = "NAME", .cut = true},
                {.title = "PRIORITY", .align = Column::Align::right},
                {.title = "STATE"},
                {.title = "ORDER"},
                {.title = "FLEETS", .spare = 1},
                {.title = "WEIGHTS", .cut = true}});
-  for (const json::value& it : list_in(*answer, "queues")) {
+  for (const json::value& it : list_in(answer, "queues")) {
     table.add({text_in(it, "name"), std::to_string(number_in(it, "priority")),
-               flag_in(it, "enabled") ? "enabled" : "disabled", order_text(it), fleets_text(it),
+               flag_in(it, "enabled") ? "enabled" : "disabled", order_text(it), words_text(list_in(it, "fleets")),
                pairs_text(object_in(it, "weights"))});
   }
   table.print();
-  return kAllSucceeded;
 }
 
 std::string described(const json::value& queue) {
@@ -88,7 +76,7 @@ std::string described(const json::value& queue) {
       line("weights", weights + "; one of 2 gets half of what one of 1 gets");
     }
   }
-  const std::string fleets = fleets_text(queue);
+  const std::string fleets = words_text(list_in(queue, "fleets"));
   line("fleets", fleets.empty() ? "all" : fleets);
   return out;
 }
@@ -111,7 +99,12 @@ Result<void> add_weight(const std::string& word, json::object& weights) {
   const std::string number = word.substr(equals + 1);
   const double weight = std::strtod(number.c_str(), &end);
   if (number.empty() || *end != '\0' || !(weight >= 0.0001 && weight < 1000)) return wrong();
-  weights[word.substr(0, equals)] = weight;
+  const std::string share = word.substr(0, equals);
+  if (!is_share_pattern(share)) {
+    return fail(ErrorCode::bad_input, fmt::format("--weight '{}': '{}' cannot be a share", word, share),
+                "a share has letters, digits, '_', '.' and '-'; with a star behind it all that begin so are meant");
+  }
+  weights[share] = weight;
   return {};
 }
 
@@ -124,6 +117,10 @@ Result<json::object> settings(const Flags& flags, const CLI::App& verb, const js
     if (!decay_ms || *decay_ms < 1000) {
       return fail(ErrorCode::bad_input, fmt::format("--decay '{}' is no time of a second or more", flags.decay),
                   "write 10m or 2h");
+    }
+    if (*decay_ms > Queue::kMostDecayS * 1000) {
+      return fail(ErrorCode::bad_input, fmt::format("--decay {} is longer than a week", flags.decay),
+                  "write 10m, 2h or 7d at most");
     }
     body["decay_s"] = *decay_ms / 1000;
   }
@@ -138,7 +135,12 @@ Result<json::object> settings(const Flags& flags, const CLI::App& verb, const js
   if (!flags.fleets.empty()) {
     json::array fleets;
     for (const std::string& it : flags.fleets) {
-      if (!it.empty()) fleets.emplace_back(it);
+      if (it.empty()) continue;
+      if (!is_valid_name(it)) {
+        return fail(ErrorCode::bad_input, fmt::format("--fleet '{}' cannot be the name of a fleet", it),
+                    "a name has letters, digits, '_', '.' and '-'; 'drover fleet list' shows what there is");
+      }
+      fleets.emplace_back(it);
     }
     body["fleets"] = std::move(fleets);
   }
@@ -192,7 +194,8 @@ void add_queue(CLI::App& app, Invocation& invocation) {
   const auto about_one = [&](CLI::App* it) {
     it->add_option("queue", flags->queue, "Its name")->type_name("QUEUE")->required();
   };
-  add("list", "List queues", "drover queue list", list);
+  add("list", "List queues", "drover queue list",
+      [](ServerClient& client, const Flags& it) { return show_answer(client, it, "/api/v1/queues", print_list); });
   about_one(add("show", "Show a queue and its rules", "drover queue show night", show_one));
   CLI::App* setting = add_server_verb(*verb, "set", "Make a queue, or change what is said of it",
                                       "drover queue set night --priority 5\n"

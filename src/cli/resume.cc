@@ -94,8 +94,12 @@ void add_choice(CLI::App& verb, ServerRetry& wanted) {
       ->expected(1)
       ->take_all()
       ->allow_extra_args(false);
-  verb.add_option("--exit-code", wanted.exit_code, "Of a server's job only what ended with this code")->type_name("N");
-  verb.add_option("--signal", wanted.signal, "Of a server's job only what ended by this signal")->type_name("N");
+  verb.add_option("--exit-code", wanted.exit_code, "Of a server's job only what ended with this code")
+      ->type_name("N")
+      ->check(CLI::Range(0, 255));
+  verb.add_option("--signal", wanted.signal, "Of a server's job only what ended by this signal")
+      ->type_name("N")
+      ->check(CLI::Range(1, 64));
   verb.add_option("--ending", wanted.ending, "Of a server's job only what ended so")
       ->type_name("ENDING")
       ->check(CLI::IsMember({"exited", "signalled", "timed_out", "not_started", "stopped", "lost", "out_of_memory"}));
@@ -104,7 +108,9 @@ void add_choice(CLI::App& verb, ServerRetry& wanted) {
       ->check(CLI::Range(0.01, 4096.0));
   verb.add_option("--memory", wanted.memory, "Items of the server's job ask for so much memory from now on")
       ->type_name("SIZE");
-  verb.add_option("--gpus", wanted.gpus, "Items of the server's job ask for so many GPUs from now on")->type_name("N");
+  verb.add_option("--gpus", wanted.gpus, "Items of the server's job ask for so many GPUs from now on")
+      ->type_name("N")
+      ->check(CLI::Range(0, 1'000'000));
 }
 
 void add_verb(CLI::App& app, Invocation& invocation, bool take_failed) {

@@ -24,6 +24,9 @@ Result<int> server_cancel(const CommonFlags& common, const ServerFlags& server, 
 }
 
 Result<int> server_retry(const CommonFlags& common, const ServerFlags& server, const ServerRetry& wanted) {
+  if (!wanted.memory.empty() && !parse_size(wanted.memory)) {
+    return fail(ErrorCode::bad_input, fmt::format("--memory '{}' is no size", wanted.memory), "write 512MiB or 4GiB");
+  }
   auto client = ServerClient::connect(common, server);
   if (!client) return pass(client);
   auto which = job_and_item(*client, wanted.reference);

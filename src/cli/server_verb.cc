@@ -1,6 +1,9 @@
 #include "cli/server_verb.h"
 
 #include <CLI/CLI.hpp>
+#include <boost/json.hpp>
+
+#include "cli/print.h"
 
 namespace drover {
 
@@ -18,6 +21,18 @@ CLI::App* add_server_verb(CLI::App& parent, const std::string& name, const std::
     invocation.exit_status = done ? *done : failure(done.error());
   });
   return verb;
+}
+
+Result<int> show_answer(ServerClient& client, const AskingFlags& flags, const std::string& path,
+                        const std::function<void(const boost::json::value&)>& print) {
+  auto answer = client.get(path);
+  if (!answer) return pass(answer);
+  if (flags.common.json) {
+    show("{}\n", boost::json::serialize(*answer));
+  } else {
+    print(*answer);
+  }
+  return kAllSucceeded;
 }
 
 }  // namespace drover

@@ -1,6 +1,7 @@
 // The shape of verbs that only ever speak to a server.
 #pragma once
 
+#include <boost/json/value.hpp>
 #include <functional>
 #include <string>
 
@@ -13,6 +14,10 @@ struct AskingFlags {
   CommonFlags common;
   ServerFlags server;
 };
+
+/// Asks for what is there: as it came with --json, else as `print` shows it.
+Result<int> show_answer(ServerClient& client, const AskingFlags& flags, const std::string& path,
+                        const std::function<void(const boost::json::value&)>& print);
 
 /// A verb, or a part of one, with the usual flags; `ask` is called with a server at hand. `flags` outlives it.
 CLI::App* add_server_verb(CLI::App& parent, const std::string& name, const std::string& help,

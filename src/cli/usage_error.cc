@@ -1,6 +1,8 @@
 #include "cli/usage_error.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <optional>
 
 #include "base/nearest_word.h"
 #include "base/text.h"
@@ -44,12 +46,33 @@ Error unknown_flag(const CLI::App& verb, const std::string& flag) {
           next_step(verb, nearest_word(written, names))};
 }
 
+namespace {
+
+/// A flag that is known, but not where it stands: before a part of a verb, or without any.
+std::optional<Error> misplaced_flag(const CLI::App& verb, const std::string& flag) {
+  const std::string written = flag.substr(0, flag.find('='));
+  const Command command = command_tree(verb);
+  if (command.flag(written) != nullptr) {
+    return Error{ErrorCode::bad_input, concat("'", written, "' stands before '", verb.get_name(), "'"),
+                 concat("write it behind: ", title_of(verb), " ", written, " …")};
+  }
+  const bool a_part_has_it =
+      std::ranges::any_of(command.parts, [&](const Command& part) { return part.flag(written) != nullptr; });
+  if (!a_part_has_it) return std::nullopt;
+  std::string names;
+  for (const Command& part : command.parts) names += concat(names.empty() ? "" : ", ", part.name);
+  return Error{ErrorCode::bad_input, concat(title_of(verb), " is not told what to do"),
+               concat("say one of ", names, "; ", title_of(verb), " --help lists them")};
+}
+
+}  // namespace
+
 Error usage_error(const CLI::App& app, const CLI::ParseError& thrown) {
   const CLI::App& verb = innermost(app);
   // What was left over says more than what is missing because of it.
   const std::vector<std::string> left_over = app.remaining(true);
   for (const std::string& word : left_over) {
-    if (word.size() > 1 && word.starts_with('-')) return unknown_flag(verb, word);
+    if (word.size() > 1 && word.starts_with('-')) return misplaced_flag(verb, word).value_or(unknown_flag(verb, word));
   }
   if (!left_over.empty()) {
     const std::string& word = left_over.front();

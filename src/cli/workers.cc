@@ -45,13 +45,7 @@ std::string accelerators_text(const json::value& worker) {
   return pairs_text(has);
 }
 
-Result<int> list(ServerClient& client, const Flags& flags) {
-  auto answer = client.get("/api/v1/workers");
-  if (!answer) return pass(answer);
-  if (flags.common.json) {
-    show("{}\n", json::serialize(*answer));
-    return kAllSucceeded;
-  }
+void print_list(const json::value& answer) {
   using enum Column::Align;
   Table table({{.title = "NAME", .cut = true},
                {.title = "STATE"},
@@ -63,7 +57,7 @@ Result<int> list(ServerClient& client, const Flags& flags) {
                {.title = "LABELS", .cut = true}});
   const auto now_ms = static_cast<double>(SystemWallClock().epoch_ms());
   std::string apart;
-  for (const json::value& it : list_in(*answer, "workers")) {
+  for (const json::value& it : list_in(answer, "workers")) {
     table.add({text_in(it, "name"), text_in(it, "state"), cpus_text(it), memory_text(it), accelerators_text(it),
                seen_text(it, now_ms), text_in(it, "version"), pairs_text(object_in(it, "labels"))});
     if (const std::string why = text_in(it, "quarantine"); !why.empty()) {
@@ -75,7 +69,6 @@ Result<int> list(ServerClient& client, const Flags& flags) {
   }
   table.print();
   print_text(stdout, apart);
-  return kAllSucceeded;
 }
 
 Result<int> change(ServerClient& client, const Flags& flags, std::string_view how, std::string_view done) {
@@ -88,9 +81,9 @@ Result<int> change(ServerClient& client, const Flags& flags, std::string_view ho
 
 void add_workers(CLI::App& app, Invocation& invocation) {
   auto flags = std::make_shared<Flags>();
-  CLI::App* verb =
-      add_server_verb(app, "workers", "List a server's workers", "drover workers\n  drover workers drain gpu-7", *flags,
-                      invocation, [flags](ServerClient& client) { return list(client, *flags); });
+  CLI::App* verb = add_server_verb(
+      app, "workers", "List a server's workers", "drover workers\n  drover workers drain gpu-7", *flags, invocation,
+      [flags](ServerClient& client) { return show_answer(client, *flags, "/api/v1/workers", print_list); });
   verb->require_subcommand(0, 1);
   const auto add = [&](const char* name, const char* help, const char* done) {
     add_server_verb(*verb, name, help, fmt::format("drover workers {} gpu-7", name), *flags, invocation,

@@ -103,7 +103,8 @@ void Core::on(Ticket ticket, const SetFleet& command) {
 
 void Core::on(Ticket ticket, const DropFleet& command) {
   if (durable_.fleets.erase(command.fleet) == 0) {
-    return refuse(ticket, ErrorCode::not_found, concat("there is no fleet '", command.fleet, "'"));
+    return refuse(ticket, ErrorCode::not_found, concat("there is no fleet '", command.fleet, "'"),
+                  "'drover fleet list' shows what there is");
   }
   changes_.fleet(command.fleet);
   say(ticket, FleetDropped{});

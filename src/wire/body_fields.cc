@@ -35,7 +35,8 @@ Result<void> BodyFields::read(std::string_view body, std::string_view what) cons
     }
     if (given.is_null()) continue;
     if (const std::string wrong = reader->second(given); !wrong.empty()) {
-      return fail(ErrorCode::bad_input, concat("field '", std::string_view(name), "' ", wrong));
+      return fail(ErrorCode::bad_input, concat("field '", std::string_view(name), "' ", wrong),
+                  "send another value, or leave the field away: then all is as usual");
     }
   }
   return {};

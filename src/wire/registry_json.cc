@@ -25,14 +25,6 @@ BodyFields::Read names_list(std::vector<std::string>& out) {
   };
 }
 
-/// A share's name, which may end in a star.
-bool is_share_pattern(std::string_view text) {
-  if (text.ends_with('*')) text.remove_suffix(1);
-  return text.size() <= 255 && std::ranges::all_of(text, [](unsigned char c) {
-           return std::isalnum(c) != 0 || c == '_' || c == '.' || c == '-';
-         });
-}
-
 std::string read_weights(const json::value& value, std::vector<ShareWeight>& out) {
   constexpr std::size_t kMostWeights = 500;
   if (!value.is_object()) return "is not an object of weights, such as {\"team-a\": 1, \"batch*\": 2.5}";
@@ -56,6 +48,13 @@ std::string read_weights(const json::value& value, std::vector<ShareWeight>& out
 }
 
 }  // namespace
+
+bool is_share_pattern(std::string_view text) {
+  if (text.ends_with('*')) text.remove_suffix(1);
+  return text.size() <= 255 && std::ranges::all_of(text, [](unsigned char c) {
+           return std::isalnum(c) != 0 || c == '_' || c == '.' || c == '-';
+         });
+}
 
 json::object queue_to_json(const Queue& queue) {
   json::object weights;

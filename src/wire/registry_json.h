@@ -10,6 +10,9 @@
 
 namespace drover {
 
+/// Whether this can be a share's name, or the beginning of some with a star behind it.
+bool is_share_pattern(std::string_view text);
+
 boost::json::object queue_to_json(const Queue& queue);
 /// `queue` with what the text says of it: {"priority": 10, "order": "fair", "weights": {"team-a": 1, "batch*": 2.5},
 /// …}.
