@@ -134,6 +134,18 @@ def test_every_call_and_parameter_of_the_server_is_described_and_the_other_way_r
             assert (response.status, problem["code"]) == (405, "bad_method"), (method, path, problem)
             assert set(response.headers["Allow"].split(", ")) == allowed, (method, path)
             connection.close()
+    # HEAD is GET without the body.
+    for path in sorted(path for method, path in there if method == "GET"):
+        heads = []
+        for method in ("GET", "HEAD"):
+            connection = busy.connection()
+            connection.request(method, path.replace("*", "x"), headers={"Authorization": f"Bearer {busy.key}"})
+            response = connection.getresponse()
+            body = response.read()
+            heads.append((response.status, response.headers["Content-Type"]))
+            assert method == "GET" or body == b"", path
+            connection.close()
+        assert heads[0] == heads[1], path
 
 
 def test_every_field_of_every_answer_is_described_and_there(described, busy):

@@ -81,12 +81,13 @@ std::expected<NativeApi::Found, HttpResponse> NativeApi::find(const HttpHead& he
     return std::unexpected(
         problem({ErrorCode::bad_input, concat("the path ", utf8(head.path), " is not a path"), kNext}));
   }
+  const std::string_view method = head.method == "HEAD" ? "GET" : std::string_view(head.method);  // but for the body
   std::string allowed;
-  const auto also_for = [&](std::string_view method) { allowed += concat(allowed.empty() ? "" : ", ", method); };
+  const auto also_for = [&](std::string_view other) { allowed += concat(allowed.empty() ? "" : ", ", other); };
   for (const Route& route : routes()) {
     Found found{&route, {}};
     if (!fits(*segments, concat(kRoot, route.path), found.parts)) continue;
-    if (route.method == head.method) return found;
+    if (route.method == method) return found;
     also_for(route.method);
   }
   for (const ApiLine& other : others_) {

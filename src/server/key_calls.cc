@@ -69,7 +69,7 @@ HttpResponse KeyCalls::answer(const HttpRequest& request) {
   const std::string& method = request.head.method;
   if (path == "/join" && method == "POST") return join(request.body);
   if (path == kKeys && method == "POST") return create(request.body);
-  if (path == kKeys && method == "GET") return list();
+  if (path == kKeys && (method == "GET" || method == "HEAD")) return list();
   if (path == kJoinTokens && method == "POST") return create_join_token(request.body);
   if (path.starts_with("/api/v1/keys/") && method == "DELETE") {
     const std::string id = path.substr(kKeys.size() + 1);
