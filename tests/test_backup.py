@@ -16,15 +16,25 @@ def server(drover):
     return Server(drover, "--lease", "3s")
 
 
-def restored(tmp_path, file, name="elsewhere"):
-    (tmp_path / name).mkdir()
-    other = Drover(tmp_path / name)
-    done = other("restore", file)
-    assert done.status == 0, done
-    return other
+@pytest.fixture
+def restored(tmp_path):
+    """restored(file) is a Drover of its own with what is in a backup. What it started is gone when the test is."""
+    all_of_them = []
+
+    def restore(file, name="elsewhere"):
+        (tmp_path / name).mkdir()
+        other = Drover(tmp_path / name)
+        all_of_them.append(other)
+        done = other("restore", file)
+        assert done.status == 0, done
+        return other
+
+    yield restore
+    left = [other.clean_up() for other in all_of_them]
+    assert not any(left), f"processes were left over: {left}"
 
 
-def test_a_restored_server_has_every_job_and_log_and_goes_on(server, tmp_path):
+def test_a_restored_server_has_every_job_and_log_and_goes_on(server, restored, tmp_path):
     worker(server)
     submit(server, "done", "--range", "1-50", "--", "sh", "-c", "echo line of $0; test $0 != 7", "{}")
     assert server.ends("done")["counts"] == {"pending": 0, "waiting": 0, "running": 0, "succeeded": 49, "failed": 1, "cancelled": 0}
@@ -37,7 +47,7 @@ def test_a_restored_server_has_every_job_and_log_and_goes_on(server, tmp_path):
     assert sorted(path.name for path in tmp_path.glob("backup*")) == ["backup.tar.zst"]
     assert server.ends("half")["counts"]["succeeded"] == 400  # it was not disturbed
 
-    other = Server(restored(tmp_path, file), "--lease", "3s")
+    other = Server(restored(file), "--lease", "3s")
     assert other.key != server.key
     listed = {job["name"]: job for job in other.ask("GET", "/api/v1/jobs")[1]["jobs"]}
     assert set(listed) == {"done", "half"} and listed["done"]["id"] == server.job("done")["id"]
@@ -56,7 +66,7 @@ def test_a_restored_server_has_every_job_and_log_and_goes_on(server, tmp_path):
     assert other.cli("logs", "half:399").out == "400\n"
 
 
-def test_backups_taken_in_full_work_are_each_whole(server, tmp_path):
+def test_backups_taken_in_full_work_are_each_whole(server, restored, tmp_path):
     """However they fall between commits: what a backup says has ended has its log."""
     for name in ("w1", "w2"):
         worker(server, name=name)
@@ -66,7 +76,7 @@ def test_backups_taken_in_full_work_are_each_whole(server, tmp_path):
         wait_until(lambda: server.job("many")["counts"]["succeeded"] > before + 50, "some progress")
         file = tmp_path / f"{number}.tar.zst"
         assert server.drover("backup", file).status == 0
-        other = restored(tmp_path, file, f"at{number}")
+        other = restored(file, f"at{number}")
         database = other.data / "server/drover.db"
         ask = lambda sql: subprocess.run(["sqlite3", str(database), sql], capture_output=True, text=True, check=True).stdout
         assert ask("PRAGMA integrity_check") == "ok\n"
