@@ -1,0 +1,148 @@
+#include "wire/value_words.h"
+
+#include <algorithm>
+#include <charconv>
+#include <regex>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "base/utf8.h"
+
+namespace drover {
+namespace {
+
+// "1h30m" is 90m.
+std::string in_one_unit(std::string_view text) {
+  std::uint64_t seconds = 0;
+  while (!text.empty()) {
+    const std::size_t end = text.find_first_of("dhms");
+    const std::uint64_t number = parse_number(text.substr(0, end)).value_or(0);
+    const char unit = text[end];
+    seconds += number * (unit == 'd' ? 86'400 : unit == 'h' ? 3600 : unit == 'm' ? 60 : 1);
+    text.remove_prefix(end + 1);
+  }
+  return seconds % 60 == 0 ? concat(seconds / 60, "m") : concat(seconds, "s");
+}
+
+}  // namespace
+
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (std::size_t at = 0; at < text.size();) {
+    if (out.size() > kMostShown) return out + "…\"";
+    const Utf8Char one = utf8_char(text, at);
+    if (one.point == '\n') {
+      out += "\\n";
+    } else if (one.point == '"' || one.point == '\\') {
+      out += '\\';
+      out += static_cast<char>(one.point);
+    } else if (!one.valid || one.point < ' ' || one.point == 0x7f) {
+      out += '?';
+    } else {
+      out += text.substr(at, one.length);
+    }
+    at += one.length;
+  }
+  return out + "\"";
+}
+
+std::string shown(const Node& node) {
+  switch (node.kind) {
+    case Node::Kind::null: return "nothing";
+    case Node::Kind::boolean: return node.text;
+    case Node::Kind::number: return concat("the number ", node.text.substr(0, kMostShown));
+    case Node::Kind::text: return concat("the text ", quoted(node.text));
+    case Node::Kind::list: return "a list";
+    case Node::Kind::object: return "an object";
+  }
+  return {};
+}
+
+bool is_whole(std::string_view text, std::int64_t& out) {
+  if (text.starts_with('+')) text.remove_prefix(1);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  return error == std::errc{} && end == text.data() + text.size();
+}
+
+bool is_real(std::string_view text, double& out) {
+  if (text.starts_with('+')) text.remove_prefix(1);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  return error == std::errc{} && end == text.data() + text.size();
+}
+
+bool matches(std::string_view text, std::string_view pattern) {
+  // The library's matcher goes one call deeper for each letter.
+  if (text.size() > 512) return false;
+  return std::regex_match(text.begin(), text.end(), std::regex(pattern.begin(), pattern.end()));
+}
+
+std::pair<std::string, std::string> number_and_unit(std::string_view text) {
+  const std::size_t end = std::min(text.find_first_not_of("0123456789."), text.size());
+  std::string unit;
+  for (const char c : text.substr(end)) {
+    if (c != ' ') unit += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  const bool number = matches(text.substr(0, end), "[0-9]+(\\.[0-9]+)?");
+  return {number ? std::string(text.substr(0, end)) : "", unit};
+}
+
+std::string meant_time(std::string_view text) {
+  if (matches(text, "([0-9]{1,6}(d|h|m|s))+")) return concat("write it in one unit: ", in_one_unit(text));
+  const auto [number, unit] = number_and_unit(text);
+  if (number.empty()) return {};
+  if (unit.empty()) return concat("say of what: ", number, "s, ", number, "m or ", number, "h");
+  static constexpr std::pair<std::string_view, std::string_view> kUnits[] = {
+      {"ms", "ms"}, {"msec", "ms"}, {"millis", "ms"}, {"milliseconds", "ms"}, {"s", "s"},
+      {"sec", "s"}, {"secs", "s"},  {"second", "s"},  {"seconds", "s"},       {"m", "m"},
+      {"min", "m"}, {"mins", "m"},  {"minute", "m"},  {"minutes", "m"},       {"h", "h"},
+      {"hr", "h"},  {"hrs", "h"},   {"hour", "h"},    {"hours", "h"},         {"d", "d"},
+      {"day", "d"}, {"days", "d"}};
+  const auto* it = std::ranges::find(kUnits, unit, &std::pair<std::string_view, std::string_view>::first);
+  return it == std::end(kUnits) ? std::string() : concat("write ", number, it->second);
+}
+
+std::string meant_size(std::string_view text) {
+  const auto [number, unit] = number_and_unit(text);
+  if (number.empty()) return {};
+  if (unit.empty()) return concat("say of what: ", number, "MiB or ", number, "GiB; ", number, "B for bytes");
+  const std::string_view letters = "kmgt";
+  const std::size_t at = letters.find(unit.front());
+  static constexpr std::string_view kBinary[] = {"KiB", "MiB", "GiB", "TiB"};
+  static constexpr std::string_view kDecimal[] = {"kB", "MB", "GB", "TB"};
+  if (at == std::string_view::npos || unit.size() > 3) return {};
+  return concat("write ", number, kBinary[at],
+                unit.ends_with("ib") || unit == std::string{letters[at], 'i'}
+                    ? ""
+                    : concat(" (powers of 1024), or ", number, kDecimal[at], " (of 1000)"));
+}
+
+std::string placeholder(const Node& node) {
+  if (node.kind != Node::Kind::object) return {};
+  if (node.fields.empty()) return "{}";
+  if (node.fields.size() == 1 && node.fields.front().value.kind == Node::Kind::null) {
+    return concat("{", utf8(node.fields.front().name), "}");
+  }
+  return {};
+}
+
+std::string with_dashes(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const bool good = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '-';
+    if (good) out += c;
+    if (!good && !out.empty() && out.back() != '-') out += '-';
+  }
+  while (out.ends_with('-')) out.pop_back();
+  while (out.starts_with('.') || out.starts_with('-')) out.erase(0, 1);
+  return out;
+}
+
+std::string element(std::string_view path, std::size_t index) {
+  return concat(path, "[", index, "]");
+}
+
+std::string member(std::string_view path, std::string_view name) {
+  return concat(path, path.empty() ? "" : ".", utf8(name));
+}
+
+}  // namespace drover
