@@ -15,7 +15,6 @@
 namespace drover {
 
 /// What kinds of accelerators there are. A model of one is a label's business.
-enum class Accelerator : std::uint8_t { nvidia, amd, neuron };
 inline constexpr std::size_t kAccelerators = 3;
 inline constexpr std::array<std::string_view, kAccelerators> kAcceleratorNames = {"nvidia", "amd", "neuron"};
 

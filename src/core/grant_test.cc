@@ -1,78 +1,22 @@
 // Who is handed what: asks, room and labels.
 #include <gtest/gtest.h>
 
-#include "core/core.h"
-#include "core/sanity.h"
+#include "core/test_world.h"
 
 namespace drover {
 namespace {
 
-/// A core whose state is inspected after every command.
-class World {
+/// With machines of any size, and jobs that ask for and require something.
+class World : public TestWorld {
  public:
-  JobId submit(std::uint64_t total, const Resources& ask, const Labels& require = {}) {
-    SubmitJob command;
-    command.uuid.bytes[0] = static_cast<std::uint8_t>(++uuids_);
-    command.name = "job";
-    command.total = total;
-    command.ask = ask;
-    command.require = require;
-    return std::get<JobAccepted>(ask_core(command)).job;
+  JobId submit(std::uint64_t total, const Resources& asked, const Labels& require = {}) {
+    return TestWorld::submit({.total = total, .ask = asked, .require = require});
   }
 
   WorkerId worker(const std::string& name, const Resources& has, const Labels& labels = {},
                   std::uint64_t incarnation = 1) {
-    return std::get<WorkerRegistered>(ask_core(RegisterWorker{name, incarnation, 60'000, has, labels})).worker;
+    return std::get<WorkerRegistered>(ask(RegisterWorker{name, incarnation, 60'000, has, labels})).worker;
   }
-
-  std::vector<Lease> poll(WorkerId worker, std::uint64_t want, const Resources& room, std::int64_t wait_ms = 0) {
-    Poll poll;
-    poll.report = {.worker = worker, .incarnation = core.durable().workers.at(worker).incarnation};
-    poll.number = PollNumber{++polls_[worker]};
-    poll.want = want;
-    poll.wait_ms = wait_ms;
-    poll.room = room;
-    const Effect effect = ask_core(poll);
-    const auto* answer = std::get_if<PollAnswer>(&effect);
-    return answer == nullptr ? std::vector<Lease>() : answer->leases;
-  }
-
-  /// What somebody who waits was given by the last command.
-  std::vector<Lease> given_meanwhile() const {
-    for (const Answer& answer : answers_) {
-      if (const auto* it = std::get_if<PollAnswer>(&answer.effect)) return it->leases;
-    }
-    return {};
-  }
-
-  void end(WorkerId worker, const Lease& lease) {
-    Report report{.worker = worker, .incarnation = core.durable().workers.at(worker).incarnation};
-    for (std::uint64_t i = 0; i < lease.count; ++i) {
-      report.ended.push_back({{lease.grant, ItemIndex{lease.first.value + i}}, {}, {}});
-    }
-    ask_core(report);
-  }
-
-  Core core;
-
- private:
-  Effect ask_core(const Command& command) {
-    const Ticket ticket{++tickets_};
-    core.apply(ticket, command, 1'000'000);
-    answers_ = core.take_answers();
-    core.take_mutations();
-    const auto fault = find_fault(core);
-    EXPECT_FALSE(fault) << fault.value_or("");
-    for (const Answer& answer : answers_) {
-      if (answer.to == ticket) return answer.effect;
-    }
-    return Refused{{ErrorCode::stopped, "no answer yet", ""}};
-  }
-
-  std::vector<Answer> answers_;
-  std::uint64_t tickets_ = 0;
-  std::uint64_t uuids_ = 0;
-  std::map<WorkerId, std::uint64_t> polls_;
 };
 
 constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
