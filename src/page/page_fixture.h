@@ -32,6 +32,7 @@ class FakeReader : public StoreReader {
   Result<std::vector<Fleet>> fleets() override { return std::vector<Fleet>(); }
   Result<std::vector<Account>> accounts() override { return std::vector<Account>(); }
   Result<void> each_event(EventId /*after*/, const std::function<bool(const Event&)>& /*take*/) override { return {}; }
+  Result<EventId> newest_event() override { return EventId{}; }
   Result<std::vector<Attempt>> settled_by(JobId /*job*/, AttemptOrder /*order*/, std::uint64_t /*skip*/,
                                           std::uint64_t /*limit*/) override {
     return std::vector<Attempt>();

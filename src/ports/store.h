@@ -98,6 +98,8 @@ class StoreReader {
   virtual Result<std::vector<Account>> accounts() = 0;
   /// Events in order, after this one, until `take` says to stop.
   virtual Result<void> each_event(EventId after, const std::function<bool(const Event&)>& take) = 0;
+  /// The last one; 0: none yet.
+  virtual Result<EventId> newest_event() = 0;
   virtual Result<std::string> definition(DefinitionId id) = 0;
   virtual Result<ManifestInfo> manifest(ManifestId id) = 0;
   /// The chunk that holds the item.

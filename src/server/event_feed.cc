@@ -25,11 +25,7 @@ std::string in_words_of_sse(const Event& event) {
 
 EventFeed::EventFeed(std::unique_ptr<StoreReader> reader, std::function<bool(const std::string&)> is_good)
     : reader_(std::move(reader)), is_good_(std::move(is_good)) {
-  const auto read = reader_->each_event(EventId{}, [&](const Event& event) {
-    newest_ = event.id;
-    return true;
-  });
-  (void)read;  // who follows will be told
+  newest_ = reader_->newest_event().value_or(EventId{});  // what is wrong, who follows will be told
   thread_ = std::thread([this] { run(); });
 }
 

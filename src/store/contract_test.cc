@@ -127,6 +127,8 @@ std::optional<std::string> compare_ledger(StoreReader& reader, const Durable& du
     ++events;
     return true;
   }));
+  const EventId last = ledger.events().empty() ? EventId{} : ledger.events().back().id;
+  if (reader.newest_event().value() != last) return "the store has another newest event";
   if (!same || events != ledger.events().size()) return "the store has other events than those that were written";
   return std::nullopt;
 }

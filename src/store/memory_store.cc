@@ -286,6 +286,16 @@ Result<void> MemoryStore::each_event(EventId after, const std::function<bool(con
   return each<Event>({}, key(after.value + 1), [&](const Event& event) -> Result<bool> { return take(event); });
 }
 
+Result<EventId> MemoryStore::newest_event() {
+  EventId newest;
+  auto read = each_event(EventId{}, [&](const Event& event) {
+    newest = event.id;
+    return true;
+  });
+  if (!read) return pass(read);
+  return newest;
+}
+
 Result<std::string> MemoryStore::definition(DefinitionId id) {
   const auto it = definitions_.find(id);
   if (it == definitions_.end()) return fail(ErrorCode::damaged, concat("definition ", id.value, " is missing"));

@@ -32,6 +32,7 @@ class MemoryStore : public Store, public StoreReader {
   Result<std::vector<Fleet>> fleets() override;
   Result<std::vector<Account>> accounts() override;
   Result<void> each_event(EventId after, const std::function<bool(const Event&)>& take) override;
+  Result<EventId> newest_event() override;
   Result<std::string> definition(DefinitionId id) override;
   Result<ManifestInfo> manifest(ManifestId id) override;
   Result<ManifestChunk> chunk(ManifestId manifest, ItemIndex item) override;

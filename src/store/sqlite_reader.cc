@@ -28,6 +28,19 @@ class SqliteReader : public StoreReader {
     return each<Event>(*rows, take);
   }
 
+  Result<EventId> newest_event() override {
+    auto rows = db_.prepare("SELECT max(event) FROM events");
+    if (!rows) return pass(rows);
+    auto row = rows->step();
+    if (!row) return pass(row);
+    const Cell newest = rows->cell(0);
+    EventId out;
+    if (!std::holds_alternative<std::monostate>(newest) && !from_cell(newest, out)) {
+      return fail(ErrorCode::damaged, "an event has no number");
+    }
+    return out;
+  }
+
   Result<Job> job(JobId id) override {
     auto rows = db_.prepare(select_sql<Job>("jobs") + " WHERE job = ?");
     if (!rows) return pass(rows);
