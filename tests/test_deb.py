@@ -225,6 +225,7 @@ def test_a_worker_may_make_cgroups_and_drains_when_it_is_stopped(debian, package
     install(debian, package)
     said = dict(settings(debian, "drover-worker"))
     assert (said["Delegate"], said["KillMode"]) == ("yes", "mixed")
+    assert (said["Restart"], said["RestartPreventExitStatus"]) == ("on-failure", "2"), "a key that was refused is refused again"
     hours = re.fullmatch(r"(\d+)h", said["TimeoutStopSec"])
     assert hours and int(hours[1]) >= 1
     assert said["User"] == "drover-worker" and dict(settings(debian, "drover-server"))["User"] == "drover"

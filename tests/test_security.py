@@ -249,6 +249,17 @@ def test_a_worker_comes_back_with_the_token_it_joined_with(server, tmp_path):
     assert len(keys_of(server, "worker")) == 1
 
 
+def test_a_worker_that_has_yet_to_join_waits_for_its_server(server, tmp_path):
+    """What a unit of systemd starts before the server is there must not be given up for good."""
+    token = join_token(server)
+    server.stop()
+    running = server.drover.start("worker", "--name", "early", env={"DROVER_DATA": str(tmp_path / "at-early"), "DROVER_JOIN": token})
+    wait_until(lambda: running.says("trying again"), "it to say that it waits")
+    server.start()
+    wait_until(lambda: running.says("registered") or not running.alive(), "the worker to join")
+    assert running.alive(), running.done()
+
+
 def test_a_removed_key_ends_a_worker_at_once(server, tmp_path):
     """Also one that waits for work in a poll: it gets none any more, and what it ran runs elsewhere."""
     running = join(server, tmp_path, join_token(server), "out")

@@ -1,9 +1,11 @@
 #include "cli/worker_access.h"
 
 #include <boost/json.hpp>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <thread>
 
 #include "base/text.h"
 #include "keys/certificates.h"
@@ -16,6 +18,8 @@
 namespace drover {
 namespace json = boost::json;
 namespace {
+
+constexpr std::chrono::seconds kJoinPause{2};
 
 std::string random_nonce() {
   std::random_device device;
@@ -75,6 +79,10 @@ Result<std::string> fetch_authority(const std::string& address, const std::strin
   return certificate_with_fingerprint(response->body, fingerprint);
 }
 
+bool is_away(const Error& error) {
+  return error.code == ErrorCode::unreachable || error.code == ErrorCode::timeout;
+}
+
 Result<ServerAccess> join_at(const std::string& address, const JoinToken& token, const std::string& name,
                              const std::string& nonce) {
   ServerAccess access{.address = address, .token = {}, .ca_pem = std::nullopt, .ca_file = {}};
@@ -119,9 +127,18 @@ Result<ServerAccess> worker_access(const CommonFlags& common, const ServerFlags&
   if (!token) return pass(token);
   Result<ServerAccess> joined = fail(ErrorCode::bad_input, "the join token names no address of the server");
   const std::string nonce = random_nonce();
-  for (const std::string& address : token->addresses) {
-    joined = join_at(address, *token, name, nonce);
-    if (joined || joined.error().code == ErrorCode::denied) break;
+  const auto try_all = [&] {
+    for (const std::string& address : token->addresses) {
+      joined = join_at(address, *token, name, nonce);
+      if (joined || joined.error().code == ErrorCode::denied) break;
+    }
+  };
+  try_all();
+  // As when it has joined: a server that is not there yet is waited for.
+  for (bool is_first = true; !joined && is_away(joined.error()); is_first = false) {
+    if (is_first && !common.quiet) print_notice(concat(joined.error().message, "; trying again until it is there"));
+    std::this_thread::sleep_for(kJoinPause);
+    try_all();
   }
   if (!joined) return pass(joined);
   if (auto written = write_access(path, {*joined, hash_of(join_token)}); !written) return pass(written);
