@@ -375,28 +375,65 @@ def test_a_worker_outlives_an_absent_server(server):
     assert server.rows("select attempt, state from attempts") == [(1, "succeeded")] * 2
 
 
+def state_of_worker(server, name="w1"):
+    return server.ask("GET", f"/api/v1/workers/{name}")[1]["state"]
+
+
 def test_a_drained_worker_finishes_what_it_runs_and_goes(server):
     running = worker(server)
     submit(server, "slow", "--range", "1-50", "--", "sh", "-c", "sleep 0.5")
     wait_until(lambda: server.rows("select count(*) from attempts")[0][0] > 0, "the first to end")
     running.signal(signal.SIGTERM)
+    wait_until(lambda: state_of_worker(server) in ("draining", "left"), "it to say that it drains")
     assert running.done().status == 0
+    assert state_of_worker(server) == "left"  # and not a lease later
+    assert [kind for kind, in server.rows("select kind from events where kind like 'worker_%'")] == ["worker_joined", "worker_draining", "worker_left"]
     job = server.job("slow")
     assert job["counts"]["running"] == 0 and 0 < job["counts"]["succeeded"] < 50
     assert server.rows("select distinct state from attempts") == [("succeeded",)]
 
 
-def test_a_worker_is_drained_from_afar(server):
+def test_a_worker_is_drained_from_afar(server, gate):
     running = worker(server)
-    submit(server, "slow", "--range", "1-100", "--", "sh", "-c", "sleep 0.3")
-    wait_until(lambda: server.rows("select count(*) from attempts")[0][0] > 0, "the first to end")
+    submit(server, "slow", "--range", "1-100", "--shell", "--", f"{gate.word}; true {{}}")
+    wait_until(lambda: server.job("slow")["counts"]["running"] == 2, "two to run")
     said = server.cli("workers", "drain", "w1")
     assert said.status == 0 and "takes no more" in said.out, said
+    assert "draining" in server.cli("workers").out and 'drover_workers{state="draining"} 1' in server.ask("GET", "/metrics")[1]
+    gate.open()
     assert running.done().status == 0
+    assert "left" in server.cli("workers").out and 'drover_workers{state="left"} 1' in server.ask("GET", "/metrics")[1]
+    server.cli("workers", "drain", "w1").refuses("has left", "drover workers")
     counts = server.job("slow")["counts"]
-    assert counts["running"] == 0 and 0 < counts["succeeded"] < 100
+    assert (counts["running"], counts["succeeded"]) == (0, 2)
     assert server.rows("select distinct state from attempts") == [("succeeded",)]
     server.cli("workers", "drain", "w9").refuses("there is no worker 'w9'", "drover workers")
+
+
+def test_a_worker_that_dies_while_it_drains_is_asked_again_when_it_is_back(server):
+    first = worker(server)
+    submit(server, "slow", "--range", "1-4", "--", "sleep", "60")
+    wait_until(lambda: server.job("slow")["counts"]["running"] == 2, "two to run")
+    assert server.cli("workers", "drain", "w1").status == 0
+    wait_until(lambda: first.says("drain") or state_of_worker(server) == "draining", "it to hear of it")
+    first.kill()
+    again = worker(server)
+    assert again.done().status == 0 and server.job("slow")["counts"]["pending"] + server.job("slow")["counts"]["waiting"] == 4
+    worker(server)  # it has done what it was asked, so this one is a worker like any other
+    wait_until(lambda: server.job("slow")["counts"]["running"] == 2, "two to run again")
+
+
+def test_who_has_left_is_not_lost_after_a_restart(drover):
+    server = Server(drover, "--lease", "3s")
+    gone = worker(server, name="gone")
+    gone.signal(signal.SIGTERM)
+    assert gone.done().status == 0
+    dead = worker(server, name="dead")
+    server.kill()
+    dead.kill()
+    server.start()
+    wait_until(lambda: server.rows("select name from events where kind = 'worker_lost'"), "the dead one to be lost")
+    assert server.rows("select name from events where kind = 'worker_lost'") == [("dead",)]
 
 
 def test_what_a_fenced_worker_held_goes_to_others_at_once(server):

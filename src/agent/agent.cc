@@ -240,6 +240,7 @@ void Agent::give_up(PollNumber number) {
 
 void Agent::tell_again(AgentReport report, std::int64_t now_ms) {
   if (!report.ended.empty()) report_at_ms_ = now_ms;
+  if (report.leaving == Leaving::draining) told_of_draining_ = false;
   ended_.insert(ended_.begin(), std::make_move_iterator(report.ended.begin()),
                 std::make_move_iterator(report.ended.end()));
   returned_.insert(returned_.begin(), report.returned.begin(), report.returned.end());
@@ -290,7 +291,7 @@ bool Agent::has_news(std::int64_t now_ms) const {
   if (!ended_.empty() && (ended_.size() >= kReportItems || now_ms >= report_at_ms_ || !has_work())) {
     return true;
   }
-  if (!returned_.empty()) return true;
+  if (!returned_.empty() || (draining_ && !told_of_draining_ && has_work())) return true;
   return std::ranges::any_of(slots_, [&](const SlotState& slot) {
     return !slot.handed.empty() && !slot.handed.front().named && now_ms >= slot.handed.front().since_ms + kNameAfterMs;
   });
@@ -298,6 +299,8 @@ bool Agent::has_news(std::int64_t now_ms) const {
 
 AgentReport Agent::make_report(std::int64_t now_ms) {
   AgentReport report{std::exchange(ended_, {}), {}, std::exchange(returned_, {})};
+  report.leaving = draining_ ? Leaving::draining : Leaving::no;
+  told_of_draining_ = draining_;
   for (SlotState& slot : slots_) {
     if (slot.handed.empty()) continue;
     Handed& running = slot.handed.front();

@@ -50,6 +50,7 @@ struct AgentReport {
   std::vector<EndedAttempt> ended;
   std::vector<RunningAttempt> running;
   std::vector<Token> returned;
+  Leaving leaving = Leaving::no;
 };
 
 /// What the next poll says.
@@ -201,6 +202,7 @@ class Agent {
   Resources backlog_ask_;  // of all in it
   std::map<JobId, Stopped> stopped_;
   bool draining_ = false;
+  bool told_of_draining_ = false;
   bool killing_ = false;
   bool holding_ = false;
   double typical_us_ = 0;  // how long items take lately; 0: not known

@@ -201,7 +201,10 @@ TEST(Agent, DrainingGivesBackEverythingUnstartedAndAsksForNothing) {
   Worked it(2);
   it.lend(lease(1, 0, 6));
   it.agent.drain(it.now_ms);
+  EXPECT_TRUE(it.agent.has_news(it.now_ms));
   const AgentPoll poll = it.agent.make_poll(it.now_ms);
+  EXPECT_EQ(poll.leaving, Leaving::draining);
+  EXPECT_FALSE(it.agent.has_news(it.now_ms)) << "it was said";
   EXPECT_EQ(poll.returned.size(), 4U);
   EXPECT_EQ(poll.want, 0U);
   EXPECT_FALSE(it.agent.idle());

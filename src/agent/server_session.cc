@@ -14,6 +14,13 @@ constexpr std::int64_t kLongestPauseMs = 10'000;
 // What must not run beyond its lease is killed this long before, or a quarter of it, since killing takes time.
 constexpr std::int64_t kKillingMs = 5'000;
 
+/// What it tells besides asking.
+const AgentReport* said_by(const SessionCall& call) {
+  if (const auto* it = std::get_if<ReportCall>(&call.what)) return &it->report;
+  if (const auto* it = std::get_if<PollCall>(&call.what)) return &it->poll;
+  return nullptr;
+}
+
 }  // namespace
 
 ServerSession::ServerSession(Agent& agent, std::uint64_t incarnation, std::optional<LeftBehind> left_behind,
@@ -186,9 +193,7 @@ std::optional<LeftBehind> ServerSession::left_behind() const {
   if (left_behind_) return left_behind_;
   LeftBehind out{worker_, incarnation_, {}};
   for (const auto& [number, call] : calls_) {
-    const AgentReport* report = nullptr;
-    if (const auto* it = std::get_if<ReportCall>(&call.call.what)) report = &it->report;
-    if (const auto* it = std::get_if<PollCall>(&call.call.what)) report = &it->poll;
+    const AgentReport* report = said_by(call.call);
     if (report != nullptr) out.ended.insert(out.ended.end(), report->ended.begin(), report->ended.end());
   }
   const std::vector<EndedAttempt>& untold = agent_.untold();
@@ -197,9 +202,9 @@ std::optional<LeftBehind> ServerSession::left_behind() const {
 }
 
 bool ServerSession::all_told() const {
-  return agent_.idle() && !left_behind_ && !under_way(1) && std::ranges::all_of(calls_, [](const auto& it) {
-           const auto* poll = std::get_if<PollCall>(&it.second.call.what);
-           return poll == nullptr || (poll->poll.ended.empty() && poll->poll.returned.empty());
+  return agent_.idle() && !left_behind_ && std::ranges::all_of(calls_, [](const auto& it) {
+           const AgentReport* said = said_by(it.second.call);
+           return said == nullptr || (said->ended.empty() && said->returned.empty());
          });
 }
 

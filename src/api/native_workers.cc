@@ -15,12 +15,6 @@ json::value unless_endless(std::uint64_t amount, const json::value& shown) {
   return amount == Resources::kEndless ? json::value(nullptr) : shown;
 }
 
-std::string_view state_of(const WorkerView& it) {
-  if (!it.worker.quarantine.empty()) return "quarantined";
-  if (it.worker.registered_ms == 0) return "fenced";
-  return it.is_lost ? "lost" : "alive";
-}
-
 json::object worker_json(const WorkerView& it) {
   const Resources& has = it.worker.has;
   json::object accelerators;

@@ -37,6 +37,13 @@ struct StopOrder {
   bool operator==(const StopOrder&) const = default;
 };
 
+/// Whether a worker means to stay.
+enum class Leaving : std::uint8_t {
+  no,
+  draining,  // it takes no more, and goes when what it runs has ended
+  gone,      // with this: whatever it still holds is for others
+};
+
 /// An attempt that has ended, as the worker tells it.
 struct EndedAttempt {
   Token token;

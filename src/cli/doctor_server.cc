@@ -208,7 +208,11 @@ class ServerDoctor {
     auto workers = get("/api/v1/workers");
     if (!workers || workers->status != 200) return;
     const json::value answer = parsed(*workers);
-    const std::size_t count = list_in(answer, "workers").size();
+    const auto is_there = [](const json::value& it) {
+      const json::value* state = it.is_object() ? it.get_object().if_contains("state") : nullptr;
+      return state != nullptr && state->is_string() && state->get_string() == "alive";
+    };
+    const auto count = static_cast<std::size_t>(std::ranges::count_if(list_in(answer, "workers"), is_there));
     if (count == 0) {
       warn("workers", "none: jobs wait",
            "start one: drover worker, with a token of 'drover key join' on another machine");

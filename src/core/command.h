@@ -74,8 +74,8 @@ struct RegisterWorker {
   Labels labels = {};
 };
 
-/// A worker shall take no more, and go when what it runs has ended. It is told with its next answer; one that has begun
-/// anew by then is not meant. Forgotten when the server ends.
+/// A worker shall take no more, and go when what it runs has ended. It is told with its next answer. One that begins
+/// anew before it has done so is told again, unless it had been lost meanwhile. Forgotten when the server ends.
 struct AskToDrain {
   std::string worker;
 };
@@ -100,6 +100,7 @@ struct Report {
   std::vector<EndedAttempt> ended;
   std::vector<RunningAttempt> running;
   std::vector<Token> returned;
+  Leaving leaving = Leaving::no;  // `gone` is heard of a report alone: who polls is there
 };
 
 /// A report, and a request for at most `want` items, and as many as `room` holds. An item of a job that the worker has
@@ -174,6 +175,8 @@ struct JobForgotten {};
 struct WorkerRegistered {
   WorkerId worker;
 };
+/// As it says itself, or was asked.
+enum class Standing : std::uint8_t { alive, draining, left };
 /// It was asked to drain, or fenced.
 struct WorkerToBeGone {
   WorkerId worker;
@@ -187,6 +190,11 @@ struct Watched {
     AttemptNumber attempt;
   };
   std::optional<Running> running;
+};
+/// To nobody in particular: what has become of a worker that was not lost or fenced.
+struct WorkerStands {
+  WorkerId worker;
+  Standing standing = Standing::alive;
 };
 struct ReportTaken {};
 struct PollAnswer {
@@ -224,9 +232,10 @@ struct Happened {
   EventId last;
 };
 
-using Effect = std::variant<JobAccepted, JobReopened, JobCancelled, JobForgotten, WorkerRegistered, WorkerToBeGone,
-                            Watched, ReportTaken, PollAnswer, QueueSet, QueueDropped, RevisionAdded, RevisionRetired,
-                            FleetSet, FleetDropped, WorkerReadmitted, Why, Refused, JobChanged, JobGone, Happened>;
+using Effect =
+    std::variant<JobAccepted, JobReopened, JobCancelled, JobForgotten, WorkerRegistered, WorkerToBeGone, WorkerStands,
+                 Watched, ReportTaken, PollAnswer, QueueSet, QueueDropped, RevisionAdded, RevisionRetired, FleetSet,
+                 FleetDropped, WorkerReadmitted, Why, Refused, JobChanged, JobGone, Happened>;
 
 /// An effect and who waits for it; ticket 0 is everybody.
 struct Answer {

@@ -13,7 +13,7 @@ Core::Core(Durable durable, std::int64_t now_ms) : durable_(std::move(durable)) 
     volatile_.worker_by_name[worker.name] = id;
     volatile_.worker_grants[id];
     set_kind(worker);
-    if (!planted(Plant::restart_forgets_terms)) renew(id);
+    if (worker.registered_ms != 0 && !planted(Plant::restart_forgets_terms)) renew(id);
   }
   for (const auto& [id, job] : durable_.jobs) {
     volatile_.jobs[id];

@@ -75,6 +75,8 @@ class Core {
   bool is_given_work(WorkerId worker) const;
   static bool is_alive(const Worker& worker, const Session& session);
   std::uint64_t take_all_from(WorkerId worker);
+  std::uint64_t dismiss(Worker& worker);
+  void begin_to_drain(const Worker& worker);
   void answer_empty(const Session& session);
   void set_kind(const Worker& worker);
   void count_capacity(WorkerId worker);

@@ -275,11 +275,66 @@ TEST(Core, AWorkerAskedToDrainIsToldOnceAndGetsNothingMore) {
   EXPECT_TRUE(next.leases.empty());
   // The answer that said so was lost.
   EXPECT_TRUE(std::get<PollAnswer>(world.ask(Poll{report, PollNumber{4}, {PollNumber{2}}, 2, 0})).drain);
-  // One that begins anew is not meant.
+  // One that begins anew before it has drained is told again, and gets nothing.
   world.worker("w", 2);
   const Report anew{.worker = worker, .incarnation = 2};
-  EXPECT_EQ(std::get<PollAnswer>(world.ask(Poll{anew, PollNumber{1}, {}, 2, 0})).leases.size(), 1U);
+  const auto again = std::get<PollAnswer>(world.ask(Poll{anew, PollNumber{1}, {}, 2, 0}));
+  EXPECT_TRUE(again.drain);
+  EXPECT_TRUE(again.leases.empty());
+  // It had nothing in its hands any more: that was it.
+  world.worker("w", 3);
+  const Report once_more{.worker = worker, .incarnation = 3};
+  EXPECT_EQ(std::get<PollAnswer>(world.ask(Poll{once_more, PollNumber{1}, {}, 2, 0})).leases.size(), 1U);
   EXPECT_EQ(std::get<Refused>(world.ask(AskToDrain{"nobody"})).error.code, ErrorCode::not_found);
+}
+
+/// What was said of workers by the last command.
+std::vector<Standing> standings(const World& world) {
+  std::vector<Standing> out;
+  for (const Answer& answer : world.answers) {
+    if (const auto* it = std::get_if<WorkerStands>(&answer.effect)) out.push_back(it->standing);
+  }
+  return out;
+}
+
+TEST(Core, AWorkerThatDrainsByItselfGetsNothingMoreAndHoldsUpNobody) {
+  World world;
+  const WorkerId worker = world.worker("w");
+  const WorkerId other = world.worker("other");
+  Report report{.worker = worker, .incarnation = 1};
+  world.ask(Poll{report, PollNumber{1}, {}, 2, 10'000});
+  world.ask(Poll{Report{.worker = other, .incarnation = 1}, PollNumber{1}, {}, 2, 10'000});
+  report.leaving = Leaving::draining;
+  world.ask(report);
+  EXPECT_EQ(standings(world), std::vector{Standing::draining});
+  world.ask(report);
+  EXPECT_TRUE(standings(world).empty()) << "once";
+  world.submit(1);
+  const auto given = std::ranges::find_if(world.answers, [](const Answer& it) {
+    const auto* answer = std::get_if<PollAnswer>(&it.effect);
+    return answer != nullptr && !answer->leases.empty();
+  });
+  EXPECT_NE(given, world.answers.end()) << "the other one waits for it";
+  world.worker("w", 2);
+  EXPECT_EQ(standings(world), std::vector{Standing::alive}) << "to drain was the former one's own wish";
+}
+
+TEST(Core, AWorkerThatHasLeftHoldsNothingAndIsToldToRegister) {
+  World world;
+  const JobId job = world.submit(3);
+  const WorkerId worker = world.worker("w");
+  EXPECT_EQ(world.poll(worker, 2).leases.size(), 1U);
+  Report report{.worker = worker, .incarnation = 1};
+  report.leaving = Leaving::gone;
+  EXPECT_TRUE(std::holds_alternative<ReportTaken>(world.ask(report)));
+  EXPECT_EQ(standings(world), std::vector{Standing::left});
+  EXPECT_TRUE(world.core.durable().grants.empty());
+  EXPECT_EQ(world.core.counts(job).pending, 3U);
+  EXPECT_EQ(world.core.next_deadline(), std::nullopt) << "nobody waits for it";
+  EXPECT_EQ(std::get<Refused>(world.ask(Report{.worker = worker, .incarnation = 1})).error.code, ErrorCode::not_found);
+  EXPECT_EQ(std::get<Refused>(world.ask(AskToDrain{"w"})).error.code, ErrorCode::conflict);
+  world.worker("w", 2);
+  EXPECT_EQ(standings(world), std::vector{Standing::alive});
 }
 
 TEST(Core, WhoRunsAWatchedItemIsToldAtOnceAndOncePerWish) {

@@ -13,6 +13,7 @@ std::string_view to_string(EventKind kind) {
     case EventKind::worker_joined: return "worker_joined";
     case EventKind::worker_lost: return "worker_lost";
     case EventKind::worker_draining: return "worker_draining";
+    case EventKind::worker_left: return "worker_left";
     case EventKind::worker_fenced: return "worker_fenced";
     case EventKind::worker_quarantined: return "worker_quarantined";
     case EventKind::worker_readmitted: return "worker_readmitted";

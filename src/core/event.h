@@ -19,6 +19,7 @@ enum class EventKind : std::uint8_t {
   worker_joined,
   worker_lost,  // silent for longer than its term
   worker_draining,
+  worker_left,  // in order, with nothing in its hands
   worker_fenced,
   worker_quarantined,
   worker_readmitted,

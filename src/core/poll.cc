@@ -35,13 +35,17 @@ void Core::on(Ticket ticket, const RegisterWorker& command) {
   }
   Worker& worker = durable_.workers.at(volatile_.worker_by_name.at(command.name));
   if (worker.incarnation != command.incarnation || worker.registered_ms == 0) {
-    if (!planted(Plant::new_incarnation_keeps)) take_all_from(worker.id);
+    const bool was_lost = worker.registered_ms != 0 && !is_alive(worker, volatile_.sessions[worker.id]);
+    const std::uint64_t held = planted(Plant::new_incarnation_keeps) ? 0 : take_all_from(worker.id);
     Session& session = volatile_.sessions[worker.id];
     answer_empty(session);
     session.last_poll = PollNumber{};
     session.gone.clear();
     session.watched.clear();
-    session.draining = session.told_to_drain = false;
+    const bool has_drained = session.told_to_drain && held == 0;
+    session.asked_to_drain = session.asked_to_drain && !has_drained && !was_lost;
+    session.draining = session.asked_to_drain;
+    session.told_to_drain = false;
     session.streak = {};
     worker.incarnation = command.incarnation;
     worker.registered_ms = volatile_.now_ms;
@@ -49,6 +53,7 @@ void Core::on(Ticket ticket, const RegisterWorker& command) {
     worker.labels = command.labels;
     set_kind(worker);
     note(EventKind::worker_joined, worker.name);
+    say(Ticket{}, WorkerStands{worker.id, session.draining ? Standing::draining : Standing::alive});
   }
   worker.term_ms = command.term_ms;
   changes_.worker(worker.id);
@@ -104,24 +109,41 @@ Worker* Core::worker_named(Ticket ticket, const std::string& name) {
 void Core::on(Ticket ticket, const AskToDrain& command) {
   const Worker* worker = worker_named(ticket, command.worker);
   if (worker == nullptr) return;
-  volatile_.sessions[worker->id].draining = true;
+  if (worker->registered_ms == 0) {
+    return refuse(ticket, ErrorCode::conflict,
+                  concat("worker '", worker->name, "' has left or was fenced, and holds nothing"),
+                  "'drover workers' shows who is there");
+  }
+  volatile_.sessions[worker->id].asked_to_drain = true;
   volatile_.to_tell.insert(worker->id);
-  note(EventKind::worker_draining, worker->name);
+  begin_to_drain(*worker);
   say(ticket, WorkerToBeGone{worker->id, volatile_.worker_grants.at(worker->id).size()});
+}
+
+void Core::begin_to_drain(const Worker& worker) {
+  volatile_.sessions[worker.id].draining = true;
+  note(EventKind::worker_draining, worker.name);
+  say(Ticket{}, WorkerStands{worker.id, Standing::draining});
+}
+
+// It is there no more.
+std::uint64_t Core::dismiss(Worker& worker) {
+  const std::uint64_t held = take_all_from(worker.id);
+  Session& session = volatile_.sessions[worker.id];
+  answer_empty(session);
+  set_expiry(worker.id, session, 0);
+  // Nobody has this one: whatever the worker says next, it is told to register.
+  worker.incarnation = 0;
+  worker.registered_ms = 0;
+  count_capacity(worker.id);
+  changes_.worker(worker.id);
+  return held;
 }
 
 void Core::on(Ticket ticket, const Fence& command) {
   Worker* worker = worker_named(ticket, command.worker);
   if (worker == nullptr) return;
-  const std::uint64_t held = take_all_from(worker->id);
-  Session& session = volatile_.sessions[worker->id];
-  answer_empty(session);
-  set_expiry(worker->id, session, 0);
-  // Nobody has this one: whatever the worker says next, it is told to register.
-  worker->incarnation = 0;
-  worker->registered_ms = 0;
-  count_capacity(worker->id);
-  changes_.worker(worker->id);
+  const std::uint64_t held = dismiss(*worker);
   note(EventKind::worker_fenced, worker->name);
   say(ticket, WorkerToBeGone{worker->id, held});
 }
@@ -158,11 +180,26 @@ bool Core::accept_report(Ticket ticket, const Report& report) {
   give_back(report.worker, report.returned);
   quarantine_if_due(report.worker);
   renew(report.worker);
+  if (Session& session = volatile_.sessions.at(report.worker);
+      report.leaving == Leaving::draining && !session.draining) {
+    session.told_to_drain = true;  // it knows
+    begin_to_drain(worker->second);
+    answer_empty(session);  // it asks for nothing more
+  }
   return true;
 }
 
 void Core::on(Ticket ticket, const Report& command) {
-  if (accept_report(ticket, command)) say(ticket, ReportTaken{});
+  if (!accept_report(ticket, command)) return;
+  if (command.leaving == Leaving::gone) {
+    Worker& worker = durable_.workers.at(command.worker);
+    Session& session = volatile_.sessions.at(worker.id);
+    session.draining = session.asked_to_drain = false;
+    dismiss(worker);
+    note(EventKind::worker_left, worker.name);
+    say(Ticket{}, WorkerStands{worker.id, Standing::left});
+  }
+  say(ticket, ReportTaken{});
 }
 
 void Core::on(Ticket ticket, const Poll& command) {

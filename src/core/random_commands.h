@@ -292,6 +292,7 @@ class RandomCommands {
       }
       it = items.empty() ? held_.erase(it) : std::next(it);
     }
+    if (random_.one_in(150)) report.leaving = random_.one_in(2) ? Leaving::draining : Leaving::gone;
     if (random_.one_in(10)) {
       report.ended.push_back({{GrantId{random_.below(50)}, ItemIndex{random_.below(50)}}, outcome(), {}, 0, {}});
     }

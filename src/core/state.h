@@ -86,6 +86,7 @@ struct Session {
   std::set<Token> gone;         // what it runs and does not hold, and was not told of
   std::set<Token> watched;      // what it runs that somebody follows, and was not told of
   bool draining = false;        // it gets nothing more
+  bool asked_to_drain = false;  // by somebody else than itself
   bool told_to_drain = false;
   bool stops_due = true;     // it may hold items of a job whose stop order it was not given
   std::uint64_t parked = 0;  // its poll that waits; 0: none

@@ -96,7 +96,17 @@ struct WorkerView {
   bool is_lost = false;       // silent for longer than its term
   std::int64_t seen_ms = 0;   // when it was last heard; 0: not since the server started
   std::string version;
+  Standing standing = Standing::alive;
 };
+
+/// In one word, as people see it.
+inline std::string_view state_of(const WorkerView& it) {
+  if (it.standing == Standing::left) return "left";
+  if (!it.worker.quarantine.empty()) return "quarantined";
+  if (it.worker.registered_ms == 0) return "fenced";
+  if (it.is_lost) return "lost";
+  return it.standing == Standing::draining ? "draining" : "alive";
+}
 
 class Backend {
  public:

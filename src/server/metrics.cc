@@ -138,22 +138,21 @@ void look_at_jobs(Looked& out, const JobBoard& board) {
 }
 
 void look_at_workers(Looked& out, const std::vector<WorkerView>& workers) {
-  std::map<std::string, double> states{{"alive", 0}, {"lost", 0}, {"fenced", 0}, {"quarantined", 0}};
+  std::map<std::string_view, double> states{{"alive", 0}, {"draining", 0}, {"left", 0},
+                                            {"lost", 0},  {"fenced", 0},   {"quarantined", 0}};
   double cpus = 0;
   double memory = 0;
   for (const WorkerView& it : workers) {
-    const bool alive = !it.is_lost && it.worker.registered_ms != 0 && it.worker.quarantine.empty();
-    ++states[!it.worker.quarantine.empty()  ? "quarantined"
-             : it.worker.registered_ms == 0 ? "fenced"
-             : it.is_lost                   ? "lost"
-                                            : "alive"];
+    const std::string_view state = state_of(it);
+    const bool alive = state == "alive";
+    ++states[state];
     if (alive && it.worker.has.milli_cpus < Resources::kEndless)
       cpus += static_cast<double>(it.worker.has.milli_cpus) / 1000;
     if (alive && it.worker.has.memory_bytes < Resources::kEndless)
       memory += static_cast<double>(it.worker.has.memory_bytes);
   }
   out.family("drover_workers", "Workers, by state.", MetricType::Gauge);
-  for (const auto& [state, count] : states) out.add(count, {{"state", state}});
+  for (const auto& [state, count] : states) out.add(count, {{"state", std::string(state)}});
   out.family("drover_worker_cpus", "CPUs of the workers that are alive.", MetricType::Gauge);
   out.add(cpus);
   out.family("drover_worker_memory_bytes", "Memory of the workers that are alive.", MetricType::Gauge);

@@ -138,6 +138,7 @@ Result<void> Server::Parts::make_rooms() {
   auto started = Engine::start(*measured, wall, steady, [this](const Effect& effect) {
     board.take(effect);
     if (const auto* happened = std::get_if<Happened>(&effect)) events->happened(happened->last);
+    if (const auto* stands = std::get_if<WorkerStands>(&effect)) backend->note_standing(*stands);
   });
   if (!started) return pass(started);
   engine = std::move(*started);

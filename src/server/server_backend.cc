@@ -144,7 +144,14 @@ void ServerBackend::know(const std::vector<Worker>& workers) {
 
 void ServerBackend::note_worker(WorkerId worker, const std::string& version) {
   const std::scoped_lock lock(mutex_);
-  seen_[worker] = {version, parts_.engine.now_ms()};
+  Seen& seen = seen_[worker];
+  seen.version = version;
+  seen.seen_ms = parts_.engine.now_ms();
+}
+
+void ServerBackend::note_standing(const WorkerStands& said) {
+  const std::scoped_lock lock(mutex_);
+  seen_[said.worker].standing = said.standing;
 }
 
 void ServerBackend::note_seen(WorkerId worker) {
@@ -164,7 +171,8 @@ Result<std::vector<WorkerView>> ServerBackend::workers() {
     out.push_back({.worker = std::move(worker),
                    .is_lost = is_lost,
                    .seen_ms = seen->second.seen_ms,
-                   .version = seen->second.version});
+                   .version = seen->second.version,
+                   .standing = seen->second.standing});
   }
   return out;
 }

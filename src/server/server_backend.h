@@ -69,6 +69,7 @@ class ServerBackend : public Backend {
   /// A worker has said who it is, or was heard of again. From any thread.
   void note_worker(WorkerId worker, const std::string& version);
   void note_seen(WorkerId worker);
+  void note_standing(const WorkerStands& said);
   /// Those that registered before the server's last end. Before the first request.
   void know(const std::vector<Worker>& workers);
 
@@ -76,6 +77,7 @@ class ServerBackend : public Backend {
   struct Seen {
     std::string version;
     std::int64_t seen_ms = 0;  // 0: not since the server started
+    Standing standing = Standing::alive;
   };
 
   const Parts parts_;

@@ -120,6 +120,7 @@ void put(proto::Report& out, const Report& report, const std::vector<std::string
     it.set_item(token.item.value);
   }
   for (const std::string& frame : frames) out.add_frames(frame);
+  out.set_leaving(static_cast<std::uint32_t>(report.leaving));
 }
 
 bool take(proto::Report& in, Report& report, std::vector<std::string>& frames,
@@ -144,6 +145,7 @@ bool take(proto::Report& in, Report& report, std::vector<std::string>& frames,
     report.returned.push_back({GrantId{token.grant()}, ItemIndex{token.item()}});
   }
   for (std::string& frame : *in.mutable_frames()) frames.push_back(std::move(frame));
+  if (in.leaving() <= static_cast<std::uint32_t>(Leaving::gone)) report.leaving = static_cast<Leaving>(in.leaving());
   return true;
 }
 

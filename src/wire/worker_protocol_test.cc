@@ -50,6 +50,7 @@ WorkerPoll poll(Random& random) {
     it.poll.report.returned.push_back({GrantId{random.next()}, ItemIndex{random.next()}});
     it.poll.given_up.emplace_back(random.next());
   }
+  it.poll.report.leaving = static_cast<Leaving>(random.below(3));
   it.poll.number = PollNumber{random.next()};
   it.poll.want = random.below(1000);
   it.poll.wait_ms = static_cast<std::int64_t>(random.below(20'000));
@@ -67,6 +68,7 @@ TEST(WorkerProtocol, APollArrivesAsItWasSent) {
     EXPECT_EQ(got->poll.report.incarnation, sent.poll.report.incarnation);
     EXPECT_EQ(got->poll.report.ended, sent.poll.report.ended);
     EXPECT_EQ(got->poll.report.running, sent.poll.report.running);
+    EXPECT_EQ(got->poll.report.leaving, sent.poll.report.leaving);
     EXPECT_EQ(got->poll.report.returned, sent.poll.report.returned);
     EXPECT_EQ(got->poll.number, sent.poll.number);
     EXPECT_EQ(got->poll.given_up, sent.poll.given_up);

@@ -21,6 +21,7 @@ constexpr std::int64_t kLongestWaitMs = 1'000;
 constexpr std::int64_t kShortestRenewalMs = 1'000;
 constexpr std::int64_t kRenewalPauseMs = 10'000;
 constexpr std::int64_t kFetchPauseMs = 2'000;
+constexpr std::int64_t kGoodbyeMs = 2'000;
 // A report brings at most so much of what its items printed; more goes ahead of it.
 constexpr std::size_t kMostBytesInReport = std::size_t{1} << 20;
 
@@ -99,7 +100,20 @@ Result<void> RemoteWorker::run(const ServerCalls::MakeClient& make_client) {
     loop_->turn(std::max<std::int64_t>(0, until_ms - now_ms()));
   }
   if (failed_) return std::unexpected(*failed_);
+  if (interrupts_ <= 2) say_goodbye();
   return {};
+}
+
+// So that it is known to be gone at once, not when its lease is over. An older server takes it for a report.
+void RemoteWorker::say_goodbye() {
+  if (!session_.registered()) return;
+  bool answered = false;
+  Report last{.worker = worker_, .incarnation = options_.hello.incarnation};
+  last.leaving = Leaving::gone;
+  calls_->report({.report = std::move(last), .frames = {}, .ended_frames = {}}, kGoodbyeMs,
+                 [&answered](const Result<void>&) { answered = true; });
+  const std::int64_t until_ms = now_ms() + kGoodbyeMs;
+  while (!answered && now_ms() < until_ms) loop_->turn(until_ms - now_ms());
 }
 
 bool RemoteWorker::finished() const {
@@ -352,8 +366,8 @@ void RemoteWorker::send_calls() {
 void RemoteWorker::with_frames(AgentReport said, WorkerId worker, std::uint64_t incarnation,
                                std::function<void(Result<WorkerReport>&)> go_on) {
   for (const Token& token : said.returned) held_.erase(token);
-  auto report = std::make_shared<Report>(
-      Report{worker, incarnation, std::move(said.ended), std::move(said.running), std::move(said.returned)});
+  auto report = std::make_shared<Report>(Report{worker, incarnation, std::move(said.ended), std::move(said.running),
+                                                std::move(said.returned), said.leaving});
   std::erase_if(report->ended, [&](const EndedAttempt& it) { return uploading_.contains(it.token); });
   std::vector<LogKey> keys;
   std::vector<Token> tokens;

@@ -88,6 +88,7 @@ class RemoteWorker {
 
   Result<void> prepare(const ServerCalls::MakeClient& make_client);
   void step();
+  void say_goodbye();
   bool finished() const;
   void send_calls();
   void do_actions();
