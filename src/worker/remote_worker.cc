@@ -21,6 +21,8 @@ constexpr std::int64_t kLongestWaitMs = 1'000;
 constexpr std::int64_t kShortestRenewalMs = 1'000;
 constexpr std::int64_t kRenewalPauseMs = 10'000;
 constexpr std::int64_t kFetchPauseMs = 2'000;
+// Who goes when there is nothing to do does not wait for long whether something turns up.
+constexpr std::int64_t kIdleWaitMs = 1'000;
 constexpr std::int64_t kGoodbyeMs = 2'000;
 // A report brings at most so much of what its items printed; more goes ahead of it.
 constexpr std::size_t kMostBytesInReport = std::size_t{1} << 20;
@@ -324,12 +326,13 @@ void RemoteWorker::send_calls() {
       calls_->hello(options_.hello, within_ms, [this, number](const auto& welcome) { on_welcome(number, welcome); });
     } else if (auto* poll = std::get_if<PollCall>(&call.what)) {
       AgentPoll& said = poll->poll;
-      Poll out{.report = {},
-               .number = said.number,
-               .given_up = said.given_up,
-               .want = said.want,
-               .wait_ms = poll->wait_ms,
-               .room = said.room};
+      Poll out{
+          .report = {},
+          .number = said.number,
+          .given_up = said.given_up,
+          .want = said.want,
+          .wait_ms = options_.exit_when_idle && said.want > 0 ? std::min(poll->wait_ms, kIdleWaitMs) : poll->wait_ms,
+          .room = said.room};
       last_poll_ = number;
       if (out.want > 0) saw_nothing_to_do_ = false;
       with_frames(std::move(said), poll->worker, poll->incarnation,
