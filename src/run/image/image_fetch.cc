@@ -211,16 +211,18 @@ ImageResult<void> ImageFetch::unpack(ImageSource& source, const WorkFolder& work
   std::uint64_t entries_left = limits_.entries;
   ImageProgress progress{ImagePhase::unpacking, 0, ImageManifest{{}, missing}.compressed_bytes(), 0,
                          static_cast<std::uint32_t>(missing.size())};
+  std::map<std::string, StoredLayer> fresh;
   for (std::size_t at = 0; at < manifest.layers.size(); ++at) {
     const std::string& digest = manifest.layers[at].digest;
     auto layer = layers_.find(digest);
+    if (const auto twice = fresh.find(digest); twice != fresh.end()) layer = twice->second;
     if (!layer) {
       ++progress.layer;
       say(progress);
       auto blob = source.blob(digest);
       if (!blob) return pass(blob);
       const LayerDemand demand{digest, config.diff_ids[at], bytes_left, entries_left, limits_.path_bytes};
-      auto added = layers_.add(
+      auto added = layers_.unpack(
           work, std::move(*blob), demand,
           [&](std::uint64_t bytes) {
             progress.bytes_done = std::min(progress.bytes_done + bytes, progress.bytes_total);
@@ -229,6 +231,7 @@ ImageResult<void> ImageFetch::unpack(ImageSource& source, const WorkFolder& work
           stop_);
       if (!added) return pass(added);
       source.release(digest);
+      fresh.emplace(digest, *added);
       layer = std::move(*added);
     }
     if (layer->diff_id != config.diff_ids[at]) {
@@ -240,7 +243,9 @@ ImageResult<void> ImageFetch::unpack(ImageSource& source, const WorkFolder& work
     bytes_left -= std::min(bytes_left, layer->content.bytes);
     entries_left -= std::min(entries_left, layer->content.entries);
   }
-  return {};
+  std::vector<std::string> digests;
+  for (const auto& [digest, layer] : fresh) digests.push_back(digest);
+  return layers_.publish(work, digests);
 }
 
 }  // namespace drover

@@ -57,6 +57,10 @@ ImageResult<Descriptor> fresh_folder(const std::string& path, mode_t mode) {
   return folder;
 }
 
+std::string unpacked(const WorkFolder& work, const std::string& digest) {
+  return concat(work.path(), "/new-", digest_digits(digest));
+}
+
 }  // namespace
 
 std::string LayerStore::tree(const std::string& digest) const {
@@ -70,10 +74,10 @@ std::optional<StoredLayer> LayerStore::find(const std::string& digest) const {
   return from_json(*text);
 }
 
-ImageResult<StoredLayer> LayerStore::add(const WorkFolder& work, Descriptor blob, const LayerDemand& demand,
-                                         const std::function<void(std::uint64_t)>& read,
-                                         const std::stop_token& stop) const {
-  const std::string making = work.path() + "/layer";
+ImageResult<StoredLayer> LayerStore::unpack(const WorkFolder& work, Descriptor blob, const LayerDemand& demand,
+                                            const std::function<void(std::uint64_t)>& read,
+                                            const std::stop_token& stop) const {
+  const std::string making = unpacked(work, demand.digest);
   auto outer = fresh_folder(making, 0700);
   if (!outer) return pass(outer);
   auto root = fresh_folder(making + "/tree", 0755);
@@ -81,18 +85,24 @@ ImageResult<StoredLayer> LayerStore::add(const WorkFolder& work, Descriptor blob
   auto trash = fresh_folder(work.path() + "/trash", 0700);
   if (!trash) return pass(trash);
   auto content = unpack_layer(std::move(blob), std::move(*root), std::move(*trash), marks_, demand, read, stop);
-  if (!content) {
-    remove_tree(making);
-    return pass(content);
-  }
+  if (!content) return pass(content);
   StoredLayer layer{demand.diff_id, std::move(*content)};
   if (auto written = write_text(making + "/layer.json", to_json(layer)); !written) return pass(written);
-  // All files at once: one by one it would take longer than to unpack them.
-  if (::syncfs(outer->get()) != 0) return std::unexpected(image_errno(errno, making));
-  const std::string place = folder_.layer(digest_digits(demand.digest));
-  remove(work, demand.digest);  // a damaged one
-  if (::rename(making.c_str(), place.c_str()) != 0) return std::unexpected(image_errno(errno, place));
   return layer;
+}
+
+ImageResult<void> LayerStore::publish(const WorkFolder& work, const std::vector<std::string>& digests) const {
+  if (digests.empty()) return {};
+  // All files of all layers at once: one by one it would take longer than to unpack them, and on a busy disk each sync
+  // waits for what others write as well.
+  const Descriptor folder(::open(work.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder || ::syncfs(folder.get()) != 0) return std::unexpected(image_errno(errno, work.path()));
+  for (const std::string& digest : digests) {
+    const std::string place = folder_.layer(digest_digits(digest));
+    remove(work, digest);  // a damaged one
+    if (::rename(unpacked(work, digest).c_str(), place.c_str()) != 0) return std::unexpected(image_errno(errno, place));
+  }
+  return {};
 }
 
 std::vector<std::string> LayerStore::all() const {

@@ -213,14 +213,7 @@ ImageResult<void> unpack_entries(archive* reader, Unpacking& unpacking) {
       const char* why = archive_error_string(reader);
       return damaged(why == nullptr ? "it is no tar" : why);
     }
-    // A warning is about a name that cannot be said in this locale, or an attribute that is not understood.
-    if (result == ARCHIVE_WARN) {
-      const std::string_view why = archive_error_string(reader) == nullptr ? "" : archive_error_string(reader);
-      if (why.starts_with("Pathname") || why.starts_with("Linkname")) {
-        return image_fail(ImageFault::unsupported, "a name in a layer is neither UTF-8 nor marked as something else",
-                          "build the image with names in UTF-8");
-      }
-    }
+    // A warning is about a name that is no UTF-8, which comes as it is, or an attribute that is not understood.
     if (auto done = unpacking.entry(reader, entry.get()); !done) return pass(done);
   }
 }

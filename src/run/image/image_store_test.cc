@@ -1,0 +1,264 @@
+// The store by itself: images that lie on this machine, many who share it, what is removed and what stays.
+#include "run/image/image_store.h"
+
+#include <signal.h>
+#include <sys/mount.h>
+
+#include <thread>
+
+#include "run/image/content_digest.h"
+#include "run/image/image_fixture.h"
+
+namespace drover {
+namespace {
+
+using Store = ImageStoreTest;
+
+constexpr std::int64_t kHourMs = 3'600'000;
+
+/// As though it had last been used so long ago.
+void age(const std::string& store, const std::string& digest, std::int64_t by_ms) {
+  const std::string file = concat(store, "/images/", digest_digits(digest), "/used");
+  fs::last_write_time(file, fs::file_time_type::clock::now() - std::chrono::milliseconds(by_ms));
+}
+
+std::int64_t now_ms() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+TEST_F(Store, ALayoutIsReadWhereItLies) {
+  auto image = fetch_layout("plain-gzip");
+  ASSERT_TRUE(image) << image.error().sentence();
+  EXPECT_EQ((*image)->layers.size(), 2U);
+  EXPECT_TRUE(store().ready(reference(concat("oci:", catalogue(), "/plain-gzip@", (*image)->digest))));
+  EXPECT_TRUE(fetch(concat("oci:", catalogue(), "/plain-gzip:latest")));
+  auto none = fetch(concat("oci:", catalogue(), "/plain-gzip:other"));
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().fault, ImageFault::missing);
+  EXPECT_EQ(none.error().next, "it has: latest");
+  EXPECT_EQ(fault_of("not-there"), "missing");
+  EXPECT_EQ(fault_of("."), "missing") << "a folder that is no layout";
+  EXPECT_EQ(fault_of("no-image"), "unsupported");
+}
+
+TEST_F(Store, AnArchiveOfDockerSave) {
+  const std::string archive = concat("docker-archive:", catalogue(), "/plain.tar");
+  auto image = fetch(archive);
+  ASSERT_TRUE(image) << image.error().sentence();
+  EXPECT_EQ(content(fs::path((*image)->layers[0]) / "hello"), "hello from the image\n");
+  EXPECT_EQ((*image)->config.user, "user:user");
+  auto named = fetch(archive + ":drover.test/image:latest");
+  ASSERT_TRUE(named) << named.error().sentence();
+  EXPECT_EQ((*named)->digest, (*image)->digest);
+  auto resolved = resolve(reference(archive), {}, {});
+  ASSERT_TRUE(resolved) << resolved.error().sentence();
+  EXPECT_EQ(resolved->digest, (*image)->digest);
+  EXPECT_TRUE(store().ready(resolved->pinned));
+
+  auto other = fetch(archive + ":drover.test/other:latest");
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().fault, ImageFault::missing) << other.error().sentence();
+  auto missing = fetch("docker-archive:/not/there.tar");
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().fault, ImageFault::missing) << missing.error().sentence();
+  EXPECT_EQ(missing.error().blame, Blame::user);
+  fs::resize_file((std::ofstream(folder_.path() + "/cut.tar", std::ios::binary) << content(catalogue() + "/plain.tar"),
+                   folder_.path() + "/cut.tar"),
+                  100'000);
+  auto cut = fetch(concat("docker-archive:", folder_.path(), "/cut.tar"));
+  ASSERT_FALSE(cut);
+  EXPECT_EQ(cut.error().fault, ImageFault::corrupt) << cut.error().sentence();
+}
+
+TEST_F(Store, AnArchiveThatChangedIsNotTheOneThatWasSubmitted) {
+  const std::string file = folder_.path() + "/image.tar";
+  fs::copy_file(catalogue() + "/plain.tar", file);
+  auto pinned = reference(concat("docker-archive:", file, "@sha256:", std::string(64, '1')));
+  auto image = store().fetch(pinned, {});
+  ASSERT_FALSE(image);
+  EXPECT_EQ(image.error().fault, ImageFault::bad_digest) << image.error().sentence();
+  EXPECT_EQ(image.error().next, "submit the job again to use what is there now");
+}
+
+TEST_F(Store, ARootFolderIsItsOwnImage) {
+  const std::string root = folder_.path() + "/root";
+  fs::create_directory(root);
+  fs::create_directory_symlink(root, folder_.path() + "/link");
+  auto image = fetch(concat("rootfs:", folder_.path(), "/link"));
+  ASSERT_TRUE(image) << image.error().sentence();
+  EXPECT_EQ((*image)->layers, std::vector<std::string>{fs::canonical(root)});
+  EXPECT_TRUE((*image)->config.command.empty());
+  auto resolved = resolve(reference(concat("rootfs:", folder_.path(), "/link")), {}, {});
+  ASSERT_TRUE(resolved);
+  EXPECT_EQ(resolved->pinned.path, fs::canonical(root));
+  auto missing = fetch("rootfs:/not/there");
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().fault, ImageFault::missing);
+  auto file = fetch(concat("rootfs:", catalogue(), "/plain.tar"));
+  ASSERT_FALSE(file);
+  EXPECT_EQ(file.error().fault, ImageFault::unsupported);
+}
+
+TEST_F(Store, WithoutADaemonItIsSaid) {
+  ::setenv("DOCKER_HOST", concat("unix://", folder_.path(), "/no.sock").c_str(), 1);
+  auto image = fetch("docker-daemon:busybox:latest");
+  ::unsetenv("DOCKER_HOST");
+  ASSERT_FALSE(image);
+  EXPECT_EQ(image.error().fault, ImageFault::unreachable) << image.error().sentence();
+  EXPECT_EQ(image.error().blame, Blame::machine);
+  EXPECT_NE(image.error().message.find("no Docker daemon answers"), std::string::npos) << image.error().sentence();
+}
+
+TEST_F(Store, ListsWhatItHas) {
+  auto plain = fetch_layout("plain-gzip");
+  auto shared = fetch_layout("shared-base");
+  ASSERT_TRUE(plain && shared);
+  const std::string first = (*plain)->digest;
+  age(path(), first, kHourMs);
+  plain = std::unexpected(ImageError{});
+  const auto list = store().list();
+  ASSERT_EQ(list.size(), 2U);
+  EXPECT_EQ(list[0].digest, (*shared)->digest);
+  EXPECT_TRUE(list[0].in_use);
+  EXPECT_EQ(list[0].layers, 3U);
+  EXPECT_EQ(list[0].names, std::vector<std::string>{concat("oci:", catalogue(), "/shared-base")});
+  EXPECT_EQ(list[1].digest, first);
+  EXPECT_FALSE(list[1].in_use);
+  EXPECT_EQ(list[1].own_bytes, 0U) << "the other one has all its layers as well";
+  EXPECT_GT(list[1].bytes, fs::file_size("/bin/busybox"));
+  EXPECT_EQ(list[0].bytes - list[0].own_bytes, list[1].bytes);
+}
+
+TEST_F(Store, WhatIsUsedStaysWhatIsOldGoes) {
+  auto held = fetch_layout("plain-gzip");
+  ASSERT_TRUE(held && fetch_layout("shared-base") && fetch_layout("hostile-setuid"));
+  for (const StoredImage& image : store().list()) age(path(), image.digest, 2 * kHourMs);
+  ASSERT_TRUE(fetch_layout("hostile-setuid"));  // used again
+  auto report = store().prune({.unused_for_ms = kHourMs, .now_ms = now_ms()});
+  ASSERT_TRUE(report) << report.error().sentence();
+  ASSERT_EQ(report->removed.size(), 1U);
+  EXPECT_EQ(report->removed[0].layers, 3U);
+  EXPECT_EQ(report->in_use, 1U);
+  EXPECT_EQ(report->freed_bytes, report->removed[0].own_bytes);
+  for (const std::string& layer : (*held)->layers) EXPECT_TRUE(is_there(layer));
+  EXPECT_EQ(store().list().size(), 2U);
+  EXPECT_EQ(content(fs::path((*held)->layers[0]) / "hello"), "hello from the image\n");
+}
+
+TEST_F(Store, TheLongestUnusedGoFirst) {
+  const std::vector<std::string> names = {"hostile-setuid", "hostile-absolute", "hostile-twice"};
+  std::vector<std::string> digests;
+  for (const std::string& name : names) digests.push_back((*fetch_layout(name))->digest);
+  age(path(), digests[1], 3 * kHourMs);
+  age(path(), digests[0], 2 * kHourMs);
+  const auto list = store().list();
+  auto report = store().prune({.most_bytes = list[0].bytes + list[1].bytes});
+  ASSERT_TRUE(report);
+  ASSERT_EQ(report->removed.size(), 1U);
+  EXPECT_EQ(report->removed[0].digest, digests[1]);
+  EXPECT_EQ(report->kept_bytes, list[0].bytes + list[1].bytes);
+  report = store().prune({.most_bytes = 0});
+  EXPECT_EQ(report->removed.size(), 2U);
+  EXPECT_EQ(report->kept_bytes, 0U);
+  EXPECT_TRUE(fs::is_empty(path() + "/layers/sha256"));
+}
+
+TEST_F(Store, AFetchKeepsTheStoreWithinItsLimit) {
+  open({.store_bytes = 100'000});
+  ASSERT_TRUE(fetch_layout("hostile-setuid"));
+  ASSERT_TRUE(fetch_layout("plain-gzip"));
+  ASSERT_TRUE(fetch_layout("hostile-twice"));
+  const auto list = store().list();
+  ASSERT_EQ(list.size(), 1U) << "the small one was the longest unused, the large one too large";
+  EXPECT_TRUE(list[0].names[0].ends_with("hostile-twice"));
+}
+
+TEST_F(Store, PruningAndFetchingDoNotHurtEachOther) {
+  std::atomic<bool> done = false;
+  std::thread pruner([&] {
+    const auto own = ImageStore::open(path(), {});
+    while (!done) (void)(*own)->prune({.most_bytes = 0});
+  });
+  for (int i = 0; i < 10; ++i) {
+    for (const char* name : {"hostile-setuid", "hostile-twice"}) {
+      auto image = fetch_layout(name);
+      ASSERT_TRUE(image) << image.error().sentence();
+      for (const std::string& layer : (*image)->layers) EXPECT_FALSE(fs::is_empty(layer));
+    }
+  }
+  done = true;
+  pruner.join();
+}
+
+TEST_F(Store, ALayerThatSomebodyDeletedComesBack) {
+  auto image = fetch_layout("hostile-setuid");
+  ASSERT_TRUE(image);
+  const ImageReference pinned = (*image)->reference.pinned((*image)->digest);
+  remove_tree(fs::path((*image)->layers[0]).parent_path());
+  image = std::unexpected(ImageError{});
+  EXPECT_FALSE(store().ready(pinned));
+  image = store().fetch(pinned, {});
+  ASSERT_TRUE(image) << image.error().sentence();
+  EXPECT_TRUE(is_there(fs::path((*image)->layers[0]) / "su"));
+}
+
+TEST_F(Store, AFullDiskIsTheMachines) {
+  const std::string small = folder_.path() + "/small";
+  fs::create_directory(small);
+  ASSERT_EQ(::mount("tmpfs", small.c_str(), "tmpfs", 0, "size=1m"), 0) << std::strerror(errno);
+  {
+    auto full = ImageStore::open(small + "/store", {});
+    ASSERT_TRUE(full) << full.error().sentence();
+    // By what the manifest says, before anything is fetched; and by what comes out of it, when that is more.
+    for (const char* name : {"plain-tar", "bomb"}) {
+      auto image = (*full)->fetch(reference(concat("oci:", catalogue(), "/", name)), {});
+      ASSERT_FALSE(image);
+      EXPECT_EQ(image.error().fault, ImageFault::no_space) << image.error().sentence();
+      EXPECT_EQ(image.error().blame, Blame::machine);
+      EXPECT_TRUE(fs::is_empty(small + "/store/layers/sha256"));
+      EXPECT_TRUE(fs::is_empty(small + "/store/work"));
+    }
+  }
+  EXPECT_EQ(::umount(small.c_str()), 0);
+}
+
+/// Whether a process has this text in its command line.
+bool runs(const std::string& text) {
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    if (content(entry.path() / "cmdline").find(text) != std::string::npos) return true;
+  }
+  return false;
+}
+
+TEST_F(Store, AKilledProcessLeavesNothingThatMatters) {
+  ImageServer hang({"proxy", "hang", "127.0.0.1:1"});
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    auto own = ImageStore::open(path(), {});
+    (void)(*own)->fetch(reference(hang.host() + "/x"), {});
+    ::_exit(0);
+  }
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (!runs(hang.host() + "/x") && std::chrono::steady_clock::now() < until)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_TRUE(runs(hang.host() + "/x"));
+  // While it works, nobody cleans up after it.
+  ASSERT_TRUE(store().prune({}));
+  EXPECT_FALSE(fs::is_empty(path() + "/work"));
+  ::kill(pid, SIGKILL);
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  while (runs(hang.host() + "/x") && std::chrono::steady_clock::now() < until)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_FALSE(runs(hang.host() + "/x")) << "skopeo goes with whoever started it";
+  open({});
+  EXPECT_TRUE(fs::is_empty(path() + "/work"));
+}
+
+TEST_F(Store, OnlyItsOwnerEnters) {
+  EXPECT_EQ(status_of(path()).st_mode & 077, 0U);
+}
+
+}  // namespace
+}  // namespace drover
