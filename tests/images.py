@@ -122,10 +122,10 @@ def sparse_tar(size, data=b"end"):
         return subprocess.run(["tar", "--sparse", "--format=pax", "-C", folder, "-cf", "-", "sparse"], check=True, capture_output=True).stdout
 
 
-def bomb(size):
-    """A file of zeros, a thousand times as large as its gzip; never whole in memory."""
+def bomb(size, inside=True):
+    """A file of zeros, a thousand times as large as its gzip; or as many zeros behind the tar's end. Never whole in memory."""
     info = tarfile.TarInfo("zeros")
-    info.size = size
+    info.size = size if inside else 0
     packer = zlib.compressobj(9, wbits=31)
     whole = hashlib.sha256()
     out = []
@@ -304,10 +304,11 @@ def make_all(folder):
     in_two = gzip.compress(upper_layer()[:half], mtime=0) + gzip.compress(upper_layer()[half:], mtime=0)
     members.layers.append(members._blob("layer.v1.tar+gzip", in_two))
     members.write_layout(folder / "gzip-members")
-    packed, diff_id = bomb(256 << 20)
-    large = Image([], diff_ids=[diff_id])
-    large.layers.append(large._blob("layer.v1.tar+gzip", packed))
-    large.write_layout(folder / "bomb")
+    for name, inside in {"bomb": True, "bomb-behind": False}.items():
+        packed, diff_id = bomb(128 << 20, inside)
+        large = Image([], diff_ids=[diff_id])
+        large.layers.append(large._blob("layer.v1.tar+gzip", packed))
+        large.write_layout(folder / name)
     Image([upper_layer()], diff_ids=[digest(b"something else")]).write_layout(folder / "wrong-diff-id")
     for name, change in {"wrong-digest": lambda data: data[:-9] + b"\0" + data[-8:], "cut-gzip": lambda data: data[: len(data) // 2]}.items():
         image = plain()
@@ -381,7 +382,7 @@ def auth_file(path, host, user=USER, password=PASSWORD):
 
 class Proxy:
     """Stands before a registry. Modes: `pass`, and counts; `hang`, accepts and says nothing; `hang-blobs`, stops in the middle of a large
-    blob; `corrupt`, changes a byte of it; `break`, hangs up in the middle of it; `busy`, answers 503."""
+    blob; `corrupt`, changes a byte of it; `break`, hangs up in the middle of it; `endless`, never stops sending it; `busy`, answers 503."""
 
     LARGE = 20_000
 
@@ -427,9 +428,16 @@ class Proxy:
             data = data[:-5000] + bytes([data[-5000] ^ 1]) + data[-4999:]
         request.send_response(reply.status)
         for key, value in reply.getheaders():
-            if key.lower() not in ("transfer-encoding", "connection"):
+            if key.lower() not in ("transfer-encoding", "connection") and not (large and self.mode == "endless" and key.lower() == "content-length"):
                 request.send_header(key, value)
         request.end_headers()
+        if large and self.mode == "endless":
+            request.close_connection = True
+            with contextlib.suppress(OSError):
+                while not self.stopped.is_set():
+                    request.wfile.write(bytes(1 << 20))
+                    time.sleep(0.002)
+            return
         if large and self.mode in ("hang-blobs", "break"):
             request.wfile.write(data[: self.LARGE])
             request.wfile.flush()

@@ -129,6 +129,7 @@ ChildEnd::How wait_for(const Descriptor& process, Pipe& out, Pipe& err, const Ch
       const std::uint64_t is = watch.headway();
       moved = moved || is != headway;
       headway = is;
+      if (is > watch.most) return ChildEnd::How::overran;
     }
     if (moved) moved_ms = now_ms();
     if (watch.stop.stop_requested()) return ChildEnd::How::cancelled;

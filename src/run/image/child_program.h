@@ -19,11 +19,12 @@ struct ChildProgram {
 struct ChildWatch {
   std::int64_t stall_ms = 60'000;
   std::function<std::uint64_t()> headway;  // called often; when its value changes, time begins anew. May be empty
+  std::uint64_t most = UINT64_MAX;         // beyond this value it has gone too far
   std::stop_token stop;
 };
 
 struct ChildEnd {
-  enum class How : std::uint8_t { exited, signalled, stalled, cancelled, not_started };
+  enum class How : std::uint8_t { exited, signalled, stalled, overran, cancelled, not_started };
 
   How how = How::not_started;
   int number = 0;  // the exit code, the signal, or the errno

@@ -48,8 +48,7 @@ void ImageFetch::say(const ImageProgress& now) {
   progress_(now);
 }
 
-ImageResult<FileLock> ImageFetch::lock(const std::string& digest, LockKind kind) {
-  const std::string path = folder_.lock(digest_digits(digest));
+ImageResult<FileLock> ImageFetch::lock(const std::string& path, LockKind kind) {
   if (auto taken = FileLock::try_take(path, kind, FileLock::IfAbsent::make); taken) return std::move(*taken);
   ImageProgress waiting = said_.value_or(ImageProgress{});
   waiting.phase = ImagePhase::waiting;
@@ -64,7 +63,7 @@ ImageResult<std::shared_ptr<const Image>> ImageFetch::run() {
   // What many ask for by the same digest, one asks for.
   FileLock first;
   if (reference_.is_pinned()) {
-    auto taken = lock(reference_.digest, LockKind::exclusive);
+    auto taken = lock(folder_.image_lock(digest_digits(reference_.digest)), LockKind::exclusive);
     if (!taken) return pass(taken);
     first = std::move(*taken);
     if (auto image = records_.hold(reference_, records_.manifest_of(reference_.digest)); image) return image;
@@ -84,7 +83,7 @@ ImageResult<std::shared_ptr<const Image>> ImageFetch::run() {
   }
   FileLock second;
   if (resolved->manifest_digest != reference_.digest) {
-    auto taken = lock(resolved->manifest_digest, LockKind::exclusive);
+    auto taken = lock(folder_.image_lock(digest_digits(resolved->manifest_digest)), LockKind::exclusive);
     if (!taken) return pass(taken);
     second = std::move(*taken);
   }
@@ -150,7 +149,7 @@ ImageResult<std::map<std::string, FileLock>> ImageFetch::lock_layers(const Image
     bool vanished = false;
     for (const std::string& digest : digests) {
       bool there = layers_.find(digest).has_value();
-      auto taken = lock(digest, there ? LockKind::shared : LockKind::exclusive);
+      auto taken = lock(folder_.layer_lock(digest_digits(digest)), there ? LockKind::shared : LockKind::exclusive);
       if (!taken) return pass(taken);
       vanished = vanished || (there && !layers_.find(digest));  // pruned a moment before
       locks.emplace(digest, std::move(*taken));
@@ -188,7 +187,7 @@ ImageResult<std::shared_ptr<const Image>> ImageFetch::bring(ImageSource& source,
                            static_cast<std::uint32_t>(missing.size())};
     if (auto room = check_space(progress.bytes_total); !room) return pass(room);
     say(progress);
-    auto fetched = source.fetch(resolved.manifest_digest, known, [&](std::uint64_t bytes) {
+    auto fetched = source.fetch(resolved.manifest_digest, known, progress.bytes_total, [&](std::uint64_t bytes) {
       progress.bytes_done = std::min(bytes, progress.bytes_total);
       say(progress);
     });

@@ -24,7 +24,7 @@ class ImageFetch {
   ImageResult<ImageManifest> checked_manifest(const ResolvedImage& resolved) const;
   ImageResult<ImageConfig> checked_config(ImageSource& source, const ResolvedImage& resolved,
                                           const ImageManifest& manifest, std::string& text) const;
-  ImageResult<FileLock> lock(const std::string& digest, LockKind kind);
+  ImageResult<FileLock> lock(const std::string& path, LockKind kind);
   /// Shared for those that are there, exclusive for those that are not.
   ImageResult<std::map<std::string, FileLock>> lock_layers(const ImageManifest& manifest);
   ImageResult<void> check_space(std::uint64_t bytes) const;

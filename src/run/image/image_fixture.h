@@ -27,11 +27,19 @@ namespace drover {
 
 namespace fs = std::filesystem;
 
-/// A folder that goes with the test.
+/// A folder that goes with the test. In memory where there is enough of it: each image that is fetched waits for a sync
+/// of the whole file system, and so for whatever else writes there. There are kernels that keep no user's attributes
+/// there.
 class TestFolder {
  public:
-  TestFolder() {
-    std::string path = (fs::temp_directory_path() / "drover-image-test.XXXXXX").string();
+  enum class Where : std::uint8_t { memory, disk };
+
+  explicit TestFolder(Where where = Where::memory) {
+    std::error_code error;
+    const fs::path memory = "/dev/shm";
+    const bool in_memory =
+        where == Where::memory && fs::space(memory, error).available > std::uint64_t{1} << 30 && !error;
+    std::string path = ((in_memory ? memory : fs::temp_directory_path()) / "drover-image-test.XXXXXX").string();
     if (::mkdtemp(path.data()) == nullptr) throw std::runtime_error("no temporary folder");
     path_ = path;
   }
@@ -145,6 +153,7 @@ inline ImageReference reference(std::string_view text) {
 /// A store of one's own. Each test ends with nothing left in its work folder.
 class ImageStoreTest : public ::testing::Test {
  protected:
+  explicit ImageStoreTest(TestFolder::Where where = TestFolder::Where::memory) : folder_(where) {}
   void SetUp() override { open(ImageLimits{.stall_ms = 20'000}); }
   void TearDown() override { EXPECT_TRUE(fs::is_empty(path() + "/work")); }
 

@@ -1,4 +1,6 @@
 // Listing and removing: what nobody uses goes, the longest unused first, and layers when no image has them any more.
+#include <unistd.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -75,6 +77,9 @@ ImageResult<PruneReport> ImageStore::prune(const PrunePolicy& policy) {
       ++report.in_use;
       continue;
     }
+    const std::string lock = folder_.image_lock(digest_digits(image.digest));
+    if (const auto held = FileLock::try_take(lock, LockKind::exclusive, FileLock::IfAbsent::leave); held)
+      ::unlink(lock.c_str());
     const auto manifest = text ? manifest_from_json(*text) : image_fail(ImageFault::corrupt, {});
     std::set<std::string> once;
     for (const Blob& layer : manifest ? manifest->layers : std::vector<Blob>()) {
@@ -84,7 +89,7 @@ ImageResult<PruneReport> ImageStore::prune(const PrunePolicy& policy) {
   }
   for (const std::string& digest : layers_.all()) {
     // Whoever brings an image in holds the locks of its layers until its record is written.
-    const std::string path = folder_.lock(digest_digits(digest));
+    const std::string path = folder_.layer_lock(digest_digits(digest));
     if (users_of_layers(records_.all()).contains(digest)) continue;
     const auto lock = FileLock::try_take(path, LockKind::exclusive, FileLock::IfAbsent::make);
     if (!lock || users_of_layers(records_.all()).contains(digest)) continue;

@@ -211,6 +211,12 @@ TEST_F(FromRegistry, ABlobThatIsNotWhatItsDigestSays) {
                "what came is not what its digest says", Blame::nobody);
 }
 
+TEST_F(FromRegistry, OneThatNeverStopsIsStopped) {
+  ImageServer endless({"proxy", "endless", registry().host()});
+  expect_fault(fetch(endless.host() + "/test/plain-gzip"), ImageFault::too_large,
+               "sends more than the image's manifest says", Blame::user);
+}
+
 TEST_F(FromRegistry, OneThatBreaksOffOrIsBusy) {
   ImageServer broken({"proxy", "break", registry().host()});
   expect_fault(fetch(broken.host() + "/test/plain-gzip"), ImageFault::unreachable, "cannot be reached", Blame::nobody);

@@ -22,6 +22,8 @@ namespace {
 
 using Source = ImageReference::Source;
 
+constexpr int kMostIndexes = 4;
+
 /// A layout of somebody's, read where it lies.
 class LayoutSource final : public ImageSource {
  public:
@@ -55,7 +57,7 @@ class LayoutSource final : public ImageSource {
   ImageResult<std::string> config(const std::string&, const Blob& config) override {
     return layout_.document(config.digest);
   }
-  ImageResult<void> fetch(const std::string&, const std::vector<Blob>&,
+  ImageResult<void> fetch(const std::string&, const std::vector<Blob>&, std::uint64_t,
                           const std::function<void(std::uint64_t)>&) override {
     return {};
   }
@@ -102,7 +104,7 @@ class SkopeoSource final : public ImageSource {
     return skopeo_.config(manifest_digest);
   }
 
-  ImageResult<void> fetch(const std::string& manifest_digest, const std::vector<Blob>& known,
+  ImageResult<void> fetch(const std::string& manifest_digest, const std::vector<Blob>& known, std::uint64_t bytes,
                           const std::function<void(std::uint64_t)>& fetched) override {
     // A blob of the right name and size is one that skopeo does not fetch. Holes will do: nobody reads it.
     std::error_code error;
@@ -112,12 +114,15 @@ class SkopeoSource final : public ImageSource {
     for (const Blob& layer : known) {
       const std::string path = layout_.blob_path(layer.digest);
       const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
-      if (!file || ::ftruncate(file.get(), static_cast<off_t>(layer.bytes)) != 0)
-        return std::unexpected(image_errno(errno, path));
+      if (!file) return std::unexpected(image_errno(errno, path));
+      if (::ftruncate(file.get(), static_cast<off_t>(layer.bytes)) != 0) {
+        ::unlink(path.c_str());  // the manifest lies about its size; then it is fetched
+        continue;
+      }
       names.insert(digest_digits(layer.digest));
     }
     names.insert("archive.tar");
-    return skopeo_.copy(manifest_digest, names, fetched);
+    return skopeo_.copy(manifest_digest, names, bytes, fetched);
   }
 
   ImageResult<Descriptor> blob(const std::string& digest) override { return layout_.blob(digest); }
@@ -194,8 +199,10 @@ ImageResult<ResolvedImage> resolve_with(ImageSource& source, const ImageReferenc
   }
   out.manifest_digest = out.digest;
   out.manifest = std::move(*top);
-  // An index may name indexes, though hardly anybody does so; in a circle it cannot, since digests are no guesses.
-  while (is_index(out.manifest)) {
+  // An index may name indexes, though hardly anybody does so.
+  for (int depth = 0; is_index(out.manifest); ++depth) {
+    if (depth == kMostIndexes)
+      return image_fail(ImageFault::unsupported, "its index names an index, and so on", "name the image itself");
     auto index = index_from_json(out.manifest);
     if (!index) return pass(index);
     for (const IndexEntry& entry : index->entries) {

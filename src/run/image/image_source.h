@@ -27,9 +27,10 @@ class ImageSource {
   virtual ImageResult<std::string> manifest(const std::string& digest) = 0;
   /// The configuration of the manifest with this digest; checked by the caller.
   virtual ImageResult<std::string> config(const std::string& manifest_digest, const Blob& config) = 0;
-  /// Makes all layers but `known` ready to be read. `fetched` hears how many bytes are here.
+  /// Makes all layers but `known` ready to be read; they say that they are so many `bytes`. `fetched` hears how many
+  /// are here.
   virtual ImageResult<void> fetch(const std::string& manifest_digest, const std::vector<Blob>& known,
-                                  const std::function<void(std::uint64_t)>& fetched) = 0;
+                                  std::uint64_t bytes, const std::function<void(std::uint64_t)>& fetched) = 0;
   virtual ImageResult<Descriptor> blob(const std::string& digest) = 0;
   /// Its bytes are no longer needed.
   virtual void release(const std::string& digest) = 0;

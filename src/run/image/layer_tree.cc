@@ -189,7 +189,7 @@ ImageResult<void> LayerTree::folder(const LayerPath& path, const EntryAttributes
     made = Descriptor(::openat(*parent, path.name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   }
   if (!made) return trouble(errno, path.text());
-  if (is_root_user_ && ::fchown(made.get(), attributes.user, attributes.group) != 0) return trouble(errno, path.text());
+  if (auto owned = own(made.get(), "", attributes); !owned) return pass(owned);
   if (auto set = set_xattrs(made.get(), attributes); !set) return pass(set);
   std::string key = path.text();
   late_bytes_ += key.size() + sizeof(Late);
@@ -211,9 +211,18 @@ ImageResult<Descriptor> LayerTree::file(const LayerPath& path) {
   return out;
 }
 
+ImageResult<void> LayerTree::own(int at, const std::string& name, const EntryAttributes& attributes) {
+  if (!is_root_user_) return {};
+  const int flags = AT_SYMLINK_NOFOLLOW | (name.empty() ? AT_EMPTY_PATH : 0);
+  if (::fchownat(at, name.c_str(), attributes.user, attributes.group, flags) == 0) return {};
+  if (errno != EINVAL && errno != EPERM) return trouble(errno, "its owner");
+  note("owner");  // we are root of a user namespace that has no such user
+  return {};
+}
+
 /// Owner, then mode, then capabilities: each change takes the next one away.
 ImageResult<void> LayerTree::finish(const Descriptor& file, const EntryAttributes& attributes) {
-  if (is_root_user_ && ::fchown(file.get(), attributes.user, attributes.group) != 0) return trouble(errno, "its owner");
+  if (auto owned = own(file.get(), "", attributes); !owned) return pass(owned);
   if (::fchmod(file.get(), attributes.mode & kModeBits) != 0) return trouble(errno, "its mode");
   if (auto set = set_xattrs(file.get(), attributes); !set) return pass(set);
   const timespec times[2] = {attributes.modified, attributes.modified};
@@ -243,10 +252,7 @@ ImageResult<void> LayerTree::symlink(const LayerPath& path, const std::string& t
   if (!made) return pass(made);
   auto parent = parent_of(path);
   if (!parent) return pass(parent);
-  if (is_root_user_ &&
-      ::fchownat(*parent, path.name.c_str(), attributes.user, attributes.group, AT_SYMLINK_NOFOLLOW) != 0) {
-    return trouble(errno, path.text());
-  }
+  if (auto owned = own(*parent, path.name, attributes); !owned) return pass(owned);
   const timespec times[2] = {attributes.modified, attributes.modified};
   if (::utimensat(*parent, path.name.c_str(), times, AT_SYMLINK_NOFOLLOW) != 0) return trouble(errno, path.text());
   return {};
@@ -295,9 +301,7 @@ ImageResult<void> LayerTree::node(const LayerPath& path, mode_t type, dev_t devi
   auto parent = parent_of(path);
   if (!parent) return pass(parent);
   const char* name = path.name.c_str();
-  if (is_root_user_ && ::fchownat(*parent, name, attributes.user, attributes.group, AT_SYMLINK_NOFOLLOW) != 0) {
-    return trouble(errno, path.text());
-  }
+  if (auto owned = own(*parent, path.name, attributes); !owned) return pass(owned);
   // What was just made is no link, and nobody else writes here.
   if (::fchmodat(*parent, name, attributes.mode & kModeBits, 0) != 0) return trouble(errno, path.text());
   const timespec times[2] = {attributes.modified, attributes.modified};

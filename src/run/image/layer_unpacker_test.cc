@@ -11,6 +11,8 @@ namespace {
 
 class Unpack : public ImageStoreTest {
  protected:
+  explicit Unpack(TestFolder::Where where = TestFolder::Where::memory) : ImageStoreTest(where) {}
+
   /// The layer's folder. The image is held until the test ends.
   fs::path layer(const std::string& name) {
     auto image = fetch_layout(name);
@@ -24,6 +26,11 @@ class Unpack : public ImageStoreTest {
   }
 
   std::vector<std::shared_ptr<const Image>> held_;
+};
+
+class UnpackOnDisk : public Unpack {
+ protected:
+  UnpackOnDisk() : Unpack(TestFolder::Where::disk) {}
 };
 
 TEST_F(Unpack, NamesThatLeadOutsideAreRefused) {
@@ -144,7 +151,7 @@ TEST_F(Unpack, TheLastOfTwoWins) {
   EXPECT_EQ(content(root / "g/y"), "y");
 }
 
-TEST_F(Unpack, AttributesThatOverlayReadsAreNotTheImagesToSet) {
+TEST_F(UnpackOnDisk, AttributesThatOverlayReadsAreNotTheImagesToSet) {
   const fs::path root = layer("hostile-xattrs");
   EXPECT_EQ(xattr_of(root / "ping", "user.note"), "kept");
   EXPECT_EQ(xattr_of(root / "ping", "trusted.overlay.redirect"), "none");
@@ -195,7 +202,7 @@ TEST_F(Unpack, MoreNamesThanTheLimitAreTooMany) {
   expect_nothing_left();
 }
 
-TEST_F(Unpack, HolesStayHoles) {
+TEST_F(UnpackOnDisk, HolesStayHoles) {
   const fs::path root = layer("hostile-sparse");
   const struct stat status = status_of(root / "sparse");
   EXPECT_EQ(status.st_size, 8 << 20);
@@ -209,6 +216,7 @@ TEST_F(Unpack, ABombStopsAtTheLimitAndLeavesNothing) {
   ASSERT_FALSE(image);
   EXPECT_EQ(image.error().fault, ImageFault::too_large) << image.error().sentence();
   EXPECT_EQ(fault_of("hostile-sparse-huge"), "too_large");
+  EXPECT_EQ(fault_of("bomb-behind"), "too_large");
   expect_nothing_left();
 }
 
@@ -258,7 +266,7 @@ int as_nobody(Body body) {
 
 TEST_F(Unpack, WithoutRootDevicesAreLeftOutAndSaid) {
   fs::permissions(catalogue(), fs::perms::others_read | fs::perms::others_exec, fs::perm_options::add);
-  const TestFolder theirs;
+  const TestFolder theirs(TestFolder::Where::disk);
   ASSERT_EQ(::chown(theirs.path().c_str(), 65534, 65534), 0);
   EXPECT_EQ(
       as_nobody([&] {

@@ -19,6 +19,8 @@ namespace {
 
 using Source = ImageReference::Source;
 
+constexpr std::uint64_t kOtherBytes = std::uint64_t{32} << 20;  // manifests, configurations, what is renamed meanwhile
+
 /// All regular files below, but for `known`. Skopeo writes and renames meanwhile: what vanishes is not counted.
 std::uint64_t bytes_below(const fs::path& folder, const std::set<std::string>& known) {
   std::uint64_t sum = 0;
@@ -93,8 +95,9 @@ std::vector<std::string> Skopeo::words(const std::vector<std::string>& verb, boo
 }
 
 ImageResult<std::string> Skopeo::run(const std::vector<std::string>& words,
-                                     const std::function<std::uint64_t()>& headway) const {
-  ChildEnd end = run_child({words, folder_, {"LC_ALL=C", concat("TMPDIR=", folder_)}}, {stall_ms_, headway, stop_});
+                                     const std::function<std::uint64_t()>& headway, std::uint64_t most) const {
+  ChildEnd end =
+      run_child({words, folder_, {"LC_ALL=C", concat("TMPDIR=", folder_)}}, {stall_ms_, headway, most, stop_});
   switch (end.how) {
     case ChildEnd::How::exited:
       if (end.number == 0) return std::move(end.out);
@@ -105,6 +108,9 @@ ImageResult<std::string> Skopeo::run(const std::vector<std::string>& words,
                         concat(reference_.host.empty() ? "skopeo" : reference_.host, " sent nothing for ",
                                format_duration_us(stall_ms_ * 1000)),
                         "check that it answers; it will be tried again");
+    case ChildEnd::How::overran:
+      return image_fail(ImageFault::too_large, concat(reference_.host, " sends more than the image's manifest says"),
+                        "push the image again; if it stays so, do not use this registry");
     case ChildEnd::How::signalled:
       return std::unexpected(ImageError{ImageFault::unreachable, Blame::nobody,
                                         concat("skopeo was killed by signal ", end.number),
@@ -129,16 +135,22 @@ ImageResult<std::string> Skopeo::config(const std::string& digest) const {
   return run(all, {});
 }
 
-ImageResult<void> Skopeo::copy(const std::string& digest, const std::set<std::string>& known,
+ImageResult<void> Skopeo::copy(const std::string& digest, const std::set<std::string>& known, std::uint64_t bytes,
                                const std::function<void(std::uint64_t)>& fetched) const {
   auto all = words({"copy", "--quiet", "--dest-oci-accept-uncompressed-layers"}, true);
   all.push_back(source(digest));
   all.emplace_back("oci:layout:image");  // relative: a colon in the store's path would be read as another tag
-  auto done = run(all, [&] {
-    const std::uint64_t bytes = bytes_below(folder_, known);
-    if (fetched) fetched(bytes);
-    return bytes;
-  });
+  // A server may say little and send without end: digests are compared only when a blob has ended. An archive is
+  // unpacked into the same folder first.
+  const bool bounded = reference_.source == Source::registry && bytes < UINT64_MAX - kOtherBytes;
+  auto done = run(
+      all,
+      [&] {
+        const std::uint64_t is = bytes_below(folder_, known);
+        if (fetched) fetched(is);
+        return is;
+      },
+      bounded ? bytes + kOtherBytes : UINT64_MAX);
   if (!done) return pass(done);
   return {};
 }

@@ -22,9 +22,9 @@ class Skopeo {
   ImageResult<std::string> manifest(const std::string& digest) const;
   /// The configuration, byte for byte.
   ImageResult<std::string> config(const std::string& digest) const;
-  /// All blobs into the OCI layout `folder`/layout, but for those that are there already. `fetched` hears how many
-  /// bytes there are by now, not counting `known`.
-  ImageResult<void> copy(const std::string& digest, const std::set<std::string>& known,
+  /// All blobs into the OCI layout `folder`/layout, but for those that are there already. `bytes` is what they say that
+  /// they are. `fetched` hears how many bytes there are by now, not counting `known`.
+  ImageResult<void> copy(const std::string& digest, const std::set<std::string>& known, std::uint64_t bytes,
                          const std::function<void(std::uint64_t)>& fetched) const;
   /// From a Docker daemon, whole, into the archive `folder`/archive.tar.
   ImageResult<void> save(const std::function<void(std::uint64_t)>& fetched) const;
@@ -32,8 +32,8 @@ class Skopeo {
  private:
   std::string source(const std::string& digest) const;
   std::vector<std::string> words(const std::vector<std::string>& verb, bool copying) const;
-  ImageResult<std::string> run(const std::vector<std::string>& words,
-                               const std::function<std::uint64_t()>& headway) const;
+  ImageResult<std::string> run(const std::vector<std::string>& words, const std::function<std::uint64_t()>& headway,
+                               std::uint64_t most = UINT64_MAX) const;
 
   ImageReference reference_;
   ImageAccess access_;
