@@ -93,6 +93,8 @@ ImageError image_errno(int error_number, std::string_view what) {
 
 ImageError about(const ImageReference& reference, ImageError error) {
   error.message = concat("image ", reference.text(), ": ", error.message);
+  // No line is to blame for a file that is not what it was: nobody but its owner can mend it.
+  if (error.fault == ImageFault::bad_digest && reference.is_local_path()) error.blame = Blame::user;
   return error;
 }
 

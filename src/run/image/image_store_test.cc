@@ -78,6 +78,7 @@ TEST_F(Store, AnArchiveThatChangedIsNotTheOneThatWasSubmitted) {
   auto image = store().fetch(pinned, {});
   ASSERT_FALSE(image);
   EXPECT_EQ(image.error().fault, ImageFault::bad_digest) << image.error().sentence();
+  EXPECT_EQ(image.error().blame, Blame::user);
   EXPECT_EQ(image.error().next, "submit the job again to use what is there now");
 }
 
