@@ -5,6 +5,7 @@ As a program, for tests that are not in Python:
     images.py make FOLDER          writes every image of CATALOGUE into FOLDER
     images.py registry [login]     serves until its standard input ends; says its address first
     images.py proxy MODE ADDRESS   stands before a registry, and does what MODE says
+    images.py docker               a Docker daemon of one's own; its address is that of its socket
 """
 
 import contextlib
@@ -368,6 +369,46 @@ class Registry:
         shutil.rmtree(self.folder)
 
 
+class Docker:
+    """dockerd with folders of its own, and no network: images can be loaded into it, and containers run on the machine's network or none."""
+
+    def __init__(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="drover-docker-"))
+        self.socket = self.folder / "docker.sock"
+        self.host = f"unix://{self.socket}"
+        self.process = subprocess.Popen(
+            ["dockerd", "--data-root", self.folder / "data", "--exec-root", self.folder / "exec", "--pidfile", self.folder / "pid", "--host", self.host,
+             "--bridge=none", "--iptables=false", "--ip-masq=false"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=(self.folder / "log").open("w"), preexec_fn=die_with_parent)
+        until = time.monotonic() + 30
+        while True:
+            with contextlib.suppress(OSError):
+                if self.request("GET", "/_ping") == b"OK":
+                    return
+            assert self.process.poll() is None and time.monotonic() < until, (self.folder / "log").read_text()
+            time.sleep(0.02)
+
+    def request(self, method, path, body=None):
+        connection = http.client.HTTPConnection("localhost", timeout=60)
+        connection.sock = socket.socket(socket.AF_UNIX)
+        with contextlib.closing(connection.sock):
+            connection.sock.connect(str(self.socket))
+            connection.request(method, path, body)
+            reply = connection.getresponse()
+            data = reply.read()
+            assert reply.status < 300, data
+            return data
+
+    def load(self, archive):
+        """What docker save wrote, or write_docker_archive()."""
+        self.request("POST", "/images/load?quiet=1", pathlib.Path(archive).read_bytes())
+
+    def close(self):
+        self.process.terminate()
+        self.process.wait(30)
+        shutil.rmtree(self.folder)
+
+
 def push(source, target, *options):
     subprocess.run(["skopeo", "--insecure-policy", "copy", "--quiet", "--dest-tls-verify=false", *options, source, f"docker://{target}"],
                    check=True, timeout=60)
@@ -394,7 +435,8 @@ class Proxy:
             protocol_version = "HTTP/1.1"
 
             def do_GET(self):
-                proxy.answer(self)
+                with contextlib.suppress(ConnectionError):  # whoever asked may have given up
+                    proxy.answer(self)
 
             do_HEAD = do_GET
 
@@ -459,6 +501,9 @@ def serve(server):
     for line in sys.stdin:
         if line.strip() == "blobs":
             print(" ".join(server.blobs), flush=True)
+        elif line.startswith("load "):
+            server.load(line.split()[1])
+            print("loaded", flush=True)
         else:
             source, name, *options = line.split()
             server.push(source, name, *options)
@@ -475,5 +520,7 @@ if __name__ == "__main__":
             serve(Registry(login=bool(login)))
         case ["proxy", mode, address]:
             serve(Proxy(mode, address))
+        case ["docker"]:
+            serve(Docker())
         case _:
             sys.exit(__doc__)

@@ -101,14 +101,40 @@ TEST_F(Store, ARootFolderIsItsOwnImage) {
   EXPECT_EQ(file.error().fault, ImageFault::unsupported);
 }
 
+/// Which Docker is meant, as its own client is told.
+class DockerHost {
+ public:
+  explicit DockerHost(const std::string& address) { ::setenv("DOCKER_HOST", address.c_str(), 1); }
+  ~DockerHost() { ::unsetenv("DOCKER_HOST"); }
+  DockerHost(const DockerHost&) = delete;
+  DockerHost& operator=(const DockerHost&) = delete;
+};
+
+TEST_F(Store, ADaemonGivesWhatItHas) {
+  ImageServer docker({"docker"});
+  ASSERT_EQ(docker.tell(concat("load ", catalogue(), "/plain.tar")), "loaded");
+  const DockerHost host(docker.host());
+  auto resolved = resolve(reference("docker-daemon:drover.test/image"), {}, {});
+  ASSERT_TRUE(resolved) << resolved.error().sentence();
+  EXPECT_FALSE(store().ready(resolved->pinned));
+  auto image = store().fetch(resolved->pinned, {});
+  ASSERT_TRUE(image) << image.error().sentence();
+  EXPECT_EQ(content(fs::path((*image)->layers[0]) / "hello"), "hello from the image\n");
+  EXPECT_EQ((*image)->config.command, std::vector<std::string>{"cat /hello"});
+  EXPECT_TRUE(store().ready(resolved->pinned));
+  auto missing = fetch("docker-daemon:drover.test/other");
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().fault, ImageFault::missing) << missing.error().sentence();
+}
+
 TEST_F(Store, WithoutADaemonItIsSaid) {
-  ::setenv("DOCKER_HOST", concat("unix://", folder_.path(), "/no.sock").c_str(), 1);
+  const DockerHost host(concat("unix://", folder_.path(), "/no.sock"));
   auto image = fetch("docker-daemon:busybox:latest");
-  ::unsetenv("DOCKER_HOST");
   ASSERT_FALSE(image);
   EXPECT_EQ(image.error().fault, ImageFault::unreachable) << image.error().sentence();
   EXPECT_EQ(image.error().blame, Blame::machine);
   EXPECT_NE(image.error().message.find("no Docker daemon answers"), std::string::npos) << image.error().sentence();
+  EXPECT_NE(image.error().message.find(folder_.path()), std::string::npos) << image.error().sentence();
 }
 
 TEST_F(Store, ListsWhatItHas) {

@@ -83,6 +83,10 @@ std::vector<std::string> Skopeo::words(const std::vector<std::string>& verb, boo
   // Whoever wants signatures says so in a policy. Where there is none skopeo would do nothing at all.
   if (!has_policy()) out.emplace_back("--insecure-policy");
   out.insert(out.end(), verb.begin(), verb.end());
+  if (const char* daemon = std::getenv("DOCKER_HOST");
+      reference_.source == Source::docker_daemon && daemon != nullptr && *daemon != '\0') {
+    out.push_back(concat("--src-daemon-host=", daemon));
+  }
   if (reference_.source != Source::registry) return out;
   const std::string prefix = copying ? "--src-" : "--";
   const std::string auth_file = access_.auth_file.empty() ? docker_config() : access_.auth_file;

@@ -57,6 +57,7 @@ constexpr auto kPhrases = std::to_array<Phrase>({
     {"name unknown", ImageFault::missing},
     {"not known to registry", ImageFault::missing},
     {"no such image", ImageFault::missing},
+    {"reference does not exist", ImageFault::missing},
     {"no such file or directory", ImageFault::missing},
     {"not found", ImageFault::missing},
     {"no image found in manifest list", ImageFault::wrong_architecture},
