@@ -80,12 +80,17 @@ void Schedule::touch(Lane& lane) {
   if (lanes_of_priority_.at(lane.key.below_highest) > 1) touched_.insert(&lane);
 }
 
+Schedule::QueueKey Schedule::turn_of(const Lane& lane) {
+  QueueKey key = lane.key;
+  if (!is_about(lane.milli_cpus, key.milli_cpus)) key.milli_cpus = lane.milli_cpus;
+  return key;
+}
+
 // Queues of one priority are served in turn: whoever has fewer CPUs busy comes first.
 void Schedule::take_turns() {
   for (Lane* lane : touched_) {
-    if (is_about(lane->milli_cpus, lane->key.milli_cpus)) continue;
-    QueueKey key = lane->key;
-    key.milli_cpus = lane->milli_cpus;
+    const QueueKey key = turn_of(*lane);
+    if (key == lane->key) continue;
     for (const auto& [of, shares] : lane->offered) {
       auto node = classes_[of].queues.extract(lane->key);
       node.key() = key;

@@ -173,6 +173,8 @@ class Schedule {
   std::uint64_t capacity_milli_cpus = 0;
 
   const std::map<std::string, Lane>& lanes() const { return lanes_; }
+  /// When it is the queue's turn, by the CPUs it has busy now.
+  static QueueKey turn_of(const Lane& lane);
   /// Whether what is kept for others keeps this share from having more.
   bool is_held_back(const Share& share, const Resources& ask) const;
   /// How many more items the share may have before what is kept for others is touched; one at least.

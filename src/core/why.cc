@@ -3,6 +3,7 @@
 #include "core/why.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/text.h"
 #include "base/units.h"
@@ -54,12 +55,12 @@ class Reasons {
     const OpenItem* open = durable_.find_open(job_.id, item);
     if (mark == ItemMark::open && (open == nullptr || !open->waiting())) return in_hands(item, open);
     if (const auto why = of_job(open)) return *why;
-    if (open == nullptr) {
-      if (const auto why = before_it(item)) return *why;
-    }
-    const std::uint64_t ahead = open != nullptr ? 0 : pending_before(item);
+    if (const auto why = before_it(item, open)) return *why;
     Why why = of_turn();
-    if (ahead > 0) why.sentence = concat(plural(ahead, "item"), " of its job come first; ", why.sentence);
+    if (const std::uint64_t ahead = items_before(item, open); ahead > 0) {
+      why.sentence =
+          concat(plural(ahead, "item"), " of its job ", ahead == 1 ? "comes" : "come", " first; ", why.sentence);
+    }
     return why;
   }
 
@@ -80,7 +81,7 @@ class Reasons {
     if (!index_.offered && waits_for_items()) {
       for (auto item = blocks_.find(ItemMark::pending, ItemIndex{0}); item;
            item = blocks_.find(ItemMark::pending, ItemIndex{item->value + 1})) {
-        if (const auto why = before_it(*item)) return *why;
+        if (const auto why = before_it(*item, nullptr)) return *why;
       }
     }
     if (!index_.offered && job_.sequential && open > 0 && index_.in_hands == 0) return next_retry();
@@ -158,22 +159,21 @@ class Reasons {
     for (; item != durable_.open_items.end() && item->first.first == job_.id; ++item) {
       if (item->second.waiting() && (first == nullptr || item->second.not_before_ms < first->not_before_ms))
         first = &item->second;
+      if (job_.sequential) break;  // the others come after this one
     }
     return first == nullptr ? Why{WhyCode::running, "all that is left of it runs"} : retry_at(*first);
   }
 
-  /// Items that must succeed before this untouched one.
-  std::optional<Why> before_it(ItemIndex item) const {
-    for (const Dependency& it : job_.after) {
-      const auto blocks = durable_.blocks.find(it.job);
-      if (it.each && blocks == durable_.blocks.end())
+  /// Items that must succeed before this one. One that was tried waits only for those before it in its own job.
+  std::optional<Why> before_it(ItemIndex item, const OpenItem* open) const {
+    if (const Dependency* it = open == nullptr ? unmet(item) : nullptr) {
+      if (!durable_.blocks.contains(it->job))
         return Why{WhyCode::after_item, "waits for an item of a job that is no longer known"};
-      if (!it.each || blocks->second.get(item) == ItemMark::succeeded) continue;
-      const Job& other = durable_.jobs.at(it.job);
+      const Job& other = durable_.jobs.at(it->job);
       return Why{.code = WhyCode::after_item,
                  .sentence = concat("waits for item ", item.value, " of job ", other.name, ", ", percent_done(other),
                                     " % done"),
-                 .job = it.job};
+                 .job = it->job};
     }
     if (!job_.sequential) return std::nullopt;
     for (const ItemMark mark : {ItemMark::open, ItemMark::pending}) {
@@ -186,11 +186,26 @@ class Reasons {
     return std::nullopt;
   }
 
-  std::uint64_t pending_before(ItemIndex item) const {
+  /// The item of another job that an untouched one still waits for.
+  const Dependency* unmet(ItemIndex item) const {
+    for (const Dependency& it : job_.after) {
+      if (!it.each) continue;
+      const auto blocks = durable_.blocks.find(it.job);
+      if (blocks == durable_.blocks.end() || blocks->second.get(item) != ItemMark::succeeded) return &it;
+    }
+    return nullptr;
+  }
+
+  /// Those of its job that are handed out before it: whatever was tried before, and of each kind those of lower number.
+  std::uint64_t items_before(ItemIndex item, const OpenItem* open) const {
+    if (open != nullptr) {
+      return static_cast<std::uint64_t>(std::distance(index_.ready.begin(), index_.ready.lower_bound(item)));
+    }
     std::uint64_t count = index_.ready.size();
     for (auto at = blocks_.find(ItemMark::pending, index_.pending_from); at && *at < item;) {
-      const std::uint64_t run = blocks_.run_length(ItemMark::pending, *at, item.value - at->value);
-      count += run;
+      const std::uint64_t most = waits_for_items() ? 1 : item.value - at->value;
+      const std::uint64_t run = blocks_.run_length(ItemMark::pending, *at, most);
+      if (unmet(*at) == nullptr) count += run;
       at = blocks_.find(ItemMark::pending, ItemIndex{at->value + run});
     }
     return count;
@@ -248,37 +263,59 @@ class Reasons {
                                  share.lane->reserved_percent, " % reserved)"),
               .workers = open.size()};
     }
-    // Some worker that could run it holds nothing: it is about to ask.
+    // Whoever waits for work and holds nothing would have been given it, if it took anything like it.
+    std::vector<const Worker*> taking;
     for (const Worker* worker : open) {
-      if (now_.worker_grants.at(worker->id).empty()) {
-        return {.code = WhyCode::next,
-                .sentence = concat("is about to be handed out: worker ", worker->name, " is free"),
-                .workers = open.size()};
-      }
+      if (now_.sessions.at(worker->id).parked == 0 || !holds_nothing(*worker)) taking.push_back(worker);
     }
-    const std::string busy = open.size() == 1 ? concat("worker ", open.front()->name, ", which could run it, is busy")
-                                              : concat("the ", open.size(), " workers that could run it are busy");
-    if (Why why = of_those_ahead(busy); why.code == WhyCode::behind) {
-      why.workers = open.size();
-      return why;
+    if (taking.empty()) {
+      return {.code = WhyCode::set_apart,
+              .sentence = concat(open.size() == 1 ? concat("worker ", open.front()->name, ", which could run it, takes")
+                                                  : concat("the ", open.size(), " workers that could run it take"),
+                                 " nothing right now"),
+              .workers = open.size()};
     }
-    return {.code = WhyCode::busy, .sentence = concat(busy, "; it is next"), .workers = open.size()};
+    const auto free = std::ranges::find_if(taking, [&](const Worker* it) { return holds_nothing(*it); });
+    const std::string who = free != taking.end() ? does_not_ask(**free)
+                            : taking.size() == 1 ? concat("worker ", taking[0]->name, ", which could run it, is busy")
+                                                 : concat("the ", taking.size(), " workers that could run it are busy");
+    std::set<Schedule::KindId> kinds;
+    for (const Worker* worker : taking) kinds.insert(now_.sessions.at(worker->id).kind);
+    Why why = of_those_ahead(who, kinds);
+    why.workers = taking.size();
+    if (why.code == WhyCode::behind) return why;
+    why.code = free != taking.end() ? WhyCode::next : WhyCode::busy;
+    why.sentence = concat(who, "; it is next");
+    return why;
+  }
+
+  bool holds_nothing(const Worker& worker) const { return now_.worker_grants.at(worker.id).empty(); }
+
+  /// It is about to ask, or no longer there.
+  std::string does_not_ask(const Worker& worker) const {
+    const std::int64_t heard_ms = now_.sessions.at(worker.id).expires_ms - worker.term_ms;
+    const bool is_silent = worker.term_ms > 0 && now_.now_ms - heard_ms >= 1000;
+    return concat(
+        "worker ", worker.name, ", which could run it, holds nothing and does not ask for work",
+        is_silent ? concat(" (last heard of ", format_duration_us((now_.now_ms - heard_ms) * 1000), " ago)") : "");
+  }
+
+  /// Whether the share has something that one of these machines could be given.
+  bool is_offered(const Schedule::Share& share, Schedule::ClassId of, const std::set<Schedule::KindId>& kinds) const {
+    const Schedule::Class& its = now_.schedule.of(of);
+    return std::ranges::any_of(kinds, [&](Schedule::KindId kind) { return its.kinds.contains(kind); }) &&
+           !now_.schedule.is_held_back(share, its.demand.ask);
   }
 
   /// Whether something that the same machines could run comes before it.
-  Why of_those_ahead(const std::string& busy) const {
+  Why of_those_ahead(const std::string& who, const std::set<Schedule::KindId>& kinds) const {
     const Schedule& schedule = now_.schedule;
     const Schedule::Share& mine = schedule.at(index_.share);
     const Schedule::Rank rank{kHighestPriority - job_.place.priority, job_.id};
-    const auto competes = [&](Schedule::ClassId of) {
-      const auto& theirs = schedule.of(of).kinds;
-      return std::ranges::any_of(schedule.of(index_.of).kinds,
-                                 [&](Schedule::KindId kind) { return theirs.contains(kind); });
-    };
     std::uint64_t places = 0;
     Schedule::Rank nearest;
     for (const auto& [of, ranks] : mine.offered) {
-      if (!competes(of)) continue;
+      if (!is_offered(mine, of, kinds)) continue;
       for (const Schedule::Rank& it : ranks) {
         if (!(it < rank)) break;
         if (places++ == 0 || nearest < it) nearest = it;
@@ -287,32 +324,41 @@ class Reasons {
     if (places > 0) {
       return {.code = WhyCode::behind,
               .sentence = concat(
-                  busy, ", and it is ", plural(places, "place"), " behind job ", durable_.jobs.at(nearest.job).name,
+                  who, ", and it is ", plural(places, "place"), " behind job ", durable_.jobs.at(nearest.job).name,
                   mine.lane->fair ? concat(" of the same share '", mine.name, "'") : concat(" of the same queue")),
               .job = nearest.job,
               .places = places};
     }
+    const auto key = [&](Schedule::ShareId id) {
+      return std::pair(Schedule::key_of(schedule.at(id), now_.now_ms), id);
+    };
     for (const auto& [name, id] : mine.lane->shares) {
       const Schedule::Share& other = schedule.at(id);
-      if (&other == &mine || Schedule::key_of(other, now_.now_ms) >= Schedule::key_of(mine, now_.now_ms)) continue;
+      if (key(id) >= key(index_.share)) continue;
       for (const auto& [of, ranks] : other.offered) {
-        if (!competes(of)) continue;
+        if (!is_offered(other, of, kinds)) continue;
         return {.code = WhyCode::behind,
-                .sentence =
-                    concat(busy, ", and share '", other.name, "' has used less than share '", mine.name, "' lately"),
+                .sentence = concat(who, ", and share '", other.name, "' has used ",
+                                   key(id).first == key(index_.share).first ? "no more" : "less", " than share '",
+                                   mine.name, "' lately"),
                 .job = ranks.begin()->job};
       }
     }
     for (const auto& [name, lane] : schedule.lanes()) {
-      if (&lane == mine.lane || lane.key.below_highest > mine.lane->key.below_highest) continue;
-      const bool higher = lane.key.below_highest < mine.lane->key.below_highest;
-      if (!higher && lane.milli_cpus >= mine.lane->milli_cpus) continue;
-      for (const auto& [of, shares] : lane.offered) {
-        if (!competes(of)) continue;
-        return {.code = WhyCode::behind,
-                .sentence =
-                    concat(busy, ", and queue '", name,
-                           higher ? "', which comes first, has work" : "' of the same priority has fewer CPUs busy")};
+      const Schedule::QueueKey theirs = Schedule::turn_of(lane);
+      const Schedule::QueueKey ours = Schedule::turn_of(*mine.lane);
+      if (theirs >= ours) continue;
+      for (const auto& [share, id] : lane.shares) {
+        for (const auto& [of, ranks] : schedule.at(id).offered) {
+          if (!is_offered(schedule.at(id), of, kinds)) continue;
+          return {.code = WhyCode::behind,
+                  .sentence =
+                      concat(who, ", and queue '", name,
+                             theirs.below_highest < ours.below_highest ? "', which comes first, has work"
+                             : lane.milli_cpus < mine.lane->milli_cpus ? "' of the same priority has fewer CPUs busy"
+                                                                       : "' of the same priority has its turn"),
+                  .job = ranks.begin()->job};
+        }
       }
     }
     return {};

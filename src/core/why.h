@@ -24,12 +24,12 @@ enum class WhyCode : std::uint8_t {
   most_running,     // as many of the job's items are in workers' hands as may be
   no_worker,        // there is none that is alive
   nobody_suits,     // no worker that is alive has what it asks for
-  set_apart,        // those that suit it drain, or are given nothing because items failed there
+  set_apart,        // those that suit it drain, take nothing, or are given nothing because items failed there
   share_held_back,  // what is left is kept for shares yet to come
   behind,           // those that suit it are busy, and others come first
   busy,             // those that suit it are busy, and it is next
   handed_out,       // in a worker's hands, not yet named as running
-  next,             // nothing keeps it: it is about to be handed out
+  next,             // nothing keeps it: it is handed out when a worker that is free asks for work
 };
 std::string_view to_string(WhyCode code);
 
@@ -40,7 +40,7 @@ struct Why {
   JobId job;                   // the other one, if another job is the reason
   std::int64_t until_ms = 0;   // if a time is
   std::uint64_t places = 0;    // jobs ahead of it in its share
-  std::uint64_t workers = 0;   // that suit it, or are there at all if none does
+  std::uint64_t workers = 0;   // that suit it and take items; else that suit it; else that are there
   std::uint64_t in_hands = 0;  // items of its job that workers have
 };
 

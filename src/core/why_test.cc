@@ -102,5 +102,64 @@ TEST(Why, AWorkerThatDrainsTakesNothing) {
   EXPECT_EQ(world.next(world.worker("another")), job);
 }
 
+TEST(Why, AWorkerThatIsFreeAndSilentIsNotSaidToBeBusy) {
+  TestWorld world;
+  world.ask(RegisterWorker{"w", 1, 60'000, {8000, 64 * TestWorld::kGiB, {}}});
+  const JobId job = world.submit(2);
+  EXPECT_EQ(world.why(job).sentence,
+            "worker w, which could run it, holds nothing and does not ask for work; it is next");
+  EXPECT_EQ(
+      world.why(job, 1).sentence,
+      "1 item of its job comes first; worker w, which could run it, holds nothing and does not ask for work; it is "
+      "next");
+  world.pass(35'000);
+  EXPECT_EQ(world.why(job).code, WhyCode::next);
+  EXPECT_EQ(
+      world.why(job).sentence,
+      "worker w, which could run it, holds nothing and does not ask for work (last heard of 35.0 s ago); it is next");
+  world.pass(25'000);
+  EXPECT_EQ(world.why(job).code, WhyCode::no_worker);
+}
+
+TEST(Why, ThoseWhoWaitOnlyForDeadMachinesAreNotAhead) {
+  TestWorld world;
+  world.ask(RegisterWorker{"gone", 1, 0, {64'000, 0, {}}});
+  const WorkerId worker = world.worker("w", 1);
+  const JobId runs = world.submit(1);
+  ASSERT_EQ(world.next(worker), runs);
+  world.submit({.total = 1, .ask = {32'000, 0, {}}});
+  world.ask(Fence{"gone"});
+  const JobId job = world.submit(1);
+  EXPECT_EQ(world.why(job).sentence, "worker w, which could run it, is busy; it is next");
+}
+
+TEST(Why, QueuesAndSharesThatHaveUsedAsMuchTakeTurns) {
+  TestWorld world;
+  world.set({.name = "a"});
+  world.set({.name = "b"});
+  const WorkerId worker = world.worker("w", 1);
+  ASSERT_EQ(world.next(worker), JobId{});
+  const JobId runs = world.submit(1);
+  ASSERT_EQ(world.next(worker), runs);
+  const JobId first = world.submit(1, {.queue = "a"});
+  const JobId second = world.submit(1, {.queue = "b"});
+  EXPECT_EQ(world.why(second).sentence,
+            "worker w, which could run it, is busy, and queue 'a' of the same priority has its turn");
+  EXPECT_EQ(world.why(first).code, WhyCode::busy);
+  world.end(worker, world.last);
+  EXPECT_EQ(world.next(worker), first);
+}
+
+TEST(Why, OnlyItemsThatMayGoComeFirst) {
+  TestWorld world;
+  const JobId before = world.submit(4);
+  const JobId job = world.submit({.total = 4, .ask = {1000, 0, {}}, .after = {{before, true}}});
+  const WorkerId worker = world.worker("w", 4);
+  const auto leases = world.poll(worker, 4);
+  for (const std::uint64_t item : {1, 2, 3}) world.end(worker, token(leases[0], item));
+  EXPECT_TRUE(world.why(job, 3).sentence.starts_with("2 items of its job come first; ")) << world.why(job, 3).sentence;
+  EXPECT_EQ(world.why(job, 0).code, WhyCode::after_item);
+}
+
 }  // namespace
 }  // namespace drover
