@@ -64,6 +64,25 @@ TEST(Dependency, ItemsStartAsTheirForerunnersSucceed) {
   EXPECT_EQ(world.job(second).succeeded, 2U);
 }
 
+TEST(Dependency, ItemsThatFollowEachOtherDoSoWhicheverForerunnerSucceedsFirst) {
+  TestWorld world;
+  const JobId first = world.submit(3);
+  const JobId second = world.submit({.total = 3, .ask = {1000, 0, {}}, .after = {{first, true}}, .sequential = true});
+  const WorkerId worker = world.worker("w");
+  const auto leases = world.poll(worker, 3);
+  world.end(worker, token(leases[0], 1));
+  EXPECT_EQ(world.next(worker), JobId{}) << "item 0 comes before item 1";
+  EXPECT_EQ(world.why(second, 1).code, WhyCode::before_it);
+  world.end(worker, token(leases[0], 0));
+  for (const std::uint64_t item : {0, 1}) {
+    ASSERT_EQ(world.next(worker), second);
+    EXPECT_EQ(world.last.first.value, item);
+    world.end(worker, token(world.last));
+  }
+  world.end(worker, token(leases[0], 2), TestWorld::failure());
+  EXPECT_EQ(world.state(second), JobState::failed);
+}
+
 TEST(Dependency, AChainOfTenThousandEndsWithItsFirst) {
   TestWorld world;
   world.inspects = false;

@@ -112,6 +112,11 @@ std::pair<ItemIndex, std::uint64_t> Core::untouched(const Job& job, std::uint64_
     if (!first) return {};
     return {*first, blocks.run_length(ItemMark::pending, *first, want)};
   }
+  if (job.sequential) {
+    const auto first = blocks.find(ItemMark::pending, ItemIndex{0});
+    return first && is_unlocked(job, *first) ? std::pair{*first, std::uint64_t{1}}
+                                             : std::pair{ItemIndex{}, std::uint64_t{0}};
+  }
   while (!index.unlocked.empty()) {
     const std::uint64_t block = *index.unlocked.begin();
     const std::uint64_t end = std::min(job.total, (block + 1) * ItemBlocks::kBlockItems);

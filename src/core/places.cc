@@ -263,9 +263,11 @@ void Core::count_unmet(const Job& job) {
 bool Core::has_work(const Job& job) {
   const JobIndex& index = volatile_.jobs.at(job.id);
   if (job.max_running > 0 && index.in_hands >= job.max_running) return false;
-  if (!index.ready.empty()) return true;
   const ItemBlocks& blocks = durable_.blocks.at(job.id);
-  if (job.sequential && blocks.count(ItemMark::open) > 0) return false;  // an earlier one waits
+  if (job.sequential && blocks.count(ItemMark::open) > 0) {
+    return index.ready.contains(*blocks.find(ItemMark::open, ItemIndex{0}));  // else an earlier one waits
+  }
+  if (!index.ready.empty()) return true;
   if (blocks.count(ItemMark::pending) == 0) return false;
   return !waits_for_items(job) || untouched(job, 1).second > 0;
 }

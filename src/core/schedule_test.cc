@@ -68,6 +68,7 @@ class Reference {
     for (auto it = durable_.open_items.lower_bound({job.id, ItemIndex{0}});
          it != durable_.open_items.end() && it->first.first == job.id; ++it) {
       if (it->second.waiting() && it->second.not_before_ms <= volatile_.now_ms) return true;
+      if (job.sequential) break;  // the others come after this one
     }
     if (job.sequential && blocks.count(ItemMark::open) > 0) return false;
     for (auto item = blocks.find(ItemMark::pending, ItemIndex{0}); item;
@@ -77,6 +78,7 @@ class Reference {
         return !it.each || theirs == durable_.blocks.end() || theirs->second.get(*item) == ItemMark::succeeded;
       });
       if (free) return true;
+      if (job.sequential) break;
     }
     return false;
   }
@@ -272,6 +274,34 @@ TEST(Schedule, SequentialItemsRunOneAfterTheOtherAndStopAtAFailure) {
   EXPECT_EQ(world.last.first.value, 2U) << "its second try";
   world.end(worker, token(world.last), TestWorld::failure());
   EXPECT_EQ(world.state(job), JobState::failed);
+}
+
+TEST(Schedule, OfSequentialItemsTakenUpAgainALaterOneDoesNotOvertakeOneThatWaitsForItsTry) {
+  TestWorld world;
+  const JobId job = world.submit(
+      {.total = 3, .policy = {.max_tries = 2, .retry_delay_ms = 60'000}, .ask = {1000, 0, {}}, .sequential = true});
+  const WorkerId worker = world.worker("w");
+  std::vector<SettledItem> failed;
+  for (const std::uint64_t item : {0, 1}) {
+    for (const std::uint32_t attempt : {1U, 2U}) {
+      ASSERT_EQ(world.next(worker), job);
+      EXPECT_EQ(world.last.first.value, item);
+      world.end(worker, token(world.last), TestWorld::failure());
+      if (attempt == 1) world.pass(60'000);
+    }
+    failed.push_back({ItemIndex{item}, AttemptNumber{2}, AttemptState::failed});
+    ASSERT_EQ(world.state(job), JobState::failed);
+    if (item == 0) world.ask(ReopenJob{.job = job, .epoch = 0});  // without the one that failed
+  }
+  world.ask(ReopenJob{.job = job, .epoch = 1, .again = failed});
+  ASSERT_EQ(world.next(worker), job);
+  EXPECT_EQ(world.last.first.value, 0U);
+  world.end(worker, token(world.last), TestWorld::failure());
+  EXPECT_EQ(world.next(worker), JobId{});
+  EXPECT_EQ(world.why(job, 1).code, WhyCode::before_it);
+  world.pass(60'000);
+  ASSERT_EQ(world.next(worker), job);
+  EXPECT_EQ(world.last.first.value, 0U);
 }
 
 TEST(Schedule, AJobThatRunsTooLongIsStopped) {
