@@ -1,5 +1,7 @@
 #include "sim/auditor.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 
 namespace drover::sim {
@@ -7,6 +9,8 @@ namespace {
 
 constexpr std::int64_t kHourMs = 3'600'000;
 constexpr std::int64_t kSlowestCommitsMs = 11'000;
+// For so long nobody is there to stop a job.
+constexpr std::int64_t kLongestDownMs = 15 * 60'000;
 
 bool begins_or_equals(const std::string& pattern, const std::string& text) {
   if (pattern.empty()) return true;
@@ -48,6 +52,11 @@ void Auditor::reopen_asked(const ReopenJob& command) {
   for (const SettledItem& it : command.again) reopen_asked_.insert({{command.job, it.item}, it.attempt});
 }
 
+const Submit* Auditor::submit_of(const Uuid& uuid) const {
+  const auto it = submits_.find(uuid);
+  return it == submits_.end() ? nullptr : &it->second;
+}
+
 const Submit* Auditor::job_of(JobId id) const {
   const auto it = jobs_.find(id);
   return it == jobs_.end() ? nullptr : it->second;
@@ -60,21 +69,46 @@ std::string Auditor::name(JobId job, ItemIndex item) const {
 
 void Auditor::committed(const Batch& batch, std::int64_t now_ms) {
   for (const Mutation& mutation : batch.mutations) {
-    if (const auto* it = std::get_if<PutJob>(&mutation)) {
-      const auto submit = submits_.find(it->job.uuid);
-      if (submit == submits_.end()) return fail("a job that nobody submitted");
-      jobs_.emplace(it->job.id, &submit->second);
-      if (forgotten_.contains(it->job.id)) fail("a job changed after it was forgotten");
-      latest_.insert_or_assign(it->job.id, it->job);
-      if (it->job.stop == StopCause::cancelled && !it->job.ended()) {
-        cancelled_since_ms_.emplace(it->job.id, now_ms);
-      } else {
-        cancelled_since_ms_.erase(it->job.id);
-      }
-    }
+    if (const auto* it = std::get_if<PutJob>(&mutation)) take(it->job, now_ms);
     if (const auto* it = std::get_if<UnsettleAttempt>(&mutation)) take(*it);
     if (const auto* it = std::get_if<AddAttempt>(&mutation)) take(it->attempt, now_ms);
     if (const auto* it = std::get_if<DeleteJob>(&mutation)) take(*it);
+    if (const auto* it = std::get_if<PutWorker>(&mutation)) {
+      const Worker& worker = it->worker;
+      if (!worker.quarantine.empty() && !may_be_apart_.contains(worker.name)) {
+        fail(concat(worker.name, ": in quarantine without a reason (", worker.quarantine, ")"));
+      }
+    }
+  }
+  // A job that stopped because of another one: that other one may come later in its batch.
+  for (const Mutation& mutation : batch.mutations) {
+    const auto* it = std::get_if<PutJob>(&mutation);
+    if (it == nullptr || it->job.stop != StopCause::dependency || !stopped_by_others_.insert(it->job.id).second)
+      continue;
+    const bool true_reason = std::ranges::any_of(after_[it->job.id], [&](const Dependency& after) {
+      const auto other = latest_.find(after.job);
+      // One that is taken up again may have failed and gone on within a batch.
+      return !has_succeeded(after.job) && (other == latest_.end() || other->second.ended() || other->second.epoch > 0);
+    });
+    if (!true_reason)
+      fail(concat("job ", job_of(it->job.id)->job, ": stopped for a job before it, all of which do well"));
+  }
+}
+
+void Auditor::take(const Job& job, std::int64_t now_ms) {
+  const Submit* submit = submit_of(job.uuid);
+  if (submit == nullptr) return fail("a job that nobody submitted");
+  if (jobs_.emplace(job.id, submit).second) {
+    after_[job.id] = asked_after_[job.uuid];
+    if (job.after != after_[job.id]) fail(concat("job ", submit->job, ": comes after other jobs than it was to"));
+  }
+  if (forgotten_.contains(job.id)) fail("a job changed after it was forgotten");
+  if (job.stop != StopCause::dependency) stopped_by_others_.erase(job.id);
+  latest_.insert_or_assign(job.id, job);
+  if (job.stop == StopCause::cancelled && !job.ended()) {
+    cancelled_since_ms_.emplace(job.id, now_ms);
+  } else {
+    cancelled_since_ms_.erase(job.id);
   }
 }
 
@@ -96,6 +130,7 @@ void Auditor::take(const Attempt& attempt, std::int64_t now_ms) {
   }
   if (!item.rows.empty() && item.rows.back().settled) return fail(concat(what, ": ran again after it was settled"));
   hold_against_fate(*job, attempt);
+  cpu_ms_[job->job] += attempt.wall_us / 1000 * static_cast<std::int64_t>(job->ask.milli_cpus) / 1000;
   if (attempt.ending == Ending::lost) {
     ++item.losses;
     if (no_losses_) fail(concat(what, ": lost although nothing happened to its worker (", attempt.reason, ")"));
@@ -131,6 +166,7 @@ void Auditor::take(const DeleteJob& it) {
   const auto latest = latest_.find(it.job);
   if (latest == latest_.end()) return fail("a job was forgotten that never was");
   inspect_job(latest->second);  // says so if it has not ended
+  if (latest->second.state == JobState::succeeded) forgotten_successes_.insert(it.job);
   latest_.erase(latest);
   forgotten_.insert(it.job);
   items_.erase(items_.lower_bound({it.job, ItemIndex{0}}), items_.lower_bound({JobId{it.job.value + 1}, ItemIndex{0}}));
@@ -149,12 +185,17 @@ void Auditor::hold_against_fate(const Submit& job, const Attempt& attempt) {
       if (attempt.state != AttemptState::lost && attempt.state != AttemptState::failed) wrong();
       return;
     case Ending::stopped:
-      if (attempt.state != AttemptState::cancelled || !cancel_asked_.contains(attempt.job)) wrong();
+      if (attempt.state != AttemptState::cancelled) wrong();
+      if (!cancel_asked_.contains(attempt.job) && job.job_timeout_ms == 0) wrong();
       return;
     case Ending::timed_out:
       if (attempt.state != AttemptState::failed || !hangs || job.policy.timeout_ms == 0) wrong();
       return;
     default:
+      if (spoilt_.contains({{attempt.job, attempt.item}, attempt.attempt}) && attempt.state == AttemptState::failed &&
+          attempt.exit_code == spoilt_fate(fate).outcome.exit_code) {
+        return;
+      }
       const Outcome said{attempt.ending, attempt.exit_code.value_or(0), attempt.signal.value_or(0),
                          fate.outcome.reason};
       const AttemptState state = fate.outcome.success() ? AttemptState::succeeded : AttemptState::failed;
@@ -171,7 +212,42 @@ bool Auditor::must_settle(const Submit& job, const ItemBook& item, const Attempt
   return item.tries >= job.policy.max_tries || rules_say_exit(job.policy, attempt);
 }
 
+bool Auditor::has_succeeded(JobId job) const {
+  const auto latest = latest_.find(job);
+  return latest != latest_.end() ? latest->second.state == JobState::succeeded : forgotten_successes_.contains(job);
+}
+
+bool Auditor::has_succeeded(JobId job, ItemIndex item) const {
+  if (has_succeeded(job)) return true;
+  const auto book = items_.find({job, item});
+  return book != items_.end() && book->second.rows.back().settled &&
+         book->second.rows.back().state == AttemptState::succeeded;
+}
+
+// What must have come before an item. A success is never taken back, so it does not matter how late a lease is.
+void Auditor::inspect_order(JobId job, ItemIndex item, AttemptNumber attempt) {
+  const Submit* submit = job_of(job);
+  const auto latest = latest_.find(job);
+  if (submit == nullptr || latest == latest_.end()) return;
+  for (const Dependency& it : after_.at(job)) {
+    const bool met = it.each ? has_succeeded(it.job, item) : has_succeeded(it.job);
+    // What was settled and taken up again had met it before.
+    if (!met && attempt.value == 1) fail(concat(name(job, item), ": begins before what it comes after has succeeded"));
+  }
+  if (!submit->sequential) return;
+  for (std::uint64_t before = 0; before < item.value; ++before) {
+    const auto book = items_.find({job, ItemIndex{before}});
+    const bool settled = book != items_.end() && book->second.rows.back().settled;
+    const bool passed_over = settled && latest->second.epoch > 0;  // whoever took the job up again did not name it
+    if (!passed_over && !has_succeeded(job, ItemIndex{before})) {
+      return fail(concat(name(job, item), ": begins before item ", before, " has succeeded"));
+    }
+  }
+}
+
 void Auditor::begun(JobId job, ItemIndex item, AttemptNumber attempt, std::int64_t now_ms) {
+  inspect_order(job, item, attempt);
+  if (const Submit* submit = job_of(job)) begun_ms_.emplace(submit->job, now_ms);
   const auto it = items_.find({job, item});
   if (it == items_.end() || jumps_ || attempt.value <= it->second.rows.size()) return;
   // A batch is applied up to two commits before it is durable.
@@ -260,15 +336,31 @@ void Auditor::inspect_job(const Job& job) {
   const bool all = job.succeeded + job.failed + job.cancelled == job.total;
   if (!all && job.stop == StopCause::none) fail(concat(what, ": ended with items left"));
   if (job.stop == StopCause::cancelled && !cancel_asked_.contains(job.id)) fail(concat(what, ": cancelled unasked"));
-  if (job.stop == StopCause::none && job.failed - job.failed_before > submit->policy.max_failures) {
-    fail(concat(what, ": had to be stopped early"));
-  }
-  if (job.stop == StopCause::too_many_failures && job.failed - job.failed_before <= submit->policy.max_failures) {
-    fail(concat(what, ": stopped early without a reason"));
-  }
+  inspect_stop(*submit, job);
   JobState state = job.succeeded == job.total ? JobState::succeeded : JobState::failed;
   if (state != JobState::succeeded && job.stop == StopCause::cancelled) state = JobState::cancelled;
   if (job.state != state) fail(concat(what, ": ended as ", to_string(job.state), " instead of ", to_string(state)));
+}
+
+void Auditor::inspect_stop(const Submit& submit, const Job& job) {
+  const std::string what = concat("job ", submit.job);
+  const bool failed_too_often = job.failed - job.failed_before > submit.max_failures();
+  if (job.stop == StopCause::none && failed_too_often) fail(concat(what, ": had to be stopped early"));
+  if (job.stop == StopCause::too_many_failures && !failed_too_often) {
+    fail(concat(what, ": stopped early without a reason"));
+  }
+  const std::int64_t took_ms = job.started_ms == 0 ? 0 : job.ended_ms - job.started_ms;
+  if (job.stop == StopCause::timed_out && (submit.job_timeout_ms == 0 || took_ms < submit.job_timeout_ms)) {
+    fail(concat(what, ": stopped for its time, which was not over"));
+  }
+  if (job.stop == StopCause::none && submit.job_timeout_ms > 0 && !jumps_ &&
+      took_ms > submit.job_timeout_ms + kLongestDownMs) {
+    fail(concat(what, ": had to be stopped when its time was over"));
+  }
+  if (job.stop != StopCause::none || job.state != JobState::succeeded) return;
+  for (const Dependency& it : after_[job.id]) {
+    if (!it.each && !has_succeeded(it.job)) fail(concat(what, ": succeeded before the job it comes after"));
+  }
 }
 
 // The ledger that people read says what was heard of here.

@@ -27,6 +27,8 @@ class Auditor {
 
   // What people asked for.
   void submitted(const Uuid& uuid, const Submit& submit);
+  /// With what it is to come after, as the server knows it.
+  void comes_after(const Uuid& uuid, const std::vector<Dependency>& after) { asked_after_[uuid] = after; }
   void accepted(const Uuid& uuid, JobId id);
   void cancel_asked(JobId id) { cancel_asked_.insert(id); }
   bool is_forgotten(JobId id) const { return forgotten_.contains(id); }
@@ -38,6 +40,11 @@ class Auditor {
   void inspect_cancelled(std::int64_t now_ms);
   /// From now on nothing happens that could lose an attempt.
   void expect_no_losses() { no_losses_ = true; }
+
+  /// On this machine all fails: it may be given nothing more.
+  void expect_quarantine(const std::string& worker) { may_be_apart_.insert(worker); }
+  /// This attempt, or one run of it, fails because of its machine.
+  void spoilt(JobId job, ItemIndex item, AttemptNumber attempt) { spoilt_.insert({{job, item}, attempt}); }
 
   // A worker that keeps its leases strictly runs an item.
   /// A run of an attempt begins, anywhere.
@@ -51,14 +58,20 @@ class Auditor {
   void at_end(const Core& core, StoreReader& reader);
 
   const Submit* job_of(JobId id) const;
+  const Submit* submit_of(const Uuid& uuid) const;
   /// Of whom something is open, in words.
   std::string unfinished(const Durable& durable) const;
 
+  /// What a job's attempts took together, times the CPUs they asked for.
+  const std::map<std::uint64_t, std::int64_t>& cpu_ms() const { return cpu_ms_; }
+  /// When the first of its items began.
+  const std::map<std::uint64_t, std::int64_t>& begun_ms() const { return begun_ms_; }
   std::uint64_t settled() const { return settled_; }
   std::uint64_t attempts() const { return attempts_; }
   const std::map<std::int64_t, std::uint64_t>& settled_by_hour() const { return settled_by_hour_; }
 
  private:
+  using ItemKey = std::pair<JobId, ItemIndex>;
   struct Row {
     AttemptState state;
     Ending ending;
@@ -70,13 +83,16 @@ class Auditor {
     std::uint32_t losses = 0;
     std::int64_t not_before_ms = 0;
   };
-  using ItemKey = std::pair<JobId, ItemIndex>;
-
+  void take(const Job& job, std::int64_t now_ms);
   void take(const Attempt& attempt, std::int64_t now_ms);
   void take(const UnsettleAttempt& it);
   void take(const DeleteJob& it);
   void hold_against_fate(const Submit& job, const Attempt& attempt);
   bool must_settle(const Submit& job, const ItemBook& item, const Attempt& attempt) const;
+  void inspect_order(JobId job, ItemIndex item, AttemptNumber attempt);
+  void inspect_stop(const Submit& submit, const Job& job);
+  bool has_succeeded(JobId job) const;
+  bool has_succeeded(JobId job, ItemIndex item) const;
   void inspect_job(const Job& job);
   void inspect_marks(const Job& job, const ItemBlocks& blocks);
   void inspect_ledger(const Job& job, StoreReader& reader);
@@ -89,6 +105,14 @@ class Auditor {
   std::set<JobId> cancel_asked_;
   std::map<JobId, Job> latest_;  // as last made durable
   std::set<JobId> forgotten_;
+  std::set<JobId> forgotten_successes_;
+  std::map<Uuid, std::vector<Dependency>> asked_after_;
+  std::map<JobId, std::vector<Dependency>> after_;
+  std::set<JobId> stopped_by_others_;
+  std::set<std::string> may_be_apart_;
+  std::set<std::pair<ItemKey, AttemptNumber>> spoilt_;
+  std::map<std::uint64_t, std::int64_t> cpu_ms_;
+  std::map<std::uint64_t, std::int64_t> begun_ms_;
   std::set<std::pair<ItemKey, AttemptNumber>> reopen_asked_;
   std::map<ItemKey, ItemBook> items_;
   std::map<JobId, std::int64_t> cancelled_since_ms_;  // and not ended

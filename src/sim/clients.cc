@@ -18,6 +18,20 @@ void Clients::submit(const Submit& submit) {
   for (auto& byte : bytes) byte = static_cast<std::uint8_t>(random_.next());
   job.uuid = Uuid::from_random(bytes);
   auditor_.submitted(job.uuid, submit);
+  send(submit.job);
+}
+
+void Clients::send_later(std::uint64_t number) {
+  unsent_.insert(number);
+  events_.after(kAskAgainMs, [this, number] {
+    unsent_.erase(number);
+    send(number);
+  });
+}
+
+void Clients::send(std::uint64_t number) {
+  const JobOfClient& job = jobs_.at(number);
+  const Submit& submit = job.submit;
   SubmitJob command;
   command.uuid = job.uuid;
   command.name = concat("job-", submit.job);
@@ -27,13 +41,67 @@ void Clients::submit(const Submit& submit) {
   command.policy = submit.policy;
   command.ask = submit.ask;
   command.require = submit.require;
-  ask(command, [this, number = submit.job](const Effect& effect) {
-    const auto* accepted = std::get_if<JobAccepted>(&effect);
-    if (accepted == nullptr) return auditor_.fail("a submission was refused");
+  command.place = submit.place;
+  command.sequential = submit.sequential;
+  command.max_running = submit.max_running;
+  command.job_timeout_ms = submit.job_timeout_ms;
+  for (const Forerunner& it : submit.after) {
+    const auto other = jobs_.find(it.job);
+    if (other == jobs_.end()) continue;  // it was cut out of the script
+    if (!other->second.id) return send_later(number);
+    if (auditor_.is_forgotten(*other->second.id)) continue;
+    command.after.push_back({*other->second.id, it.each && other->second.submit.total == submit.total});
+  }
+  auditor_.comes_after(job.uuid, command.after);
+  ask(command, [this, number](const Effect& effect) {
     JobOfClient& it = jobs_.at(number);
+    if (const auto* refused = std::get_if<Refused>(&effect)) {
+      // Its queue is disabled, or not there yet, or a job before it was forgotten meanwhile.
+      const bool is_patient = refused->error.code == ErrorCode::conflict || refused->error.code == ErrorCode::not_found;
+      return is_patient ? send_later(number) : auditor_.fail("a submission was refused");
+    }
+    const auto* accepted = std::get_if<JobAccepted>(&effect);
+    if (accepted == nullptr) return auditor_.fail("a submission got another answer");
     it.id = accepted->job;
     auditor_.accepted(it.uuid, accepted->job);
     if (it.cancel_when_accepted) cancel(number);
+  });
+}
+
+void Clients::change_queue(const Queue& queue) {
+  queues_[queue.name].queue = queue;
+  tell_queue(queue.name);
+}
+
+void Clients::close_queue(const CloseQueue& how) {
+  queues_[how.queue].queue.name = how.queue;
+  ++queues_[how.queue].closed;
+  tell_queue(how.queue);
+  events_.after(how.for_ms, [this, name = how.queue] {
+    --queues_[name].closed;
+    tell_queue(name);
+  });
+}
+
+void Clients::tell_queue(const std::string& name) {
+  Queue queue = queues_.at(name).queue;
+  queue.enabled = queues_.at(name).closed == 0;
+  ask(SetQueue{queue}, [this](const Effect& effect) {
+    if (!std::holds_alternative<QueueSet>(effect)) auditor_.fail("a queue was refused");
+  });
+}
+
+void Clients::tend_queues() {
+  if (!server_.up()) return;
+  for (const auto& [name, it] : queues_) {
+    const Queue* known = server_.core().durable().find_queue(name);
+    if (known == nullptr || known->enabled != (it.closed == 0)) tell_queue(name);
+  }
+}
+
+void Clients::readmit(const std::string& worker) {
+  ask(Readmit{worker}, [this](const Effect& effect) {
+    if (!std::holds_alternative<WorkerReadmitted>(effect)) auditor_.fail("a worker could not be readmitted");
   });
 }
 
@@ -53,7 +121,8 @@ void Clients::cancel(std::uint64_t number) {
 
 void Clients::cancel_what_never_ends() {
   for (const auto& [number, job] : jobs_) {
-    if (job.submit.nature.hang_percent > 0 && job.submit.policy.timeout_ms == 0) cancel(number);
+    const bool hangs = job.submit.nature.hang_percent > 0 && job.submit.policy.timeout_ms == 0;
+    if (hangs || job.submit.fits_nobody) cancel(number);
   }
 }
 

@@ -39,4 +39,11 @@ Fate fate_of(const JobNature& nature, ItemIndex item, AttemptNumber attempt) {
   return fate;
 }
 
+Fate spoilt_fate(const Fate& fate) {
+  Fate spoilt = fate;
+  spoilt.outcome = {Ending::exited, 126, 0, ""};
+  spoilt.duration_ms = 5 + 3 * fate.dying_ms;
+  return spoilt;
+}
+
 }  // namespace drover::sim

@@ -31,4 +31,7 @@ struct Fate {
 /// The same for every run of one attempt, wherever and however often it is run.
 Fate fate_of(const JobNature& nature, ItemIndex item, AttemptNumber attempt);
 
+/// What becomes of it on a machine on which nothing works.
+Fate spoilt_fate(const Fate& fate);
+
 }  // namespace drover::sim

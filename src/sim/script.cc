@@ -1,9 +1,10 @@
 #include "sim/script.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/random.h"
-#include "base/text.h"
+#include "sim/crowd.h"
 
 namespace drover::sim {
 namespace {
@@ -14,11 +15,19 @@ constexpr std::int64_t kHour = 60 * kMinute;
 
 class Writer {
  public:
-  explicit Writer(std::uint64_t seed) : random_(seed) { script_.seed = seed; }
+  explicit Writer(std::uint64_t seed) : random_(seed) {
+    script_.seed = seed;
+    if (seed % 2 == 0) crowd_.emplace(seed);
+  }
 
   Script write(std::int64_t hours) {
     script_.length_ms = hours * kHour;
     write_workers();
+    if (crowd_) {
+      crowd_->equip(script_.workers, script_.length_ms);
+      sized_ = true;
+      script_.events = crowd_->make_queues(hours);
+    }
     for (std::int64_t hour = 0; hour < hours; ++hour) write_hour(hour * kHour);
     std::ranges::stable_sort(script_.events, {}, &ScriptEvent::at_ms);
     return std::move(script_);
@@ -53,6 +62,9 @@ class Writer {
     };
     submit.ask = {std::max<std::uint64_t>(1, some_of(worker.has.milli_cpus)),
                   random_.one_in(2) ? 0 : some_of(worker.has.memory_bytes)};
+    for (std::size_t kind = 0; crowd_ && kind < kAccelerators; ++kind) {
+      if (random_.one_in(2)) submit.ask.accelerators[kind] = some_of(worker.has.accelerators[kind]);
+    }
     for (const auto& label : worker.labels) {
       if (random_.one_in(4)) submit.require.insert(label);
     }
@@ -64,12 +76,14 @@ class Writer {
     for (const WorkerPlan& worker : script_.workers) {
       if (has_all(worker.labels, submit.require)) places += std::min(worker.has.holds(submit.ask), worker.slots);
     }
+    if (submit.most_running() > 0) places = std::min(places, submit.most_running());
     return static_cast<std::int64_t>(places);
   }
 
   void write_hour(std::int64_t from_ms) {
     // Enough to count as an hour, then whatever comes.
     write_submit(from_ms + between(0, 10 * kMinute), 110 + random_.below(60), false);
+    if (crowd_) write_crowd(from_ms);
     const std::uint64_t more = random_.below(4);
     for (std::uint64_t i = 0; i < more; ++i) {
       const std::uint64_t size = random_.below(40);
@@ -91,12 +105,39 @@ class Writer {
     }
   }
 
+  // Several jobs at about the same time, who get into each other's way.
+  void write_crowd(std::int64_t from_ms) {
+    const std::int64_t at_ms = from_ms + between(0, 30 * kMinute);
+    const std::uint64_t jobs = 2 + random_.below(7);
+    for (std::uint64_t i = 0; i < jobs; ++i) {
+      write_submit(at_ms + between(0, 10 * kMinute), random_.below(random_.one_in(4) ? 200 : 30), true);
+    }
+    if (script_.workers.size() > 1 && crowd_->spoils()) write_spoilt(from_ms + between(0, 30 * kMinute));
+  }
+
+  // A worker on which all fails, while others do well with the same job.
+  void write_spoilt(std::int64_t at_ms) {
+    Submit submit;
+    submit.job = ++jobs_;
+    submit.total = 300 + random_.below(600);
+    submit.policy.max_tries = static_cast<std::uint32_t>(1 + random_.below(3));
+    submit.nature = {.seed = random_.next(), .typical_ms = between(50, 2000), .fail_percent = 5};
+    if (random_.one_in(2)) submit.ask.milli_cpus = 100;
+    submit.place.priority = kHighestPriority;
+    add(at_ms, submit);
+    add(at_ms - std::min(at_ms, between(0, kMinute)),
+        Spoil{random_.below(script_.workers.size()), between(2 * kMinute, 30 * kMinute)});
+  }
+
   void write_submit(std::int64_t at_ms, std::uint64_t total, bool any_kind) {
     Submit submit;
     submit.job = ++jobs_;
     submit.total = total;
     submit.policy = policy();
+    if (crowd_) crowd_->place(submit, at_ms);
+    total = submit.total;
     if (sized_ && !random_.one_in(3)) write_ask(submit);
+    if (crowd_ && any_kind) crowd_->ask_too_much(submit);
     JobNature& nature = submit.nature;
     nature.seed = random_.next();
     // A job takes a quarter of an hour of everybody's time at most.
@@ -114,6 +155,7 @@ class Writer {
       submit.policy.max_failures = Policy::kNoLimit;
       write_cancel(at_ms + between(0, kHour), submit.job);
     }
+    if (submit.fits_nobody) write_cancel(at_ms + between(0, 2 * kHour), submit.job);
     add(at_ms, submit);
     if (!any_kind) return;
     if (random_.one_in(5)) write_cancel(at_ms + between(0, 10 * kMinute), submit.job);
@@ -179,91 +221,30 @@ class Writer {
 
   Random random_;
   Script script_;
+  std::optional<Crowd> crowd_;
   bool sized_ = false;  // workers have an end, and jobs ask for some of it
   std::uint64_t jobs_ = 0;
 };
 
-std::string clock_text(std::int64_t ms) {
-  const auto two = [](std::int64_t n) { return (n < 10 ? "0" : "") + std::to_string(n); };
-  const std::int64_t rest = ms % 1000;
-  return concat(two(ms / kHour), ":", two(ms / kMinute % 60), ":", two(ms / kSecond % 60), ".", rest < 100 ? "0" : "",
-                two(rest));
-}
-
-std::string text_of(const Resources& resources, const Labels& labels) {
-  std::string out;
-  if (resources != Resources{} && resources != Resources::endless()) {
-    out += concat(", ", resources.milli_cpus, " mCPU, ", resources.memory_bytes, " B");
-  }
-  for (const auto& [name, value] : labels) out += concat(", ", name, "=", value);
-  return out;
-}
-
-struct Describer {
-  std::string operator()(const Submit& it) const {
-    return concat(
-        "submit job ", it.job, ": ", it.total, " items of ", it.nature.typical_ms, " ms, ", it.nature.fail_percent,
-        "% fail, ", it.nature.hang_percent, "% hang; tries ", it.policy.max_tries, ", lost limit ",
-        it.policy.lost_limit, ", retry after ", it.policy.retry_delay_ms, " ms, timeout ", it.policy.timeout_ms,
-        " ms, grace ", it.policy.grace_ms, " ms, ", it.policy.rules.size(), " rules", text_of(it.ask, it.require),
-        it.policy.max_failures == Policy::kNoLimit ? std::string()
-                                                   : concat(", at most ", it.policy.max_failures, " failures"));
-  }
-  std::string operator()(const Cancel& it) const { return concat("cancel job ", it.job); }
-  std::string operator()(const Retry& it) const { return concat("retry job ", it.job); }
-  std::string operator()(const CrashWorker& it) const {
-    return concat("worker ", it.worker, " crashes, back after ", it.down_ms, " ms");
-  }
-  std::string operator()(const LoseMachine& it) const {
-    return concat("worker ", it.worker, "'s machine is lost, another comes after ", it.down_ms, " ms");
-  }
-  std::string operator()(const SpotNotice& it) const {
-    return concat("worker ", it.worker, "'s machine goes in ", it.notice_ms, " ms, another comes ", it.down_ms,
-                  " ms later");
-  }
-  std::string operator()(const KillSlot& it) const {
-    return concat("slot ", it.slot, " of worker ", it.worker, " dies, back after ", it.down_ms, " ms");
-  }
-  std::string operator()(const DrainWorker& it) const {
-    return concat("worker ", it.worker, " is told to drain, back ", it.down_ms, " ms after it left");
-  }
-  std::string operator()(const Partition& it) const {
-    const char* how = it.cut == Cut::both ? "both ways" : it.cut == Cut::to_server ? "to the server" : "to the worker";
-    return concat("worker ", it.worker, " is cut off (", how, ") for ", it.for_ms, " ms");
-  }
-  std::string operator()(const CrashServer& it) const {
-    constexpr const char* kWhere[] = {"at once", "before a commit", "after a commit", "between two commits"};
-    return concat("the server crashes ", kWhere[static_cast<std::size_t>(it.point)], ", back after ", it.down_ms,
-                  " ms");
-  }
-  std::string operator()(const FillDisk& it) const { return concat("the disk is full for ", it.down_ms, " ms"); }
-  std::string operator()(const SlowDisk& it) const {
-    return concat("commits take ", it.commit_ms, " ms for ", it.for_ms, " ms");
-  }
-  std::string operator()(const JumpClock& it) const { return concat("the wall clock jumps by ", it.by_ms, " ms"); }
-  std::string operator()(const BadWeather& it) const {
-    return concat("of 1000 packets ", it.loss_permille, " are lost and ", it.double_permille, " doubled, delayed by ",
-                  it.most_delay_ms, " ms at most, for ", it.for_ms, " ms");
-  }
-};
-
 }  // namespace
+
+std::int64_t ScriptEvent::over_ms() const {
+  std::int64_t for_ms = 0;
+  if (const auto* it = std::get_if<CloseQueue>(&what)) for_ms = it->for_ms;
+  if (const auto* it = std::get_if<CrashWorker>(&what)) for_ms = it->down_ms;
+  if (const auto* it = std::get_if<LoseMachine>(&what)) for_ms = it->down_ms;
+  if (const auto* it = std::get_if<SpotNotice>(&what)) for_ms = it->notice_ms + it->down_ms;
+  if (const auto* it = std::get_if<Spoil>(&what)) for_ms = it->for_ms;
+  if (const auto* it = std::get_if<Partition>(&what)) for_ms = it->for_ms;
+  if (const auto* it = std::get_if<CrashServer>(&what)) for_ms = 60'000 + it->down_ms;
+  if (const auto* it = std::get_if<FillDisk>(&what)) for_ms = 60'000 + it->down_ms;
+  if (const auto* it = std::get_if<SlowDisk>(&what)) for_ms = it->for_ms;
+  if (const auto* it = std::get_if<BadWeather>(&what)) for_ms = it->for_ms;
+  return at_ms + for_ms;
+}
 
 Script make_script(std::uint64_t seed, std::int64_t hours) {
   return Writer(seed).write(hours);
-}
-
-std::string describe(const ScriptEvent& event) {
-  return clock_text(event.at_ms) + "  " + std::visit(Describer{}, event.what);
-}
-
-std::string describe(const Script& script) {
-  std::string out = concat("seed ", script.seed, ", ", script.workers.size(), " workers with slots");
-  for (const WorkerPlan& worker : script.workers)
-    out += concat(" ", worker.slots, worker.strict_lease ? "(strict)" : "", text_of(worker.has, worker.labels));
-  out += '\n';
-  for (const ScriptEvent& event : script.events) out += "  " + describe(event) + "\n";
-  return out;
 }
 
 }  // namespace drover::sim

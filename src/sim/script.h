@@ -9,11 +9,18 @@
 
 #include "base/resources.h"
 #include "core/policy.h"
+#include "core/queue.h"
+#include "core/records.h"
 #include "sim/fate.h"
 
 namespace drover::sim {
 
 // What people do. Jobs are known by the number that their Submit gave them.
+/// A job that another one comes after, as a whole or item by item.
+struct Forerunner {
+  std::uint64_t job = 0;
+  bool each = false;
+};
 struct Submit {
   std::uint64_t job = 0;
   std::uint64_t total = 0;
@@ -21,6 +28,16 @@ struct Submit {
   Policy policy;
   Resources ask = {};
   Labels require = {};
+  JobPlace place = {};
+  std::vector<Forerunner> after = {};
+  bool sequential = false;
+  std::uint64_t max_running = 0;
+  std::int64_t job_timeout_ms = 0;
+  bool fits_nobody = false;  // only a cancel ends it
+
+  /// How many of its items may be in workers' hands; 0: no limit.
+  std::uint64_t most_running() const { return sequential ? 1 : max_running; }
+  std::uint64_t max_failures() const { return sequential ? 0 : policy.max_failures; }
 };
 struct Cancel {
   std::uint64_t job = 0;
@@ -28,6 +45,16 @@ struct Cancel {
 /// Takes up again what has failed or was cancelled.
 struct Retry {
   std::uint64_t job = 0;
+};
+
+/// A queue as it shall be from now on.
+struct ChangeQueue {
+  Queue queue;
+};
+/// Disabled, and enabled again.
+struct CloseQueue {
+  std::string queue;
+  std::int64_t for_ms = 0;
 };
 
 // What happens to a worker. `worker` is its place in Script::workers.
@@ -55,6 +82,11 @@ struct KillSlot {
 struct DrainWorker {
   std::size_t worker = 0;
   std::int64_t down_ms = 0;
+};
+/// Whatever runs on this machine fails at once.
+struct Spoil {
+  std::size_t worker = 0;
+  std::int64_t for_ms = 0;
 };
 enum class Cut : std::uint8_t { both, to_server, to_worker };
 struct Partition {
@@ -94,14 +126,17 @@ struct BadWeather {
   std::int64_t for_ms = 0;
 };
 
-using Happening = std::variant<Submit, Cancel, Retry, CrashWorker, LoseMachine, SpotNotice, KillSlot, DrainWorker,
-                               Partition, CrashServer, FillDisk, SlowDisk, JumpClock, BadWeather>;
+using Happening =
+    std::variant<Submit, Cancel, Retry, ChangeQueue, CloseQueue, CrashWorker, LoseMachine, SpotNotice, KillSlot,
+                 DrainWorker, Partition, CrashServer, FillDisk, SlowDisk, JumpClock, BadWeather, Spoil>;
 
 struct ScriptEvent {
   std::int64_t at_ms = 0;
   Happening what;
 
-  bool is_fault() const { return what.index() > 2; }
+  bool is_fault() const { return what.index() > 4; }
+  /// When it is over, and everybody back.
+  std::int64_t over_ms() const;
 };
 
 struct WorkerPlan {
@@ -110,6 +145,7 @@ struct WorkerPlan {
   std::int64_t clock_ahead_ms = 0;  // of the true time
   Resources has = Resources::endless();
   Labels labels = {};
+  std::int64_t joins_ms = 0;
 };
 
 struct Script {
@@ -119,6 +155,7 @@ struct Script {
   std::vector<ScriptEvent> events;  // in order of time
 };
 
+/// Every other seed is a crowd: many users with queues, shares, priorities and dependencies, on machines of many sizes.
 Script make_script(std::uint64_t seed, std::int64_t hours);
 
 /// One line, for people.

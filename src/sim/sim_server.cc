@@ -20,6 +20,7 @@ std::int64_t SimServer::SimWallClock::epoch_ms() {
 SimServer::SimServer(EventQueue& events, Auditor& auditor, std::uint64_t seed, SeamPlant plant)
     : events_(events),
       auditor_(auditor),
+      referee_(auditor),
       random_(seed ^ 0x736572766572),
       plant_(plant),
       wall_(events),
@@ -46,6 +47,7 @@ void SimServer::start() {
 void SimServer::request(Command command, Reply reply) {
   const Ticket ticket{next_ticket_++};
   waiting_.emplace(ticket, std::move(reply));
+  referee_.asked(ticket, command);
   stepper_->post({ticket, std::move(command)});
   ++inbox_;
   turn_soon();
@@ -65,9 +67,11 @@ void SimServer::turn_soon() {
 void SimServer::turn() {
   if (!up() || under_way_.size() >= kMostUnderWay) return;
   inbox_ = 0;
+  referee_.before_step(core());
   auto step = stepper_->step(timeline_->now_ms());
   if (step) {
     has_stepped_ = true;
+    referee_.after_step(core(), *step);
     if (const auto fault = find_fault(core())) auditor_.fail(*fault);
     const bool compare = crash_due_ || random_.one_in(kCompareOneIn);
     under_way_.push_back({std::move(*step), compare ? std::optional(hash(core().durable())) : std::nullopt});
@@ -185,6 +189,7 @@ void SimServer::stop(std::int64_t down_ms) {
     auditor_.fail("with nothing under way, the store loads something else than the core has");
   }
   stepper_.reset();
+  referee_.server_stopped();
   ++generation_;
   waiting_.clear();
   inbox_ = 0;

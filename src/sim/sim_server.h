@@ -15,6 +15,7 @@
 #include "sim/auditor.h"
 #include "sim/event_queue.h"
 #include "sim/plant.h"
+#include "sim/referee.h"
 #include "sim/script.h"
 #include "store/memory_store.h"
 
@@ -76,6 +77,7 @@ class SimServer {
 
   EventQueue& events_;
   Auditor& auditor_;
+  Referee referee_;
   Random random_;
   const SeamPlant plant_;
   SimWallClock wall_;

@@ -26,8 +26,12 @@ std::int64_t SimWorker::clock_ms() const {
   return kEpochMs + world_.events.now_ms() + plan_.clock_ahead_ms;
 }
 
+std::string SimWorker::name() const {
+  return concat("worker-", index_, "-", machine_);
+}
+
 WorkerHello SimWorker::who() const {
-  return {.name = concat("worker-", index_, "-", machine_), .version = {}, .has = plan_.has, .labels = plan_.labels};
+  return {.name = name(), .version = {}, .has = plan_.has, .labels = plan_.labels};
 }
 
 // In this process, if it still lives.
@@ -89,6 +93,13 @@ void SimWorker::give_notice(const SpotNotice& notice) {
 
 void SimWorker::ask_to_drain(std::int64_t down_ms) {
   if (up()) drain_asked_ = down_ms;
+}
+
+void SimWorker::spoil(const Spoil& how) {
+  ++spoilt_;
+  spoilt_machine_ = machine_;
+  world_.auditor.expect_quarantine(name());
+  world_.events.after(how.for_ms, [this] { --spoilt_; });
 }
 
 void SimWorker::leave_if_drained() {
@@ -239,7 +250,11 @@ void SimWorker::begin(std::size_t at) {
   world_.auditor.begun(item.job, item.token.item, item.attempt, world_.events.now_ms());
   inspect_room();
   if (plan_.strict_lease) world_.auditor.strictly_begun(item.job, item.token.item, index_);
-  const Fate fate = this->fate(item);
+  Fate fate = this->fate(item);
+  if (is_spoilt()) {
+    fate = spoilt_fate(fate);
+    world_.auditor.spoilt(item.job, item.token.item, item.attempt);
+  }
   if (fate.duration_ms == Fate::kForEver) return;
   later(fate.outcome.ending == Ending::not_started ? 0 : fate.duration_ms,
         [this, at, run = slot.run, outcome = fate.outcome] { end(at, run, outcome, false); });

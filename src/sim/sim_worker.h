@@ -38,10 +38,15 @@ class SimWorker {
   void give_notice(const SpotNotice& notice);
   void kill_slot(const KillSlot& how);
   void ask_to_drain(std::int64_t down_ms);
+  void spoil(const Spoil& how);
   /// The server has stopped: connections break, or nobody notices.
   void on_server_stopped();
 
   bool up() const { return process_.has_value(); }
+  /// All that runs on this machine fails.
+  bool is_spoilt() const { return spoilt_ > 0 && spoilt_machine_ == machine_; }
+  /// As the server knows it.
+  std::string name() const;
   /// Nothing runs and nothing is left to tell.
   bool idle() const { return up() && process_->session.all_told(); }
 
@@ -88,6 +93,8 @@ class SimWorker {
   const WorkerPlan plan_;
   Random random_;
   std::uint64_t machine_ = 1;
+  int spoilt_ = 0;  // how often
+  std::uint64_t spoilt_machine_ = 0;
   std::uint64_t generation_ = 0;  // rises when a process begins and when it ends
   std::uint64_t next_call_ = 1;
   std::uint64_t incarnation_ = 0;

@@ -1,5 +1,6 @@
 #include "sim/world.h"
 
+#include <algorithm>
 #include <memory>
 #include <set>
 
@@ -42,7 +43,9 @@ class World {
 
   RunResult run() {
     server_.start();
-    for (const auto& worker : workers_) worker->start();
+    for (std::size_t i = 0; i < workers_.size(); ++i) {
+      events_.at(script_.workers[i].joins_ms, [this, i] { workers_[i]->start(); });
+    }
     for (const ScriptEvent& event : script_.events) {
       events_.at(event.at_ms, [this, &event] {
         if (event.is_fault()) faulty_hours_.insert(event.at_ms / kHourMs);
@@ -50,12 +53,14 @@ class World {
       });
     }
     look_at_cancelled();
-    forget_old();
+    keep_house();
     const std::int64_t quiet_ms = last_fault_ms() + kSettleMs;
     events_.at(quiet_ms, [this] {
       quiet_ = true;
       auditor_.expect_no_losses();
       clients_.cancel_what_never_ends();
+      clients_.tend_queues();
+      readmit_the_well();
       look();
     });
     std::uint64_t steps = 0;
@@ -71,6 +76,9 @@ class World {
   void happen(const Submit& it) { clients_.submit(it); }
   void happen(const Cancel& it) { clients_.cancel(it.job); }
   void happen(const Retry& it) { clients_.retry(it.job); }
+  void happen(const ChangeQueue& it) { clients_.change_queue(it.queue); }
+  void happen(const CloseQueue& it) { clients_.close_queue(it); }
+  void happen(const Spoil& it) { workers_[it.worker]->spoil(it); }
   void happen(const CrashWorker& it) { workers_[it.worker]->crash(it.down_ms); }
   void happen(const LoseMachine& it) { workers_[it.worker]->lose_machine(it.down_ms); }
   void happen(const SpotNotice& it) { workers_[it.worker]->give_notice(it); }
@@ -89,19 +97,8 @@ class World {
   /// When the last misfortune is over, and everybody back.
   std::int64_t last_fault_ms() const {
     std::int64_t last_ms = script_.length_ms;
-    for (const ScriptEvent& event : script_.events) {
-      std::int64_t over_ms = event.at_ms;
-      const auto lasts = [&](std::int64_t for_ms) { over_ms += for_ms; };
-      if (const auto* it = std::get_if<CrashWorker>(&event.what)) lasts(it->down_ms);
-      if (const auto* it = std::get_if<LoseMachine>(&event.what)) lasts(it->down_ms);
-      if (const auto* it = std::get_if<SpotNotice>(&event.what)) lasts(it->notice_ms + it->down_ms);
-      if (const auto* it = std::get_if<Partition>(&event.what)) lasts(it->for_ms);
-      if (const auto* it = std::get_if<CrashServer>(&event.what)) lasts(60'000 + it->down_ms);
-      if (const auto* it = std::get_if<FillDisk>(&event.what)) lasts(60'000 + it->down_ms);
-      if (const auto* it = std::get_if<SlowDisk>(&event.what)) lasts(it->for_ms);
-      if (const auto* it = std::get_if<BadWeather>(&event.what)) lasts(it->for_ms);
-      last_ms = std::max(last_ms, over_ms);
-    }
+    for (const WorkerPlan& worker : script_.workers) last_ms = std::max(last_ms, worker.joins_ms);
+    for (const ScriptEvent& event : script_.events) last_ms = std::max(last_ms, event.over_ms());
     return last_ms;
   }
 
@@ -110,10 +107,22 @@ class World {
     events_.after(5 * kLookMs, [this] { look_at_cancelled(); });
   }
 
-  void forget_old() {
+  void keep_house() {
     if (over_) return;
     clients_.forget_old();
-    events_.after(15 * kLookMs, [this] { forget_old(); });
+    clients_.tend_queues();
+    readmit_the_well();
+    events_.after(15 * kLookMs, [this] { keep_house(); });
+  }
+
+  // A worker that was given nothing is given some again when nothing is wrong with it any more.
+  void readmit_the_well() {
+    if (!server_.up()) return;
+    for (const auto& [id, it] : server_.core().durable().workers) {
+      const bool is_ill = std::ranges::any_of(
+          workers_, [&](const auto& worker) { return worker->name() == it.name && worker->is_spoilt(); });
+      if (!it.quarantine.empty() && !is_ill) clients_.readmit(it.name);
+    }
   }
 
   // In the quiet after the faults: is everything done, or does at least something happen?
@@ -154,6 +163,8 @@ class World {
     out.settled = auditor_.settled();
     out.attempts = auditor_.attempts();
     out.steps = steps;
+    out.cpu_ms = auditor_.cpu_ms();
+    out.begun_ms = auditor_.begun_ms();
     for (const auto& [hour, settled] : auditor_.settled_by_hour()) {
       const bool counts =
           settled >= kItemsOfAnHour && faulty_hours_.contains(hour) && hour * kHourMs < script_.length_ms;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -19,7 +20,9 @@ struct RunResult {
   std::uint64_t settled = 0;
   std::uint64_t attempts = 0;
   std::uint64_t steps = 0;
-  std::int64_t counted_hours = 0;  // in which at least a hundred items were settled and a fault fell
+  std::map<std::uint64_t, std::int64_t> cpu_ms;    // by job; only where it was acted out in this process
+  std::map<std::uint64_t, std::int64_t> begun_ms;  // when a job's first item began; as above
+  std::int64_t counted_hours = 0;                  // in which at least a hundred items were settled and a fault fell
 };
 
 RunResult act_out(const Script& script, SeamPlant plant = SeamPlant::none);

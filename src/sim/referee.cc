@@ -1,0 +1,211 @@
+#include "sim/referee.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.h"
+
+namespace drover::sim {
+namespace {
+
+// The doubt that is enough to set a worker apart (core/quarantine.cc), and how many of its failures may still be on
+// their way by then.
+constexpr double kBitsOfDoubt = 31;
+constexpr std::uint64_t kLeast = 8;
+constexpr std::uint64_t kOnTheirWay = 200;
+constexpr std::int64_t kQuickUs = 1'000'000;
+
+std::uint64_t held_by(const Durable& durable, const Grant& grant) {
+  std::uint64_t held = 0;
+  for (std::uint64_t i = 0; i < grant.count; ++i) {
+    const ItemIndex item{grant.first.value + i};
+    if (durable.blocks.at(grant.job).get(item) != ItemMark::open) continue;
+    const OpenItem* open = durable.find_open(grant.job, item);
+    held += open == nullptr || open->grant == grant.id ? 1 : 0;
+  }
+  return held;
+}
+
+}  // namespace
+
+std::string Referee::name(const Core& core, JobId job) const {
+  const Submit* submit = auditor_.submit_of(core.durable().jobs.at(job).uuid);
+  return concat("job ", submit == nullptr ? 0 : submit->job);
+}
+
+void Referee::asked(Ticket ticket, const Command& command) {
+  if (const auto* poll = std::get_if<Poll>(&command)) {
+    questions_[ticket] = {poll->report.worker, poll->want, poll->room};
+  }
+  // Whoever changes a queue or takes a job up again changes who is next, in the midst of a step.
+  if (std::holds_alternative<SetQueue>(command) || std::holds_alternative<ReopenJob>(command)) queues_change_ = true;
+}
+
+void Referee::server_stopped() {
+  questions_.clear();
+  streaks_.clear();
+  queues_change_ = false;
+}
+
+void Referee::before_step(const Core& core) {
+  const Durable& durable = core.durable();
+  next_grant_ = durable.counters.next_grant;
+  offers_.clear();
+  for (const JobId id : core.volatile_part().runnable) {
+    const Job& job = durable.jobs.at(id);
+    const JobIndex& index = core.volatile_part().jobs.at(id);
+    // One that may have only so many, or waits for items, is not on offer all the while.
+    const bool comes_and_goes =
+        job.max_running > 0 || std::ranges::any_of(job.after, [](const Dependency& it) { return it.each; });
+    if (!index.offered || comes_and_goes) continue;
+    const Queue* queue = durable.find_queue(job.place.queue);
+    offers_.push_back({id,
+                       queue == nullptr ? 1 : queue->priority,
+                       index.share,
+                       {kHighestPriority - job.place.priority, id},
+                       {job.ask, job.require},
+                       durable.blocks.at(id).count(ItemMark::pending),
+                       index.ready});
+  }
+}
+
+void Referee::after_step(const Core& core, const Step& step) {
+  std::uint64_t grants = 0;
+  for (const Answer& answer : step.answers) {
+    const auto question = questions_.find(answer.to);
+    if (question == questions_.end()) continue;
+    if (const auto* it = std::get_if<PollAnswer>(&answer.effect)) grants += it->leases.size();
+  }
+  // What was handed out and taken back within the step left no trace of who was on offer.
+  if (grants != core.durable().counters.next_grant - next_grant_) offers_.clear();
+  if (queues_change_) offers_.clear();
+  std::erase_if(offers_, [&](const Offer& it) {
+    const Job* job = core.durable().find_job(it.job);
+    if (job == nullptr || job->ended()) return true;
+    const JobIndex& index = core.volatile_part().jobs.at(it.job);
+    return !index.offered || index.ready != it.ready ||
+           core.durable().blocks.at(it.job).count(ItemMark::pending) != it.pending;
+  });
+  for (const Answer& answer : step.answers) {
+    const auto question = questions_.find(answer.to);
+    if (question == questions_.end()) continue;
+    if (const auto* it = std::get_if<PollAnswer>(&answer.effect)) inspect_answer(core, question->second, *it);
+    questions_.erase(question);
+  }
+  queues_change_ = false;
+  inspect_hands(core);
+  follow_streaks(step);
+}
+
+void Referee::inspect_answer(const Core& core, const Question& question, const PollAnswer& answer) {
+  std::uint64_t given = 0;
+  Resources room = question.room;
+  bool over = false;
+  for (const Lease& lease : answer.leases) {
+    given += lease.count;
+    if (over) auditor_.fail("something was given after an item that has to wait for its room");
+    over = !lease.ask.times(lease.count).fits(room);
+    if (over && lease.count > 1) auditor_.fail(concat(name(core, lease.job), ": more of it was given than has room"));
+    inspect_lease(core, lease);
+    inspect_turn(core, question.worker, lease, room);
+    room = room.minus(lease.ask.times(lease.count));
+  }
+  if (given > question.want) auditor_.fail("a worker was given more items than it wanted");
+}
+
+void Referee::inspect_lease(const Core& core, const Lease& lease) {
+  const Durable& durable = core.durable();
+  const Job& job = durable.jobs.at(lease.job);
+  const Queue* queue = durable.find_queue(job.place.queue);
+  if (!queues_change_ && queue != nullptr && !queue->enabled) {
+    auditor_.fail(concat(name(core, job.id), ": handed out although its queue is disabled"));
+  }
+  for (const Dependency& it : job.after) {
+    const Job* other = durable.find_job(it.job);
+    if (!it.each && (other == nullptr || other->state != JobState::succeeded)) {
+      auditor_.fail(concat(name(core, job.id), ": handed out before the job it comes after has succeeded"));
+    }
+  }
+}
+
+// `room` is what was left when it was this lease's turn.
+void Referee::inspect_turn(const Core& core, WorkerId worker, const Lease& lease, const Resources& room) {
+  const Job& job = core.durable().jobs.at(lease.job);
+  const JobIndex& index = core.volatile_part().jobs.at(lease.job);
+  if (!index.scheduled) return;  // it has ended within the step
+  const Queue* queue = core.durable().find_queue(job.place.queue);
+  const std::uint32_t priority = queue == nullptr ? 1 : queue->priority;
+  const Schedule::Rank rank{kHighestPriority - job.place.priority, job.id};
+  const Worker& taker = core.durable().workers.at(worker);
+  for (const Offer& other : offers_) {
+    const bool comes_first = other.queue_priority > priority || (other.share == index.share && other.rank < rank);
+    if (!comes_first || !other.demand.ask.fits(room) || !Supply{taker.has, taker.labels}.suits(other.demand)) continue;
+    const Schedule::Share& share = core.volatile_part().schedule.at(other.share);
+    if (share.lane->reserved_percent > 0) continue;  // what is kept for others may have kept it
+    return auditor_.fail(concat(name(core, other.job), ": overtaken by ", name(core, job.id)));
+  }
+}
+
+void Referee::inspect_hands(const Core& core) {
+  const Durable& durable = core.durable();
+  std::map<JobId, std::uint64_t> in_hands;
+  for (const auto& [id, grant] : durable.grants) {
+    const Submit* submit = auditor_.submit_of(durable.jobs.at(grant.job).uuid);
+    if (submit == nullptr || submit->most_running() == 0) continue;
+    if ((in_hands[grant.job] += held_by(durable, grant)) > submit->most_running()) {
+      auditor_.fail(concat("job ", submit->job, ": more of it is in workers' hands than may be"));
+    }
+    if (!submit->sequential) continue;
+    const ItemBlocks& blocks = durable.blocks.at(grant.job);
+    for (const ItemMark mark : {ItemMark::pending, ItemMark::open}) {
+      const auto first = blocks.find(mark, ItemIndex{0});
+      if (first && *first < grant.first) auditor_.fail(concat("job ", submit->job, ": its items are not in order"));
+    }
+  }
+}
+
+void Referee::follow_streaks(const Step& step) {
+  for (const Mutation& mutation : step.batch.mutations) {
+    if (const auto* it = std::get_if<PutWorker>(&mutation)) {
+      std::uint64_t& incarnation = incarnations_[it->worker.id];
+      if (incarnation != it->worker.incarnation || !it->worker.quarantine.empty()) streaks_.erase(it->worker.id);
+      incarnation = it->worker.incarnation;
+    }
+    if (const auto* it = std::get_if<AddAttempt>(&mutation)) take(it->attempt);
+  }
+}
+
+// Streaks are counted as in core/quarantine.cc, but in floating point, and of quick failures only those that are quick
+// beside any job.
+void Referee::take(const Attempt& row) {
+  if (row.state == AttemptState::succeeded) {
+    streaks_.erase(row.worker);
+    for (auto& [worker, streak] : streaks_) {
+      if (const auto job = streak.jobs.find(row.job); job != streak.jobs.end()) ++job->second.successes;
+    }
+    return;
+  }
+  if (row.state != AttemptState::failed || row.ending == Ending::timed_out || row.ending == Ending::lost) return;
+  for (auto& [worker, streak] : streaks_) {
+    if (worker == row.worker) continue;
+    if (const auto job = streak.jobs.find(row.job); job != streak.jobs.end()) ++job->second.failures;
+  }
+  if (row.wall_us > kQuickUs) return;
+  Streak& streak = streaks_[row.worker];
+  ++streak.jobs[row.job].own;
+  std::uint64_t successes = 0;
+  std::uint64_t failures = 0;
+  std::uint64_t own = 0;
+  for (const auto& [job, it] : streak.jobs) {
+    if (it.successes == 0) continue;
+    successes += it.successes;
+    failures += it.failures;
+    own += it.own;
+  }
+  const double odds = static_cast<double>(successes + failures + 2) / static_cast<double>(failures + 1);
+  const bool due = own >= kLeast && successes >= kLeast && static_cast<double>(own) * std::log2(odds) >= kBitsOfDoubt;
+  streak.since_due = due ? streak.since_due + 1 : 0;
+  if (streak.since_due > kOnTheirWay) auditor_.fail("a worker on which everything fails is still given items");
+}
+
+}  // namespace drover::sim
