@@ -254,12 +254,12 @@ void Auditor::begun(JobId job, ItemIndex item, AttemptNumber attempt, std::int64
   if (now_ms + kSlowestCommitsMs < it->second.not_before_ms) fail(concat(name(job, item), ": ran again too soon"));
 }
 
-void Auditor::strictly_begun(JobId job, ItemIndex item, std::size_t worker) {
+void Auditor::strictly_begun(JobId job, ItemIndex item, const std::string& worker) {
   const auto [run, alone] = strict_runs_.emplace(ItemKey{job, item}, worker);
-  if (!alone) {
-    fail(concat(name(job, item), ": runs on workers ", run->second, " and ", worker,
-                " at once, which both keep their leases strictly"));
-  }
+  // What a worker in quarantine holds goes to others at once, whatever it still does with it.
+  if (alone || may_be_apart_.contains(run->second) || may_be_apart_.contains(worker)) return;
+  fail(concat(name(job, item), ": runs on ", run->second, " and ", worker,
+              " at once, which both keep their leases strictly"));
 }
 
 void Auditor::strictly_over(JobId job, ItemIndex item) {

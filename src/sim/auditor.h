@@ -51,7 +51,7 @@ class Auditor {
   void begun(JobId job, ItemIndex item, AttemptNumber attempt, std::int64_t now_ms);
   /// The server's clock may have jumped over a delay.
   void expect_jumps() { jumps_ = true; }
-  void strictly_begun(JobId job, ItemIndex item, std::size_t worker);
+  void strictly_begun(JobId job, ItemIndex item, const std::string& worker);
   void strictly_over(JobId job, ItemIndex item);
 
   /// Everything was given time to end.
@@ -116,7 +116,7 @@ class Auditor {
   std::set<std::pair<ItemKey, AttemptNumber>> reopen_asked_;
   std::map<ItemKey, ItemBook> items_;
   std::map<JobId, std::int64_t> cancelled_since_ms_;  // and not ended
-  std::map<ItemKey, std::size_t> strict_runs_;
+  std::map<ItemKey, std::string> strict_runs_;
   bool no_losses_ = false;
   bool jumps_ = false;
   std::uint64_t settled_ = 0;

@@ -249,7 +249,7 @@ void SimWorker::begin(std::size_t at) {
   slot.ignored_a_kill = false;
   world_.auditor.begun(item.job, item.token.item, item.attempt, world_.events.now_ms());
   inspect_room();
-  if (plan_.strict_lease) world_.auditor.strictly_begun(item.job, item.token.item, index_);
+  if (plan_.strict_lease) world_.auditor.strictly_begun(item.job, item.token.item, name());
   Fate fate = this->fate(item);
   if (is_spoilt()) {
     fate = spoilt_fate(fate);

@@ -1,0 +1,396 @@
+#include "sim/why_probe.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "sim/twin.h"
+
+namespace drover::sim {
+namespace {
+
+bool is_alive(const Core& core, const Worker& worker) {
+  const Session& session = core.volatile_part().sessions.at(worker.id);
+  return worker.registered_ms != 0 && (worker.term_ms == 0 || session.expires_ms > 0);
+}
+
+/// The facts about one job, from the records.
+class Facts {
+ public:
+  Facts(const Core& core, const Job& job, std::optional<ItemIndex> item)
+      : core_(core), durable_(core.durable()), now_(core.volatile_part()), job_(job), item_(item) {
+    for (const auto& [id, grant] : durable_.grants) {
+      if (grant.job == job.id) in_hands_ += now_.grant_left.at(id);
+    }
+    for (const auto& [id, worker] : durable_.workers) {
+      if (!is_alive(core, worker)) continue;
+      ++alive_;
+      if (!suits(worker, job)) continue;
+      suiting_.push_back(&worker);
+      if (worker.quarantine.empty() && !now_.sessions.at(id).draining) open_.push_back(&worker);
+    }
+    for (const Worker* worker : open_) {
+      if (!is_parked(*worker) || !holds_nothing(*worker)) taking_.push_back(worker);
+    }
+  }
+
+  bool holds(const Why& why) const {
+    const bool is_open = item_ && mark() == ItemMark::open;
+    const OpenItem* row = item_ ? durable_.find_open(job_.id, *item_) : nullptr;
+    switch (why.code) {
+      case WhyCode::ended: return job_.ended() || (item_ && !is_open && mark() != ItemMark::pending);
+      case WhyCode::running: return item_ ? row != nullptr && row->counted : nothing_is_left();
+      case WhyCode::handed_out: return is_open && (row == nullptr || (row->grant && !row->counted));
+      case WhyCode::stopping: return !job_.ended() && job_.stop != StopCause::none;
+      case WhyCode::after_job: return waits_for(why.job, false) && says_how_far(why);
+      case WhyCode::after_item: return waits_for(why.job, true) && says_how_far(why);
+      case WhyCode::before_it: return job_.sequential && item_ && first_left() < *item_;
+      case WhyCode::queue_disabled: return !durable_.find_queue(job_.place.queue)->enabled;
+      case WhyCode::retry_delay: return why.until_ms > now_.now_ms && why.until_ms == next_try_ms(row);
+      case WhyCode::most_running: {
+        const std::uint64_t most = job_.sequential ? 1 : job_.max_running;
+        return most > 0 && in_hands_ >= most && why.sentence.starts_with(concat(in_hands_, " of its items "));
+      }
+      case WhyCode::no_worker: return alive_ == 0;
+      case WhyCode::nobody_suits: return suiting_.empty() && alive_ > 0 && why.workers == alive_ && names_what(why);
+      case WhyCode::set_apart: return !suiting_.empty() && taking_.empty();
+      case WhyCode::share_held_back: return is_held_back();
+      case WhyCode::behind: return !taking_.empty() && (why.places == 0 || why.places == places());
+      case WhyCode::busy:
+        return !taking_.empty() && std::ranges::none_of(taking_, [&](const Worker* it) { return holds_nothing(*it); });
+      case WhyCode::next:
+        return std::ranges::any_of(taking_, [&](const Worker* it) {
+          return holds_nothing(*it) && !is_parked(*it) && contains(why.sentence, it->name);
+        });
+    }
+    return false;
+  }
+
+  const std::vector<const Worker*>& taking() const { return taking_; }
+
+ private:
+  static bool contains(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+  }
+  const ItemBlocks& blocks() const { return durable_.blocks.at(job_.id); }
+  ItemMark mark() const { return blocks().get(*item_); }
+  bool is_parked(const Worker& worker) const { return now_.sessions.at(worker.id).parked != 0; }
+  bool holds_nothing(const Worker& worker) const {
+    return std::ranges::none_of(durable_.grants, [&](const auto& it) { return it.second.worker == worker.id; });
+  }
+
+  bool nothing_is_left() const {
+    if (blocks().count(ItemMark::pending) > 0) return false;
+    for (auto it = durable_.open_items.lower_bound({job_.id, ItemIndex{0}});
+         it != durable_.open_items.end() && it->first.first == job_.id; ++it) {
+      if (it->second.waiting() && it->second.not_before_ms <= now_.now_ms) return false;
+    }
+    return true;
+  }
+
+  ItemIndex first_left() const {
+    ItemIndex first{job_.total};
+    for (const ItemMark mark : {ItemMark::pending, ItemMark::open}) {
+      if (const auto found = blocks().find(mark, ItemIndex{0})) first = std::min(first, *found);
+    }
+    return first;
+  }
+
+  // Of a job as a whole: not one of its untouched items may go.
+  bool waits_for(JobId other, bool each) const {
+    const bool known = durable_.jobs.contains(other);
+    const bool named = std::ranges::any_of(
+        job_.after, [&](const Dependency& it) { return it.each == each && (it.job == other || (!other && !known)); });
+    if (!named || !known) return named;
+    if (!each) return durable_.jobs.at(other).state != JobState::succeeded;
+    if (item_) return durable_.blocks.at(other).get(*item_) != ItemMark::succeeded;
+    for (auto at = blocks().find(ItemMark::pending, ItemIndex{0}); at;
+         at = blocks().find(ItemMark::pending, ItemIndex{at->value + 1})) {
+      const bool may_go = std::ranges::all_of(job_.after, [&](const Dependency& it) {
+        const auto theirs = durable_.blocks.find(it.job);
+        return !it.each || (theirs != durable_.blocks.end() && theirs->second.get(*at) == ItemMark::succeeded);
+      });
+      if (may_go) return false;
+      if (job_.sequential) break;
+    }
+    return true;
+  }
+
+  bool says_how_far(const Why& why) const {
+    const Job* other = durable_.find_job(why.job);
+    if (other == nullptr) return true;
+    const ItemBlocks& theirs = durable_.blocks.at(other->id);
+    const std::uint64_t done = theirs.count(ItemMark::succeeded) + theirs.count(ItemMark::ended);
+    const std::uint64_t percent = other->total == 0 ? 100 : done * 100 / other->total;
+    return contains(why.sentence, concat("job ", other->name, ", ", percent, " % done"));
+  }
+
+  std::int64_t next_try_ms(const OpenItem* row) const {
+    if (row != nullptr) return row->waiting() ? row->not_before_ms : 0;
+    std::int64_t soonest_ms = 0;
+    for (auto it = durable_.open_items.lower_bound({job_.id, ItemIndex{0}});
+         !item_ && it != durable_.open_items.end() && it->first.first == job_.id; ++it) {
+      if (!it->second.waiting()) continue;
+      soonest_ms = soonest_ms == 0 ? it->second.not_before_ms : std::min(soonest_ms, it->second.not_before_ms);
+      if (job_.sequential) break;
+    }
+    return soonest_ms;
+  }
+
+  // The number that is said to be the largest is.
+  bool names_what(const Why& why) const {
+    std::uint64_t memory = 0;
+    std::uint64_t cpus = 0;
+    for (const auto& [id, worker] : durable_.workers) {
+      if (!is_alive(core_, worker)) continue;
+      memory = std::max(memory, worker.has.memory_bytes);
+      cpus = std::max(cpus, worker.has.milli_cpus);
+    }
+    if (!contains(why.sentence, plural(alive_, "worker"))) return false;
+    if (contains(why.sentence, "of memory; the largest")) {
+      return job_.ask.memory_bytes > memory && contains(why.sentence, concat(" has ", format_size(memory)));
+    }
+    if (contains(why.sentence, "CPUs; the largest")) return job_.ask.milli_cpus > cpus;
+    return true;
+  }
+
+  bool is_held_back() const {
+    const Queue* queue = durable_.find_queue(job_.place.queue);
+    std::uint64_t busy = 0;
+    std::set<std::string> active;
+    for (const auto& [id, grant] : durable_.grants) {
+      const Job& job = durable_.jobs.at(grant.job);
+      if (job.place.queue != queue->name) continue;
+      busy += job.ask.milli_cpus * now_.grant_left.at(id);
+      active.insert(job.place.share);
+    }
+    double capacity = 0;
+    for (const auto& [id, worker] : durable_.workers) {
+      if (is_alive(core_, worker) && worker.quarantine.empty()) capacity += static_cast<double>(worker.has.milli_cpus);
+    }
+    const double kept = capacity * std::pow(queue->reserved_percent / 100.0, static_cast<double>(active.size()));
+    // To within what fixed-point numbers lose.
+    return active.contains(job_.place.share) &&
+           static_cast<double>(busy + job_.ask.milli_cpus) > (capacity - kept) * 0.999999 - 1;
+  }
+
+  // Jobs of the same share with something to hand out, that come before it and that somebody who could run this one
+  // could run.
+  std::uint64_t places() const {
+    const Schedule::ShareId share = now_.jobs.at(job_.id).share;
+    std::uint64_t count = 0;
+    for (const auto& [id, other] : durable_.jobs) {
+      const JobIndex& index = now_.jobs.at(id);
+      const bool first = other.place.priority > job_.place.priority ||
+                         (other.place.priority == job_.place.priority && other.id < job_.id);
+      if (other.ended() || !index.offered || index.share != share || !first) continue;
+      if (now_.schedule.is_held_back(now_.schedule.at(share), other.ask)) continue;
+      count += std::ranges::any_of(taking_, [&](const Worker* it) { return suits(*it, other); }) ? 1 : 0;
+    }
+    return count;
+  }
+
+  const Core& core_;
+  const Durable& durable_;
+  const Volatile& now_;
+  const Job& job_;
+  const std::optional<ItemIndex> item_;
+  std::uint64_t in_hands_ = 0;
+  std::uint64_t alive_ = 0;
+  std::vector<const Worker*> suiting_;
+  std::vector<const Worker*> open_;
+  std::vector<const Worker*> taking_;
+};
+
+class Lifter {
+ public:
+  Lifter(const Core& core, JobId job, std::optional<ItemIndex> item, std::map<WhyCode, std::uint64_t>& lifted)
+      : twin_(core), job_(job), item_(item), lifted_(lifted) {}
+
+  std::optional<std::string> run() {
+    // Each time something is gone from before it.
+    const std::uint64_t items = item_ ? item_->value + twin_.core().volatile_part().jobs.at(job_).ready.size() : 0;
+    std::uint64_t left = 60 + 2 * durable().jobs.size() + items;
+    Why last{.code = WhyCode::next, .sentence = {}};
+    for (; left > 0; --left) {
+      // What a core has learned of how long items take is not in its records, and so in no copy of a copy.
+      twin_ = Twin(twin_.core());
+      const Why said = why(twin_.core(), job_, item_);
+      if (auto wrong = untruth(twin_.core(), job_, item_, said)) return wrong;
+      if (is_over(said)) return std::nullopt;
+      if (lasts_not(said.code) && said.code == last.code && said.sentence == last.sentence) {
+        return concat("'", said.sentence, "' is said again after it was lifted");
+      }
+      if (auto wrong = lift(said)) return concat(*wrong, ", after '", said.sentence, "'");
+      ++lifted_[said.code];
+      if (is_given_) return std::nullopt;
+      last = said;
+    }
+    return concat("is not handed out, whatever is lifted; the last reason was '", last.sentence, "'");
+  }
+
+ private:
+  const Durable& durable() const { return twin_.core().durable(); }
+  const Job& job() const { return durable().jobs.at(job_); }
+  /// Those who could run it and take items.
+  std::vector<const Worker*> takers() const { return Facts(twin_.core(), job(), item_).taking(); }
+  std::set<Supply> kinds_of_takers() const {
+    std::set<Supply> kinds;
+    for (const Worker* worker : takers()) kinds.insert({worker->has, worker->labels});
+    return kinds;
+  }
+  static bool is_over(const Why& said) {
+    return said.code == WhyCode::ended || said.code == WhyCode::running || said.code == WhyCode::handed_out;
+  }
+  // Reasons that are gone for good when they are lifted.
+  static bool lasts_not(WhyCode code) {
+    return code != WhyCode::most_running && code != WhyCode::busy && code != WhyCode::next && code != WhyCode::behind;
+  }
+
+  std::optional<std::string> lift(const Why& said) {
+    switch (said.code) {
+      case WhyCode::stopping:
+      case WhyCode::most_running: twin_.end_all_of(job_); break;
+      case WhyCode::after_job: twin_.make_succeed(said.job ? said.job : job_); break;
+      case WhyCode::after_item: lift_forerunner(said.job); break;
+      case WhyCode::before_it: twin_.make_succeed(job_, ItemIndex{0}, *item_); break;
+      case WhyCode::queue_disabled: change_queue([](Queue& queue) { queue.enabled = true; }); break;
+      case WhyCode::retry_delay: twin_.wait_until(said.until_ms); break;
+      case WhyCode::no_worker:
+      case WhyCode::nobody_suits: twin_.add_worker({at_least_some(job().ask), job().require}); break;
+      case WhyCode::set_apart: return lift_apart();
+      case WhyCode::share_held_back: change_queue([](Queue& queue) { queue.reserved_percent = 0; }); break;
+      case WhyCode::behind: return lift_those_ahead(said);
+      case WhyCode::busy: return ask_as_one_more();
+      case WhyCode::next: return ask_as_who_is_free();
+      default: break;
+    }
+    return std::nullopt;
+  }
+
+  static Resources at_least_some(Resources ask) { return ask.at_least({.milli_cpus = 1}); }
+
+  // Of a job as a whole: all items that it waits for.
+  void lift_forerunner(JobId other) {
+    if (!other) return twin_.make_succeed(job_);
+    if (!item_) return twin_.make_succeed(other);
+    twin_.make_succeed(other, *item_, ItemIndex{item_->value + 1});
+  }
+
+  template <class Change>
+  void change_queue(Change change) {
+    Queue queue = *durable().find_queue(job().place.queue);
+    change(queue);
+    twin_.ask(SetQueue{queue});
+  }
+
+  std::optional<std::string> lift_apart() {
+    std::vector<Worker> suiting;
+    for (const auto& [id, worker] : durable().workers) {
+      if (is_alive(twin_.core(), worker) && suits(worker, job())) suiting.push_back(worker);
+    }
+    for (const Worker& worker : suiting) {
+      if (!worker.quarantine.empty()) twin_.ask(Readmit{worker.name});
+      if (twin_.core().volatile_part().sessions.at(worker.id).draining) twin_.begin_anew(worker);
+      if (twin_.core().volatile_part().sessions.at(worker.id).parked != 0) twin_.ask_for_one(worker.id);
+    }
+    return std::nullopt;
+  }
+
+  // Another job came first, whoever it was, where one that could run this one asked.
+  std::optional<std::string> lift_those_ahead(const Why& said) {
+    const JobIndex& mine = twin_.core().volatile_part().jobs.at(job_);
+    const Schedule::ShareId share = twin_.core().volatile_part().jobs.at(said.job).share;
+    const std::string queue = durable().jobs.at(said.job).place.queue;
+    if ((share == mine.share) != (said.places > 0)) return "another share is said to be the same";
+    std::vector<JobId> ahead;
+    for (const JobId id : twin_.core().volatile_part().runnable) {
+      const Job& other = durable().jobs.at(id);
+      const JobIndex& index = twin_.core().volatile_part().jobs.at(id);
+      if (id == job_ || !index.offered) continue;
+      const bool first =
+          other.place.priority > job().place.priority || (other.place.priority == job().place.priority && id < job_);
+      const bool same_queue = queue == job().place.queue;
+      if (share == mine.share ? index.share == share && first
+          : same_queue        ? index.share == share
+                              : other.place.queue == queue) {
+        ahead.push_back(id);
+      }
+    }
+    if (std::ranges::find(ahead, said.job) == ahead.end()) return "the one that is said to be ahead is not";
+    if (!is_overtaken()) return "nobody comes first, wherever it could run";
+    for (const JobId id : ahead) twin_.ask(CancelJob{id, "to see what is left"});
+    return std::nullopt;
+  }
+
+  /// Whether one more worker of one of the kinds that could run it would be given something else.
+  bool is_overtaken() const {
+    return std::ranges::any_of(kinds_of_takers(), [&](const Supply& kind) {
+      Twin other(twin_.core());
+      const auto leases = other.ask_for_one(other.add_worker(kind));
+      return leases.empty() || leases[0].job != job_;
+    });
+  }
+
+  // It is next: one more worker like any of those who could run it is given it.
+  std::optional<std::string> ask_as_one_more() {
+    const std::set<Supply> kinds = kinds_of_takers();
+    // With one more machine less may be kept, and then somebody else may be first.
+    const bool exact =
+        durable().find_queue(job().place.queue)->reserved_percent == 0 &&
+        std::ranges::none_of(durable().queues, [](const auto& it) { return it.second.reserved_percent > 0; });
+    for (const Supply& kind : kinds) {
+      Twin other(twin_.core());
+      const auto leases = other.ask_for_one(other.add_worker(kind));
+      if (exact && (leases.empty() || leases[0].job != job_)) return "one that was free was not given it";
+    }
+    return hear(twin_.ask_for_one(twin_.add_worker(*kinds.begin())), exact);
+  }
+
+  std::optional<std::string> ask_as_who_is_free() {
+    for (const Worker* worker : takers()) {
+      const bool is_free = twin_.core().volatile_part().worker_grants.at(worker->id).empty();
+      if (is_free) return hear(twin_.ask_for_one(worker->id), true);
+    }
+    return "nobody is free";
+  }
+
+  std::optional<std::string> hear(const std::vector<Lease>& leases, bool exact) {
+    if (!leases.empty() && leases[0].job == job_) {
+      const std::uint64_t offset = item_ ? item_->value - leases[0].first.value : 0;
+      is_given_ = !item_ || (*item_ >= leases[0].first && offset < leases[0].count);
+      return std::nullopt;
+    }
+    if (!exact) return std::nullopt;
+    return leases.empty() ? "whoever was free was given nothing" : "whoever was free was given another job";
+  }
+
+  Twin twin_;
+  const JobId job_;
+  const std::optional<ItemIndex> item_;
+  std::map<WhyCode, std::uint64_t>& lifted_;
+  bool is_given_ = false;
+};
+
+std::string named(const Core& core, JobId job, std::optional<ItemIndex> item) {
+  return concat(core.durable().jobs.at(job).name, item ? concat(":", item->value) : "");
+}
+
+}  // namespace
+
+std::optional<std::string> untruth(const Core& core, JobId job, std::optional<ItemIndex> item, const Why& why) {
+  if (Facts(core, core.durable().jobs.at(job), item).holds(why)) return std::nullopt;
+  return concat("why ", named(core, job, item), " (", to_string(why.code), ") is not true: ", why.sentence);
+}
+
+std::optional<std::string> lift_reasons(const Core& core, JobId job, std::optional<ItemIndex> item,
+                                        std::map<WhyCode, std::uint64_t>& lifted) {
+  const Why said = why(core, job, item);
+  if (auto wrong = untruth(core, job, item, said)) return wrong;
+  if (auto wrong = Lifter(core, job, item, lifted).run()) return concat("why ", named(core, job, item), ": ", *wrong);
+  return std::nullopt;
+}
+
+}  // namespace drover::sim
