@@ -13,6 +13,7 @@
 #include "sim/network.h"
 #include "sim/sim_server.h"
 #include "sim/sim_worker.h"
+#include "sim/why_probe.h"
 
 namespace drover::sim {
 namespace {
@@ -24,11 +25,15 @@ constexpr std::int64_t kSettleMs = 5 * 60'000;
 // Without progress for so long somebody is starved: longer than any item, timeout, grace and retry delay together.
 constexpr std::int64_t kStarvedMs = 100 * 60'000;
 constexpr std::int64_t kLookMs = 60'000;
+// When nothing has happened to anybody for so long, whoever is free has asked for work and was answered.
+constexpr std::int64_t kCalmMs = 3 * 60'000;
+constexpr std::int64_t kAskWhyMs = 7 * 60'000;
 
 class World {
  public:
   World(const Script& script, SeamPlant plant)
       : script_(script),
+        random_(script.seed ^ 0x776879),
         network_(events_, script.seed, script.workers.size()),
         server_(events_, auditor_, script.seed, plant),
         clients_(events_, network_, server_, auditor_, script.seed) {
@@ -54,6 +59,8 @@ class World {
     }
     look_at_cancelled();
     keep_house();
+    look_for_starved();
+    ask_why();
     const std::int64_t quiet_ms = last_fault_ms() + kSettleMs;
     events_.at(quiet_ms, [this] {
       quiet_ = true;
@@ -115,6 +122,57 @@ class World {
     events_.after(15 * kLookMs, [this] { keep_house(); });
   }
 
+  bool is_calm() const {
+    const std::int64_t now_ms = events_.now_ms();
+    return server_.up() && std::ranges::none_of(script_.events, [&](const ScriptEvent& it) {
+             return it.is_fault() && it.at_ms <= now_ms && it.over_ms() + kCalmMs > now_ms;
+           });
+  }
+
+  // Nobody who is free leaves a job waiting that it could run, when all is calm; and in the end nobody is busy for
+  // ever.
+  void look_for_starved() {
+    if (over_) return;
+    events_.after(kLookMs, [this] { look_for_starved(); });
+    if (!is_calm()) return waiting_.clear();
+    const Core& core = server_.core();
+    std::map<JobId, Waiting> waiting;
+    for (const JobId id : core.volatile_part().runnable) {
+      const JobIndex& index = core.volatile_part().jobs.at(id);
+      if (!index.offered) continue;
+      const Why said = why(core, id, std::nullopt);
+      if (const auto wrong = untruth(core, id, std::nullopt, said)) return auditor_.fail(*wrong);
+      Waiting now{said.code, core.durable().blocks.at(id).count(ItemMark::pending), index.ready.size(),
+                  events_.now_ms()};
+      if (const auto before = waiting_.find(id); before != waiting_.end() && before->second.is_like(now)) {
+        now.since_ms = before->second.since_ms;
+      }
+      const bool is_free = said.code == WhyCode::next || said.sentence.ends_with("nothing right now");
+      const bool is_starved = events_.now_ms() - now.since_ms > (is_free ? kCalmMs : kStarvedMs);
+      if (is_starved && (is_free || said.code == WhyCode::busy)) {
+        return auditor_.fail(concat("job ", auditor_.submit_of(core.durable().jobs.at(id).uuid)->job,
+                                    " is left waiting: ", said.sentence));
+      }
+      waiting[id] = now;
+    }
+    waiting_ = std::move(waiting);
+  }
+
+  // Somebody wants to know why a job, or an item of it, does not run.
+  void ask_why() {
+    if (over_) return;
+    events_.after(kAskWhyMs, [this] { ask_why(); });
+    if (!server_.up() || server_.core().volatile_part().runnable.empty()) return;
+    const Core& core = server_.core();
+    auto job = core.volatile_part().runnable.begin();
+    std::advance(job, static_cast<std::ptrdiff_t>(random_.below(core.volatile_part().runnable.size())));
+    std::optional<ItemIndex> item;
+    if (const std::uint64_t total = core.durable().jobs.at(*job).total; total > 0 && random_.one_in(2)) {
+      item = ItemIndex{random_.below(std::min<std::uint64_t>(total, 40))};
+    }
+    if (const auto wrong = lift_reasons(core, *job, item, reasons_)) auditor_.fail(*wrong);
+  }
+
   // A worker that was given nothing is given some again when nothing is wrong with it any more.
   void readmit_the_well() {
     if (!server_.up()) return;
@@ -173,7 +231,20 @@ class World {
     return out;
   }
 
+  /// A job that has something to hand out, as it was when it was last looked at.
+  struct Waiting {
+    WhyCode code;
+    std::uint64_t pending;
+    std::uint64_t ready;
+    std::int64_t since_ms;
+
+    bool is_like(const Waiting& other) const {
+      return code == other.code && pending == other.pending && ready == other.ready;
+    }
+  };
+
   const Script& script_;
+  Random random_;
   EventQueue events_;
   Auditor auditor_;
   Network network_;
@@ -181,6 +252,8 @@ class World {
   Clients clients_;
   std::vector<std::unique_ptr<SimWorker>> workers_;
   std::set<std::int64_t> faulty_hours_;
+  std::map<JobId, Waiting> waiting_;
+  std::map<WhyCode, std::uint64_t> reasons_;
   bool quiet_ = false;
   bool over_ = false;
   std::uint64_t attempts_seen_ = 0;
