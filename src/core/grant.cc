@@ -42,7 +42,8 @@ std::vector<Lease> Core::grant_items(const ParkedPoll& poll) {
 std::uint64_t Core::at_once(const Job& job) const {
   const JobIndex& index = volatile_.jobs.at(job.id);
   std::uint64_t most = Policy::kNoLimit;
-  if (job.max_running > 0) most = job.max_running - index.in_hands;
+  if (job.max_running > 0)
+    most = job.max_running - index.in_hands + (planted(Plant::one_more_than_max_running) ? 1 : 0);
   const Schedule::Share& share = volatile_.schedule.at(index.share);
   const Schedule::Lane& lane = *share.lane;
   most = std::min(most, volatile_.schedule.may_have(share, job.ask));
@@ -110,6 +111,9 @@ std::pair<ItemIndex, std::uint64_t> Core::untouched(const Job& job, std::uint64_
     const auto first = blocks.find(ItemMark::pending, index.pending_from);
     index.pending_from = first.value_or(ItemIndex{job.total});
     if (!first) return {};
+    if (planted(Plant::sequential_out_of_order) && job.sequential && blocks.count(ItemMark::pending) > 1) {
+      return {*blocks.find(ItemMark::pending, ItemIndex{first->value + 1}), 1};
+    }
     return {*first, blocks.run_length(ItemMark::pending, *first, want)};
   }
   if (job.sequential) {

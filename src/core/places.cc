@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "core/core.h"
+#include "core/plant.h"
 
 namespace drover {
 namespace {
@@ -193,7 +194,7 @@ void Core::charge(Job& job, const Attempt& row) {
   const Schedule::Lane& lane = *share.lane;
   const auto cpus = static_cast<std::uint64_t>(milli_cpus);
   const Wide by_moments = Wide{cpus} * (lane.sum_at(volatile_.now_ms) - lane.sum_at(volatile_.now_ms - wall_ms));
-  share.settled += (by_moments >> 16) * share.weight;
+  if (!planted(Plant::usage_forgotten)) share.settled += (by_moments >> 16) * share.weight;
   ShareRecord& record = durable_.shares[{job.place.queue, share.name}];
   if (record.since_ms == 0) record = {job.place.queue, share.name, {}, volatile_.now_ms};
   record.used = Charge::of(share.settled);
@@ -240,7 +241,7 @@ bool Core::waits_for_items(const Job& job) {
 // counts as such.
 bool Core::is_unlocked(const Job& job, ItemIndex item) const {
   return std::ranges::all_of(job.after, [&](const Dependency& it) {
-    if (!it.each) return true;
+    if (!it.each || planted(Plant::item_dependency_ignored)) return true;
     const auto blocks = durable_.blocks.find(it.job);
     return blocks != durable_.blocks.end() && blocks->second.get(item) == ItemMark::succeeded;
   });
@@ -252,6 +253,7 @@ void Core::count_unmet(const Job& job) {
   index.unlocked.clear();
   for (const Dependency& it : job.after) {
     const Job* other = durable_.find_job(it.job);
+    if (planted(Plant::dependency_ignored)) continue;
     if (!it.each && (other == nullptr || other->state != JobState::succeeded)) ++index.unmet;
   }
   if (!waits_for_items(job)) return;
@@ -278,7 +280,8 @@ void Core::reconsider(Job& job) {
   JobIndex& index = volatile_.jobs.at(job.id);
   if (!index.scheduled) return;
   const Queue* queue = durable_.find_queue(job.place.queue);
-  const bool may = job.stop == StopCause::none && index.unmet == 0 && (queue == nullptr || queue->enabled);
+  const bool is_served = queue == nullptr || queue->enabled || planted(Plant::disabled_queue_served);
+  const bool may = job.stop == StopCause::none && index.unmet == 0 && is_served;
   const bool offers = may && has_work(job);
   if (offers != index.offered) {
     index.offered = offers;

@@ -23,6 +23,16 @@ enum class Plant : std::uint8_t {
   cancel_leaves_job_open,   // a cancelled job without grants goes on
   unfit_worker_served,      // what a job asks for and requires is not held against what a worker has
   parked_worker_forgotten,  // somebody who waits is not told of work that turned up
+  queue_priority_ignored,
+  job_priority_ignored,  // the last of a share's jobs comes first
+  weight_ignored,        // all shares count alike
+  usage_forgotten,       // what a share has used does not count once it has ended
+  disabled_queue_served,
+  dependency_ignored,       // a job does not wait for the one before it
+  item_dependency_ignored,  // nor an item for the item before it
+  sequential_out_of_order,  // of items that follow each other the second goes first
+  one_more_than_max_running,
+  black_hole_not_fenced,  // a worker on which all fails is given more and more
 };
 
 #ifdef DROVER_PLANTS

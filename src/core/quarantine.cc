@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "core/core.h"
+#include "core/plant.h"
 
 namespace drover {
 namespace {
@@ -61,7 +62,7 @@ void Core::judge(WorkerId worker, const Job& job, const Attempt& row) {
 void Core::quarantine_if_due(WorkerId id) {
   FailureStreak& streak = volatile_.sessions.at(id).streak;
   Worker& worker = durable_.workers.at(id);
-  if (streak.failures < kLeastFailures || !worker.quarantine.empty()) return;
+  if (streak.failures < kLeastFailures || !worker.quarantine.empty() || planted(Plant::black_hole_not_fenced)) return;
   std::uint64_t successes = 0;
   std::uint64_t failures = 0;
   std::uint64_t own = 0;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/plant.h"
+
 namespace drover {
 
 std::string_view to_string(QueueOrder order) {
@@ -9,6 +11,7 @@ std::string_view to_string(QueueOrder order) {
 }
 
 std::uint32_t Queue::weight_of(std::string_view share) const {
+  if (planted(Plant::weight_ignored)) return ShareWeight::kOne;
   for (const ShareWeight& it : weights) {
     const std::string_view pattern = it.share;
     const bool matches =

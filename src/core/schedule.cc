@@ -45,7 +45,7 @@ Schedule::Lane& Schedule::set_lane(const Queue& queue) {
   } else {
     --lanes_of_priority_[lane.key.below_highest];
   }
-  lane.key.below_highest = Queue::kHighestPriority - queue.priority;
+  lane.key.below_highest = Queue::kHighestPriority - (planted(Plant::queue_priority_ignored) ? 0 : queue.priority);
   ++lanes_of_priority_[lane.key.below_highest];
   // One that was alone of its priority has not been looked at.
   for (auto& [name, any] : lanes_) touched_.insert(&any);
@@ -282,7 +282,8 @@ std::optional<Schedule::Candidate> Schedule::first_of(ClassId of, QueueKey no_la
         continue;
       }
       if (!is_held_back(shares_[id], classes_[of].demand.ask)) {
-        return Candidate{queue, fresh, id, *shares_[id].offered.at(of).begin()};
+        const std::set<Rank>& ranks = shares_[id].offered.at(of);
+        return Candidate{queue, fresh, id, planted(Plant::job_priority_ignored) ? *ranks.rbegin() : *ranks.begin()};
       }
       ++it;
     }

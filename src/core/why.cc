@@ -78,13 +78,13 @@ class Reasons {
       return {WhyCode::running,
               concat("all that is left of it, ", plural(open, "item"), ", runs or waits for a retry")};
     }
+    if (!index_.offered && job_.sequential && open > 0 && index_.in_hands == 0) return next_retry();
     if (!index_.offered && waits_for_items()) {
       for (auto item = blocks_.find(ItemMark::pending, ItemIndex{0}); item;
            item = blocks_.find(ItemMark::pending, ItemIndex{item->value + 1})) {
         if (const auto why = before_it(*item, nullptr)) return *why;
       }
     }
-    if (!index_.offered && job_.sequential && open > 0 && index_.in_hands == 0) return next_retry();
     return of_turn();
   }
 

@@ -21,6 +21,8 @@ enum class SeamPlant : std::uint8_t {
   store_drops_attempts,
   store_drops_unsettling,
   store_drops_deleted_jobs,
+  store_drops_queues,
+  store_drops_shares,
   store_forgets_last_block,  // of a batch with several
   given_up_not_told,         // the worker never names polls that it gave up
   reports_not_repeated,      // what was said and not acknowledged is not said again

@@ -34,6 +34,8 @@ Batch as_planted(const Batch& batch, SeamPlant plant) {
     case SeamPlant::store_drops_attempts: return without<AddAttempt>(batch);
     case SeamPlant::store_drops_unsettling: return without<UnsettleAttempt>(batch);
     case SeamPlant::store_drops_deleted_jobs: return without<DeleteJob>(batch);
+    case SeamPlant::store_drops_queues: return without<PutQueue>(batch);
+    case SeamPlant::store_drops_shares: return without<PutShare>(batch);
     case SeamPlant::store_forgets_last_block: return without_last_block(batch);
     default: return batch;
   }

@@ -79,5 +79,50 @@ TEST(Scenario, ALargeItemRunsAmongSmallOnesThatKeepComing) {
   expect_good_end(script, 10);
 }
 
+/// A queue with shares of weights 1, 1 and 2, and three workers with room for sixteen items together.
+Script three_shares(std::int64_t length_ms, std::int64_t item_ms) {
+  Script script;
+  script.is_saturated = true;
+  script.length_ms = length_ms;
+  for (const std::uint64_t cpus : {8, 4, 4}) script.workers.push_back({.slots = cpus, .has = {1000 * cpus, 0}});
+  Queue queue{.name = "fair", .order = QueueOrder::fair};
+  queue.weights = {{"half", 20'000}};
+  script.events.push_back({0, ChangeQueue{queue}});
+  for (std::uint64_t i = 1; i <= 3; ++i) {
+    Submit submit = job(i, 100'000, item_ms);
+    submit.ask = {1000, 0};
+    submit.place = {"fair", i == 1 ? "one" : i == 2 ? "two" : "half", 0, ""};
+    script.events.push_back({0, submit});
+  }
+  return script;
+}
+
+TEST(Scenario, SharesOfASaturatedQueueGetTheirDueToWithinThreePercent) {
+  for (const std::int64_t item_ms : {kSecond, 20 * kSecond, 2 * kMinute}) {
+    Script script = three_shares(item_ms == kSecond ? 30 * kMinute : 6 * 60 * kMinute, item_ms);
+    for (std::uint64_t i = 1; i <= 3; ++i) script.events.push_back({script.length_ms, Cancel{i}});
+    const RunResult result = act_out(script);
+    EXPECT_FALSE(result.failure) << *result.failure;
+    const double all = static_cast<double>(result.cpu_ms.at(1) + result.cpu_ms.at(2) + result.cpu_ms.at(3));
+    std::printf("  items of %lld ms: %.2f %.2f %.2f %%\n", static_cast<long long>(item_ms),
+                100 * static_cast<double>(result.cpu_ms.at(1)) / all,
+                100 * static_cast<double>(result.cpu_ms.at(2)) / all,
+                100 * static_cast<double>(result.cpu_ms.at(3)) / all);
+  }
+}
+
+TEST(Scenario, ANewcomerToASaturatedQueueStartsWithinOneItemsDuration) {
+  Script script = three_shares(60 * kMinute, kMinute);
+  script.is_saturated = false;
+  Submit late = job(4, 100, kMinute);
+  late.ask = {1000, 0};
+  late.place = {"fair", "late", 0, ""};
+  script.events.push_back({30 * kMinute, late});
+  for (std::uint64_t i = 1; i <= 4; ++i) script.events.push_back({60 * kMinute, Cancel{i}});
+  const RunResult result = act_out(script);
+  ASSERT_FALSE(result.failure) << *result.failure;
+  EXPECT_LE(result.begun_ms.at(4) - 30 * kMinute, kMinute);
+}
+
 }  // namespace
 }  // namespace drover::sim

@@ -244,7 +244,7 @@ std::int64_t ScriptEvent::over_ms() const {
 }
 
 Script make_script(std::uint64_t seed, std::int64_t hours) {
-  return Writer(seed).write(hours);
+  return seed % 16 == 0 ? make_saturated(seed, hours) : Writer(seed).write(hours);
 }
 
 }  // namespace drover::sim

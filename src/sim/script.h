@@ -151,12 +151,15 @@ struct WorkerPlan {
 struct Script {
   std::uint64_t seed = 0;
   std::int64_t length_ms = 0;
+  bool is_saturated = false;  // each share has more work than all machines can do, and gets its due of them
   std::vector<WorkerPlan> workers;
   std::vector<ScriptEvent> events;  // in order of time
 };
 
-/// Every other seed is a crowd: many users with queues, shares, priorities and dependencies, on machines of many sizes.
+/// Every other seed is a crowd: many users with queues, shares, priorities and dependencies, on machines of many sizes;
+/// and one in sixteen of all is saturated.
 Script make_script(std::uint64_t seed, std::int64_t hours);
+Script make_saturated(std::uint64_t seed, std::int64_t hours);
 
 /// One line, for people.
 std::string describe(const ScriptEvent& event);

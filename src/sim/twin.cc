@@ -29,7 +29,24 @@ Durable copy_of(const Durable& from) {
   return to;
 }
 
-// As if it had succeeded. What is in a worker's hands must have ended before.
+// Nothing of the job is in anybody's hands any more.
+void take_back(Durable& durable, JobId job) {
+  std::erase_if(durable.grants, [&](const auto& it) { return it.second.job == job; });
+  ItemBlocks& blocks = durable.blocks.at(job);
+  for (auto item = blocks.find(ItemMark::open, ItemIndex{0}); item;
+       item = blocks.find(ItemMark::open, ItemIndex{item->value + 1})) {
+    const auto row = durable.open_items.find({job, *item});
+    if (row == durable.open_items.end()) {
+      blocks.set(*item, ItemMark::pending);
+    } else if (!row->second.waiting()) {
+      row->second.grant = GrantId{};
+      row->second.counted = false;
+      row->second.started_ms = row->second.not_before_ms = 0;
+    }
+  }
+}
+
+// As if it had.
 void succeed(Durable& durable, Job& job, ItemIndex item) {
   ItemBlocks& blocks = durable.blocks.at(job.id);
   const ItemMark mark = blocks.get(item);
@@ -120,8 +137,8 @@ void Twin::make_succeed(JobId job) {
 }
 
 void Twin::make_succeed(JobId id, ItemIndex from, ItemIndex to) {
-  end_all_of(id);
   Durable durable = copy_of(core_.durable());
+  take_back(durable, id);
   Job& job = durable.jobs.at(id);
   for (ItemIndex item = from; item < to; ++item.value) succeed(durable, job, item);
   const bool all = job.succeeded == job.total;

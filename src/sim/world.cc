@@ -1,6 +1,7 @@
 #include "sim/world.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <set>
 
@@ -28,6 +29,7 @@ constexpr std::int64_t kLookMs = 60'000;
 // When nothing has happened to anybody for so long, whoever is free has asked for work and was answered.
 constexpr std::int64_t kCalmMs = 3 * 60'000;
 constexpr std::int64_t kAskWhyMs = 7 * 60'000;
+constexpr double kFairWithin = 0.03;
 
 class World {
  public:
@@ -76,6 +78,7 @@ class World {
       ++steps;
     }
     if (over_ && !auditor_.failure()) auditor_.at_end(server_.core(), server_.store());
+    if (script_.is_saturated && !auditor_.failure()) look_at_shares();
     return result(steps);
   }
 
@@ -107,6 +110,27 @@ class World {
     for (const WorkerPlan& worker : script_.workers) last_ms = std::max(last_ms, worker.joins_ms);
     for (const ScriptEvent& event : script_.events) last_ms = std::max(last_ms, event.over_ms());
     return last_ms;
+  }
+
+  // What each share has had of all machines, beside its due: the less the more its usage counts.
+  void look_at_shares() {
+    Queue queue;
+    std::map<std::uint64_t, double> due;
+    for (const ScriptEvent& event : script_.events) {
+      if (const auto* it = std::get_if<ChangeQueue>(&event.what)) queue = it->queue;
+      if (const auto* it = std::get_if<Submit>(&event.what)) due[it->job] = 1.0 / queue.weight_of(it->place.share);
+    }
+    double all_due = 0;
+    double all_had = 0;
+    for (const auto& [job, part] : due) all_due += part;
+    for (const auto& [job, ms] : auditor_.cpu_ms()) all_had += static_cast<double>(ms);
+    for (const auto& [job, part] : due) {
+      const double had = static_cast<double>(auditor_.cpu_ms().at(job)) / all_had;
+      if (std::abs(had - part / all_due) <= kFairWithin * part / all_due) continue;
+      auditor_.fail(concat("the share of job ", job, " has had another part than its due of the machines (",
+                           std::lround(1000 * had), " instead of ", std::lround(1000 * part / all_due),
+                           " thousandths)"));
+    }
   }
 
   void look_at_cancelled() {

@@ -46,6 +46,8 @@ const Mutant kMutants[] = {
     {"store drops attempts", SeamPlant::store_drops_attempts},
     {"store drops what was unsettled", SeamPlant::store_drops_unsettling},
     {"store drops deleted jobs", SeamPlant::store_drops_deleted_jobs},
+    {"store drops queues", SeamPlant::store_drops_queues},
+    {"store drops what shares have used", SeamPlant::store_drops_shares},
     {"store forgets a batch's last block", SeamPlant::store_forgets_last_block},
     {"given-up polls not told", SeamPlant::given_up_not_told},
     {"reports not repeated", SeamPlant::reports_not_repeated},
@@ -73,6 +75,16 @@ const Mutant kMutants[] = {
     {"core: a cancel leaves its job open", SeamPlant::none, Plant::cancel_leaves_job_open},
     {"core: an unfit worker served", SeamPlant::none, Plant::unfit_worker_served},
     {"core: whoever waits is not told of work", SeamPlant::none, Plant::parked_worker_forgotten},
+    {"core: a queue's priority ignored", SeamPlant::none, Plant::queue_priority_ignored},
+    {"core: a job's priority ignored", SeamPlant::none, Plant::job_priority_ignored},
+    {"core: weights ignored", SeamPlant::none, Plant::weight_ignored},
+    {"core: usage forgotten", SeamPlant::none, Plant::usage_forgotten},
+    {"core: a disabled queue served", SeamPlant::none, Plant::disabled_queue_served},
+    {"core: the job before it ignored", SeamPlant::none, Plant::dependency_ignored},
+    {"core: the item before it ignored", SeamPlant::none, Plant::item_dependency_ignored},
+    {"core: sequential items out of order", SeamPlant::none, Plant::sequential_out_of_order},
+    {"core: one more than max_running", SeamPlant::none, Plant::one_more_than_max_running},
+    {"core: a black hole not fenced", SeamPlant::none, Plant::black_hole_not_fenced},
 };
 // clang-format on
 
