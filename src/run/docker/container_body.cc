@@ -189,7 +189,7 @@ json::object warm_container(const SlotSetup& setup, const ContainerPlace& place,
   return made;
 }
 
-json::object command_for(const SlotSetup& setup, const ImageConfig& image, const Task& task) {
+json::object command_for(const SlotSetup& setup, const ImageDefaults& image, const Task& task) {
   const ContainerPlan& plan = *setup.container;
   std::vector<std::string> words = plan.options.entrypoint.value_or(image.entrypoint);
   // As Docker has it: an entry point that is not the image's own takes nothing from the image.

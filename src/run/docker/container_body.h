@@ -27,7 +27,7 @@ boost::json::object warm_container(const SlotSetup& setup, const ContainerPlace&
                                    const std::string& pause);
 
 /// A task in a container that runs. `image` says what to do with a task that leaves the command to it.
-boost::json::object command_for(const SlotSetup& setup, const ImageConfig& image, const Task& task);
+boost::json::object command_for(const SlotSetup& setup, const ImageDefaults& image, const Task& task);
 
 /// Why the task cannot be told to Docker; empty: it can.
 std::string why_not_told(const SlotSetup& setup, const Task& task);

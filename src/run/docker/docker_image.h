@@ -14,7 +14,7 @@ namespace drover {
 
 struct DockerImage {
   std::string id;  // "sha256:…": what no tag moves
-  ImageConfig config;
+  ImageDefaults config;
 };
 
 /// How to log in to a registry.
