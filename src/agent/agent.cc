@@ -48,6 +48,13 @@ void Agent::on_answer(PollNumber number, const std::vector<Lease>& leases, const
       leaves_backlog(item);
       return true;
     });
+    if (const auto waiting = aside_.find(order.job); waiting != aside_.end()) {
+      std::erase_if(waiting->second, [&](const AgentItem& item) {
+        if (item.poll > number) return false;
+        returned_.push_back(item.token);
+        return true;
+      });
+    }
     for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
       recall(slot);
       const auto& handed = slots_[slot].handed;
@@ -70,6 +77,8 @@ void Agent::on_answer(PollNumber number, const std::vector<Lease>& leases, const
                            number};
       if (stop_order_for(item) != nullptr) {
         returned_.push_back(item.token);
+      } else if (const auto waiting = aside_.find(item.job); waiting != aside_.end()) {
+        waiting->second.push_back(item);
       } else {
         backlog_.push_back(item);
         backlog_ask_ = backlog_ask_.plus(item.ask);
@@ -244,6 +253,7 @@ void Agent::tell_again(AgentReport report, std::int64_t now_ms) {
   ended_.insert(ended_.begin(), std::make_move_iterator(report.ended.begin()),
                 std::make_move_iterator(report.ended.end()));
   returned_.insert(returned_.begin(), report.returned.begin(), report.returned.end());
+  for (JobNote& note : report.notes) notes_.emplace(note.job, std::move(note));  // what was said since comes first
   for (const RunningAttempt& running : report.running) {
     for (SlotState& slot : slots_) {
       if (!slot.handed.empty() && slot.handed.front().item.token == running.token) slot.handed.front().named = false;
@@ -291,7 +301,7 @@ bool Agent::has_news(std::int64_t now_ms) const {
   if (!ended_.empty() && (ended_.size() >= kReportItems || now_ms >= report_at_ms_ || !has_work())) {
     return true;
   }
-  if (!returned_.empty() || (draining_ && !told_of_draining_ && has_work())) return true;
+  if (!returned_.empty() || !notes_.empty() || (draining_ && !told_of_draining_ && has_work())) return true;
   return std::ranges::any_of(slots_, [&](const SlotState& slot) {
     return !slot.handed.empty() && !slot.handed.front().named && now_ms >= slot.handed.front().since_ms + kNameAfterMs;
   });
@@ -299,6 +309,7 @@ bool Agent::has_news(std::int64_t now_ms) const {
 
 AgentReport Agent::make_report(std::int64_t now_ms) {
   AgentReport report{std::exchange(ended_, {}), {}, std::exchange(returned_, {})};
+  for (auto& [job, note] : std::exchange(notes_, {})) report.notes.push_back(std::move(note));
   report.leaving = draining_ ? Leaving::draining : Leaving::no;
   told_of_draining_ = draining_;
   for (SlotState& slot : slots_) {
@@ -349,7 +360,8 @@ std::optional<std::int64_t> Agent::next_deadline(std::int64_t after_ms) const {
 }
 
 bool Agent::has_work() const {
-  return !backlog_.empty() || std::ranges::any_of(slots_, [](const SlotState& slot) { return !slot.handed.empty(); });
+  return !backlog_.empty() || aside() > 0 ||
+         std::ranges::any_of(slots_, [](const SlotState& slot) { return !slot.handed.empty(); });
 }
 
 bool Agent::idle() const {

@@ -50,6 +50,7 @@ struct AgentReport {
   std::vector<EndedAttempt> ended;
   std::vector<RunningAttempt> running;
   std::vector<Token> returned;
+  std::vector<JobNote> notes = {};
   Leaving leaving = Leaving::no;
 };
 
@@ -82,6 +83,19 @@ class Agent {
   /// What comes with this grant is not started before on_ready(): something is still missing for it.
   void hold_back(GrantId grant) { held_back_.insert(grant); }
   void on_ready(GrantId grant, std::int64_t now_ms);
+  // Jobs of which nothing can be started yet, such as those whose image is still being fetched: other jobs' items go
+  // ahead of theirs.
+
+  void set_aside(JobId job);
+  void on_job_ready(JobId job, std::int64_t now_ms);
+  /// What of it is here goes back, and the server is told that no machine can run it.
+  void on_job_impossible(JobId job, const std::string& reason, std::int64_t now_ms);
+  /// What of it is here counts as lost: another machine, or another time, may do better.
+  void on_job_failed_here(JobId job, const std::string& reason, std::int64_t now_ms);
+  /// What it waits for, for people.
+  void note(JobId job, const std::string& text);
+  bool is_set_aside(JobId job) const { return aside_.contains(job); }
+
   /// `ended.outcome` is what the process did; why it was stopped, if it was, the agent knows.
   void on_ended(std::size_t slot, EndedAttempt ended, bool was_stopped, std::int64_t now_ms);
   /// The item could not even be handed to its slot.
@@ -185,6 +199,8 @@ class Agent {
   void take_back(const AgentItem& item);
   void leaves_backlog(const AgentItem& item);
   void return_backlog();
+  std::deque<AgentItem> take_aside(JobId job);
+  std::size_t aside() const;
   void tell(std::size_t slot, EndedAttempt ended, std::int64_t now_ms);
   void recall(std::size_t slot);
   void begin_stop(std::size_t slot, StopReason reason, std::int64_t now_ms);
@@ -199,6 +215,7 @@ class Agent {
   std::vector<SlotState> slots_;
   std::deque<AgentItem> backlog_;
   std::set<GrantId> held_back_;
+  std::map<JobId, std::deque<AgentItem>> aside_;
   Resources backlog_ask_;  // of all in it
   std::map<JobId, Stopped> stopped_;
   bool draining_ = false;
@@ -213,6 +230,7 @@ class Agent {
   std::vector<EndedAttempt> ended_;
   std::int64_t report_at_ms_ = 0;  // when what has ended is told at the latest
   std::vector<Token> returned_;
+  std::map<JobId, JobNote> notes_;  // to be told
   PollNumber last_poll_;
   PollNumber newest_answer_;
   PollNumber abandoned_up_to_;       // what these polls brought may not run

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "base/resources.h"
@@ -52,6 +53,15 @@ struct EndedAttempt {
   std::uint32_t slot = 0;  // of the worker
   AttemptLog log;
   bool operator==(const EndedAttempt&) const = default;
+};
+
+/// What a worker has to say of a job as a whole.
+struct JobNote {
+  JobId job;
+  std::string text;       // what it waits for before it can run anything of it; empty: nothing any more
+  bool is_final = false;  // nothing of it can be run, on whatever machine: why
+
+  bool operator==(const JobNote&) const = default;
 };
 
 /// An attempt that runs and is worth remembering: if its worker is lost now, it counts as a lost attempt.

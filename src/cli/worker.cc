@@ -115,6 +115,8 @@ Result<int> work(Flags& flags) {
   options.exit_when_idle = flags.exit_when_idle;
   options.most_items = flags.max_items;
   const std::string root = data_root(flags.common.data);
+  options.images = images_folder(root);
+  options.image_access = image_access();
   options.spool = concat(root, "/workers/", options.hello.name, "/spool");
 
   // Two of one name would take their items from each other.

@@ -100,6 +100,7 @@ struct Report {
   std::vector<EndedAttempt> ended;
   std::vector<RunningAttempt> running;
   std::vector<Token> returned;
+  std::vector<JobNote> notes = {};
   Leaving leaving = Leaving::no;  // `gone` is heard of a report alone: who polls is there
 };
 

@@ -65,6 +65,7 @@ class Core {
   void on(Ticket ticket, const Poll& command);
   void on(Ticket ticket, const Tick& command);
   bool accept_report(Ticket ticket, const Report& report);
+  void take_note(WorkerId worker, const JobNote& note);
   void renew(WorkerId worker);
   void set_expiry(WorkerId worker, Session& session, std::int64_t expires_ms);
   bool answer_poll(const ParkedPoll& poll);

@@ -13,6 +13,7 @@ namespace {
 // Polls that wait for long end together at such times: ten thousand idle workers then wake the machine twenty times a
 // second, not a thousand.
 constexpr std::int64_t kPollsEndEachMs = 50;
+constexpr std::size_t kLongestNote = 2000;
 
 std::int64_t end_of_wait(std::int64_t now_ms, std::int64_t wait_ms) {
   const std::int64_t end_ms = now_ms + std::max<std::int64_t>(wait_ms, 0);
@@ -177,6 +178,7 @@ bool Core::accept_report(Ticket ticket, const Report& report) {
   }
   for (const EndedAttempt& ended : report.ended) settle(report.worker, ended);
   for (const RunningAttempt& running : report.running) note_running(report.worker, running);
+  for (const JobNote& it : report.notes) take_note(report.worker, it);
   give_back(report.worker, report.returned);
   quarantine_if_due(report.worker);
   renew(report.worker);
@@ -187,6 +189,22 @@ bool Core::accept_report(Ticket ticket, const Report& report) {
     answer_empty(session);  // it asks for nothing more
   }
   return true;
+}
+
+// Only of what it holds something of: nobody else's business is a worker's.
+void Core::take_note(WorkerId worker, const JobNote& note) {
+  const auto job = durable_.jobs.find(note.job);
+  if (job == durable_.jobs.end()) return;
+  auto& notes = volatile_.sessions.at(worker).notes;
+  const bool holds_some = std::ranges::any_of(volatile_.jobs.at(note.job).grants,
+                                              [&](GrantId id) { return durable_.grants.at(id).worker == worker; });
+  if (!holds_some || note.text.empty() || note.is_final) {
+    notes.erase(note.job);
+  } else {
+    notes[note.job] = note.text.substr(0, kLongestNote);
+  }
+  if (!holds_some || !note.is_final || job->second.ended() || job->second.stop != StopCause::none) return;
+  stop(job->second, StopCause::cannot_run, note.text.substr(0, kLongestNote));
 }
 
 void Core::on(Ticket ticket, const Report& command) {

@@ -27,6 +27,7 @@ std::string_view to_string(StopCause cause) {
     case StopCause::too_many_failures: return "too_many_failures";
     case StopCause::timed_out: return "timed_out";
     case StopCause::dependency: return "dependency";
+    case StopCause::cannot_run: return "cannot_run";
   }
   return "unknown";
 }

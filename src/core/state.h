@@ -91,6 +91,7 @@ struct Session {
   bool stops_due = true;     // it may hold items of a job whose stop order it was not given
   std::uint64_t parked = 0;  // its poll that waits; 0: none
   Schedule::KindId kind = Schedule::kNone;
+  std::map<JobId, std::string> notes;    // what it waits for before it can run anything of a job
   Schedule::Held held;                   // how many of its items are of which class
   std::uint64_t counted_milli_cpus = 0;  // in the capacity of all
   FailureStreak streak;

@@ -114,7 +114,7 @@ bool from_cell(const Cell& cell, JobState& out) {
 }
 
 bool from_cell(const Cell& cell, StopCause& out) {
-  return from_name<StopCause, StopCause::dependency>(cell, out);
+  return from_name<StopCause, StopCause::cannot_run>(cell, out);
 }
 
 bool from_cell(const Cell& cell, std::vector<ExitRule>& out) {

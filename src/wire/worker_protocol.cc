@@ -114,6 +114,12 @@ void put(proto::Report& out, const Report& report, const std::vector<std::string
     it.set_item(running.token.item.value);
     it.set_started_ms(running.started_ms);
   }
+  for (const JobNote& note : report.notes) {
+    proto::JobNote& it = *out.add_notes();
+    it.set_job(note.job.value);
+    it.set_text(note.text);
+    it.set_is_final(note.is_final);
+  }
   for (const Token& token : report.returned) {
     proto::Token& it = *out.add_returned();
     it.set_grant(token.grant.value);
@@ -140,6 +146,9 @@ bool take(proto::Report& in, Report& report, std::vector<std::string>& frames,
   }
   for (const proto::Running& running : in.running()) {
     report.running.push_back({{GrantId{running.grant()}, ItemIndex{running.item()}}, running.started_ms()});
+  }
+  for (const proto::JobNote& note : in.notes()) {
+    report.notes.push_back({JobId{note.job()}, note.text(), note.is_final()});
   }
   for (const proto::Token& token : in.returned()) {
     report.returned.push_back({GrantId{token.grant()}, ItemIndex{token.item()}});

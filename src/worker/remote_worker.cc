@@ -21,6 +21,11 @@ constexpr std::int64_t kLongestWaitMs = 1'000;
 constexpr std::int64_t kShortestRenewalMs = 1'000;
 constexpr std::int64_t kRenewalPauseMs = 10'000;
 constexpr std::int64_t kFetchPauseMs = 2'000;
+// An image that does not come, for no fault of the job's, is tried so often before its items go elsewhere.
+constexpr std::uint32_t kMostFetches = 4;
+constexpr std::int64_t kProgressPauseMs = 1'000;
+// Why there is no way to run a job yet.
+constexpr ErrorCode kNeedsImage = ErrorCode::unreachable;
 // Who goes when there is nothing to do does not wait for long whether something turns up.
 constexpr std::int64_t kIdleWaitMs = 1'000;
 constexpr std::int64_t kGoodbyeMs = 2'000;
@@ -54,6 +59,7 @@ RemoteWorker::RemoteWorker(RemoteWorkerOptions options, Runner& runner, Notice n
 
 RemoteWorker::~RemoteWorker() {
   calls_.reset();
+  images_.reset();
   logs_.reset();
   for (const JobSlot& slot : slots_) {
     if (slot.slot) loop_->remove(slot.slot->descriptor());
@@ -84,6 +90,9 @@ Result<void> RemoteWorker::prepare(const ServerCalls::MakeClient& make_client) {
   auto calls = ServerCalls::start(make_client, [this](std::function<void()> work) { loop_->post(std::move(work)); });
   if (!calls) return pass(calls);
   calls_ = std::move(*calls);
+  images_ = std::make_unique<Images>(
+      options_.images, options_.image_access, [this](std::function<void()> work) { loop_->post(std::move(work)); },
+      [this](const std::string& image, const std::string& words) { on_image_progress(image, words); });
   live_ = std::make_unique<LiveLogs>(
       *logs_, options_.spool, [this](std::function<void()> work) { loop_->post(std::move(work)); },
       [this](WorkerUpload upload, LiveLogs::Placed placed) { calls_->upload(std::move(upload), std::move(placed)); });
@@ -129,6 +138,7 @@ void RemoteWorker::step() {
   const bool is_idle = options_.exit_when_idle && saw_nothing_to_do_ && agent_.idle() && uploading_.empty();
   if ((has_had_enough || is_idle) && !agent_.draining()) agent_.drain(now_ms());
   fetch_missing();
+  refetch_images();
   do_actions();
   send_calls();
   if (worker_) live_->step(worker_, now_ms());
@@ -169,19 +179,92 @@ void RemoteWorker::recall(std::size_t slot) {
 }
 
 void RemoteWorker::learn(const KnownJob& job) {
-  const auto make = [&]() -> Result<JobRun> {
-    auto definition = definition_from_json(job->definition);
-    if (!definition) return pass(definition);
-    return make_job_run(*definition, job->uuid, options_.environment);
-  };
   auto it = jobs_.find(job->job);
-  if (it == jobs_.end()) it = jobs_.emplace(job->job, LearntJob{.known = nullptr, .run = make()}).first;
+  if (it == jobs_.end()) {
+    it = jobs_.emplace(job->job, LearntJob{.known = nullptr, .run = make_run(*job, nullptr)}).first;
+  }
   LearntJob& learnt = it->second;
+  if (!learnt.run && learnt.run.error().code == kNeedsImage) want_image(job->job);
   if (learnt.known == job) return;
   learnt.known = job;
   learnt.renew_ms = now_ms() + std::max(job->key_renew_ms, kShortestRenewalMs);
   learnt.renewing = false;
   next_renewal_ms_ = std::min(next_renewal_ms_, learnt.renew_ms);
+}
+
+Result<JobRun> RemoteWorker::make_run(const WorkerJob& job, std::shared_ptr<const ContainerPlan> container) const {
+  auto definition = definition_from_json(job.definition);
+  if (!definition) return pass(definition);
+  if (definition->container && !container) return fail(kNeedsImage, "its image is not here yet");
+  return make_job_run(*definition, job.uuid, options_.environment, std::move(container));
+}
+
+// Its items wait, and others go on.
+void RemoteWorker::want_image(JobId job) {
+  LearntJob& learnt = jobs_.at(job);
+  if (learnt.fetching) return;
+  auto definition = definition_from_json(learnt.known ? learnt.known->definition : calls_->known(job)->definition);
+  if (!definition || !definition->container) return;
+  learnt.fetching = true;
+  agent_.set_aside(job);
+  images_->want(*definition->container, [this, job](auto got) { on_image(job, std::move(got)); });
+}
+
+void RemoteWorker::on_image(JobId job, ImageResult<std::shared_ptr<const ContainerPlan>> got) {
+  const auto it = jobs_.find(job);
+  if (it == jobs_.end()) return;
+  LearntJob& learnt = it->second;
+  learnt.fetching = false;
+  if (got) {
+    learnt.run = make_run(*learnt.known, std::move(*got));
+    learnt.failed_fetches = 0;
+    agent_.on_job_ready(job, now_ms());
+    return;
+  }
+  const std::string reason = got.error().sentence();
+  if (got.error().blame == Blame::user) {
+    notice_(reason);
+    agent_.on_job_impossible(job, reason, now_ms());
+    return;
+  }
+  // Another time, then perhaps elsewhere.
+  notice_(concat(reason, "; trying again"));
+  if (++learnt.failed_fetches >= kMostFetches) {
+    learnt.failed_fetches = 0;
+    agent_.on_job_failed_here(job, reason, now_ms());
+    return;
+  }
+  agent_.note(job, reason);
+  learnt.fetching = true;
+  refetch_at_ms_[job] = now_ms() + (kFetchPauseMs << learnt.failed_fetches);
+}
+
+void RemoteWorker::refetch_images() {
+  for (auto it = refetch_at_ms_.begin(); it != refetch_at_ms_.end();) {
+    const auto [job, at_ms] = *it;
+    if (now_ms() < at_ms) {
+      ++it;
+      continue;
+    }
+    it = refetch_at_ms_.erase(it);
+    if (const auto learnt = jobs_.find(job); learnt != jobs_.end()) {
+      learnt->second.fetching = false;
+      want_image(job);
+    }
+  }
+}
+
+// What is fetched, for whoever waits for it.
+void RemoteWorker::on_image_progress(const std::string& image, const std::string& words) {
+  if (now_ms() < progress_told_ms_ + kProgressPauseMs) return;
+  progress_told_ms_ = now_ms();
+  for (const auto& [job, learnt] : jobs_) {
+    if (!learnt.fetching || !learnt.known) continue;
+    auto definition = definition_from_json(learnt.known->definition);
+    if (definition && definition->container && definition->container->image == image) {
+      agent_.note(job, concat("image ", image, ": ", words));
+    }
+  }
 }
 
 // An attempt gets the key that its job has when it starts, so keys are renewed while there are items to start. A job
@@ -370,7 +453,7 @@ void RemoteWorker::with_frames(AgentReport said, WorkerId worker, std::uint64_t 
                                std::function<void(Result<WorkerReport>&)> go_on) {
   for (const Token& token : said.returned) held_.erase(token);
   auto report = std::make_shared<Report>(Report{worker, incarnation, std::move(said.ended), std::move(said.running),
-                                                std::move(said.returned), said.leaving});
+                                                std::move(said.returned), std::move(said.notes), said.leaving});
   std::erase_if(report->ended, [&](const EndedAttempt& it) { return uploading_.contains(it.token); });
   std::vector<LogKey> keys;
   std::vector<Token> tokens;

@@ -21,6 +21,7 @@
 #include "logs/log_writer.h"
 #include "ports/runner.h"
 #include "worker/event_loop.h"
+#include "worker/images.h"
 #include "worker/job_run.h"
 #include "worker/live_logs.h"
 #include "worker/server_calls.h"
@@ -32,8 +33,10 @@ struct RemoteWorkerOptions {
   std::size_t most_slots = 1;                      // items side by side, however little they ask for
   std::string spool;                               // a folder of its own, for what items print until the server has it
   std::map<std::string, std::string> environment;  // for its attempts: how they reach the server
-  bool exit_when_idle = false;                     // go when there is nothing to do
-  std::uint64_t most_items = 0;                    // go after so many; 0: never for that reason
+  std::string images;                              // a folder for container images, which several workers share
+  ImageAccess image_access;
+  bool exit_when_idle = false;   // go when there is nothing to do
+  std::uint64_t most_items = 0;  // go after so many; 0: never for that reason
 };
 
 class RemoteWorker {
@@ -62,6 +65,8 @@ class RemoteWorker {
   struct LearntJob {
     KnownJob known;
     Result<JobRun> run;
+    bool fetching = false;  // its image, or about to
+    std::uint32_t failed_fetches = 0;
     std::int64_t renew_ms = 0;
     bool renewing = false;
   };
@@ -95,6 +100,11 @@ class RemoteWorker {
   void start_waiting(std::size_t slot);
   Result<void> open_slot(std::size_t slot, const AgentItem& item);
   void learn(const KnownJob& job);
+  Result<JobRun> make_run(const WorkerJob& job, std::shared_ptr<const ContainerPlan> container) const;
+  void want_image(JobId job);
+  void on_image(JobId job, ImageResult<std::shared_ptr<const ContainerPlan>> got);
+  void on_image_progress(const std::string& image, const std::string& words);
+  void refetch_images();
   void renew_keys();
   void on_slot_ready(std::size_t slot);
   void on_slot_event(std::size_t slot, SlotEvent& event);
@@ -132,6 +142,8 @@ class RemoteWorker {
   std::vector<JobSlot> slots_;
   std::map<JobId, LearntJob> jobs_;
   std::int64_t next_renewal_ms_ = 0;  // none of their keys is to be renewed before
+  std::map<JobId, std::int64_t> refetch_at_ms_;
+  std::int64_t progress_told_ms_ = 0;
   std::map<Token, Held> held_;
   std::map<GrantId, Fetch> fetches_;
   std::map<Token, Printed> printed_;
@@ -148,6 +160,7 @@ class RemoteWorker {
 
   // Last: their threads call into what is above.
   std::unique_ptr<LogWriter> logs_;
+  std::unique_ptr<Images> images_;
   std::unique_ptr<ServerCalls> calls_;
 };
 
