@@ -254,5 +254,17 @@ class Drover:
             return left
 
 
+_help = {}
+
+
+def help_of(drover, *words):
+    """What --help says of a verb; the binary is asked once."""
+    if words not in _help:
+        shown = drover(*words, "--help")
+        assert shown.status == 0 and shown.out.endswith("\n"), shown
+        _help[words] = shown.out
+    return _help[words]
+
+
 def _word(argument):
     return argument if isinstance(argument, bytes) else str(argument)

@@ -11,7 +11,7 @@ import pytest
 
 import drover as shared
 from debian_root import BootedDebian, DebianRoot, Shell, debootstrapped
-from drover import wait_until
+from drover import help_of, wait_until
 from test_deb import package  # noqa: F401 (a fixture)
 
 REPOSITORY = pathlib.Path(__file__).parents[1]
@@ -80,11 +80,10 @@ def test_verbs_and_flags_in_examples_exist(drover, page):
         if words is None:
             continue
         ours = words[:words.index("--")] if "--" in words else words
-        help_text = drover(*ours[1:3 if ours[1] in PARTED and len(ours) > 2 and not ours[2].startswith("-") else 2], "--help")
-        assert help_text.status == 0, line
+        help_text = help_of(drover, *ours[1:3 if ours[1] in PARTED and len(ours) > 2 and not ours[2].startswith("-") else 2])
         for word in ours[2:]:
             if word.startswith("--"):
-                assert re.search(rf"{re.escape(word)}\b", help_text.out), (line, word)
+                assert re.search(rf"{re.escape(word)}\b", help_text), (line, word)
 
 
 def test_every_verb_and_every_flag_is_told_of(drover):
@@ -92,11 +91,11 @@ def test_every_verb_and_every_flag_is_told_of(drover):
     listed = drover("--help").out.split("Subcommands:")[1].split("First steps:")[0]
     for verb in re.findall(r"^  ([a-z-]+)\b", listed, re.MULTILINE):
         assert f"drover {verb}" in told, f"docs/cli.md does not speak of drover {verb}"
-        help_text = drover(verb, "--help").out
+        help_text = help_of(drover, verb)
         parts = re.findall(r"^  ([a-z-]+)\b", help_text.partition("Subcommands:")[2].partition("Example")[0], re.MULTILINE)
         for words in [(verb,), *((verb, part) for part in parts)]:
             assert words[-1] in told, f"docs/cli.md does not speak of drover {' '.join(words)}"
-            for flag in set(re.findall(r"^  (?:-\w,)?(--[a-z-]+)", drover(*words, "--help").out, re.MULTILINE)) - {"--help"}:
+            for flag in set(re.findall(r"^  (?:-\w,)?(--[a-z-]+)", help_of(drover, *words), re.MULTILINE)) - {"--help"}:
                 assert flag in told, f"docs/cli.md does not speak of {flag} of drover {' '.join(words)}"
 
 

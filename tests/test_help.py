@@ -9,6 +9,7 @@ import subprocess
 import pytest
 
 import drover as shared
+from drover import help_of
 from test_completion import asked
 from test_server import Server, submit, worker
 
@@ -18,14 +19,19 @@ LASTING = {"server", "worker"}
 WITHOUT_JSON = {"completion"}
 
 
+class Known:
+    """What the binary says of itself, asked once for all tests."""
+    commands = []
+
+
 def commands(drover):
     """Every verb and every part of one, as words."""
-    for verb in asked(drover, "")[2]:
-        kind, _, parts = asked(drover, verb, "")
-        help_text = drover(verb, "--help").out
-        yield (verb,)
-        if "Subcommands:" in help_text:
-            yield from ((verb, part) for part in parts)
+    if not Known.commands:
+        for verb in asked(drover, "")[2]:
+            Known.commands.append((verb,))
+            if "Subcommands:" in help_of(drover, verb):
+                Known.commands.extend((verb, part) for part in asked(drover, verb, "")[2])
+    return Known.commands
 
 
 def examples(help_text):
@@ -39,16 +45,14 @@ def examples(help_text):
 
 def test_every_verb_has_an_example(drover):
     for words in commands(drover):
-        shown = drover(*words, "--help")
-        assert shown.status == 0 and shown.out.endswith("\n"), shown
-        lines = list(examples(shown.out))
+        lines = list(examples(help_of(drover, *words)))
         assert lines and all(f"drover {' '.join(words)}" in line or len(words) == 1 for line in lines), (words, lines)
 
 
 def test_every_verb_can_speak_to_programs(drover):
     for words in commands(drover):
         offered = asked(drover, *words, "--")[2]
-        has_parts = "Subcommands:" in drover(*words, "--help").out
+        has_parts = "Subcommands:" in help_of(drover, *words)
         if words[0] not in WITHOUT_JSON and not (has_parts and len(offered) == 1):
             assert "--json" in offered, words
 
@@ -86,7 +90,7 @@ def test_examples_can_be_typed(drover, place, tmp_path):
     for words in commands(drover):
         if words[0] in LASTING:
             continue
-        for line in examples(drover(*words, "--help").out):
+        for line in examples(help_of(drover, *words)):
             if any(word in line for word in ("…", "--watch", "head.example.org", "/mnt/data", "events --follow")):
                 continue
             shell = "fish" if "--shell fish" in line else "bash"
@@ -100,7 +104,7 @@ def test_examples_can_be_typed(drover, place, tmp_path):
 
 def test_flags_in_examples_exist(drover):
     for words in commands(drover):
-        for line in examples(drover(*words, "--help").out):
+        for line in examples(help_of(drover, *words)):
             ours = line.split(" -- ")[0]
             named = re.search(r"drover ([a-z-]+)(?: (drain|fence|readmit|create|join|list|delete|show|set|enable|disable|register|retire)\b)?", ours)
             offered = asked(drover, *filter(None, named.groups()), "--")[2]
