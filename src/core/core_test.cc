@@ -332,7 +332,8 @@ TEST(Core, AWorkerThatHasLeftHoldsNothingAndIsToldToRegister) {
   EXPECT_EQ(world.core.counts(job).pending, 3U);
   EXPECT_EQ(world.core.next_deadline(), std::nullopt) << "nobody waits for it";
   EXPECT_EQ(std::get<Refused>(world.ask(Report{.worker = worker, .incarnation = 1})).error.code, ErrorCode::not_found);
-  EXPECT_EQ(std::get<Refused>(world.ask(AskToDrain{"w"})).error.code, ErrorCode::conflict);
+  EXPECT_EQ(std::get<WorkerToBeGone>(world.ask(AskToDrain{"w"})).grants, 0U) << "it has done so";
+  EXPECT_TRUE(standings(world).empty());
   world.worker("w", 2);
   EXPECT_EQ(standings(world), std::vector{Standing::alive});
 }

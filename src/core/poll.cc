@@ -110,11 +110,8 @@ Worker* Core::worker_named(Ticket ticket, const std::string& name) {
 void Core::on(Ticket ticket, const AskToDrain& command) {
   const Worker* worker = worker_named(ticket, command.worker);
   if (worker == nullptr) return;
-  if (worker->registered_ms == 0) {
-    return refuse(ticket, ErrorCode::conflict,
-                  concat("worker '", worker->name, "' has left or was fenced, and holds nothing"),
-                  "'drover workers' shows who is there");
-  }
+  // It has left or was fenced: there is nothing it could do about it, and who comes next by its name is not meant.
+  if (worker->registered_ms == 0) return say(ticket, WorkerToBeGone{worker->id, 0});
   volatile_.sessions[worker->id].asked_to_drain = true;
   volatile_.to_tell.insert(worker->id);
   begin_to_drain(*worker);
