@@ -71,9 +71,12 @@ Result<int> list(const Flags& flags) {
                {.title = "USED", .align = right}});
   const std::int64_t now_ms = SystemWallClock().epoch_ms();
   for (const StoredImage& image : images) {
-    table.add({names_of(image), short_digest(image.digest), format_size(image.bytes), format_size(image.own_bytes),
-               std::to_string(image.layers),
-               image.in_use ? "now" : duration_words(static_cast<double>(std::max<std::int64_t>(0, now_ms - image.used_ms)) / 1000) + " ago"});
+    table.add(
+        {names_of(image), short_digest(image.digest), format_size(image.bytes), format_size(image.own_bytes),
+         std::to_string(image.layers),
+         image.in_use
+             ? "now"
+             : duration_words(static_cast<double>(std::max<std::int64_t>(0, now_ms - image.used_ms)) / 1000) + " ago"});
   }
   table.print();
   return kAllSucceeded;

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "cli/print.h"
+#include "cli/verb.h"
 #include "worker/images.h"
 
 namespace drover {
@@ -62,6 +63,27 @@ ImageAccess image_access() {
     }
   }
   return access;
+}
+
+Result<void> pin_image(ContainerOptions& options) {
+  auto reference = ImageReference::parse(options.image);
+  if (!reference) return pass(reference);
+  if (!options.digest.empty() || reference->is_pinned()) return {};
+  using enum ImageReference::Source;
+  const bool is_seen_here = reference->is_local_path() && access(reference->path.c_str(), F_OK) == 0;
+  if (reference->source == docker_daemon || (reference->is_local_path() && !is_seen_here)) return {};
+  if (reference->source == root_folder) return {};
+  auto resolved = resolve(*reference, image_access(), {});
+  if (resolved) {
+    options.digest = resolved->digest;
+    return {};
+  }
+  // The fault of this machine, or of nobody: a worker may see what we do not.
+  if (resolved.error().blame != Blame::user || resolved.error().fault == ImageFault::unsupported) {
+    print_notice(concat(resolved.error().message, "; workers will look for themselves"));
+    return {};
+  }
+  return std::unexpected(resolved.error().error());
 }
 
 Result<std::shared_ptr<const ContainerPlan>> image_here(const std::string& root, const ContainerOptions& options,

@@ -19,6 +19,10 @@ std::string containers_folder(const std::string& root);
 /// commas between them.
 ImageAccess image_access();
 
+/// What the image's tag means right now is written down, so that every item runs the same image. One that only workers
+/// can see stays as it is; one that is not there is an error.
+Result<void> pin_image(ContainerOptions& options);
+
 /// What is not here yet is fetched, and that is shown unless it shall be quiet.
 Result<std::shared_ptr<const ContainerPlan>> image_here(const std::string& root, const ContainerOptions& options,
                                                         bool quiet);

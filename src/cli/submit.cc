@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "base/utf8.h"
 #include "cli/command_flags.h"
+#include "cli/image_here.h"
 #include "cli/item_stream.h"
 #include "cli/job_flags.h"
 #include "cli/job_text.h"
@@ -301,6 +302,10 @@ Result<int> submit(const Flags& flags, const CLI::App& verb, const Invocation& i
   if (flags.dry_run) return show_only(flags, verb, job, *command);
   auto client = ServerClient::connect(flags.common, flags.server);
   if (!client) return pass(client);
+  if (std::optional<ContainerOptions>& container = job.submission.definition.container;
+      container && !container->image.empty()) {
+    if (auto pinned = pin_image(*container); !pinned) return pass(pinned);
+  }
   std::uint64_t total = 0;
   if (const auto* range = std::get_if<RangeSource>(&job.source)) {
     job.submission.items = NumberItems{range->first, range->last};
