@@ -58,7 +58,7 @@ struct Launch {
   sigset_t before;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  const pid_t pid = ::vfork();
+  const pid_t pid = ::vfork();  // NOLINT(bugprone-unsafe-functions): posix_spawn cannot ask for the parent's death
   if (pid == 0) become(launch);
   if (pid < 0) launch.error = errno;
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -67,6 +67,7 @@ struct Launch {
 
 std::vector<char*> pointers(std::vector<std::string>& words) {
   std::vector<char*> out;
+  out.reserve(words.size() + 1);
   for (std::string& word : words) out.push_back(word.data());
   out.push_back(nullptr);
   return out;
