@@ -243,6 +243,7 @@ ImageResult<void> ImageFetch::unpack(ImageSource& source, const WorkFolder& work
     entries_left -= std::min(entries_left, layer->content.entries);
   }
   std::vector<std::string> digests;
+  digests.reserve(fresh.size());
   for (const auto& [digest, layer] : fresh) digests.push_back(digest);
   return layers_.publish(work, digests);
 }
