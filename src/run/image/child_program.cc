@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <chrono>
 #include <string_view>
+#include <tuple>
 
 #include "run/descriptor.h"
 

@@ -136,6 +136,7 @@ TEST_F(FromRegistry, ManyWhoWantItFetchItOnce) {
   auto resolved = resolve(reference(proxy.host() + "/test/plain-gzip"), {}, {});
   ASSERT_TRUE(resolved) << resolved.error().sentence();
   std::vector<std::thread> threads;
+  threads.reserve(6);
   std::atomic<int> ready = 0;
   for (int i = 0; i < 6; ++i) {
     threads.emplace_back([&, i] {

@@ -13,8 +13,8 @@
 #include "base/text.h"
 #include "run/image/content_digest.h"
 #include "run/image/oci_layout.h"
-#include "run/remove_tree.h"
 #include "run/image/skopeo.h"
+#include "run/remove_tree.h"
 
 namespace drover {
 namespace fs = std::filesystem;

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/mount.h>
 
+#include <cstring>
 #include <thread>
 
 #include "run/image/content_digest.h"

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <ranges>
 
 #include "base/text.h"
@@ -47,7 +48,7 @@ std::unexpected<ImageError> trouble(int error, std::string_view path) {
   return std::unexpected(image_errno(error, what));
 }
 
-std::string_view opaque_name(OverlayMarks marks) {
+const char* opaque_name(OverlayMarks marks) {
   return marks == OverlayMarks::trusted ? "trusted.overlay.opaque" : "user.overlay.opaque";
 }
 
@@ -160,7 +161,7 @@ ImageResult<LayerTree::Before> LayerTree::put(const LayerPath& path, Make make) 
 ImageResult<void> LayerTree::mark_opaque(int parent, const std::string& name) {
   const Descriptor folder(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!folder) return trouble(errno, name);
-  if (::fsetxattr(folder.get(), opaque_name(marks_).data(), "y", 1, 0) == 0) return {};
+  if (::fsetxattr(folder.get(), opaque_name(marks_), "y", 1, 0) == 0) return {};
   if (errno == ENOTSUP) {
     return std::unexpected(ImageError{ImageFault::unsupported, Blame::machine,
                                       "the file system of the image store keeps no extended attributes",

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <limits>
 #include <memory>
+#include <optional>
 
 #include "base/check.h"
 #include "base/text.h"

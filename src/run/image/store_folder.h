@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "run/image/file_lock.h"
 #include "run/image/image_error.h"
