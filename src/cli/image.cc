@@ -84,7 +84,9 @@ Result<int> list(const Flags& flags) {
 
 Result<int> pull(const Flags& flags) {
   const ContainerOptions options{.image = flags.image};
-  auto plan = image_here(data_root(flags.common.data), options, flags.common.quiet || flags.common.json);
+  const std::string root = data_root(flags.common.data);
+  MachineRunner runner(containers_folder(root));
+  auto plan = image_here(root, runner, options, flags.common.quiet || flags.common.json);
   if (!plan) return pass(plan);
   if (flags.common.json) {
     show("{}\n", json::serialize(json::object{{"image", (*plan)->name}, {"digest", (*plan)->digest}}));

@@ -86,12 +86,11 @@ Result<void> pin_image(ContainerOptions& options) {
   return std::unexpected(resolved.error().error());
 }
 
-Result<std::shared_ptr<const ContainerPlan>> image_here(const std::string& root, const ContainerOptions& options,
-                                                        bool quiet) {
-  auto store = ImageStore::open(images_folder(root), {});
-  if (!store) return std::unexpected(store.error().error());
+Result<std::shared_ptr<const ContainerPlan>> image_here(const std::string& root, MachineRunner& runner,
+                                                        const ContainerOptions& options, bool quiet) {
   FetchLine line(options.image, quiet);
-  auto plan = fetch_image(**store, options, image_access(), [&](const std::string& words) { line.show(words); });
+  ImagePlace place(images_folder(root), image_access(), runner);
+  auto plan = place.fetch(options, [&](const std::string& words) { line.show(words); });
   if (!plan) return std::unexpected(plan.error().error());
   return std::move(*plan);
 }

@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "ports/container.h"
 #include "run/image/image_store.h"
+#include "worker/machine_runner.h"
 
 namespace drover {
 
@@ -24,7 +25,7 @@ ImageAccess image_access();
 Result<void> pin_image(ContainerOptions& options);
 
 /// What is not here yet is fetched, and that is shown unless it shall be quiet.
-Result<std::shared_ptr<const ContainerPlan>> image_here(const std::string& root, const ContainerOptions& options,
-                                                        bool quiet);
+Result<std::shared_ptr<const ContainerPlan>> image_here(const std::string& root, MachineRunner& runner,
+                                                        const ContainerOptions& options, bool quiet);
 
 }  // namespace drover

@@ -173,7 +173,9 @@ Result<int> run_in(RunFolder& folder, const RunFlags& flags, const Asked& asked,
   // What its tag means now is what it means for every item, also of a run that goes on another day.
   Definition accepted_definition = asked.definition;
   if (std::optional<ContainerOptions>& container = accepted_definition.container) {
-    auto image = image_here(data_root(flags.common.data), *container, flags.common.quiet || flags.common.json);
+    const std::string root = data_root(flags.common.data);
+    MachineRunner runner(containers_folder(root));
+    auto image = image_here(root, runner, *container, flags.common.quiet || flags.common.json);
     if (!image) return pass(image);
     container->digest = (*image)->digest;
   }

@@ -8,7 +8,6 @@
 #include "base/units.h"
 #include "cli/image_here.h"
 #include "cli/run_reporter.h"
-#include "run/process_runner.h"
 #include "store/sqlite_store.h"
 #include "wire/definition.h"
 #include "worker/local_run.h"
@@ -44,7 +43,7 @@ Result<Job> job_to_drive(LocalRun& run, StoreReader& reader, const std::optional
 
 // The job's image, if it has one.
 Result<std::shared_ptr<const ContainerPlan>> container_of(StoreReader& reader, const std::optional<SubmitJob>& fresh,
-                                                          const std::string& root, bool quiet) {
+                                                          const std::string& root, MachineRunner& runner, bool quiet) {
   auto jobs = reader.jobs();
   if (!jobs) return pass(jobs);
   if (!fresh && jobs->empty()) return nullptr;
@@ -53,11 +52,11 @@ Result<std::shared_ptr<const ContainerPlan>> container_of(StoreReader& reader, c
   auto definition = definition_from_json(*text);
   if (!definition) return pass(definition);
   if (!definition->container) return nullptr;
-  return image_here(root, *definition->container, quiet);
+  return image_here(root, runner, *definition->container, quiet);
 }
 
 // Limits that are asked for are held by different means on different machines; people should know by which.
-Result<void> say_limits(StoreReader& reader, const Job& job, const DriveOptions& options, const ProcessRunner& runner,
+Result<void> say_limits(StoreReader& reader, const Job& job, const DriveOptions& options, const MachineRunner& runner,
                         Reporter& reporter) {
   auto text = reader.definition(job.definition);
   if (!text) return pass(text);
@@ -99,10 +98,10 @@ Result<int> drive(RunFolder& folder, Store& store, const std::optional<SubmitJob
   auto reader = open_sqlite_reader(folder.database());
   if (!reader) return pass(reader);
   const std::string root = data_root(options.flags.data);
-  auto container = container_of(**reader, fresh, root, options.flags.quiet || options.flags.json);
+  MachineRunner runner(containers_folder(root));
+  auto container = container_of(**reader, fresh, root, runner, options.flags.quiet || options.flags.json);
   if (!container) return pass(container);
   block_signals();
-  ProcessRunner runner(containers_folder(root));
   Reporter reporter(options.flags, folder.name(), **reader);
   RunEnd end = RunEnd::job_ended;
   {

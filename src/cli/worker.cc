@@ -130,7 +130,7 @@ Result<int> work(Flags& flags) {
     return pass(told);
   }
   block_signals();
-  ProcessRunner runner(containers_folder(root));
+  MachineRunner runner(containers_folder(root));
   RemoteWorker worker(std::move(options), runner, [common = flags.common](const std::string& text) {
     if (common.json) {
       show("{}\n", boost::json::serialize(boost::json::object{

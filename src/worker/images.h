@@ -16,22 +16,44 @@
 #include "base/container.h"
 #include "ports/container.h"
 #include "run/image/image_store.h"
+#include "worker/machine_runner.h"
 
 namespace drover {
 
 /// Which image a container's options mean: the one that was meant when the job was submitted, if that is known.
 Result<ImageReference> image_of(const ContainerOptions& options);
 
+/// Where images come to lie on this machine, and how they get there.
+class ImagePlace {
+ public:
+  /// `folder` need not be there yet. `runner` is asked where Docker is the runtime: then images are the daemon's.
+  ImagePlace(std::string folder, ImageAccess access, MachineRunner& runner)
+      : folder_(std::move(folder)), access_(std::move(access)), runner_(runner) {}
+
+  using Tell = std::function<void(const std::string& words)>;
+  /// Blocks until it is there, saying how it goes: "fetching, 12 of 80 MB". From one thread at a time.
+  ImageResult<std::shared_ptr<const ContainerPlan>> fetch(const ContainerOptions& options, const Tell& tell,
+                                                          const std::stop_token& stop = {});
+
+ private:
+  ImageResult<std::shared_ptr<const ContainerPlan>> fetch_for_docker(const ContainerOptions& options, const Tell& tell);
+
+  const std::string folder_;
+  const ImageAccess access_;
+  MachineRunner& runner_;
+  std::unique_ptr<ImageStore> store_;
+};
+
 class Images {
  public:
   /// Runs something on the worker's loop.
   using Post = std::function<void(std::function<void()>)>;
   using Got = std::function<void(ImageResult<std::shared_ptr<const ContainerPlan>>)>;
-  /// An image that is being fetched, in words: "fetching, 12 of 80 MB".
+  /// An image that is being fetched, in words.
   using Progress = std::function<void(const std::string& image, const std::string& words)>;
 
-  /// `folder` need not be there yet. One thread fetches, one image after another.
-  Images(std::string folder, ImageAccess access, Post post, Progress progress);
+  /// One thread fetches, one image after another.
+  Images(ImagePlace place, Post post, Progress progress);
   /// What is being fetched is given up.
   ~Images();
   Images(const Images&) = delete;
@@ -49,23 +71,13 @@ class Images {
   void run(const std::stop_token& stop);
   ImageResult<std::shared_ptr<const ContainerPlan>> fetch(const ContainerOptions& options, const std::stop_token& stop);
 
-  const std::string folder_;
-  const ImageAccess access_;
+  ImagePlace place_;  // the thread's
   const Post post_;
   const Progress progress_;
-  std::unique_ptr<ImageStore> store_;  // the thread's
-  std::mutex mutex_;                   // guards what follows
+  std::mutex mutex_;  // guards what follows
   std::condition_variable_any wakes_;
   std::deque<Wanted> wanted_;
   std::jthread thread_;  // last: it uses all of the above
 };
-
-/// Fetches it here and now, saying how it goes.
-ImageResult<std::shared_ptr<const ContainerPlan>> fetch_image(
-    ImageStore& store, const ContainerOptions& options, const ImageAccess& access,
-    const std::function<void(const std::string& words)>& progress, const std::stop_token& stop = {});
-
-/// "fetching, 12 of 80 MB"
-std::string progress_words(const ImageProgress& progress);
 
 }  // namespace drover

@@ -15,9 +15,10 @@ namespace {
 // Words before the command, and the image's own command where there is none.
 Definition in_container(Definition definition, const ContainerPlan& plan) {
   if (definition.shell) return definition;
-  std::vector<std::string> command = plan.options.entrypoint.value_or(plan.image.entrypoint);
+  const auto& entrypoint = definition.container->entrypoint;
+  std::vector<std::string> command = entrypoint.value_or(plan.image.entrypoint);
   const std::vector<std::string>& rest =
-      definition.command.empty() && !plan.options.entrypoint ? plan.image.command : definition.command;
+      definition.command.empty() && !entrypoint ? plan.image.command : definition.command;
   command.insert(command.end(), rest.begin(), rest.end());
   definition.command = std::move(command);
   return definition;

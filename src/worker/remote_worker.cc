@@ -50,7 +50,7 @@ ItemLimits held_to(ItemLimits limits, const Resources& ask) {
 
 }  // namespace
 
-RemoteWorker::RemoteWorker(RemoteWorkerOptions options, Runner& runner, Notice notice)
+RemoteWorker::RemoteWorker(RemoteWorkerOptions options, MachineRunner& runner, Notice notice)
     : options_(std::move(options)),
       runner_(runner),
       notice_(std::move(notice)),
@@ -91,7 +91,8 @@ Result<void> RemoteWorker::prepare(const ServerCalls::MakeClient& make_client) {
   if (!calls) return pass(calls);
   calls_ = std::move(*calls);
   images_ = std::make_unique<Images>(
-      options_.images, options_.image_access, [this](std::function<void()> work) { loop_->post(std::move(work)); },
+      ImagePlace(options_.images, options_.image_access, runner_),
+      [this](std::function<void()> work) { loop_->post(std::move(work)); },
       [this](const std::string& image, const std::string& words) { on_image_progress(image, words); });
   live_ = std::make_unique<LiveLogs>(
       *logs_, options_.spool, [this](std::function<void()> work) { loop_->post(std::move(work)); },

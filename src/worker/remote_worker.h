@@ -43,7 +43,7 @@ class RemoteWorker {
  public:
   using Notice = std::function<void(const std::string&)>;
 
-  RemoteWorker(RemoteWorkerOptions options, Runner& runner, Notice notice);
+  RemoteWorker(RemoteWorkerOptions options, MachineRunner& runner, Notice notice);
   ~RemoteWorker();
   RemoteWorker(const RemoteWorker&) = delete;
   RemoteWorker& operator=(const RemoteWorker&) = delete;
@@ -130,7 +130,7 @@ class RemoteWorker {
   std::int64_t now_ms() const { return timeline_.now_ms(); }
 
   RemoteWorkerOptions options_;
-  Runner& runner_;
+  MachineRunner& runner_;
   const Notice notice_;
   SystemWallClock wall_;
   SystemSteadyClock steady_;

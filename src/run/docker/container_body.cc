@@ -96,7 +96,7 @@ void limit(json::object& host, const ItemLimits& limits, const ContainerPlan& pl
   if (plan.options.disk_bytes > 0) host["StorageOpt"] = {{"size", std::to_string(plan.options.disk_bytes)}};
 }
 
-json::object host_config(const SlotSetup& setup, const ContainerPlace& place) {
+json::object host_config(const SlotSetup& setup, const DaemonPlace& place) {
   const ContainerPlan& plan = *setup.container;
   const ContainerOptions& options = plan.options;
   json::object host{
@@ -120,7 +120,7 @@ json::object host_config(const SlotSetup& setup, const ContainerPlace& place) {
   return host;
 }
 
-json::object container(const SlotSetup& setup, const ContainerPlace& place) {
+json::object container(const SlotSetup& setup, const DaemonPlace& place) {
   const ContainerOptions& options = setup.container->options;
   json::object made{
       {"Image", place.image},
@@ -162,7 +162,7 @@ std::vector<std::string> merged_environment(const std::vector<const std::vector<
   return merged;
 }
 
-json::object container_for(const SlotSetup& setup, const ContainerPlace& place, const Task& task) {
+json::object container_for(const SlotSetup& setup, const DaemonPlace& place, const Task& task) {
   const ContainerPlan& plan = *setup.container;
   json::object made = container(setup, place);
   made["Env"] = texts(merged_environment({&plan.edits.environment, &setup.environment, &task.environment}));
@@ -175,7 +175,7 @@ json::object container_for(const SlotSetup& setup, const ContainerPlace& place, 
   return made;
 }
 
-json::object warm_container(const SlotSetup& setup, const ContainerPlace& place, const std::string& pause_folder,
+json::object warm_container(const SlotSetup& setup, const DaemonPlace& place, const std::string& pause_folder,
                             const std::string& pause) {
   json::object made = container(setup, place);
   made["Env"] = texts(merged_environment({&setup.container->edits.environment, &setup.environment}));

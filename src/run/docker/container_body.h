@@ -11,7 +11,7 @@
 namespace drover {
 
 /// What Docker has to know beyond the slot's setup.
-struct ContainerPlace {
+struct DaemonPlace {
   std::string image;          // what the daemon calls it
   std::string owner;          // of the container
   std::string slot;           // the number of the slot
@@ -19,11 +19,11 @@ struct ContainerPlace {
 };
 
 /// A container that runs one task and ends.
-boost::json::object container_for(const SlotSetup& setup, const ContainerPlace& place, const Task& task);
+boost::json::object container_for(const SlotSetup& setup, const DaemonPlace& place, const Task& task);
 
 /// A container that stays, for many tasks: `pause` is its command, a file in the folder `pause_folder` that is a volume
 /// of its own.
-boost::json::object warm_container(const SlotSetup& setup, const ContainerPlace& place, const std::string& pause_folder,
+boost::json::object warm_container(const SlotSetup& setup, const DaemonPlace& place, const std::string& pause_folder,
                                    const std::string& pause);
 
 /// A task in a container that runs. `image` says what to do with a task that leaves the command to it.

@@ -51,8 +51,8 @@ void DockerAttempt::abandon() {
   clean_up();
 }
 
-void DockerAttempt::listen(HttpRequest request, std::function<void()> opened, std::function<void(HttpAnswer)> ended) {
-  HttpStream stream;
+void DockerAttempt::listen(DaemonRequest request, std::function<void()> opened, std::function<void(HttpAnswer)> ended) {
+  DaemonStream stream;
   stream.opened = std::move(opened);
   stream.take = [self = shared_from_this()](std::string_view bytes) { return self->take(bytes); };
   stream_ = place_->daemon.loop().send(std::move(request), std::move(ended), std::move(stream));

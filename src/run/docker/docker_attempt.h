@@ -44,7 +44,7 @@ class DockerAttempt : public std::enable_shared_from_this<DockerAttempt> {
   virtual void clean_up() = 0;
 
   /// Opens the stream of both outputs: `opened` when the daemon has accepted it, `ended` when there is no more.
-  void listen(HttpRequest request, std::function<void()> opened, std::function<void(HttpAnswer)> ended);
+  void listen(DaemonRequest request, std::function<void()> opened, std::function<void(HttpAnswer)> ended);
   void stop_listening() { place_->daemon.loop().cancel(stream_); }
 
   /// It runs: stops that came before are sent.

@@ -75,8 +75,8 @@ Result<void> DockerDaemon::meet() {
   return {};
 }
 
-HttpRequest DockerDaemon::request(std::string method, std::string_view path, std::string body) const {
-  HttpRequest made;
+DaemonRequest DockerDaemon::request(std::string method, std::string_view path, std::string body) const {
+  DaemonRequest made;
   made.method = std::move(method);
   made.path = concat(version_path_, path);
   made.body = std::move(body);
@@ -100,13 +100,13 @@ Result<json::value> DockerDaemon::read(const HttpAnswer& answer, std::string_vie
   return bad ? json::value(json::string(answer.body)) : value;
 }
 
-void DockerDaemon::ask(HttpRequest request, std::string what, Reply reply) {
+void DockerDaemon::ask(DaemonRequest request, std::string what, Reply reply) {
   loop_.send(std::move(request), [this, what = std::move(what), reply = std::move(reply)](HttpAnswer answer) {
     reply(read(answer, what));
   });
 }
 
-Result<json::value> DockerDaemon::ask_now(HttpRequest request, const std::string& what) {
+Result<json::value> DockerDaemon::ask_now(DaemonRequest request, const std::string& what) {
   return read(loop_.call(std::move(request)), what);
 }
 

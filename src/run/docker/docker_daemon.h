@@ -35,12 +35,12 @@ class DockerDaemon {
   HttpLoop& loop() { return loop_; }
 
   /// With the version of the API that both speak: "/v1.41/containers/json".
-  HttpRequest request(std::string method, std::string_view path, std::string body = {}) const;
+  DaemonRequest request(std::string method, std::string_view path, std::string body = {}) const;
   /// On the loop's thread, and answered there. `what` begins the message of an error: "could not start a container";
   /// empty: the daemon's own words.
-  void ask(HttpRequest request, std::string what, Reply reply);
+  void ask(DaemonRequest request, std::string what, Reply reply);
   /// From any other thread.
-  Result<boost::json::value> ask_now(HttpRequest request, const std::string& what);
+  Result<boost::json::value> ask_now(DaemonRequest request, const std::string& what);
   /// What an answer means.
   Result<boost::json::value> read(const HttpAnswer& answer, std::string_view what) const;
 

@@ -142,7 +142,7 @@ void TestDaemon::import(const std::filesystem::path& archive, const std::string&
   const auto [repository, tag] = name_and_tag(name);
   std::string path = concat("/images/create?fromSrc=-&repo=", repository, "&tag=", tag);
   for (const std::string& change : changes) path += "&changes=" + percent_encoded(change);
-  HttpRequest request = daemon().request("POST", path);
+  DaemonRequest request = daemon().request("POST", path);
   request.headers = {"Content-Type: application/x-tar"};
   request.upload_path = archive;
   Result<boost::json::value> done = daemon().ask_now(std::move(request), "import");

@@ -112,8 +112,8 @@ std::unexpected<Error> pull_failed(const std::string& name, ErrorCode code, std:
 Result<void> pull(DockerDaemon& daemon, const std::string& name, const std::string& digest,
                   const std::optional<RegistryLogin>& login, const TellPullProgress& tell) {
   const auto [image, tag] = name_and_tag(name);
-  HttpRequest request = daemon.request("POST", concat("/images/create?fromImage=", percent_encoded(image),
-                                                      "&tag=", percent_encoded(digest.empty() ? tag : digest)));
+  DaemonRequest request = daemon.request("POST", concat("/images/create?fromImage=", percent_encoded(image),
+                                                        "&tag=", percent_encoded(digest.empty() ? tag : digest)));
   request.silence_limit = kPullSilence;
   if (login) {
     std::string auth = base64(json::serialize(
@@ -223,7 +223,7 @@ Result<std::string> load_image(DockerDaemon& daemon, const std::string& archive_
   if (::access(archive_path.c_str(), R_OK) != 0) {
     return std::unexpected(errno_error(errno, concat("could not read ", archive_path)));
   }
-  HttpRequest request = daemon.request("POST", "/images/load?quiet=1");
+  DaemonRequest request = daemon.request("POST", "/images/load?quiet=1");
   request.headers = {"Content-Type: application/x-tar"};
   request.upload_path = archive_path;
   const std::string what = concat("could not load the image of ", archive_path);

@@ -41,9 +41,9 @@ struct HttpLoop::Transfer {
   CURL* handle;
   curl_slist* headers = nullptr;
   std::unique_ptr<std::FILE, CloseFile> upload;
-  HttpRequest request;
+  DaemonRequest request;
   HttpAnswer answer;
-  HttpStream stream;
+  DaemonStream stream;
   Done done;
 };
 
@@ -71,7 +71,7 @@ void HttpLoop::post(Work work) {
   ::curl_multi_wakeup(multi_);
 }
 
-HttpAnswer HttpLoop::call(HttpRequest request, HttpStream stream) {
+HttpAnswer HttpLoop::call(DaemonRequest request, DaemonStream stream) {
   DROVER_CHECK(std::this_thread::get_id() != thread_.get_id(), "the loop would wait for itself");
   std::promise<HttpAnswer> promise;
   std::future<HttpAnswer> answer = promise.get_future();
@@ -79,14 +79,14 @@ HttpAnswer HttpLoop::call(HttpRequest request, HttpStream stream) {
   return answer.get();
 }
 
-HttpLoop::Exchange HttpLoop::send(HttpRequest request, Done done, HttpStream stream) {
+HttpLoop::Exchange HttpLoop::send(DaemonRequest request, Done done, DaemonStream stream) {
   auto transfer = std::make_unique<Transfer>();
   transfer->loop = this;
   transfer->id = ++last_;
   transfer->request = std::move(request);
   transfer->stream = std::move(stream);
   transfer->done = std::move(done);
-  const HttpRequest& asked = transfer->request;
+  const DaemonRequest& asked = transfer->request;
   CURL* handle = transfer->handle;
   ::curl_easy_setopt(handle, CURLOPT_UNIX_SOCKET_PATH, socket_path_.c_str());
   ::curl_easy_setopt(handle, CURLOPT_URL, concat("http://docker", asked.path).c_str());

@@ -14,7 +14,7 @@
 
 namespace drover {
 
-struct HttpRequest {
+struct DaemonRequest {
   std::string method = "GET";
   std::string path;
   std::string body;
@@ -30,7 +30,7 @@ struct HttpAnswer {
 };
 
 /// What comes of an exchange whose answer is read while it comes.
-struct HttpStream {
+struct DaemonStream {
   std::function<void()> opened;  // it was accepted
   std::function<bool(std::string_view)>
       take;  // false: not now, but again after resume(). Of the loop it may use after()
@@ -51,9 +51,9 @@ class HttpLoop {
   /// From any thread.
   void post(Work work);
   /// From any thread but the loop's: waits for the answer.
-  HttpAnswer call(HttpRequest request, HttpStream stream = {});
+  HttpAnswer call(DaemonRequest request, DaemonStream stream = {});
 
-  Exchange send(HttpRequest request, Done done, HttpStream stream = {});
+  Exchange send(DaemonRequest request, Done done, DaemonStream stream = {});
   void resume(Exchange exchange);
   /// Its callbacks are not called any more.
   void cancel(Exchange exchange);

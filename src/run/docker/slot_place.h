@@ -45,7 +45,7 @@ class SlotPlace : public std::enable_shared_from_this<SlotPlace> {
   void ask(std::string method, std::string_view path, std::string what, Reply reply);
   void ask(std::string method, std::string_view path, const boost::json::object& body, std::string what, Reply reply);
 
-  ContainerPlace container_place() const;
+  DaemonPlace container_place() const;
 
   DockerDaemon& daemon;
   const std::shared_ptr<OomWatch> oom_watch;

@@ -23,7 +23,7 @@ void WarmContainer::ready(Then then) {
 }
 
 void WarmContainer::fill(const std::string& id, Then then) {
-  HttpRequest put = place_->daemon.request(
+  DaemonRequest put = place_->daemon.request(
       "PUT", concat("/containers/", id, "/archive?path=", percent_encoded(kPauseFolder)), pause_archive());
   put.headers = {"Content-Type: application/x-tar"};
   place_->daemon.ask(std::move(put), "could not prepare a warm container",
