@@ -1,0 +1,129 @@
+"""Items in containers: the same job through a registry, a layout, an archive, a root folder and Docker, by `drover run` and on a worker of a
+server; and what a user sees when there is something wrong with the image."""
+
+import contextlib
+import json
+import os
+import pathlib
+import subprocess
+import time
+
+import images
+import pytest
+
+from drover import SOAK, wait_until
+from test_server import Server, submit, worker
+
+# What an item does, how it ends, and what it prints.
+CASES = [
+    ("echo out; echo err >&2", 0, "out\n", "err\n"),
+    ("exit 3", 3, "", ""),
+    ("kill -9 $$", 137, "", ""),
+    ("kill -15 $$", 143, "", ""),
+    ("cat /hello /etc/old/new; cat /etc/gone 2>/dev/null || echo gone", 0, "hello from the image\nnew\ngone\n", ""),
+    ("echo $GREETING; id -u; pwd", 0, "hello there\n1000\n/tmp\n", ""),
+    ("echo $DROVER_ITEM_INDEX $DROVER_ATTEMPT $MODE", 0, "6 1 fast\n", ""),
+    ("cat /data/in; echo no > /data/out", 1, "given\n", "sh: can't create /data/out: Read-only file system\n"),
+    ("touch /tmp/mine && ls /tmp", 0, "mine\n", ""),
+    ("a=x; while :; do a=$a$a$a$a; done", "out of memory", "", None),
+    ("seq 100000 | sha256sum | head -c 8", 0, "25d72a38", ""),
+    ("echo -n 'no newline at its end'", 0, "no newline at its end", ""),
+]
+FLAGS = ["--memory", "96MiB", "--env", "MODE=fast", "--entrypoint", ""]
+WORDS = ["--", "sh", "-c", "{}"]
+
+
+@pytest.fixture(scope="module")
+def catalogue(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("images")
+    images.make_all(folder)
+    images.plain("").write_docker_archive(folder / "plain.tar", "drover.test/plain:1")
+    root = folder / "root"
+    root.mkdir()
+    for layer in (images.busybox_layer(), images.upper_layer()):
+        subprocess.run(["tar", "-x", "-C", root, "--exclude", ".wh.*"], input=layer, check=True)
+    (root / "etc/gone").unlink()
+    (root / "etc/old/gone").unlink()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def registry(catalogue):
+    one = images.Registry()
+    one.push(f"oci:{catalogue}/plain-gzip:latest", "team/plain:1")
+    one.push(f"oci:{catalogue}/other-architecture:latest", "team/other:1")
+    yield one
+    one.close()
+
+
+@pytest.fixture(scope="module")
+def docker(catalogue):
+    one = images.Docker()
+    one.load(catalogue / "plain.tar")
+    yield one
+    one.close()
+
+
+@pytest.fixture
+def data(tmp_path):
+    folder = tmp_path / "given"
+    folder.mkdir()
+    (folder / "in").write_text("given\n")
+    return folder
+
+
+def source(name, catalogue, registry, docker):
+    """Flags, and what the environment must say."""
+    plain = {"registry": f"{registry.host}/team/plain:1", "layout": f"oci:{catalogue}/plain-zstd", "archive": f"docker-archive:{catalogue}/plain.tar",
+             "root": f"rootfs:{catalogue}/root"}
+    if name in plain:
+        own = ["--user", "1000:1000", "--workdir", "/tmp", "--env", "GREETING=hello there"] if name == "root" else []
+        return ["--image", plain[name], *own], {}
+    if name == "docker":
+        return ["--image", "docker-daemon:drover.test/plain:1", "--runtime", "docker"], {"DOCKER_HOST": docker.host}
+    runtime, reset = name.split()
+    return ["--image", plain["layout"], "--runtime", runtime, *(["--reuse", "--reset", reset] if reset != "fresh" else [])], {}
+
+
+SOURCES = ["registry", "layout", "archive", "root", "docker", "runc fresh", "crun none", "crun overlay", "runc overlay"]
+
+
+SCRIPTS = b"\0".join(script.encode() for script, *_ in CASES)
+
+
+def check_cases(ask):
+    """`ask` is drover, or its client."""
+    rows = {row["item"]: row for row in ask("items", "cases", "--json").json_lines}
+    assert sorted(rows) == list(range(len(CASES)))
+    for index, (script, ending, out, err) in enumerate(CASES):
+        row = rows[index]
+        if ending == "out of memory":
+            assert row["state"] == "failed" and row["reason"].startswith("out of memory"), (script, row)
+        else:
+            assert (row["state"], row["exit_code"]) == ("succeeded" if ending == 0 else "failed", ending), (script, row)
+        said = {"stdout": "", "stderr": ""}
+        for line in ask("logs", f"cases:{index}", "--json").json_lines:
+            said[line["stream"]] += line["text"] + "\n"
+        assert said["stdout"].rstrip("\n") == out.rstrip("\n"), script
+        if err is not None:
+            assert said["stderr"] == err, script
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_a_table_of_cases_by_run(drover, catalogue, registry, docker, data, name):
+    flags, env = source(name, catalogue, registry, docker)
+    done = drover("run", "--name", "cases", "--json", "-j", 2, "--items", "-", "-0", "--mount", f"{data}:/data:ro", *FLAGS, *flags, *WORDS,
+                  env=env, input=SCRIPTS)
+    assert done.status == 1, done
+    check_cases(drover)
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_a_table_of_cases_on_a_worker(drover, catalogue, registry, docker, data, name):
+    flags, env = source(name, catalogue, registry, docker)
+    server = Server(drover)
+    worker(server, env=env)
+    done = server.cli("submit", "--name", "cases", "--items", "-", "-0", "--mount", f"{data}:/data:ro", *FLAGS, *flags, *WORDS, input=SCRIPTS)
+    assert done.status == 0, done
+    server.ends("cases")
+    check_cases(server.cli)
