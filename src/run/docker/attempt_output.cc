@@ -82,7 +82,7 @@ void AttemptOutput::pass_on(LogStream stream, std::string_view bytes) {
 
 std::string AttemptOutput::end(int exit_code) {
   if (is_held_) {
-    if (std::string why = start_failure(held_stream_, held_, exit_code); !why.empty()) return why;
+    if (!start_failure(held_stream_, held_, exit_code).empty()) return std::exchange(held_, {});
     is_held_ = false;
     pass_on(held_stream_, std::exchange(held_, {}));
   }

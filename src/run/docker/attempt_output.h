@@ -26,7 +26,7 @@ class AttemptOutput {
   bool take(std::string_view bytes);
   void take_everything(bool does) { takes_everything_ = does; }
   /// There is no more. If all of it was the message of a command that could not be started, that is not passed on but
-  /// the answer: why.
+  /// the answer.
   std::string end(int exit_code);
 
   std::uint64_t stdout_bytes() const { return stdout_.bytes; }

@@ -121,7 +121,9 @@ void DockerAttempt::failed(const Error& error) {
 
 void DockerAttempt::finish(ContainerEnd end) {
   place_->usage.add_to(usage_);
-  if (std::string why = output_.end(end.exit_code); !why.empty()) return not_started("could not start " + why);
+  if (const std::string message = output_.end(end.exit_code); !message.empty()) {
+    return not_started(why_not_started(task_.program, message));
+  }
   end.memory_limit = place_->setup.limits.memory_bytes;
   end.notes = output_.problems();
   report(outcome_of(end));

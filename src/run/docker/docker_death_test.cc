@@ -1,8 +1,6 @@
 #include <sys/wait.h>
 
-#include "base/text.h"
 #include "run/docker/docker_fixture.h"
-#include "run/docker/owner.h"
 
 namespace drover {
 namespace {
@@ -20,38 +18,27 @@ std::size_t usage_cgroups() {
   return found;
 }
 
-/// A process that runs an item and is killed while it does; the container that it left.
-void run_and_die(const std::string& socket, const std::string& image) {
+/// A process of its own that runs an item, and is killed while it does.
+void run_and_die(const std::string& socket) {
   int ready[2];
   ASSERT_EQ(::pipe(ready), 0);
   const pid_t pid = ::fork();
   if (pid == 0) {
-    Result<std::unique_ptr<DockerRunner>> runner = DockerRunner::connect(socket);
-    SlotSetup setup;
-    ContainerPlan plan;
-    plan.name = image;
-    setup.container = std::make_shared<const ContainerPlan>(plan);
-    Result<std::unique_ptr<Slot>> slot = (*runner)->open_slot(setup);
-    (*slot)->start(
-        {.token = {GrantId(1), ItemIndex(1)}, .program = "sh", .arguments = {"sh", "-c", "echo ready; sleep 1000"}});
-    while (true) {
-      pollfd wait{(*slot)->descriptor(), POLLIN, 0};
-      ::poll(&wait, 1, -1);
-      if (!(*slot)->events().empty()) [[maybe_unused]]
-        const ssize_t told = ::write(ready[1], "x", 1);
-    }
+    ::dup2(ready[1], STDOUT_FILENO);
+    ::execl(DROVER_DOCKER_ITEM, DROVER_DOCKER_ITEM, socket.c_str(), kBox, nullptr);
+    ::_exit(127);
   }
+  ::close(ready[1]);
   char one = 0;
   ASSERT_EQ(::read(ready[0], &one, 1), 1);
   ::close(ready[0]);
-  ::close(ready[1]);
   ::kill(pid, SIGKILL);
   ::waitpid(pid, nullptr, 0);
 }
 
 TEST_F(DockerDeath, WhatAKilledProcessLeftGoesWhenTheNextOneStarts) {
   const std::size_t cgroups_before = usage_cgroups();
-  run_and_die(TestDaemon::shared().socket(), kBox);
+  run_and_die(TestDaemon::shared().socket());
   ASSERT_EQ(TestDaemon::shared().containers().size(), 1U);
   EXPECT_GT(usage_cgroups(), cgroups_before);
 
@@ -63,16 +50,6 @@ TEST_F(DockerDeath, WhatAKilledProcessLeftGoesWhenTheNextOneStarts) {
   close_slot();
   EXPECT_EQ(TestDaemon::shared().containers().size(), 0U);
   EXPECT_EQ(usage_cgroups(), cgroups_before);
-}
-
-TEST(DockerOwner, IsAliveWhileItsProcessIs) {
-  EXPECT_EQ(state_of_owner(this_owner()), OwnerState::alive);
-  EXPECT_EQ(state_of_owner("nonsense"), OwnerState::unknown);
-  EXPECT_EQ(state_of_owner(""), OwnerState::unknown);
-  std::string other_start = this_owner();
-  other_start.insert(other_start.find('-') + 1, "1");
-  EXPECT_EQ(state_of_owner(other_start), OwnerState::dead);
-  EXPECT_EQ(state_of_owner(this_owner() + "0"), OwnerState::before_reboot);
 }
 
 TEST(DockerDaemonDeath, ASlotSaysThatTheDaemonIsGone) {

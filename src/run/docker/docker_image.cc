@@ -1,21 +1,28 @@
 #include "run/docker/docker_image.h"
 
 #include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
 #include <map>
+#include <optional>
+#include <sstream>
 
 #include "base/text.h"
+#include "run/image/skopeo_words.h"
 #include "wire/base64.h"
+#include "wire/image_reference.h"
 
 namespace drover {
 namespace json = boost::json;
 namespace {
-
-// A registry that says nothing for so long has hung.
-constexpr std::chrono::seconds kPullSilence{300};
 
 std::vector<std::string> texts_at(const json::value& value, std::initializer_list<std::string_view> path) {
   std::vector<std::string> texts;
@@ -40,14 +47,10 @@ bool has_digest(const json::value& said, const std::string& digest) {
   return std::ranges::any_of(known, [&](const std::string& one) { return one.ends_with("@" + digest); });
 }
 
-std::string without_tag(const std::string& name) {
-  return name_and_tag(name).first;
-}
-
 /// The lines of a pull's answer, wherever they are cut.
 class PullReader {
  public:
-  explicit PullReader(const TellPullProgress& tell) : tell_(tell) {}
+  explicit PullReader(const ImageProgressCallback& tell) : tell_(tell) {}
 
   void read(std::string_view bytes) {
     line_ += bytes;
@@ -79,66 +82,56 @@ class PullReader {
       layers_[id].done = layers_[id].total;
     }
     if (!tell_) return;
-    PullProgress progress{.status = status};
+    ImageProgress progress{.phase = layers_.empty() ? ImagePhase::resolving : ImagePhase::fetching,
+                           .layers = static_cast<std::uint32_t>(layers_.size())};
     for (const auto& [name, layer] : layers_) {
-      progress.done_bytes += layer.done;
-      progress.total_bytes += layer.total;
+      progress.bytes_done += layer.done;
+      progress.bytes_total += layer.total;
     }
     tell_(progress);
   }
 
-  const TellPullProgress& tell_;
+  const ImageProgressCallback& tell_;
   std::string line_;
   std::string error_;
   std::map<std::string, Layer> layers_;
 };
 
-std::string next_step(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::not_found: return "see whether name and tag are written as the registry has them";
-    case ErrorCode::denied: return "log in to the registry (docker login), or ask for access to the image";
-    case ErrorCode::unreachable: return "see whether the registry can be reached from this machine";
-    case ErrorCode::timeout: return "see whether the registry is slow, or try again";
-    case ErrorCode::no_space: return "make room where Docker keeps its images (docker system prune)";
-    case ErrorCode::bad_input: return "give the name of an image that is made for this kind of machine";
-    default: return {};
-  }
+ImageReference reference_of(const std::string& name) {
+  Result<ImageReference> parsed = ImageReference::parse(name);
+  return parsed ? *parsed : ImageReference{.name = name};
 }
 
-std::unexpected<Error> pull_failed(const std::string& name, ErrorCode code, std::string_view why) {
-  return fail(code, concat("could not pull the image ", name, ": ", why), next_step(code));
+/// The daemon itself could not be asked: no fault of the image's.
+std::unexpected<ImageError> daemon_failed(const Error& error) {
+  return std::unexpected(ImageError{ImageFault::unreachable, Blame::machine, error.message, error.next});
 }
 
-Result<void> pull(DockerDaemon& daemon, const std::string& name, const std::string& digest,
-                  const std::optional<RegistryLogin>& login, const TellPullProgress& tell) {
+ImageResult<void> pull(DockerDaemon& daemon, const std::string& name, const std::string& digest,
+                       const PullOptions& options) {
   const auto [image, tag] = name_and_tag(name);
-  DaemonRequest request = daemon.request("POST", concat("/images/create?fromImage=", percent_encoded(image),
-                                                        "&tag=", percent_encoded(digest.empty() ? tag : digest)));
-  request.silence_limit = kPullSilence;
-  if (login) {
-    std::string auth = base64(json::serialize(
-        json::object{{"username", login->user}, {"password", login->password}, {"serveraddress", login->server}}));
-    std::ranges::replace(auth, '+', '-');
-    std::ranges::replace(auth, '/', '_');
+  HttpRequest request = daemon.request("POST", concat("/images/create?fromImage=", percent_encoded(image),
+                                                      "&tag=", percent_encoded(digest.empty() ? tag : digest)));
+  request.silence_limit = options.silence_limit;
+  const ImageReference reference = reference_of(name);
+  if (const std::string auth = registry_auth(options.access.auth_file, reference.host); !auth.empty()) {
     request.headers = {"X-Registry-Auth: " + auth};
   }
-  PullReader reader(tell);
+  PullReader reader(options.progress);
   const HttpAnswer answer = daemon.loop().call(std::move(request), {.take = [&](std::string_view bytes) {
                                                  reader.read(bytes);
                                                  return true;
                                                }});
-  // libcurl's words for a limit on silence: there is no other timeout here.
+  // libcurl's words for the limit on silence: there is no other one here.
   if (answer.problem.find("imeout") != std::string::npos) {
-    return pull_failed(name, ErrorCode::timeout, concat("nothing came for ", kPullSilence.count(), " seconds"));
+    return std::unexpected(
+        pull_error(concat("i/o timeout: nothing came for ", options.silence_limit.count(), " seconds"), name));
   }
-  Result<json::value> said = daemon.read(answer, concat("could not pull the image ", name));
-  if (!said && said.error().code == ErrorCode::unreachable) return pass(said);
-  if (!said) {
-    const ErrorCode by_text = pull_error_code(said.error().message);
-    const ErrorCode code = by_text == ErrorCode::io ? said.error().code : by_text;
-    return fail(code, said.error().message, next_step(code));
+  if (Result<json::value> said = daemon.read(answer, {}); !said) {
+    if (said.error().code == ErrorCode::unreachable) return daemon_failed(said.error());
+    return std::unexpected(pull_error(said.error().message, name));
   }
-  if (!reader.error().empty()) return pull_failed(name, pull_error_code(reader.error()), reader.error());
+  if (!reader.error().empty()) return std::unexpected(pull_error(reader.error(), name));
   return {};
 }
 
@@ -155,98 +148,106 @@ std::pair<std::string, std::string> name_and_tag(std::string_view name) {
   return {std::string(name.substr(0, colon)), std::string(name.substr(colon + 1))};
 }
 
-ErrorCode pull_error_code(std::string_view message) {
-  struct Sign {
-    std::string_view text;
-    ErrorCode code;
+ImageError pull_error(std::string_view said, const std::string& name) {
+  struct Phrase {
+    std::string_view docker;
+    std::string_view known;  // what says the same and is understood already
   };
-  // In this order: a registry's refusal may name what it would not show.
-  static constexpr std::array kSigns = {
-      Sign{"no space left", ErrorCode::no_space},
-      Sign{"no matching manifest", ErrorCode::bad_input},
-      Sign{"does not match the detected host platform", ErrorCode::bad_input},
-      Sign{"invalid reference format", ErrorCode::bad_input},
-      Sign{"unauthorized", ErrorCode::denied},
-      Sign{"no basic auth credentials", ErrorCode::denied},
-      Sign{"authentication required", ErrorCode::denied},
-      Sign{"access denied", ErrorCode::denied},
-      Sign{"access to the resource is denied", ErrorCode::denied},
-      Sign{"403 Forbidden", ErrorCode::denied},
-      Sign{"manifest unknown", ErrorCode::not_found},
-      Sign{"not found", ErrorCode::not_found},
-      Sign{"name unknown", ErrorCode::not_found},
-      Sign{"context deadline exceeded", ErrorCode::timeout},
-      Sign{"i/o timeout", ErrorCode::timeout},
-      Sign{"Client.Timeout", ErrorCode::timeout},
-      Sign{"TLS handshake timeout", ErrorCode::timeout},
-      Sign{"connection refused", ErrorCode::unreachable},
-      Sign{"no such host", ErrorCode::unreachable},
-      Sign{"network is unreachable", ErrorCode::unreachable},
-      Sign{"no route to host", ErrorCode::unreachable},
-      Sign{"server misbehaving", ErrorCode::unreachable},
-      Sign{"http: server gave HTTP response to HTTPS client", ErrorCode::unreachable},
-      Sign{"x509: ", ErrorCode::unreachable},
-      Sign{"verification failed", ErrorCode::damaged},
-      Sign{"unexpected EOF", ErrorCode::damaged},
-  };
-  for (const Sign& sign : kSigns) {
-    if (message.find(sign.text) != std::string_view::npos) return sign.code;
+  static constexpr auto kPhrases = std::to_array<Phrase>({
+      {"no matching manifest", "no image found in manifest list"},
+      {"no basic auth credentials", "unauthorized"},
+      {"pull access denied", "denied:"},
+      {"layer verification failed", "digest did not match"},
+      {"manifest verification failed", "digest did not match"},
+  });
+  const ImageReference reference = reference_of(name);
+  for (const Phrase& phrase : kPhrases) {
+    if (said.find(phrase.docker) == std::string_view::npos) continue;
+    ImageError error = skopeo_error(phrase.known, reference);
+    error.message.replace(error.message.rfind('('), std::string::npos, concat("(", said, ")"));
+    return about(reference, std::move(error));
   }
-  return ErrorCode::io;
+  return about(reference, skopeo_error(said, reference));
 }
 
-Result<DockerImage> find_image(DockerDaemon& daemon, const std::string& name, const std::string& digest) {
+ImageResult<DockerImage> find_image(DockerDaemon& daemon, const std::string& name, const std::string& digest) {
   // The very digest first: a tag may have gone on.
-  for (const std::string& tried : {concat(without_tag(name), "@", digest), name}) {
+  for (const std::string& tried : {concat(name_and_tag(name).first, "@", digest), name}) {
     if (tried.ends_with('@')) continue;
-    Result<json::value> said =
-        daemon.ask_now(daemon.request("GET", concat("/images/", percent_encoded(tried), "/json")),
-                       concat("could not find the image ", name));
-    if (!said && said.error().code != ErrorCode::not_found) return pass(said);
+    const Result<json::value> said =
+        daemon.ask_now(daemon.request("GET", concat("/images/", percent_encoded(tried), "/json")), {});
     if (said && has_digest(*said, digest)) return image_in(*said);
+    if (said || said.error().code == ErrorCode::not_found) continue;
+    if (said.error().code == ErrorCode::unreachable) return daemon_failed(said.error());
+    return image_fail(ImageFault::unsupported, concat("image ", name, ": ", said.error().message),
+                      "check its name and tag");
   }
-  return fail(
-      ErrorCode::not_found,
+  return image_fail(
+      ImageFault::missing,
       concat("Docker has no image ", name, digest.empty() ? std::string() : concat(" with the digest ", digest)),
-      concat("pull it: docker pull ", name));
+      "check its name and tag, or pull it");
 }
 
-Result<DockerImage> ensure_image(DockerDaemon& daemon, const std::string& name, const std::string& digest,
-                                 const std::optional<RegistryLogin>& login, const TellPullProgress& tell) {
-  Result<DockerImage> found = find_image(daemon, name, digest);
-  if (found || found.error().code != ErrorCode::not_found) return found;
-  if (Result<void> pulled = pull(daemon, name, digest, login, tell); !pulled) return pass(pulled);
+ImageResult<DockerImage> ensure_image(DockerDaemon& daemon, const std::string& name, const std::string& digest,
+                                      const PullOptions& options) {
+  ImageResult<DockerImage> found = find_image(daemon, name, digest);
+  if (found || found.error().fault != ImageFault::missing) return found;
+  if (ImageResult<void> pulled = pull(daemon, name, digest, options); !pulled) return pass(pulled);
   return find_image(daemon, name, digest);
 }
 
-Result<std::string> load_image(DockerDaemon& daemon, const std::string& archive_path) {
-  if (::access(archive_path.c_str(), R_OK) != 0) {
-    return std::unexpected(errno_error(errno, concat("could not read ", archive_path)));
-  }
-  DaemonRequest request = daemon.request("POST", "/images/load?quiet=1");
+ImageResult<std::string> load_image(DockerDaemon& daemon, const std::string& archive_path) {
+  const auto problem = [&](ImageFault fault, std::string_view why) {
+    return image_fail(fault, concat("could not load the image of ", archive_path, ": ", why),
+                      "check the path, and that docker save has written it");
+  };
+  if (::access(archive_path.c_str(), R_OK) != 0) return problem(ImageFault::missing, strerrordesc_np(errno));
+  HttpRequest request = daemon.request("POST", "/images/load?quiet=1");
   request.headers = {"Content-Type: application/x-tar"};
   request.upload_path = archive_path;
-  const std::string what = concat("could not load the image of ", archive_path);
   const HttpAnswer answer = daemon.loop().call(std::move(request));
-  if (Result<json::value> said = daemon.read(answer, what); !said) return pass(said);
-  constexpr std::string_view kLoaded = "Loaded image: ";
-  constexpr std::string_view kLoadedId = "Loaded image ID: ";
-  for (std::size_t at = 0; at < answer.body.size();) {
-    const std::size_t end = std::min(answer.body.find('\n', at), answer.body.size());
+  if (const Result<json::value> said = daemon.read(answer, {}); !said) {
+    if (said.error().code == ErrorCode::unreachable) return daemon_failed(said.error());
+    return problem(ImageFault::corrupt, said.error().message);
+  }
+  std::istringstream lines(answer.body);
+  for (std::string line; std::getline(lines, line);) {
     boost::system::error_code bad;
-    const json::value said = json::parse(answer.body.substr(at, end - at), bad);
-    at = end + 1;
+    const json::value said = json::parse(line, bad);
     if (bad) continue;
-    if (const std::string error = text_at(said, {"error"}); !error.empty()) {
-      return fail(pull_error_code(error), concat(what, ": ", error));
-    }
+    if (const std::string error = text_at(said, {"error"}); !error.empty()) return problem(ImageFault::corrupt, error);
     std::string stream = text_at(said, {"stream"});
     while (stream.ends_with('\n')) stream.pop_back();
-    for (const std::string_view sign : {kLoaded, kLoadedId}) {
+    for (const std::string_view sign : {"Loaded image: ", "Loaded image ID: "}) {
       if (stream.starts_with(sign)) return stream.substr(sign.size());
     }
   }
-  return fail(ErrorCode::damaged, concat(what, ": it holds none"));
+  return problem(ImageFault::corrupt, "it holds none");
+}
+
+std::string registry_auth(std::string auth_file, const std::string& host) {
+  if (auth_file.empty()) {
+    const char* folder = std::getenv("DOCKER_CONFIG");
+    const char* home = std::getenv("HOME");
+    auth_file = folder != nullptr ? concat(folder, "/config.json")
+                                  : concat(home != nullptr ? home : "", "/.docker/config.json");
+  }
+  std::ifstream file(auth_file);
+  boost::system::error_code bad;
+  const json::value config = json::parse(std::string(std::istreambuf_iterator<char>(file), {}), bad);
+  if (bad) return {};
+  // Docker's own registry has another name there.
+  for (const std::string& name : {host, host == "docker.io" ? std::string("https://index.docker.io/v1/") : host}) {
+    const std::optional<std::string> login = from_base64(text_at(config, {"auths", name, "auth"}));
+    const std::size_t colon = login ? login->find(':') : std::string::npos;
+    if (colon == std::string::npos) continue;
+    std::string auth = base64(json::serialize(json::object{
+        {"username", login->substr(0, colon)}, {"password", login->substr(colon + 1)}, {"serveraddress", name}}));
+    std::ranges::replace(auth, '+', '-');
+    std::ranges::replace(auth, '/', '_');
+    return auth;
+  }
+  return {};
 }
 
 }  // namespace drover

@@ -23,7 +23,7 @@ TEST_F(DockerOutcome, ASignalReadsAsDockerTellsIt) {
 TEST_F(DockerOutcome, AMissingProgramIsNotStarted) {
   const Ended ended = run(task({"nosuch"}));
   EXPECT_EQ(ended.outcome.ending, Ending::not_started);
-  EXPECT_EQ(ended.outcome.reason, "could not start nosuch: No such file or directory");
+  EXPECT_EQ(ended.outcome.reason, "could not start nosuch: not found in PATH of the container");
   EXPECT_EQ(ended.out + ended.err, "");
   EXPECT_EQ(ended.stdout_bytes + ended.stderr_bytes, 0U);
   EXPECT_TRUE(run(task({"true"})).outcome.success());
@@ -33,7 +33,7 @@ TEST_F(DockerOutcome, WithoutAnInitTheDaemonSaysThatAProgramIsMissing) {
   options().init = false;
   const Outcome outcome = run(task({"nosuch"})).outcome;
   EXPECT_EQ(outcome.ending, Ending::not_started);
-  EXPECT_EQ(outcome.reason, "could not start nosuch: exec: \"nosuch\": executable file not found in $PATH");
+  EXPECT_EQ(outcome.reason, "could not start nosuch: not found in PATH of the container");
   EXPECT_EQ(run(shell("exit 5")).outcome, (Outcome{.exit_code = 5}));
 }
 

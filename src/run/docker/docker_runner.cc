@@ -7,8 +7,8 @@
 #include "base/text.h"
 #include "run/docker/container_body.h"
 #include "run/docker/docker_slot.h"
-#include "run/docker/owner.h"
 #include "run/docker/usage_cgroup.h"
+#include "run/owner.h"
 
 namespace drover {
 namespace json = boost::json;
@@ -22,14 +22,8 @@ std::string next_slot_number() {
 }
 
 bool is_abandoned(const json::value& container) {
-  switch (state_of_owner(text_at(container, {"Labels", kOwnerLabel}))) {
-    case OwnerState::dead: return true;
-    // It cannot run since then, unless that was another machine's container after all.
-    case OwnerState::before_reboot: return text_at(container, {"State"}) != "running";
-    case OwnerState::alive:
-    case OwnerState::unknown: return false;
-  }
-  return false;
+  const std::optional<Owner> owner = Owner::from_name(text_at(container, {"Labels", kOwnerLabel}));
+  return owner && !owner->is_alive();
 }
 
 }  // namespace
@@ -71,14 +65,13 @@ Result<std::unique_ptr<Slot>> DockerRunner::open_slot(const SlotSetup& setup) {
     return fail(ErrorCode::bad_input, why, "use crun or runc for this job");
   }
   const ContainerPlan& plan = *setup.container;
-  Result<DockerImage> image = find_image(*daemon_, plan.name, plan.options.digest);
-  if (!image) return pass(image);
+  ImageResult<DockerImage> image = find_image(*daemon_, plan.name, plan.options.digest);
+  if (!image) return std::unexpected(image.error().error());
   return std::make_unique<DockerSlot>(daemon_, oom_watch_, setup, std::move(*image), next_slot_number());
 }
 
-Result<DockerImage> DockerRunner::ensure_image(const ContainerPlan& plan, const std::optional<RegistryLogin>& login,
-                                               const TellPullProgress& tell) {
-  return drover::ensure_image(*daemon_, plan.name, plan.options.digest, login, tell);
+ImageResult<DockerImage> DockerRunner::ensure_image(const ContainerPlan& plan, const PullOptions& options) {
+  return drover::ensure_image(*daemon_, plan.name, plan.options.digest, options);
 }
 
 }  // namespace drover

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "ports/runner.h"
@@ -31,8 +30,7 @@ class DockerRunner final : public Runner {
   Result<std::unique_ptr<Slot>> open_slot(const SlotSetup& setup) override;
 
   /// Has the daemon fetch the image if it lacks it; may take long. From any thread.
-  Result<DockerImage> ensure_image(const ContainerPlan& plan, const std::optional<RegistryLogin>& login = {},
-                                   const TellPullProgress& tell = {});
+  ImageResult<DockerImage> ensure_image(const ContainerPlan& plan, const PullOptions& options = {});
 
   DockerDaemon& daemon() { return *daemon_; }
 

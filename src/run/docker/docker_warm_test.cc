@@ -49,7 +49,7 @@ TEST_F(DockerWarm, WhatAnItemLeftRunningGoesWithItsContainer) {
 TEST_F(DockerWarm, AMissingProgramIsNotStarted) {
   const Ended ended = run(task({"nosuch"}));
   EXPECT_EQ(ended.outcome.ending, Ending::not_started);
-  EXPECT_EQ(ended.outcome.reason, "could not start exec: \"nosuch\": executable file not found in $PATH");
+  EXPECT_EQ(ended.outcome.reason, "could not start nosuch: not found in PATH of the container");
   EXPECT_EQ(ended.out + ended.err, "");
   EXPECT_TRUE(run(task({"true"})).outcome.success());
 }

@@ -43,9 +43,7 @@ void FreshAttempt::run() {
     if (!started && started.error().code == ErrorCode::unreachable) return self->failed(started.error());
     if (!started) {
       self->stop_listening();
-      const std::string& program =
-          self->task_.arguments.empty() ? self->place_->setup.container->name : self->task_.program;
-      return self->not_started(concat("could not start ", program, ": ", without_layers(started.error().message)));
+      return self->not_started(why_not_started(self->task_.program, started.error().message));
     }
     self->is_started_ = true;
     self->is_running();

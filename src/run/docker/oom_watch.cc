@@ -4,7 +4,7 @@
 #include <chrono>
 
 #include "base/text.h"
-#include "run/docker/owner.h"
+#include "run/owner.h"
 
 namespace drover {
 namespace json = boost::json;
@@ -20,8 +20,8 @@ void OomWatch::begin() {
 
 void OomWatch::listen() {
   line_.clear();
-  const std::string filter = concat(R"({"event":["oom"],"label":["drover.owner=)", this_owner(), R"("]})");
-  DaemonStream stream;
+  const std::string filter = concat(R"({"event":["oom"],"label":["drover.owner=)", this_process().name(), R"("]})");
+  HttpStream stream;
   stream.take = [self = shared_from_this()](std::string_view bytes) {
     self->read(bytes);
     return true;

@@ -4,7 +4,7 @@
 #include <chrono>
 
 #include "base/text.h"
-#include "run/docker/owner.h"
+#include "run/owner.h"
 
 namespace drover {
 namespace json = boost::json;
@@ -16,8 +16,8 @@ constexpr std::chrono::milliseconds kRemoveWait{500};
 
 }  // namespace
 
-DaemonPlace SlotPlace::container_place() const {
-  return {image.id, this_owner(), number, usage.name()};
+ContainerPlace SlotPlace::container_place() const {
+  return {image.id, this_process().name(), number, usage.name()};
 }
 
 void SlotPlace::ask(std::string method, std::string_view path, std::string what, Reply reply) {
@@ -31,7 +31,7 @@ void SlotPlace::ask(std::string method, std::string_view path, const json::objec
 
 void SlotPlace::create(const json::object& container, std::function<void(Result<std::string>)> reply) {
   ++containers_;
-  ask("POST", concat("/containers/create?name=drover-", this_owner(), "-", number, "-", ++named_), container,
+  ask("POST", concat("/containers/create?name=drover-", this_process().name(), "-", number, "-", ++named_), container,
       "could not make a container", [self = shared_from_this(), reply = std::move(reply)](Result<json::value> made) {
         if (made) return reply(text_at(*made, {"Id"}));
         self->gone();

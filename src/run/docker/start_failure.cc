@@ -2,12 +2,13 @@
 // daemon writes what the runtime told it to stdout. Both then exit with 126 or 127, as a shell would.
 #include "run/docker/start_failure.h"
 
+#include "base/text.h"
+
 namespace drover {
 namespace {
 
 constexpr std::string_view kInit = "[FATAL tini (";
 constexpr std::string_view kInitExec = ")] exec ";
-constexpr std::string_view kInitFailed = " failed: ";
 constexpr std::string_view kRuntime = "OCI runtime exec failed: ";
 constexpr std::size_t kLongest = 8 << 10;
 
@@ -20,26 +21,8 @@ std::string_view marker(LogStream stream) {
   return stream == LogStream::err ? kInit : kRuntime;
 }
 
-}  // namespace
-
-bool may_be_start_failure(LogStream stream, std::string_view output) {
-  const std::string_view begin = marker(stream).substr(0, output.size());
-  return output.size() < kLongest && output.starts_with(begin) && trimmed(output).find('\n') == std::string_view::npos;
-}
-
-std::string start_failure(LogStream stream, std::string_view output, int exit_code) {
-  if ((exit_code != 126 && exit_code != 127) || !output.starts_with(marker(stream))) return {};
-  if (!may_be_start_failure(stream, output)) return {};
-  const std::string_view line = trimmed(output);
-  if (stream == LogStream::out) return without_layers(line);
-  const std::size_t exec = line.find(kInitExec);
-  const std::size_t failed = line.rfind(kInitFailed);
-  if (exec == std::string_view::npos || failed == std::string_view::npos || failed < exec) return {};
-  const std::string_view command = line.substr(exec + kInitExec.size(), failed - exec - kInitExec.size());
-  return std::string(command) + ": " + std::string(line.substr(failed + kInitFailed.size()));
-}
-
-std::string without_layers(std::string_view message) {
+/// Without the names of the layers that it came through.
+std::string_view innermost(std::string_view message) {
   for (const std::string_view layer : {"unable to start container process: ", "starting container process caused: "}) {
     if (const std::size_t at = message.rfind(layer); at != std::string_view::npos) {
       message.remove_prefix(at + layer.size());
@@ -47,7 +30,43 @@ std::string without_layers(std::string_view message) {
   }
   message = trimmed(message);
   if (message.ends_with(": unknown")) message.remove_suffix(std::string_view(": unknown").size());
-  return std::string(message);
+  return message;
+}
+
+bool ends_with_any(std::string_view text, std::initializer_list<std::string_view> ends) {
+  for (const std::string_view end : ends) {
+    if (text.ends_with(end)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool may_be_start_failure(LogStream stream, std::string_view output) {
+  const std::string_view begin = marker(stream).substr(0, output.size());
+  return output.size() < kLongest && output.starts_with(begin) && trimmed(output).find('\n') == std::string_view::npos;
+}
+
+std::string_view start_failure(LogStream stream, std::string_view output, int exit_code) {
+  if ((exit_code != 126 && exit_code != 127) || !output.starts_with(marker(stream))) return {};
+  if (!may_be_start_failure(stream, output)) return {};
+  if (stream == LogStream::err && output.find(kInitExec) == std::string_view::npos) return {};
+  return trimmed(output);
+}
+
+std::string why_not_started(std::string_view program, std::string_view message) {
+  const std::string_view why = innermost(message);
+  std::string begin = concat("could not start ", program.empty() ? "the image's own command" : program, ": ");
+  if (ends_with_any(why,
+                    {"executable file not found in $PATH", "No such file or directory", "no such file or directory"}) &&
+      (why.starts_with("exec: ") || why.starts_with(kInit))) {
+    const bool is_path = program.find('/') != std::string_view::npos;
+    return begin + (is_path ? "No such file or directory" : "not found in PATH of the container");
+  }
+  if (ends_with_any(why, {"ermission denied"}) && (why.starts_with("exec: ") || why.starts_with(kInit))) {
+    return begin + "Permission denied";
+  }
+  return begin.append(why);
 }
 
 }  // namespace drover

@@ -1,4 +1,4 @@
-// A command that could not be started, when only the output says so.
+// A command that could not be started, as inits, runtimes and daemons tell it.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace drover {
 
-/// Whether an output that begins like this may turn out to be nothing but such a message.
+/// Whether an output that begins like this may turn out to be nothing but the message of one.
 bool may_be_start_failure(LogStream stream, std::string_view output);
 
-/// Why the command could not be started: "nosuch: No such file or directory"; empty: it was.
-std::string start_failure(LogStream stream, std::string_view output, int exit_code);
+/// The message, if all of the output is one; empty: the command was started.
+std::string_view start_failure(LogStream stream, std::string_view output, int exit_code);
 
-/// What a runtime says of it, without the names of its layers: "exec: "nosuch": executable file not found in $PATH".
-std::string without_layers(std::string_view message);
+/// "could not start nosuch: not found in PATH of the container". `program` may be empty: the image's own.
+std::string why_not_started(std::string_view program, std::string_view message);
 
 }  // namespace drover

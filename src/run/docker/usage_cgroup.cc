@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "run/cgroup_tree.h"
 #include "run/descriptor.h"
-#include "run/docker/owner.h"
+#include "run/owner.h"
 
 namespace drover {
 namespace {
@@ -78,7 +78,7 @@ UsageCgroup::UsageCgroup(const DockerFacts& facts, const std::string& slot) {
   const std::string memory = place_of("memory", is_v2_);
   const std::string cpu = place_of("cpuacct", is_v2_);
   if (memory.empty() || cpu.empty()) return;
-  name_ = concat("/", kPrefix, this_owner(), ".", slot);
+  name_ = concat("/", kPrefix, this_process().name(), ".", slot);
   memory_ = memory + name_;
   cpu_ = cpu + name_;
   for (const std::string& folder : {memory_, cpu_}) {
@@ -142,10 +142,11 @@ void UsageCgroup::remove() {
 void UsageCgroup::sweep() {
   for (const Hierarchy& one : hierarchies()) {
     for (const std::string& folder : subfolders_of(one.place)) {
-      const std::string_view name = std::string_view(folder).substr(one.place.size() + 1);
+      const std::string name = folder.substr(one.place.size() + 1);
       if (!name.starts_with(kPrefix)) continue;
-      const std::string_view owner = name.substr(kPrefix.size(), name.rfind('.') - kPrefix.size());
-      if (state_of_owner(owner) == OwnerState::dead) remove_cgroup_tree(folder);
+      const std::optional<Owner> owner =
+          Owner::from_name(name.substr(kPrefix.size(), name.rfind('.') - kPrefix.size()));
+      if (owner && !owner->is_alive()) remove_cgroup_tree(folder);
     }
   }
 }

@@ -41,7 +41,7 @@ void WarmAttempt::enter(int tries_left) {
     if (!id) return self->failed(id.error());
     self->id_ = *id;
     self->place_->ask("POST", concat("/containers/", *id, "/exec"),
-                      command_for(self->place_->setup, self->place_->image.config, self->task_),
+                      command_for(self->place_->setup, self->place_->image.defaults, self->task_),
                       "could not enter the warm container", [self, tries_left](Result<json::value> made) {
                         if (self->is_over()) return;
                         if (made) return self->run(text_at(*made, {"Id"}));
@@ -71,7 +71,7 @@ void WarmAttempt::silent(const HttpAnswer& answer) {
   usage_.wall_us = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - started_).count();
   if (Result<json::value> accepted = place_->daemon.read(answer, {}); !accepted) {
     if (accepted.error().code == ErrorCode::unreachable) return failed(accepted.error());
-    return not_started(concat("could not start ", task_.program, ": ", without_layers(accepted.error().message)));
+    return not_started(why_not_started(task_.program, accepted.error().message));
   }
   look(kFirstLook);
 }
