@@ -15,8 +15,6 @@ constexpr std::int64_t kCpuPeriodUs = 100'000;
 constexpr std::int64_t kLeastCpuQuotaUs = 1'000;
 // A container that names no limit still has one: a program that forks without end must not take the machine.
 constexpr std::int64_t kMostProcesses = 4096;
-// A warm container's own: its init and what it waits in.
-constexpr std::int64_t kWarmProcesses = 2;
 // What a unit of nice is worth, as the kernel counts it.
 constexpr double kNiceStep = 1.25;
 constexpr double kUsualShares = 1024;
@@ -91,7 +89,7 @@ void limit(json::object& host, const ItemLimits& limits, const ContainerPlan& pl
     const double shares = kUsualShares * std::pow(kNiceStep, -limits.nice);
     host["CpuShares"] = static_cast<std::int64_t>(std::clamp(shares, kLeastShares, kMostShares));
   }
-  host["PidsLimit"] = limits.processes > 0 ? std::int64_t{limits.processes} : kMostProcesses;
+  host["PidsLimit"] = (limits.processes > 0 ? std::int64_t{limits.processes} : kMostProcesses) + plan.options.init;
   host["ShmSize"] = plan.options.shm_bytes;
   if (plan.options.disk_bytes > 0) host["StorageOpt"] = {{"size", std::to_string(plan.options.disk_bytes)}};
 }
@@ -183,8 +181,9 @@ json::object warm_container(const SlotSetup& setup, const DaemonPlace& place, co
   made["Cmd"] = json::array{};
   made["Volumes"] = json::object{{pause_folder, json::object{}}};
   json::object host = host_config(setup, place);
+  // Its own are an init, which is there in any case, and what it waits in.
+  host["PidsLimit"] = host["PidsLimit"].as_int64() + (host["Init"].as_bool() ? 1 : 2);
   host["Init"] = true;
-  host["PidsLimit"] = host["PidsLimit"].as_int64() + kWarmProcesses;
   made["HostConfig"] = std::move(host);
   return made;
 }

@@ -102,7 +102,7 @@ TEST_F(DockerContainer, LimitsAreSet) {
   EXPECT_EQ(seen[2], "200");
   EXPECT_EQ(seen[3], "67108864");
   EXPECT_TRUE(seen[4] == "50000" || seen[4] == "50000 100000") << seen[4];
-  EXPECT_EQ(seen[5], "20");
+  EXPECT_EQ(seen[5], "21") << "and its init";
 }
 
 TEST_F(DockerContainer, AForkBombStaysInItsBox) {
