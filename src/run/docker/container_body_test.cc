@@ -9,7 +9,7 @@ namespace {
 
 namespace json = boost::json;
 
-const ContainerPlace kPlace{"sha256:abc", "1-2-ns3", "4", "/parent"};
+const DaemonPlace kPlace{"sha256:abc", "1-2-ns3", "4", "/parent"};
 
 SlotSetup setup_of(const ContainerPlan& plan) {
   SlotSetup setup;

@@ -110,8 +110,8 @@ std::unexpected<ImageError> daemon_failed(const Error& error) {
 ImageResult<void> pull(DockerDaemon& daemon, const std::string& name, const std::string& digest,
                        const PullOptions& options) {
   const auto [image, tag] = name_and_tag(name);
-  HttpRequest request = daemon.request("POST", concat("/images/create?fromImage=", percent_encoded(image),
-                                                      "&tag=", percent_encoded(digest.empty() ? tag : digest)));
+  DaemonRequest request = daemon.request("POST", concat("/images/create?fromImage=", percent_encoded(image),
+                                                        "&tag=", percent_encoded(digest.empty() ? tag : digest)));
   request.silence_limit = options.silence_limit;
   const ImageReference reference = reference_of(name);
   if (const std::string auth = registry_auth(options.access.auth_file, reference.host); !auth.empty()) {
@@ -202,7 +202,7 @@ ImageResult<std::string> load_image(DockerDaemon& daemon, const std::string& arc
                       "check the path, and that docker save has written it");
   };
   if (::access(archive_path.c_str(), R_OK) != 0) return problem(ImageFault::missing, strerrordesc_np(errno));
-  HttpRequest request = daemon.request("POST", "/images/load?quiet=1");
+  DaemonRequest request = daemon.request("POST", "/images/load?quiet=1");
   request.headers = {"Content-Type: application/x-tar"};
   request.upload_path = archive_path;
   const HttpAnswer answer = daemon.loop().call(std::move(request));

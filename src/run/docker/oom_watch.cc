@@ -21,7 +21,7 @@ void OomWatch::begin() {
 void OomWatch::listen() {
   line_.clear();
   const std::string filter = concat(R"({"event":["oom"],"label":["drover.owner=)", this_process().name(), R"("]})");
-  HttpStream stream;
+  DaemonStream stream;
   stream.take = [self = shared_from_this()](std::string_view bytes) {
     self->read(bytes);
     return true;

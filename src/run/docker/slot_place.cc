@@ -16,7 +16,7 @@ constexpr std::chrono::milliseconds kRemoveWait{500};
 
 }  // namespace
 
-ContainerPlace SlotPlace::container_place() const {
+DaemonPlace SlotPlace::container_place() const {
   return {image.id, this_process().name(), number, usage.name()};
 }
 
