@@ -34,16 +34,6 @@ std::string progress_words(const ImageProgress& progress) {
   return words;
 }
 
-ImageError from_docker(const Error& error) {
-  const ImageFault fault = error.code == ErrorCode::not_found   ? ImageFault::missing
-                           : error.code == ErrorCode::denied    ? ImageFault::unauthorized
-                           : error.code == ErrorCode::timeout   ? ImageFault::timed_out
-                           : error.code == ErrorCode::no_space  ? ImageFault::no_space
-                           : error.code == ErrorCode::bad_input ? ImageFault::wrong_architecture
-                                                                : ImageFault::unreachable;
-  return {fault, usual_blame(fault), error.message, error.next};
-}
-
 }  // namespace
 
 Result<ImageReference> image_of(const ContainerOptions& options) {
@@ -73,9 +63,11 @@ ImageResult<std::shared_ptr<const ContainerPlan>> ImagePlace::fetch_for_docker(c
                                                                                const Tell& tell) {
   auto reference = ImageReference::parse(options.image);
   if (!reference) return image_fail(ImageFault::unsupported, reference.error().message, reference.error().next);
-  const auto failed = [&](const Error& error) { return std::unexpected(about(*reference, from_docker(error))); };
   auto runner = runner_.docker();
-  if (!runner) return failed(runner.error());
+  if (!runner) {
+    return image_fail(ImageFault::unsupported, concat("image ", options.image, ": ", runner.error().message),
+                      runner.error().next);
+  }
   auto plan = std::make_shared<ContainerPlan>();
   plan->options = options;
   plan->options.runtime = ContainerRuntime::docker;
@@ -85,7 +77,7 @@ ImageResult<std::shared_ptr<const ContainerPlan>> ImagePlace::fetch_for_docker(c
     case docker_daemon: plan->name = options.image.substr(std::string_view("docker-daemon:").size()); break;
     case docker_archive: {
       auto loaded = load_image((*runner)->daemon(), reference->path);
-      if (!loaded) return failed(loaded.error());
+      if (!loaded) return pass(loaded);
       plan->name = *loaded;
       plan->options.digest.clear();  // a daemon knows none of what it did not pull
       break;
@@ -95,11 +87,10 @@ ImageResult<std::shared_ptr<const ContainerPlan>> ImagePlace::fetch_for_docker(c
       return image_fail(ImageFault::unsupported, concat("image ", options.image, ": Docker takes no such place"),
                         "name an image of a registry, docker-archive:PATH or docker-daemon:NAME, or use crun or runc");
   }
-  auto image = (*runner)->ensure_image(*plan, {}, [&](const PullProgress& now) {
-    tell(progress_words({.phase = ImagePhase::fetching, .bytes_done = now.done_bytes, .bytes_total = now.total_bytes}));
-  });
-  if (!image) return failed(image.error());
-  plan->image = image->config;
+  auto image = (*runner)->ensure_image(
+      *plan, {.access = access_, .progress = [&](const ImageProgress& now) { tell(progress_words(now)); }});
+  if (!image) return pass(image);
+  plan->image = image->defaults;
   // The whole command is made here, as for every other runtime.
   plan->options.entrypoint = std::vector<std::string>{};
   return plan;
