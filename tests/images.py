@@ -405,7 +405,11 @@ class Docker:
 
     def close(self):
         self.process.terminate()
-        self.process.wait(30)
+        self.process.wait()
+        # What a daemon mounts in namespaces of its own it leaves.
+        below = [line.split()[1] for line in pathlib.Path("/proc/mounts").read_text().splitlines() if line.split()[1].startswith(f"{self.folder}/")]
+        for place in sorted(below, reverse=True):
+            subprocess.run(["umount", "-l", place], capture_output=True)
         shutil.rmtree(self.folder)
 
 

@@ -18,9 +18,9 @@ struct DaemonRequest {
   std::string method = "GET";
   std::string path;
   std::string body;
-  std::vector<std::string> headers;    // "Name: value"
-  std::string upload_path;             // a file that is the body instead
-  std::chrono::seconds silence_limit;  // given up after so long without a byte; 0: never
+  std::vector<std::string> headers;       // "Name: value"
+  std::string upload_path;                // a file that is the body instead
+  std::chrono::seconds silence_limit{0};  // given up after so long without a byte; 0: never
 };
 
 struct HttpAnswer {
