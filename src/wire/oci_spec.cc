@@ -70,7 +70,11 @@ json::array mounts_of(const ContainerOptions& options, const ContainerPlace& pla
   out.push_back(mount_of({"/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620,gid=5"}));
   out.push_back(mount_of({"/sys", "sysfs", kPlain, options.privileged ? "rw" : "ro"}));
   out.push_back(mount_of({"/sys/fs/cgroup", "cgroup", kPlain, options.privileged ? "rw" : "ro"}));
-  for (const SpecMount& mount : memory_mounts(options, place)) out.push_back(mount_of(mount));
+  // Items of a warm container that is reset bring their own along.
+  const bool are_brought = options.reuse && options.reuse->reset == ContainerReset::overlay;
+  for (const SpecMount& mount : memory_mounts(options, place)) {
+    if (!are_brought || !mount.place.starts_with("/dev/")) out.push_back(mount_of(mount));
+  }
   for (const char* name : {"hosts", "hostname", "resolv.conf"}) {
     out.push_back(bound(concat(place.etc, "/", name), concat("/etc/", name), true));
   }

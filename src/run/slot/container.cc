@@ -134,21 +134,51 @@ std::string Container::take_apart() {
   return {};
 }
 
-std::string Container::fresh_overlay(const std::string& scratch, const std::string& target) {
-  const std::string upper = scratch + "/u";
-  const std::string work = scratch + "/w";
-  for (const std::string& each : {scratch, upper, work}) {
+// Layers, and what is written over them.
+struct Container::Overlay {
+  std::string lower;
+  std::string upper;
+  std::string work;
+
+  /// Seen at a place, for a runtime. 0, or an errno.
+  int mount_at(const char* place) const {
+    const std::string options = "lowerdir=" + lower + ",upperdir=" + upper + ",workdir=" + work;
+    return ::mount("overlay", place, "overlay", 0, options.c_str()) == 0 ? 0 : errno;
+  }
+  /// Seen nowhere yet: to be taken into another namespace. What is never put anywhere here need not be taken away from
+  /// here, for which the kernel waits until all processors have passed by. Empty, with errno.
+  Descriptor loose() const {
+    const Descriptor context(::fsopen("overlay", FSOPEN_CLOEXEC));
+    const auto set = [&](const char* name, const std::string& value) {
+      return ::fsconfig(context.get(), FSCONFIG_SET_STRING, name, value.c_str(), 0) == 0;
+    };
+    if (context && set("source", "overlay") && set("lowerdir", lower) && set("upperdir", upper) &&
+        set("workdir", work) && ::fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) == 0) {
+      return Descriptor(::fsmount(context.get(), FSMOUNT_CLOEXEC, 0));
+    }
+    // More layers than fit into one word of that call.
+    if (const int error = mount_at(kItemRoot); error != 0) {
+      errno = error;
+      return {};
+    }
+    Descriptor tree(::open_tree(AT_FDCWD, kItemRoot, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
+    ::umount2(kItemRoot, MNT_DETACH);
+    return tree;
+  }
+};
+
+std::string Container::make_overlay(const std::string& scratch, const std::string& lower, Overlay& overlay) {
+  overlay = {lower, scratch + "/u", scratch + "/w"};
+  for (const std::string& each : {scratch, overlay.upper, overlay.work}) {
     if (::mkdir(each.c_str(), 0755) != 0) return because("could not make a container's folder in " + folder_);
   }
-  const std::string lower = target == kRoot ? lower_ : scratch_folder_ + "/u:" + lower_;
-  const std::string options = "lowerdir=" + lower + ",upperdir=" + upper + ",workdir=" + work;
-  if (::mount("overlay", target.c_str(), "overlay", 0, options.c_str()) != 0) {
-    const bool is_nested = errno == EINVAL;
-    std::string why = because("could not mount the image's layers");
-    if (is_nested) why += " (an overlay cannot lie on another: keep Drover's data on a plain file system)";
-    return why;
-  }
   return {};
+}
+
+std::string Container::overlay_problem(int error) {
+  std::string why = std::string("could not mount the image's layers: ") + strerrordesc_np(error);
+  if (error == EINVAL) why += " (an overlay cannot lie on another: keep Drover's data on a plain file system)";
+  return why;
 }
 
 std::string Container::prepare() {
@@ -156,7 +186,10 @@ std::string Container::prepare() {
   scratch_folder_ = "scratch/" + std::to_string(++scratch_);
   ::unlink(kPidFile);
   ::unlink(kRuntimeLog);
-  return fresh_overlay(scratch_folder_, kRoot);
+  Overlay overlay;
+  if (std::string problem = make_overlay(scratch_folder_, lower_, overlay); !problem.empty()) return problem;
+  const int error = overlay.mount_at(kRoot);
+  return error == 0 ? std::string() : overlay_problem(error);
 }
 
 Launched Container::call_runtime(OrderKind kind, const TaskPlan& plan, int stdout_end, int stderr_end) {
@@ -224,10 +257,12 @@ Launched Container::bring_in(TaskPlan& plan, const Setup& setup, int stdout_end,
   Descriptor fresh_root;
   if (reset_ == ContainerReset::overlay) {
     item_scratch_ = "scratch/" + std::to_string(++scratch_);
-    if (std::string problem = fresh_overlay(item_scratch_, kItemRoot); !problem.empty()) return {-1, problem};
-    fresh_root = Descriptor(::open_tree(AT_FDCWD, kItemRoot, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
-    ::umount2(kItemRoot, MNT_DETACH);
-    if (!fresh_root) return {-1, because("could not make a fresh root for an item")};
+    Overlay overlay;
+    // The container's own writing layer has the places that things are mounted at, and nothing else.
+    const std::string lower = scratch_folder_ + "/u:" + lower_;
+    if (std::string problem = make_overlay(item_scratch_, lower, overlay); !problem.empty()) return {-1, problem};
+    fresh_root = overlay.loose();
+    if (!fresh_root) return {-1, overlay_problem(errno)};
     entrance.fresh_root = fresh_root.get();
   }
   return enter(entrance, plan, setup, stdout_end, stderr_end);

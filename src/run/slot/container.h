@@ -69,7 +69,9 @@ class Container {
   Launched call_runtime(OrderKind kind, const TaskPlan& plan, int stdout_end, int stderr_end);
   std::string runtime_problem(int status) const;
   Launched bring_in(TaskPlan& plan, const Setup& setup, int stdout_end, int stderr_end);
-  std::string fresh_overlay(const std::string& scratch, const std::string& target);
+  struct Overlay;
+  std::string make_overlay(const std::string& scratch, const std::string& lower, Overlay& overlay);
+  static std::string overlay_problem(int error);
   std::vector<pid_t> others() const;
 
   // As drover sent it.

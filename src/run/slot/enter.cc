@@ -56,6 +56,8 @@ void change_root(Passage& passage) {
   const int root = passage.entrance.fresh_root;
   if (::unshare(CLONE_NEWNS | CLONE_NEWIPC) != 0) give_up(passage, "make namespaces for it");
   if (::mount("", "/", "", MS_REC | MS_PRIVATE, nullptr) != 0) give_up(passage, "make its mounts private");
+  // The folder of devices is the container's own; what is in memory there is each item's.
+  for (const char* folder : {"/dev/shm", "/dev/mqueue"}) ::mkdir(folder, 0755);
   const std::vector<Identity::Mount>& mounts = passage.entrance.identity->mounts;
   int trees[Identity::kMostMounts];
   for (std::size_t i = 0; i < mounts.size(); ++i) {
@@ -67,12 +69,7 @@ void change_root(Passage& passage) {
   // Any place will do: what is there is not seen any more.
   if (::move_mount(root, "", AT_FDCWD, "/proc", MOVE_MOUNT_F_EMPTY_PATH) != 0) give_up(passage, "mount its root");
   for (std::size_t i = 0; i < mounts.size(); ++i) {
-    int place = open_inside(root, mounts[i].place.c_str());
-    // What the items before had in memory came along with what it is mounted in.
-    if (mounts[i].is_memory && place >= 0 && ::fchdir(place) == 0 && ::umount2(".", MNT_DETACH) == 0) {
-      ::close(place);
-      place = open_inside(root, mounts[i].place.c_str());
-    }
+    const int place = open_inside(root, mounts[i].place.c_str());
     if (place < 0) give_up(passage, "find where to mount in its root");
     if (trees[i] >= 0) {
       if (::move_mount(trees[i], "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) != 0) {
