@@ -82,6 +82,13 @@ void Core::quarantine_if_due(WorkerId id) {
   worker.quarantine = concat("the last ", own, " items it was given failed at once, while ", successes,
                              " others of the same succeeded elsewhere (job ", job_name, ")");
   streak = {};
+  // It is alive, and is told that what it runs is no longer its own: nobody else would ever tell it to stop.
+  for (const auto& [key, item] : durable_.open_items) {
+    if (item.counted && durable_.grants.at(item.grant).worker == id) {
+      volatile_.sessions.at(id).gone.insert({item.grant, item.item});
+    }
+  }
+  volatile_.to_tell.insert(id);
   take_all_from(id);
   count_capacity(id);
   const Session& session = volatile_.sessions.at(id);

@@ -40,6 +40,23 @@ TEST(Quarantine, AMachineOnWhichAllFailsAtOnceIsFoundAndGivenNothingMore) {
   EXPECT_NE(world.next(bad(world).id), JobId{});
 }
 
+TEST(Quarantine, WhatItStillRunsIsNoLongerItsOwnAndItIsToldSo) {
+  TestWorld world;
+  const JobId hangs = world.submit(1);
+  const WorkerId worker = world.worker("bad");
+  ASSERT_EQ(world.next(worker), hangs);
+  const Lease lease = world.last;
+  world.run(worker, token(lease));
+  world.submit(1000);
+  for (int i = 0; i < 100 && bad(world).quarantine.empty(); ++i)
+    run_items(world, 1, [](bool is_bad) { return is_bad; });
+  ASSERT_FALSE(bad(world).quarantine.empty());
+  Poll poll{.report = {.worker = worker, .incarnation = 1}, .number = PollNumber{1'000'000}};
+  const Effect answer = world.ask(poll);
+  ASSERT_TRUE(std::holds_alternative<PollAnswer>(answer));
+  EXPECT_EQ(std::get<PollAnswer>(answer).gone, std::vector<Token>{token(lease)});
+}
+
 TEST(Quarantine, NobodyIsBlamedForAJobThatFailsEverywhere) {
   TestWorld world;
   world.submit(1000);
