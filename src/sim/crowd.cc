@@ -57,12 +57,14 @@ std::vector<ScriptEvent> Crowd::make_queues(std::int64_t hours) {
   return events;
 }
 
-void Crowd::place(Submit& submit, std::int64_t at_ms) {
+void Crowd::place(Submit& submit, std::int64_t at_ms, bool any_kind) {
   submit.place.queue = queue_name();
   submit.place.share = share_name();
   submit.place.owner = random_.one_in(2) ? "dan" : "eve";
   submit.place.priority = random_.one_in(8) ? kHighestPriority : static_cast<std::uint32_t>(random_.below(3));
-  for (auto it = jobs_.rbegin(); it != jobs_.rend() && submit.after.size() < 3; ++it) {
+  jobs_.push_back({submit.job, at_ms, submit.total});
+  if (!any_kind) return;
+  for (auto it = std::next(jobs_.rbegin()); it != jobs_.rend() && submit.after.size() < 3; ++it) {
     if (it->at_ms > at_ms || at_ms - it->at_ms > kHour || !random_.one_in(5)) continue;
     const bool each = random_.one_in(2) && (submit.after.empty() || submit.total == it->total);
     if (each) submit.total = it->total;
@@ -71,7 +73,7 @@ void Crowd::place(Submit& submit, std::int64_t at_ms) {
   submit.sequential = submit.total <= 60 && random_.one_in(8);
   if (random_.one_in(5)) submit.max_running = 1 + random_.below(4);
   if (random_.one_in(6)) submit.job_timeout_ms = between(kMinute, 40 * kMinute);
-  jobs_.push_back({submit.job, at_ms, submit.total});
+  jobs_.back().total = submit.total;
 }
 
 void Crowd::ask_too_much(Submit& submit) {

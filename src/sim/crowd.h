@@ -21,8 +21,8 @@ class Crowd {
   /// Queues, from their beginning on.
   std::vector<ScriptEvent> make_queues(std::int64_t hours);
   /// The queue and share of a job, what it comes after, and how many of its items may run. Item by item after another
-  /// one it has as many.
-  void place(Submit& submit, std::int64_t at_ms);
+  /// one it has as many. One of the usual kind comes after no other, and all of it may run at a time.
+  void place(Submit& submit, std::int64_t at_ms, bool any_kind);
   /// Now and then, something that nobody can run.
   void ask_too_much(Submit& submit);
   /// Workers that are to be spoilt, an hour in two.

@@ -134,7 +134,7 @@ class Writer {
     submit.job = ++jobs_;
     submit.total = total;
     submit.policy = policy();
-    if (crowd_) crowd_->place(submit, at_ms);
+    if (crowd_) crowd_->place(submit, at_ms, any_kind);
     total = submit.total;
     if (sized_ && !random_.one_in(3)) write_ask(submit);
     if (crowd_ && any_kind) crowd_->ask_too_much(submit);
@@ -244,7 +244,7 @@ std::int64_t ScriptEvent::over_ms() const {
 }
 
 Script make_script(std::uint64_t seed, std::int64_t hours) {
-  return seed % 16 == 0 ? make_saturated(seed, hours) : Writer(seed).write(hours);
+  return seed % 64 == 16 ? make_saturated(seed, hours) : Writer(seed).write(hours);
 }
 
 }  // namespace drover::sim

@@ -157,7 +157,7 @@ struct Script {
 };
 
 /// Every other seed is a crowd: many users with queues, shares, priorities and dependencies, on machines of many sizes;
-/// and one in sixteen of all is saturated.
+/// and one in sixty-four of all is saturated.
 Script make_script(std::uint64_t seed, std::int64_t hours);
 Script make_saturated(std::uint64_t seed, std::int64_t hours);
 

@@ -117,8 +117,11 @@ class World {
     Queue queue;
     std::map<std::uint64_t, double> due;
     for (const ScriptEvent& event : script_.events) {
-      if (const auto* it = std::get_if<ChangeQueue>(&event.what)) queue = it->queue;
-      if (const auto* it = std::get_if<Submit>(&event.what)) due[it->job] = 1.0 / queue.weight_of(it->place.share);
+      if (const auto* change = std::get_if<ChangeQueue>(&event.what)) queue = change->queue;
+      const auto* it = std::get_if<Submit>(&event.what);
+      if (it == nullptr) continue;
+      const auto weight = std::ranges::find(queue.weights, it->place.share, &ShareWeight::share);
+      due[it->job] = 1.0 / (weight == queue.weights.end() ? ShareWeight::kOne : weight->weight);
     }
     double all_due = 0;
     double all_had = 0;
