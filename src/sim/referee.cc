@@ -49,7 +49,6 @@ void Referee::server_stopped() {
 
 void Referee::before_step(const Core& core) {
   const Durable& durable = core.durable();
-  next_grant_ = durable.counters.next_grant;
   offers_.clear();
   for (const JobId id : core.volatile_part().runnable) {
     const Job& job = durable.jobs.at(id);
@@ -70,18 +69,17 @@ void Referee::before_step(const Core& core) {
 }
 
 void Referee::after_step(const Core& core, const Step& step) {
-  std::uint64_t grants = 0;
+  // What was handed out and taken back within a step was not on offer all the while.
+  std::set<JobId> given;
   for (const Answer& answer : step.answers) {
-    const auto question = questions_.find(answer.to);
-    if (question == questions_.end()) continue;
-    if (const auto* it = std::get_if<PollAnswer>(&answer.effect)) grants += it->leases.size();
+    const auto* it = std::get_if<PollAnswer>(&answer.effect);
+    if (it == nullptr) continue;
+    for (const Lease& lease : it->leases) given.insert(lease.job);
   }
-  // What was handed out and taken back within the step left no trace of who was on offer.
-  if (grants != core.durable().counters.next_grant - next_grant_) offers_.clear();
   if (queues_change_) offers_.clear();
   std::erase_if(offers_, [&](const Offer& it) {
     const Job* job = core.durable().find_job(it.job);
-    if (job == nullptr || job->ended()) return true;
+    if (job == nullptr || job->ended() || given.contains(it.job)) return true;
     const JobIndex& index = core.volatile_part().jobs.at(it.job);
     return !index.offered || index.ready != it.ready ||
            core.durable().blocks.at(it.job).count(ItemMark::pending) != it.pending;

@@ -67,8 +67,7 @@ class Referee {
 
   Auditor& auditor_;
   std::map<Ticket, Question> questions_;
-  bool queues_change_ = false;    // in this step
-  std::uint64_t next_grant_ = 0;  // before it
+  bool queues_change_ = false;  // in this step
   std::vector<Offer> offers_;
   std::map<WorkerId, Streak> streaks_;
   std::map<WorkerId, std::uint64_t> incarnations_;

@@ -20,6 +20,8 @@ namespace drover::sim {
 struct Forerunner {
   std::uint64_t job = 0;
   bool each = false;
+
+  bool operator==(const Forerunner&) const = default;
 };
 struct Submit {
   std::uint64_t job = 0;

@@ -67,12 +67,32 @@ class Shrinker {
         }
       }
     }
+    for (std::size_t i = 0; i < script_.events.size(); ++i) simplify_place(i);
     for (std::size_t i = 0; i < script_.workers.size(); ++i) {
       if (script_.workers[i].slots == 1) continue;
       Script smaller = script_;
       smaller.workers[i].slots = 1;
       accept(std::move(smaller));
     }
+  }
+
+  // A job like any other, in one respect after the other.
+  void simplify_place(std::size_t event) {
+    if (!std::holds_alternative<Submit>(script_.events[event].what)) return;
+    const auto without = [&](auto Submit::* what) {
+      const Submit plain;
+      if (std::get<Submit>(script_.events[event].what).*what == plain.*what) return;
+      Script smaller = script_;
+      std::get<Submit>(smaller.events[event].what).*what = plain.*what;
+      accept(std::move(smaller));
+    };
+    without(&Submit::after);
+    without(&Submit::sequential);
+    without(&Submit::max_running);
+    without(&Submit::job_timeout_ms);
+    without(&Submit::require);
+    without(&Submit::ask);
+    without(&Submit::place);
   }
 
   Script script_;

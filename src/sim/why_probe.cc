@@ -36,7 +36,12 @@ class Facts {
     }
   }
 
-  bool holds(const Why& why) const {
+  bool holds(const Why& why) const { return is_reason(why) && says_what_comes_first(why); }
+
+  const std::vector<const Worker*>& taking() const { return taking_; }
+
+ private:
+  bool is_reason(const Why& why) const {
     const bool is_open = item_ && mark() == ItemMark::open;
     const OpenItem* row = item_ ? durable_.find_open(job_.id, *item_) : nullptr;
     switch (why.code) {
@@ -68,9 +73,33 @@ class Facts {
     return false;
   }
 
-  const std::vector<const Worker*>& taking() const { return taking_; }
+  // Before the words about whose turn it is: how many of its job's items are handed out before it.
+  bool says_what_comes_first(const Why& why) const {
+    if (!item_) return true;
+    std::uint64_t count = 0;
+    const OpenItem* row = durable_.find_open(job_.id, *item_);
+    for (auto it = durable_.open_items.lower_bound({job_.id, ItemIndex{0}});
+         it != durable_.open_items.end() && it->first.first == job_.id; ++it) {
+      if (row != nullptr && it->first.second >= *item_) break;
+      count += it->second.waiting() && it->second.not_before_ms <= now_.now_ms ? 1 : 0;
+    }
+    for (std::uint64_t at = 0; row == nullptr && at < item_->value; ++at) {
+      count += blocks().get(ItemIndex{at}) == ItemMark::pending && may_go(ItemIndex{at}) ? 1 : 0;
+    }
+    const bool is_about_turns = why.code >= WhyCode::no_worker && why.code <= WhyCode::busy;
+    if (count == 0 || !(is_about_turns || why.code == WhyCode::next)) return !contains(why.sentence, " first; ");
+    return why.sentence.starts_with(
+        concat(plural(count, "item"), " of its job ", count == 1 ? "comes" : "come", " first; "));
+  }
 
- private:
+  // Whatever items it waits for have succeeded.
+  bool may_go(ItemIndex item) const {
+    return std::ranges::all_of(job_.after, [&](const Dependency& it) {
+      const auto theirs = durable_.blocks.find(it.job);
+      return !it.each || (theirs != durable_.blocks.end() && theirs->second.get(item) == ItemMark::succeeded);
+    });
+  }
+
   static bool contains(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
   }
@@ -108,11 +137,7 @@ class Facts {
     if (item_) return durable_.blocks.at(other).get(*item_) != ItemMark::succeeded;
     for (auto at = blocks().find(ItemMark::pending, ItemIndex{0}); at;
          at = blocks().find(ItemMark::pending, ItemIndex{at->value + 1})) {
-      const bool may_go = std::ranges::all_of(job_.after, [&](const Dependency& it) {
-        const auto theirs = durable_.blocks.find(it.job);
-        return !it.each || (theirs != durable_.blocks.end() && theirs->second.get(*at) == ItemMark::succeeded);
-      });
-      if (may_go) return false;
+      if (may_go(*at)) return false;
       if (job_.sequential) break;
     }
     return true;
@@ -263,8 +288,8 @@ class Lifter {
       case WhyCode::set_apart: return lift_apart();
       case WhyCode::share_held_back: change_queue([](Queue& queue) { queue.reserved_percent = 0; }); break;
       case WhyCode::behind: return lift_those_ahead(said);
-      case WhyCode::busy: return ask_as_one_more();
-      case WhyCode::next: return ask_as_who_is_free();
+      case WhyCode::busy: return ask_as_one_more(said);
+      case WhyCode::next: return ask_as_who_is_free(said);
       default: break;
     }
     return std::nullopt;
@@ -335,32 +360,33 @@ class Lifter {
   }
 
   // It is next: one more worker like any of those who could run it is given it.
-  std::optional<std::string> ask_as_one_more() {
+  std::optional<std::string> ask_as_one_more(const Why& said) {
     const std::set<Supply> kinds = kinds_of_takers();
     // With one more machine less may be kept, and then somebody else may be first.
     const bool exact =
-        durable().find_queue(job().place.queue)->reserved_percent == 0 &&
         std::ranges::none_of(durable().queues, [](const auto& it) { return it.second.reserved_percent > 0; });
     for (const Supply& kind : kinds) {
       Twin other(twin_.core());
       const auto leases = other.ask_for_one(other.add_worker(kind));
       if (exact && (leases.empty() || leases[0].job != job_)) return "one that was free was not given it";
     }
-    return hear(twin_.ask_for_one(twin_.add_worker(*kinds.begin())), exact);
+    return hear(said, twin_.ask_for_one(twin_.add_worker(*kinds.begin())), exact);
   }
 
-  std::optional<std::string> ask_as_who_is_free() {
+  std::optional<std::string> ask_as_who_is_free(const Why& said) {
     for (const Worker* worker : takers()) {
       const bool is_free = twin_.core().volatile_part().worker_grants.at(worker->id).empty();
-      if (is_free) return hear(twin_.ask_for_one(worker->id), true);
+      if (is_free) return hear(said, twin_.ask_for_one(worker->id), true);
     }
     return "nobody is free";
   }
 
-  std::optional<std::string> hear(const std::vector<Lease>& leases, bool exact) {
+  std::optional<std::string> hear(const Why& said, const std::vector<Lease>& leases, bool exact) {
     if (!leases.empty() && leases[0].job == job_) {
       const std::uint64_t offset = item_ ? item_->value - leases[0].first.value : 0;
       is_given_ = !item_ || (*item_ >= leases[0].first && offset < leases[0].count);
+      const bool others_first = said.sentence.find(" first; ") != std::string::npos;
+      if (!is_given_ && !others_first) return "another item of its job came first";
       return std::nullopt;
     }
     if (!exact) return std::nullopt;
