@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <set>
 #include <string>
@@ -14,12 +13,6 @@
 #include "core/core.h"
 
 namespace drover {
-
-/// DROVER_SEED and DROVER_SEEDS choose where to start and how many.
-inline std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
-}
 
 /// The ledger as the core's mutations make it, kept by the test itself: what a store must agree with.
 class LedgerModel {

@@ -2,11 +2,18 @@
 // same commands make the same state. DROVER_SEED and DROVER_SEEDS choose where to start and how many.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "core/random_commands.h"
 #include "core/sanity.h"
 
 namespace drover {
 namespace {
+
+std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
+}
 
 struct Said {
   Ticket ticket;

@@ -4,11 +4,19 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "base/text.h"
 #include "core/random_commands.h"
 
 namespace drover::sim {
 namespace {
+
+// DROVER_SEED and DROVER_SEEDS choose where to start and how many.
+std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
+}
 
 TEST(Why, WhatItNamesIsWhatKeepsAnItem) {
   std::map<WhyCode, std::uint64_t> lifted;
