@@ -114,6 +114,7 @@ std::vector<Lease> Twin::ask_for_one(WorkerId id) {
 }
 
 void Twin::begin_anew(const Worker& worker) {
+  ask(Report{.worker = worker.id, .incarnation = worker.incarnation, .leaving = Leaving::gone});
   ask(RegisterWorker{worker.name, worker.incarnation + 1, 0, worker.has, worker.labels});
 }
 

@@ -20,7 +20,7 @@ class Twin {
   WorkerId add_worker(const Supply& has);
   /// What a worker is given that has room for all that it can have, and wants one item.
   std::vector<Lease> ask_for_one(WorkerId worker);
-  /// The worker's process ends, and another one begins.
+  /// The worker goes in order, as one that drains does, and another process of it begins.
   void begin_anew(const Worker& worker);
   /// What is in workers' hands of this job ends well.
   void end_all_of(JobId job);
