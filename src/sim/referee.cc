@@ -164,12 +164,15 @@ void Referee::inspect_hands(const Core& core) {
 
 void Referee::follow_streaks(const Step& step) {
   for (const Mutation& mutation : step.batch.mutations) {
-    if (const auto* it = std::get_if<PutWorker>(&mutation)) {
-      std::uint64_t& incarnation = incarnations_[it->worker.id];
-      if (incarnation != it->worker.incarnation || !it->worker.quarantine.empty()) streaks_.erase(it->worker.id);
-      incarnation = it->worker.incarnation;
-    }
     if (const auto* it = std::get_if<AddAttempt>(&mutation)) take(it->attempt);
+  }
+  // A batch does not tell which of its changes came first: what was before belongs to the streak that is over.
+  for (const Mutation& mutation : step.batch.mutations) {
+    const auto* it = std::get_if<PutWorker>(&mutation);
+    if (it == nullptr) continue;
+    std::uint64_t& incarnation = incarnations_[it->worker.id];
+    if (incarnation != it->worker.incarnation || !it->worker.quarantine.empty()) streaks_.erase(it->worker.id);
+    incarnation = it->worker.incarnation;
   }
 }
 
