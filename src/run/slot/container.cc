@@ -1,5 +1,6 @@
 #include "run/slot/container.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
@@ -9,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -32,6 +34,8 @@ constexpr std::int64_t kMostIdleMs = 60'000;
 constexpr const char* kRoot = "rootfs";        // where the runtime looks for the container's root
 constexpr const char* kItemRoot = "itemroot";  // where the root of a warm one's next item is put together
 constexpr const char* kPidFile = "pid";
+constexpr const char* kOverlayMarks = "trusted.overlay.";
+constexpr std::size_t kMostSpare = 4;
 constexpr const char* kRuntimeLog = "runtime.log";
 
 std::int64_t steady_ms() {
@@ -49,6 +53,27 @@ std::string read_small(const char* path) {
 
 std::string because(std::string what) {
   return std::move(what) + ": " + strerrordesc_np(errno);
+}
+
+/// Whether nothing was written into a root: then the next item can have the same.
+bool is_untouched(const std::string& upper) {
+  struct stat info{};
+  if (::lstat(upper.c_str(), &info) != 0 || info.st_uid != 0 || info.st_gid != 0 || (info.st_mode & 07777) != 0755) {
+    return false;
+  }
+  char names[1024];
+  const ssize_t size = ::listxattr(upper.c_str(), names, sizeof(names));
+  for (ssize_t at = 0; at < size; at += static_cast<ssize_t>(std::strlen(names + at)) + 1) {
+    if (std::strncmp(names + at, kOverlayMarks, std::strlen(kOverlayMarks)) != 0) return false;
+  }
+  DIR* entries = size < 0 ? nullptr : ::opendir(upper.c_str());
+  if (entries == nullptr) return false;
+  bool is_empty = true;
+  while (const dirent* entry = ::readdir(entries)) {
+    is_empty = is_empty && (std::strcmp(entry->d_name, ".") == 0 || std::strcmp(entry->d_name, "..") == 0);
+  }
+  ::closedir(entries);
+  return is_empty;
 }
 
 struct RuntimeBirth {
@@ -169,6 +194,7 @@ struct Container::Overlay {
 
 std::string Container::make_overlay(const std::string& scratch, const std::string& lower, Overlay& overlay) {
   overlay = {lower, scratch + "/u", scratch + "/w"};
+  if (std::erase(spare_, scratch) > 0) return {};
   for (const std::string& each : {scratch, overlay.upper, overlay.work}) {
     if (::mkdir(each.c_str(), 0755) != 0) return because("could not make a container's folder in " + folder_);
   }
@@ -256,7 +282,8 @@ Launched Container::bring_in(TaskPlan& plan, const Setup& setup, int stdout_end,
                     .identity = &identity_};
   Descriptor fresh_root;
   if (reset_ == ContainerReset::overlay) {
-    item_scratch_ = "scratch/" + std::to_string(++scratch_);
+    // What the last item had may not be let go of yet.
+    item_scratch_ = spare_.size() < kMostSpare ? "scratch/" + std::to_string(++scratch_) : spare_.front();
     Overlay overlay;
     // The container's own writing layer has the places that things are mounted at, and nothing else.
     const std::string lower = scratch_folder_ + "/u:" + lower_;
@@ -317,7 +344,13 @@ void Container::put_away(bool succeeded) {
   }
   ++items_;
   last_used_ms_ = steady_ms();
-  if (!item_scratch_.empty()) remove_tree(std::exchange(item_scratch_, {}));
+  if (std::string scratch = std::exchange(item_scratch_, {}); !scratch.empty()) {
+    if (is_untouched(scratch + "/u")) {
+      spare_.push_back(std::move(scratch));
+    } else {
+      remove_tree(scratch);
+    }
+  }
   if (!succeeded || items_ >= most_items_) discard();
 }
 
@@ -336,6 +369,7 @@ void Container::discard() {
   items_ = 0;
   if (scratch_folder_.empty()) return;
   ::umount2(kRoot, MNT_DETACH);
+  for (const std::string& folder : std::exchange(spare_, {})) remove_tree(folder);
   for (std::string* folder : {&item_scratch_, &scratch_folder_}) {
     if (!folder->empty()) remove_tree(std::exchange(*folder, {}));
   }

@@ -96,7 +96,8 @@ class Container {
   std::uint64_t number_ = 0;  // of the container
   std::uint64_t scratch_ = 0;
   std::string scratch_folder_;
-  std::string item_scratch_;  // of a warm one's item
+  std::string item_scratch_;        // of a warm one's item
+  std::vector<std::string> spare_;  // of items that wrote nothing, the longest unused first
   pid_t runtime_pid_ = -1;
   pid_t first_process_ = -1;
   std::uint32_t items_ = 0;  // that this one has had
