@@ -34,6 +34,8 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION admin)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "passwd")
+# For items in containers: who runs them, and who fetches images.
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "crun | runc, skopeo")
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA
     ${CMAKE_SOURCE_DIR}/deploy/deb/postinst ${CMAKE_SOURCE_DIR}/deploy/deb/prerm ${CMAKE_SOURCE_DIR}/deploy/deb/postrm

@@ -137,7 +137,8 @@ def test_it_says_what_it_is(package):
     described = dpkg_deb("--field", package, "Description").splitlines()[1:]
     assert described and all(line.startswith(" ") and len(line) <= 80 for line in described), described
     needs = set(needs_of(package))
-    assert {"passwd", "libc6", "libsqlite3-0", "libssl3", "libcurl4"} <= needs, needs
+    assert {"passwd", "libc6", "libsqlite3-0", "libssl3", "libcurl4", "libseccomp2", "libarchive13"} <= needs, needs
+    assert said["Recommends"] == "crun | runc, skopeo"
     assert not [need for need in needs if need.endswith("-dev")]
     assert re.fullmatch(r".+ <\S+@\S+>", said["Maintainer"])
 
