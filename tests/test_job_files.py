@@ -300,6 +300,13 @@ def test_schema_and_parser_take_the_same(name):
     assert fits_schema((ROOT / "examples/jobs" / name).read_text())
 
 
+# What some fields mean nothing without.
+OF_CONTAINERS = ("image_digest entrypoint user mounts tmpfs shm_size disk read_only network hostname devices ulimits cap_add cap_drop privileged init "
+                 "reuse reset reuse_limit runtime").split()
+NEEDS = {"match": "dir: x\n", "command": "shell: true\n", **{field: "image: x\n" for field in OF_CONTAINERS},
+         **{field: "image: x\nreuse: true\n" for field in ("reset", "reuse_limit")}}
+
+
 def test_schema_and_parser_agree_field_by_field(drover, tmp_path):
     """Every field with every kind of value: either both take it or neither does."""
     values = ["1", "0", "-1", "1.5", "'1'", "true", "'true'", "yes", "text", "a b", "''", "[]", "{}", "[a]", "[1, 2]", "{a: 1}", "{a: b}",
@@ -308,7 +315,7 @@ def test_schema_and_parser_agree_field_by_field(drover, tmp_path):
     differ = []
     for field in fields:
         for value in values:
-            text = f"{field}: {value}\n" + ("dir: x\n" if field == "match" else "") + ("shell: true\n" if field == "command" else "")
+            text = f"{field}: {value}\n" + NEEDS.get(field, "")
             done = drover("submit", "--dry-run", "-q", "-", "--", "x", ":::", "a", input=text.encode())
             told = "has 1 problem" in done.err or " problems\n" in done.err
             if told == fits_schema(text):

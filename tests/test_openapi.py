@@ -98,6 +98,12 @@ def busy(drover):
         wait_until(lambda name=name: server.job(name)["ended_ms"], f"job {name}")
     for one in workers:
         one.kill()
+    ask("POST", "/api/v1/definitions", {"name": "boxed", "image": "python:3.12", "mounts": ["/srv/in:/in:ro", "out:/out"], "memory": "1GiB"})
+    ask("POST", "/api/v1/jobs", {
+        "name": "boxes", "definition": "boxed", "items": ["a"], "image_digest": f"sha256:{'0' * 64}", "entrypoint": [], "user": "1000:1000",
+        "tmpfs": ["/scratch:1GiB"], "shm_size": "1GiB", "disk": "10GiB", "read_only": True, "network": "none", "hostname": "box",
+        "devices": ["/dev/fuse"], "ulimits": ["nofile=1024"], "cap_add": ["SYS_PTRACE"], "cap_drop": ["NET_RAW"], "privileged": True, "init": False,
+        "reuse": True, "reset": "none", "reuse_limit": 9, "runtime": "runc"})
     ask("POST", "/api/v1/jobs", {"name": "later", "command": ["true"], "range": [1, 3], "after": ["next"], "queue": "fast"})
     ask("POST", "/api/v1/jobs", {"name": "last", "command": ["true"], "range": [1, 3], "after": [{"job": "later", "each": True}]})
     assert night["total"] == 6
@@ -151,10 +157,10 @@ def test_every_call_and_parameter_of_the_server_is_described_and_the_other_way_r
 def test_every_field_of_every_answer_is_described_and_there(described, busy):
     ask = Checked(busy, described)
     for path in ("", "errors", "openapi.yaml", "self", "jobs", "jobs?limit=1", "jobs?state=running", "queues", "queues/default",
-                 "queues/shared", "definitions", "definitions/render", "definitions/render:1", "fleets", "fleets/spot", "workers",
+                 "queues/shared", "definitions", "definitions/render", "definitions/render:1", "definitions/boxed", "fleets", "fleets/spot", "workers",
                  "workers/w1", "events", "events?job=night", "usage", "usage?by=queue", "usage?by=share", "usage?by=job", "keys"):
         ask("GET", f"/api/v1/{path}", status=200)
-    for job in ("night", "next", "later", "last"):
+    for job in ("night", "next", "boxes", "later", "last"):
         for path in ("", "/why", "/why?item=0", "/failures", "/items", "/items?sort=duration", "/items?sort=memory&limit=1",
                      "/items?state=failed", "/items/0", "/items/0/log", "/search?grep=error"):
             ask("GET", f"/api/v1/jobs/{job}{path}", status=200)

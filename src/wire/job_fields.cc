@@ -16,6 +16,7 @@ constexpr std::int64_t kMost32 = std::numeric_limits<std::uint32_t>::max();
 constexpr std::int64_t kMost64 = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kLongest = 9'000'000'000'000'000;  // ms
 constexpr std::string_view kName = "(?!\\.\\.?$)[A-Za-z0-9_.\\-]{1,128}";
+constexpr std::string_view kCapability = "[A-Za-z_]{3,32}";
 constexpr std::string_view kNameWords = "a name: letters, digits, '_', '.' and '-', at most 128 of them";
 
 constexpr JobField kFields[] = {
@@ -66,9 +67,10 @@ constexpr JobField kFields[] = {
      "[A-Za-z0-9_.\\-]{1,64}(:[A-Za-z0-9_.\\-]{1,64})?", "USER or USER:GROUP"},
     {"mounts", FieldKind::texts, Face::everywhere, "[\"/data:/in:ro\"]",
      "Folders and files of the worker's machine that the container sees: `SOURCE:TARGET[:ro]`; a source that is no "
-     "path "
-     "is a volume that the worker keeps"},
-    {"tmpfs", FieldKind::texts, Face::everywhere, "[\"/scratch:1GiB\"]", "Empty folders in memory: `TARGET[:SIZE]`"},
+     "path is a volume that the worker keeps",
+     0, 0, "[A-Za-z0-9_.\\-/][^:]*:/[^:]+(:r[ow])?"},
+    {"tmpfs", FieldKind::texts, Face::everywhere, "[\"/scratch:1GiB\"]", "Empty folders in memory: `TARGET[:SIZE]`", 0,
+     0, "/[^:]+(:[^:]+)?"},
     {"shm_size", FieldKind::size, Face::everywhere, "\"1GiB\"", "The size of /dev/shm; default: 64MiB", 4096, kMost64},
     {"disk", FieldKind::size, Face::everywhere, "\"10GiB\"",
      "What an item may write into its container's root, where the worker's file system can hold it to that", 1 << 20,
@@ -79,11 +81,14 @@ constexpr JobField kFields[] = {
     {"hostname", FieldKind::text, Face::everywhere, "\"render\"", "What the container's machine is called", 0, 0,
      "[A-Za-z0-9]([A-Za-z0-9.\\-]{0,62}[A-Za-z0-9])?", "a host's name"},
     {"devices", FieldKind::texts, Face::everywhere, "[\"/dev/fuse:/dev/fuse:rwm\"]",
-     "Devices of the machine: `PATH[:INSIDE[:ACCESS]]`"},
+     "Devices of the machine: `PATH[:INSIDE[:ACCESS]]`", 0, 0, "/[^:]+(:/[^:]+(:[rwm]+)?)?"},
     {"ulimits", FieldKind::texts, Face::everywhere, "[\"nofile=1024:4096\"]",
-     "Limits of each process, as ulimit has them: `NAME=SOFT[:HARD]`"},
-    {"cap_add", FieldKind::texts, Face::everywhere, "[\"SYS_PTRACE\"]", "Capabilities beyond the usual few"},
-    {"cap_drop", FieldKind::texts, Face::everywhere, "[\"NET_RAW\"]", "Capabilities that it shall not have"},
+     "Limits of each process, as ulimit has them: `NAME=SOFT[:HARD]`", 0, 0,
+     "[a-z]+=(unlimited|-1|[0-9]+)(:(unlimited|-1|[0-9]+))?"},
+    {"cap_add", FieldKind::texts, Face::everywhere, "[\"SYS_PTRACE\"]", "Capabilities beyond the usual few", 0, 0,
+     kCapability},
+    {"cap_drop", FieldKind::texts, Face::everywhere, "[\"NET_RAW\"]", "Capabilities that it shall not have", 0, 0,
+     kCapability},
     {"privileged", FieldKind::flag, Face::everywhere, "true",
      "All capabilities and devices, and no filter of system calls: as much as root on the machine"},
     {"init", FieldKind::flag, Face::everywhere, "false",

@@ -20,7 +20,7 @@ enum class FieldKind : std::uint8_t {
   command,       // a list of words, or one text for the shell
   settings,      // an object of variables and their values
   labels,        // an object of labels
-  texts,         // a list of texts
+  texts,         // a list of texts; whoever reads them holds each to what `pattern` says of it
   accelerators,  // an object of kinds and counts
   after,         // a list of jobs
   rules,         // a list of rules on exit

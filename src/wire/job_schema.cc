@@ -72,7 +72,9 @@ json::object shape_of(const JobField& field) {
       return {{"type", "object"},
               {"propertyNames", json::object{{"pattern", "^[A-Za-z0-9_.\\-]{1,128}$"}}},
               {"additionalProperties", json::object{{"type", "string"}, {"pattern", "^[A-Za-z0-9_.:/+@\\-]{0,128}$"}}}};
-    case FieldKind::texts: return list_of(json::object{{"type", kScalars}});
+    case FieldKind::texts:
+      if (field.pattern.empty()) return list_of(json::object{{"type", kScalars}});
+      return list_of(json::object{{"type", "string"}, {"pattern", whole_text(field.pattern)}});
     case FieldKind::accelerators: {
       json::object kinds;
       for (const std::string_view kind : kAcceleratorKinds) kinds[kind] = counted(field.least, field.most);
