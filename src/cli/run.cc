@@ -233,6 +233,7 @@ void add_run(CLI::App& app, Invocation& invocation) {
                "  drover run --name nightly --range 1-1000 --retries 2 --timeout 10m -- ./simulate --seed {}\n"
                "  drover run --dir in --match '*.gz' --shell -- 'zcat {} | wc -l > counts/{/.}'\n"
                "  drover run -- echo hello {} ::: anna bert carl\n"
+               "  drover run --image python:3.12 --mount $PWD:/data --items list.txt -- python /data/process.py {}\n"
                "Exit status: 0 all succeeded, 1 some did not, 2 bad usage or input, 130 interrupted.");
   verb->callback([flags, verb, &invocation] {
     flags->command.words = verb->remaining();
