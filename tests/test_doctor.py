@@ -5,6 +5,7 @@ import email.utils
 import http.server
 import json
 import os
+import shutil
 import socket
 import sqlite3
 import subprocess
@@ -13,6 +14,7 @@ import time
 
 import pytest
 
+import drover as shared
 from test_server import Server, submit, worker
 
 NOBODY_IS_THERE = "http://127.0.0.1:1"
@@ -48,7 +50,7 @@ def test_a_sound_machine(drover):
     assert drover("run", "--name", "r", "--", "true", ":::", "a").status == 0
     checks, status = examine(drover)
     assert status == 0 and troubles(checks) == [], checks
-    assert {"kernel", "cgroups", "memory", "open files", "processes", "/dev/shm", "core dumps", "clock"} <= {
+    assert {"kernel", "cgroups", "memory", "open files", "processes", "/dev/shm", "core dumps", "clock", "containers", "images"} <= {
         about for group, about in checks if group == "machine"}
     assert "1 checked and whole" in checks["folder", "ledger"][0]["text"]
     assert not any(group == "server" for group, _ in checks), "nobody spoke of a server"
@@ -123,6 +125,43 @@ def test_few_files_and_no_cgroups(any_user):
                              preexec_fn=lambda: __import__("resource").setrlimit(__import__("resource").RLIMIT_NOFILE, (256, 256)))
     assert "256" in checks["machine", "open files"][0]["text"] and checks["machine", "open files"][0]["verdict"] == "warning"
     assert checks["machine", "cgroups"][0]["verdict"] == "warning" and "--pids has no effect" in checks["machine", "cgroups"][0]["text"]
+
+
+def test_containers_and_what_they_lack(drover, any_user, tmp_path):
+    checks, _ = examine(drover)
+    assert "are run by crun" in checks["machine", "containers"][0]["text"] and "skopeo" in checks["machine", "images"][0]["text"]
+    checks, _ = examine(drover, env={"PATH": str(tmp_path)})
+    images, = checks["machine", "images"]
+    assert images["verdict"] == "warning" and "skopeo is not installed" in images["text"] and "apt-get install skopeo" in images["next"]
+    checks, _ = examine(any_user, as_user=65534)
+    containers, = checks["machine", "containers"]
+    assert containers["verdict"] == "warning" and "this user may not" in containers["text"] and "as root" in containers["next"]
+
+
+def examined_after(drover, script, data):
+    """What the doctor says of the containers of a machine on which this was done; it is undone when he has gone."""
+    done = subprocess.run(["unshare", "--mount", "sh", "-ec", f'{script}; exec "$0" doctor --json --data "$1"', shared.BINARY, data],
+                          env=drover.environment(), capture_output=True, text=True, timeout=60)
+    checks = json.loads(done.stdout)["checks"]
+    return {check["about"]: check for check in checks if check["about"] in ("containers", "images", "layers")}
+
+
+def test_a_machine_without_a_runtime(drover):
+    hidden = "; ".join(f"mount --bind /dev/null {path}" for path in map(shutil.which, ("crun", "runc")))
+    said = examined_after(drover, hidden + "; unset DOCKER_HOST; mount -t tmpfs tmpfs /run", drover.data)["containers"]
+    assert said["verdict"] == "warning" and "neither crun nor runc" in said["text"] and "install crun" in said["next"], said
+    broken = f"mount --bind /bin/false {shutil.which('crun')}"
+    assert "does not work" in examined_after(drover, broken, drover.data)["containers"]["text"]
+
+
+def test_data_on_an_overlay(drover, tmp_path):
+    place = tmp_path / "overlay"
+    for name in ("lower", "upper", "work", "root"):
+        (place / name).mkdir(parents=True)
+    mounted = f"cd {place}; mount -t overlay overlay -o lowerdir=lower,upperdir=upper,workdir=work root"
+    said = examined_after(drover, mounted, place / "root/data")
+    assert said["layers"]["verdict"] == "warning" and "plain file system" in said["layers"]["next"], said
+    assert not (place / "upper/data").exists(), "looking changes nothing"
 
 
 # --- the way to a server

@@ -3,8 +3,10 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <boost/json.hpp>
 #include <future>
+#include <iterator>
 
 #include "base/units.h"
 #include "cli/doctor_check.h"
@@ -61,7 +63,9 @@ int examine(const Flags& flags) {
   // Side by side: a server that does not answer, a slow disk.
   auto server = std::async(std::launch::async, [&] { return check_server(flags.common, flags.server); });
   auto folder = std::async(std::launch::async, [&] { return check_folder(root); });
-  Group groups[] = {{"machine", "this machine", check_machine()},
+  std::vector<Check> machine = check_machine();
+  std::ranges::move(check_containers(root), std::back_inserter(machine));
+  Group groups[] = {{"machine", "this machine", std::move(machine)},
                     {"folder", "the data folder", folder.get()},
                     {"server", "the server", server.get()}};
   std::uint64_t warnings = 0;

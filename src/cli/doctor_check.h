@@ -1,5 +1,5 @@
-// What `drover doctor` finds out, one line each. A group of checks is one file: doctor_machine.cc, doctor_folder.cc,
-// doctor_server.cc.
+// What `drover doctor` finds out, one line each. One file for what belongs together: doctor_machine.cc,
+// doctor_containers.cc, doctor_folder.cc, doctor_server.cc.
 #pragma once
 
 #include <string>
@@ -27,6 +27,8 @@ struct Check {
 
 /// Kernel, cgroups, limits, clocks, shared memory.
 std::vector<Check> check_machine();
+/// Whether items can run in containers here, with the data in this folder.
+std::vector<Check> check_containers(const std::string& root);
 /// The data folder: the disk it is on, who holds what in it, whether ledgers are whole.
 std::vector<Check> check_folder(const std::string& root);
 /// The way to a server, step by step, and what it says. Empty: there is no server in question.

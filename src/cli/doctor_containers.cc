@@ -1,0 +1,103 @@
+#include <fmt/format.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "cli/doctor_check.h"
+#include "run/image/child_program.h"
+#include "run/oci_runtime.h"
+#include "worker/machine_runner.h"
+
+namespace drover {
+namespace {
+
+constexpr long kOverlayMagic = 0x794c7630;
+constexpr std::int64_t kAnswersWithinMs = 3'000;
+
+/// What it says first when it is asked for its version; empty: it cannot be run.
+std::string version_of(const std::string& program) {
+  const ChildEnd end = run_child({.words = {program, "--version"}, .folder = {}, .environment = {}},
+                                 {.stall_ms = kAnswersWithinMs, .headway = {}, .stop = {}});
+  if (end.how != ChildEnd::How::exited || end.number != 0) return {};
+  return end.out.substr(0, end.out.find('\n'));
+}
+
+/// Whether layers can be stacked here, tried in memory that nobody else sees: 0, or why not.
+int overlay_error() {
+  const pid_t child = ::fork();
+  if (child < 0) return errno;
+  if (child == 0) {
+    constexpr const char* kPlace = "/proc";  // is there on every machine, and only hidden from the child
+    const bool is_mounted = ::unshare(CLONE_NEWNS) == 0 && ::mount("", "/", "", MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                            ::mount("tmpfs", kPlace, "tmpfs", 0, "size=64k") == 0 && ::chdir(kPlace) == 0 &&
+                            ::mkdir("lower", 0700) == 0 && ::mkdir("upper", 0700) == 0 && ::mkdir("work", 0700) == 0 &&
+                            ::mkdir("root", 0700) == 0 &&
+                            ::mount("overlay", "root", "overlay", 0, "lowerdir=lower,upperdir=upper,workdir=work") == 0;
+    ::_exit(is_mounted ? 0 : errno);
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : EIO;
+}
+
+Check runtime() {
+  const auto found = find_oci_runtime(ContainerRuntime::any);
+  if (!found && runtime_for({}) == ContainerRuntime::docker) {
+    return {"containers", Verdict::ok, "are run by this machine's Docker", ""};
+  }
+  if (!found) {
+    return {"containers", Verdict::warning, "cannot be run (--image): neither crun nor runc is installed, nor Docker",
+            "install one of them: apt-get install crun"};
+  }
+  const std::string version = version_of(found->path);
+  if (version.empty()) {
+    return {"containers", Verdict::warning, fmt::format("cannot be run (--image): {} does not work", found->path),
+            fmt::format("see what {} --version says", found->path)};
+  }
+  if (const int error = overlay_error(); error != 0) {
+    const bool is_denied = error == EPERM || error == EACCES;
+    return {"containers", Verdict::warning,
+            fmt::format("cannot be run (--image): an image's layers cannot be mounted: {}",
+                        is_denied ? "this user may not" : std::strerror(error)),
+            is_denied ? "run drover as root, or let Docker run them with --runtime docker"
+                      : "load the kernel's overlay module: modprobe overlay"};
+  }
+  return {"containers", Verdict::ok, fmt::format("are run by {}", version), ""};
+}
+
+Check images() {
+  const std::string version = version_of("skopeo");
+  if (version.empty()) {
+    return {"images", Verdict::warning, "cannot be fetched from registries: skopeo is not installed",
+            "install it: apt-get install skopeo; oci: and rootfs: work without it"};
+  }
+  return {"images", Verdict::ok, fmt::format("are fetched by {}", version), ""};
+}
+
+}  // namespace
+
+std::vector<Check> check_containers(const std::string& root) {
+  std::vector<Check> checks = {runtime(), images()};
+  std::error_code ignored;
+  std::filesystem::path there = root;
+  while (!std::filesystem::exists(there, ignored) && there.has_relative_path()) there = there.parent_path();
+  struct statfs kind{};
+  if (::statfs(there.c_str(), &kind) == 0 && static_cast<long>(kind.f_type) == kOverlayMagic) {
+    checks.push_back({"layers", Verdict::warning,
+                      fmt::format("{} lies on an overlay, and none can lie on another: containers (--image) cannot be "
+                                  "run with data there",
+                                  there.string()),
+                      "name a folder on a plain file system, such as a volume, with --data"});
+  }
+  return checks;
+}
+
+}  // namespace drover
