@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
+#include <utility>
 
 #include "run/descriptor.h"
 
@@ -14,14 +14,8 @@ namespace drover {
 namespace {
 
 void kill_all_in(const std::string& folder) {
-  const Descriptor file(::open((folder + "/cgroup.procs").c_str(), O_RDONLY | O_CLOEXEC));
-  char text[16 << 10];
-  const ssize_t size = file ? ::read(file.get(), text, sizeof(text) - 1) : 0;
-  text[size > 0 ? size : 0] = '\0';
-  const pid_t us = ::getpid();
-  char* at = text;
-  for (long pid = std::strtol(at, &at, 10); pid > 0; pid = std::strtol(at, &at, 10)) {
-    if (pid != us) ::kill(static_cast<pid_t>(pid), SIGKILL);
+  for (const pid_t pid : processes_in(folder + "/cgroup.procs")) {
+    if (pid != ::getpid()) ::kill(pid, SIGKILL);
   }
 }
 
@@ -35,6 +29,24 @@ std::vector<std::string> subfolders_of(const std::string& folder) {
     if (entry->d_type == DT_DIR && entry->d_name[0] != '.') found.push_back(folder + "/" + entry->d_name);
   }
   ::closedir(entries);
+  return found;
+}
+
+std::vector<pid_t> processes_in(const std::string& file) {
+  std::vector<pid_t> found;
+  const Descriptor opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  char part[4096];
+  pid_t number = 0;
+  // A number may be cut in two where one part ends; half of it is somebody else's.
+  for (ssize_t got = 0; opened && (got = ::read(opened.get(), part, sizeof(part))) > 0;) {
+    for (ssize_t at = 0; at < got; ++at) {
+      if (part[at] >= '0' && part[at] <= '9') {
+        number = number * 10 + (part[at] - '0');
+      } else if (number > 0) {  // 0: in a namespace that we do not see
+        found.push_back(std::exchange(number, 0));
+      }
+    }
+  }
   return found;
 }
 

@@ -1,6 +1,8 @@
 // Removing cgroups. Compiled into drover and into the slot's helper.
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
 #include <vector>
 
@@ -8,6 +10,9 @@ namespace drover {
 
 /// With the whole path.
 std::vector<std::string> subfolders_of(const std::string& folder);
+
+/// The processes that a cgroup.procs names, however many.
+std::vector<pid_t> processes_in(const std::string& file);
 
 /// Kills what is in a cgroup and in those below it, which items may have made, and removes them. Gives up on what does
 /// not die in a tenth of a second.

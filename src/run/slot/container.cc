@@ -306,15 +306,8 @@ bool Container::last_words(LastWords& words, std::string& reason) {
 }
 
 std::vector<pid_t> Container::others() const {
-  std::vector<pid_t> found;
-  const Descriptor file(::open(procs_.c_str(), O_RDONLY | O_CLOEXEC));
-  char text[16 << 10];
-  const ssize_t size = file ? ::read(file.get(), text, sizeof(text) - 1) : 0;
-  text[size > 0 ? size : 0] = '\0';
-  char* at = text;
-  for (long pid = std::strtol(at, &at, 10); pid > 0; pid = std::strtol(at, &at, 10)) {
-    if (pid != first_process_ && pid != ::getpid()) found.push_back(static_cast<pid_t>(pid));
-  }
+  std::vector<pid_t> found = processes_in(procs_);
+  std::erase_if(found, [&](pid_t pid) { return pid == first_process_ || pid == ::getpid(); });
   return found;
 }
 
