@@ -14,7 +14,6 @@
 
 #include "base/text.h"
 #include "run/image_user.h"
-#include "run/oci_runtime.h"
 #include "run/owner.h"
 #include "run/remove_tree.h"
 #include "run/seccomp_filter.h"
@@ -236,15 +235,21 @@ ContainerHome::ContainerHome(std::string folder)
       ours_(concat(all_, "/", this_process().name())),
       first_process_(ours_ + "/drover-init") {}
 
+void ContainerHome::sweep(const std::string& folder) {
+  std::error_code error;
+  std::vector<std::string> left;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const auto owner = Owner::from_name(entry.path().filename().string());
+    if (owner && !owner->is_alive()) left.push_back(entry.path());
+  }
+  for (const std::string& each : left) remove_tree(each);
+}
+
 Result<std::unique_ptr<ContainerHome>> ContainerHome::make(const std::string& folder) {
   std::unique_ptr<ContainerHome> home(new ContainerHome(folder));
   std::error_code error;
   std::filesystem::create_directories(home->ours_, error);
   if (error) return std::unexpected(errno_error(error.value(), home->ours_, kNext));
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    const auto owner = Owner::from_name(entry.path().filename().string());
-    if (owner && !owner->is_alive()) remove_tree(entry.path());
-  }
   const std::span<const char> program = slot_program();
   if (auto done = write_file(home->first_process_, {program.data(), program.size()}, 0755); !done) return pass(done);
   return home;
@@ -276,44 +281,60 @@ Result<ContainerBox> ContainerBox::make(const SlotSetup& setup, const Cgroups& c
                 "run the worker as root, or under systemd with Delegate=yes");
   }
   box.folder_ = home.new_folder();
+  auto filled = box.fill(setup, *runtime, home);
+  if (!filled) {
+    box.remove();
+    return pass(filled);
+  }
+  return box;
+}
+
+Result<void> ContainerBox::fill(const SlotSetup& setup, const OciRuntime& runtime, const ContainerHome& home) {
+  const ContainerPlan& plan = *setup.container;
   for (const char* name : {"", "/rootfs", "/itemroot", "/scratch", "/state", "/etc", "/l"}) {
-    if (::mkdir((box.folder_ + name).c_str(), 0755) != 0) {
-      return std::unexpected(errno_error(errno, box.folder_ + name, kNext));
+    if (::mkdir((folder_ + name).c_str(), 0755) != 0) {
+      return std::unexpected(errno_error(errno, folder_ + name, kNext));
     }
   }
-  auto place = find_place(setup, box.cgroup_, box.folder_, home);
+  if (plan.options.disk_bytes > 0) {
+    auto quota = ProjectQuota::hold(folder_ + "/scratch", plan.options.disk_bytes);
+    if (!quota) return pass(quota);
+    quota_ = *quota;
+  }
+  auto place = find_place(setup, cgroup_, folder_, home);
   if (!place) return pass(place);
   if (auto done = write_etc(place->etc, *place, plan.options.network); !done) return pass(done);
-  if (auto done = write_file(box.folder_ + "/config.json", oci_spec(plan.options, *place)); !done) return pass(done);
-  auto lower = link_layers(box.folder_, plan.layers);
+  if (auto done = write_file(folder_ + "/config.json", oci_spec(plan.options, *place)); !done) return pass(done);
+  auto lower = link_layers(folder_, plan.layers);
   if (!lower) return pass(lower);
 
   const ContainerReuse reuse = plan.options.reuse.value_or(ContainerReuse{});
   {
-    FrameWriter frame(box.frame_, FrameKind::container);
-    frame.text(runtime->path);
-    frame.text(box.folder_);
+    FrameWriter frame(frame_, FrameKind::container);
+    frame.text(runtime.path);
+    frame.text(folder_);
     frame.text(*lower);
-    frame.text(runtime->is_crun ? box.cgroup_.unified : std::string());
-    frame.put(runtime->is_crun);
+    frame.text(runtime.is_crun ? cgroup_.unified : std::string());
+    frame.put(runtime.is_crun);
     frame.put(plan.options.reuse.has_value());
     frame.put(plan.options.init);
-    frame.put(box.cgroup_.is_v2);
+    frame.put(cgroup_.is_v2);
     frame.put(reuse.reset);
     frame.put(reuse.most_items);
-    frame.texts(box.cgroup_.folders);
-    frame.texts(box.cgroup_.join);
-    frame.text(box.cgroup_.clone_into);
-    frame.text(box.cgroup_.kill_counts);
-    frame.text(box.cgroup_.members);
+    frame.texts(cgroup_.folders);
+    frame.texts(cgroup_.join);
+    frame.text(cgroup_.clone_into);
+    frame.text(cgroup_.kill_counts);
+    frame.text(cgroup_.members);
     if (auto done = put_identity(frame, plan.options, *place); !done) return pass(done);
   }
-  return box;
+  return {};
 }
 
 void ContainerBox::remove() {
   if (folder_.empty()) return;
   cgroup_.remove();
+  quota_.release(folder_ + "/scratch");
   remove_tree(std::exchange(folder_, {}));
 }
 

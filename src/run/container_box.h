@@ -8,12 +8,17 @@
 #include "base/result.h"
 #include "ports/runner.h"
 #include "run/cgroups.h"
+#include "run/oci_runtime.h"
+#include "run/project_quota.h"
 
 namespace drover {
 
-/// Where containers of this process are kept; those of processes that are gone are removed when it is made.
+/// Where containers of this process are kept.
 class ContainerHome {
  public:
+  /// What processes that are gone have left there is removed.
+  static void sweep(const std::string& folder);
+
   /// `folder` may not exist yet.
   static Result<std::unique_ptr<ContainerHome>> make(const std::string& folder);
   ~ContainerHome();
@@ -53,9 +58,12 @@ class ContainerBox {
   void remove();
 
  private:
+  Result<void> fill(const SlotSetup& setup, const OciRuntime& runtime, const ContainerHome& home);
+
   std::string folder_;
   std::string frame_;
   ContainerCgroup cgroup_;
+  ProjectQuota quota_;
 };
 
 }  // namespace drover

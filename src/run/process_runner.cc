@@ -76,6 +76,7 @@ pid_t spawn_helper_patiently(int image, const HelperDescriptors& given) {
 
 ProcessRunner::ProcessRunner(std::string containers) : containers_(std::move(containers)) {
   become_subreaper();
+  if (!containers_.empty()) ContainerHome::sweep(containers_);
 }
 
 Result<ContainerBox> ProcessRunner::make_box(const SlotSetup& setup) {
