@@ -285,16 +285,16 @@ void NativeApi::show_job(Asked asked, HttpReply reply) {
     if (!error) out["definition"] = std::move(parsed);
   }
   out["waits_for"] = nullptr;
-  if (job.ended() || found->in_hands > 0) return reply.send(json_response(200, out));
-  backend_.post(AskWhy{job.id, std::nullopt},
-                [out = std::move(out),
-                 reply = std::make_shared<HttpReply>(std::move(reply))](const Result<Effect>& effect) mutable {
-                  const auto* why = effect ? std::get_if<Why>(&*effect) : nullptr;
-                  const bool waits = why != nullptr && why->code != WhyCode::ended && why->code != WhyCode::running &&
-                                     why->code != WhyCode::next && why->in_hands == 0;
-                  if (waits) out["waits_for"] = utf8(why->sentence);
-                  reply->send(json_response(200, out));
-                });
+  if (job.ended()) return reply.send(json_response(200, out));
+  backend_.post(
+      AskWhy{job.id, std::nullopt}, [out = std::move(out), reply = std::make_shared<HttpReply>(std::move(reply))](
+                                        const Result<Effect>& effect) mutable {
+        const auto* why = effect ? std::get_if<Why>(&*effect) : nullptr;
+        const bool waits = why != nullptr && why->code != WhyCode::ended && why->code != WhyCode::running &&
+                           why->code != WhyCode::next && (why->in_hands == 0 || why->code == WhyCode::handed_out);
+        if (waits) out["waits_for"] = utf8(why->sentence);
+        reply->send(json_response(200, out));
+      });
 }
 
 void NativeApi::say_why(Asked asked, HttpReply reply) {

@@ -43,6 +43,7 @@ void Core::on(Ticket ticket, const RegisterWorker& command) {
     session.last_poll = PollNumber{};
     session.gone.clear();
     session.watched.clear();
+    session.notes.clear();
     const bool has_drained = session.told_to_drain && held == 0;
     session.asked_to_drain = session.asked_to_drain && !has_drained && !was_lost;
     session.draining = session.asked_to_drain;
@@ -190,9 +191,12 @@ bool Core::accept_report(Ticket ticket, const Report& report) {
 
 // Only of what it holds something of: nobody else's business is a worker's.
 void Core::take_note(WorkerId worker, const JobNote& note) {
-  const auto job = durable_.jobs.find(note.job);
-  if (job == durable_.jobs.end()) return;
   auto& notes = volatile_.sessions.at(worker).notes;
+  const auto job = durable_.jobs.find(note.job);
+  if (job == durable_.jobs.end()) {
+    notes.erase(note.job);
+    return;
+  }
   const bool holds_some = std::ranges::any_of(volatile_.jobs.at(note.job).grants,
                                               [&](GrantId id) { return durable_.grants.at(id).worker == worker; });
   if (!holds_some || note.text.empty() || note.is_final) {

@@ -72,6 +72,9 @@ class Reasons {
                      job_.reason.empty() ? "" : concat(": ", job_.reason))};
     }
     if (const auto why = of_job(nullptr)) return *why;
+    for (const GrantId id : index_.grants) {
+      if (const auto why = getting_ready(durable_.grants.at(id).worker)) return *why;
+    }
     const std::uint64_t open = blocks_.count(ItemMark::open);
     if (blocks_.count(ItemMark::pending) == 0 && index_.ready.empty()) {
       if (index_.in_hands < open && index_.in_hands == 0) return next_retry();
@@ -104,12 +107,21 @@ class Reasons {
     }
     const std::string& worker = durable_.workers.at(durable_.grants.at(holder).worker).name;
     if (open == nullptr || !open->counted) {
+      if (const auto why = getting_ready(durable_.grants.at(holder).worker)) return *why;
       return {WhyCode::handed_out,
               concat("item ", item.value, " is in the hands of worker ", worker, ", which has not said that it runs")};
     }
     return {WhyCode::running,
             concat("item ", item.value, " runs on worker ", worker, " for ",
                    format_duration_us((now_.now_ms - open->started_ms) * 1000), ", as attempt ", open->attempts)};
+  }
+
+  /// A worker that has something of it says what it waits for.
+  std::optional<Why> getting_ready(WorkerId worker) const {
+    const auto& notes = now_.sessions.at(worker).notes;
+    const auto note = notes.find(job_.id);
+    if (note == notes.end()) return std::nullopt;
+    return Why{WhyCode::handed_out, concat("worker ", durable_.workers.at(worker).name, ": ", note->second)};
   }
 
   /// What keeps the whole job, or this open item of it, whoever there is to run it.

@@ -161,5 +161,29 @@ TEST(Why, OnlyItemsThatMayGoComeFirst) {
   EXPECT_EQ(world.why(job, 0).code, WhyCode::after_item);
 }
 
+TEST(Why, AWorkerThatIsNotReadyForAJobSaysSo) {
+  TestWorld world;
+  const WorkerId worker = world.worker("w", 1);
+  const JobId job = world.submit(2);
+  ASSERT_EQ(world.next(worker), job);
+  const auto say = [&](const std::string& text) {
+    Report report{.worker = worker, .incarnation = 1};
+    report.notes.push_back({job, text, false});
+    world.ask(report);
+  };
+  say("image busybox: fetching, 12 of 80 MB");
+  EXPECT_EQ(world.why(job, 0).code, WhyCode::handed_out);
+  EXPECT_EQ(world.why(job, 0).sentence, "worker w: image busybox: fetching, 12 of 80 MB");
+  EXPECT_EQ(world.why(job).sentence, "worker w: image busybox: fetching, 12 of 80 MB");
+  EXPECT_EQ(world.why(job, 1).code, WhyCode::busy);
+  say("");
+  EXPECT_EQ(world.why(job).code, WhyCode::busy);
+  say("image busybox: unpacking");
+  // Whoever comes next by its name has said nothing.
+  world.ask(RegisterWorker{"w", 2, 0, {1000, 64 * TestWorld::kGiB, {}}});
+  ASSERT_EQ(world.next(worker), job);
+  EXPECT_EQ(world.why(job).code, WhyCode::busy);
+}
+
 }  // namespace
 }  // namespace drover
