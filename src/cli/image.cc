@@ -25,7 +25,9 @@ struct Flags {
 };
 
 Result<std::unique_ptr<ImageStore>> open_store(const Flags& flags) {
-  auto store = ImageStore::open(images_folder(data_root(flags.common.data)), {});
+  auto limits = image_limits();
+  if (!limits) return pass(limits);
+  auto store = ImageStore::open(images_folder(data_root(flags.common.data)), *limits);
   if (!store) return std::unexpected(store.error().error());
   return std::move(*store);
 }

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "base/text.h"
+#include "base/units.h"
 #include "cli/print.h"
 #include "cli/verb.h"
 #include "worker/images.h"
@@ -65,6 +66,24 @@ ImageAccess image_access() {
   return access;
 }
 
+Result<ImageLimits> image_limits() {
+  ImageLimits limits;
+  const auto about = [](const char* name, const Error& error) {
+    return fail(error.code, concat(name, ": ", error.message), error.next);
+  };
+  if (const char* text = std::getenv("DROVER_IMAGE_PATIENCE")) {
+    auto patience = parse_duration_ms(text);
+    if (!patience) return about("DROVER_IMAGE_PATIENCE", patience.error());
+    limits.stall_ms = *patience;
+  }
+  if (const char* text = std::getenv("DROVER_IMAGE_SIZE")) {
+    auto size = parse_size(text);
+    if (!size) return about("DROVER_IMAGE_SIZE", size.error());
+    limits.bytes = *size;
+  }
+  return limits;
+}
+
 Result<void> pin_image(ContainerOptions& options) {
   auto reference = ImageReference::parse(options.image);
   if (!reference) return pass(reference);
@@ -73,7 +92,9 @@ Result<void> pin_image(ContainerOptions& options) {
   const bool is_seen_here = reference->is_local_path() && access(reference->path.c_str(), F_OK) == 0;
   if (reference->source == docker_daemon || (reference->is_local_path() && !is_seen_here)) return {};
   if (reference->source == root_folder) return {};
-  auto resolved = resolve(*reference, image_access(), {});
+  auto limits = image_limits();
+  if (!limits) return pass(limits);
+  auto resolved = resolve(*reference, image_access(), *limits);
   if (resolved) {
     options.digest = resolved->digest;
     return {};
@@ -89,7 +110,9 @@ Result<void> pin_image(ContainerOptions& options) {
 Result<std::shared_ptr<const ContainerPlan>> image_here(const std::string& root, MachineRunner& runner,
                                                         const ContainerOptions& options, bool quiet) {
   FetchLine line(options.image, quiet);
-  ImagePlace place(images_folder(root), image_access(), runner);
+  auto limits = image_limits();
+  if (!limits) return pass(limits);
+  ImagePlace place(images_folder(root), image_access(), *limits, runner);
   auto plan = place.fetch(options, [&](const std::string& words) { line.show(words); });
   if (!plan) return std::unexpected(plan.error().error());
   return std::move(*plan);

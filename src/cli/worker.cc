@@ -117,6 +117,9 @@ Result<int> work(Flags& flags) {
   const std::string root = data_root(flags.common.data);
   options.images = images_folder(root);
   options.image_access = image_access();
+  auto limits = image_limits();
+  if (!limits) return pass(limits);
+  options.image_limits = *limits;
   options.spool = concat(root, "/workers/", options.hello.name, "/spool");
 
   // Two of one name would take their items from each other.

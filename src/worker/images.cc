@@ -6,6 +6,8 @@
 namespace drover {
 namespace {
 
+constexpr std::size_t kFetchers = 4;
+
 std::shared_ptr<const ContainerPlan> plan_for(const ContainerOptions& options, std::shared_ptr<const Image> image) {
   auto plan = std::make_shared<ContainerPlan>();
   plan->options = options;
@@ -44,17 +46,24 @@ Result<ImageReference> image_of(const ContainerOptions& options) {
   return reference->pinned(options.digest);
 }
 
+ImageResult<ImageStore*> ImagePlace::store() {
+  const std::lock_guard lock(mutex_);
+  if (!store_) {
+    auto opened = ImageStore::open(folder_, limits_);
+    if (!opened) return pass(opened);
+    store_ = std::move(*opened);
+  }
+  return store_.get();
+}
+
 ImageResult<std::shared_ptr<const ContainerPlan>> ImagePlace::fetch(const ContainerOptions& options, const Tell& tell,
                                                                     const std::stop_token& stop) {
   if (runtime_for(options) == ContainerRuntime::docker) return fetch_for_docker(options, tell);
   auto reference = image_of(options);
   if (!reference) return image_fail(ImageFault::unsupported, reference.error().message, reference.error().next);
-  if (!store_) {
-    auto opened = ImageStore::open(folder_, {});
-    if (!opened) return pass(opened);
-    store_ = std::move(*opened);
-  }
-  auto image = store_->fetch(*reference, access_, [&](const ImageProgress& now) { tell(progress_words(now)); }, stop);
+  auto store = this->store();
+  if (!store) return pass(store);
+  auto image = (*store)->fetch(*reference, access_, [&](const ImageProgress& now) { tell(progress_words(now)); }, stop);
   if (!image) return pass(image);
   return plan_for(options, std::move(*image));
 }
@@ -96,14 +105,15 @@ ImageResult<std::shared_ptr<const ContainerPlan>> ImagePlace::fetch_for_docker(c
   return plan;
 }
 
-Images::Images(ImagePlace place, Post post, Progress progress)
-    : place_(std::move(place)),
-      post_(std::move(post)),
-      progress_(std::move(progress)),
-      thread_([this](const std::stop_token& stop) { run(stop); }) {}
+Images::Images(std::unique_ptr<ImagePlace> place, Post post, Progress progress)
+    : place_(std::move(place)), post_(std::move(post)), progress_(std::move(progress)) {
+  for (std::size_t i = 0; i < kFetchers; ++i) {
+    threads_.emplace_back([this](const std::stop_token& stop) { run(stop); });
+  }
+}
 
 Images::~Images() {
-  thread_.request_stop();
+  for (std::jthread& thread : threads_) thread.request_stop();
   wakes_.notify_all();
 }
 
@@ -116,7 +126,7 @@ void Images::want(ContainerOptions options, Got got) {
 ImageResult<std::shared_ptr<const ContainerPlan>> Images::fetch(const ContainerOptions& options,
                                                                 const std::stop_token& stop) {
   std::string last;
-  return place_.fetch(
+  return place_->fetch(
       options,
       [&](const std::string& words) {
         if (words == std::exchange(last, words)) return;

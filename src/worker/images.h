@@ -27,20 +27,23 @@ Result<ImageReference> image_of(const ContainerOptions& options);
 class ImagePlace {
  public:
   /// `folder` need not be there yet. `runner` is asked where Docker is the runtime: then images are the daemon's.
-  ImagePlace(std::string folder, ImageAccess access, MachineRunner& runner)
-      : folder_(std::move(folder)), access_(std::move(access)), runner_(runner) {}
+  ImagePlace(std::string folder, ImageAccess access, const ImageLimits& limits, MachineRunner& runner)
+      : folder_(std::move(folder)), access_(std::move(access)), limits_(limits), runner_(runner) {}
 
   using Tell = std::function<void(const std::string& words)>;
-  /// Blocks until it is there, saying how it goes: "fetching, 12 of 80 MB". From one thread at a time.
+  /// Blocks until it is there, saying how it goes: "fetching, 12 of 80 MB". From any thread.
   ImageResult<std::shared_ptr<const ContainerPlan>> fetch(const ContainerOptions& options, const Tell& tell,
                                                           const std::stop_token& stop = {});
 
  private:
+  ImageResult<ImageStore*> store();
   ImageResult<std::shared_ptr<const ContainerPlan>> fetch_for_docker(const ContainerOptions& options, const Tell& tell);
 
   const std::string folder_;
   const ImageAccess access_;
+  const ImageLimits limits_;
   MachineRunner& runner_;
+  std::mutex mutex_;  // guards what follows
   std::unique_ptr<ImageStore> store_;
 };
 
@@ -52,8 +55,8 @@ class Images {
   /// An image that is being fetched, in words.
   using Progress = std::function<void(const std::string& image, const std::string& words)>;
 
-  /// One thread fetches, one image after another.
-  Images(ImagePlace place, Post post, Progress progress);
+  /// A few threads fetch: a registry that hangs holds up its own images, not those of others.
+  Images(std::unique_ptr<ImagePlace> place, Post post, Progress progress);
   /// What is being fetched is given up.
   ~Images();
   Images(const Images&) = delete;
@@ -71,13 +74,13 @@ class Images {
   void run(const std::stop_token& stop);
   ImageResult<std::shared_ptr<const ContainerPlan>> fetch(const ContainerOptions& options, const std::stop_token& stop);
 
-  ImagePlace place_;  // the thread's
+  const std::unique_ptr<ImagePlace> place_;
   const Post post_;
   const Progress progress_;
   std::mutex mutex_;  // guards what follows
   std::condition_variable_any wakes_;
   std::deque<Wanted> wanted_;
-  std::jthread thread_;  // last: it uses all of the above
+  std::vector<std::jthread> threads_;  // last: they use all of the above
 };
 
 }  // namespace drover

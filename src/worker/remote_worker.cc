@@ -91,7 +91,7 @@ Result<void> RemoteWorker::prepare(const ServerCalls::MakeClient& make_client) {
   if (!calls) return pass(calls);
   calls_ = std::move(*calls);
   images_ = std::make_unique<Images>(
-      ImagePlace(options_.images, options_.image_access, runner_),
+      std::make_unique<ImagePlace>(options_.images, options_.image_access, options_.image_limits, runner_),
       [this](std::function<void()> work) { loop_->post(std::move(work)); },
       [this](const std::string& image, const std::string& words) { on_image_progress(image, words); });
   live_ = std::make_unique<LiveLogs>(
@@ -340,8 +340,13 @@ void RemoteWorker::start_waiting(std::size_t slot) {
     if (!it.slot || it.job != start.item.job || it.ask != start.item.ask) {
       if (it.handed > 0) return;
       if (auto opened = open_slot(slot, start.item); !opened) {
-        failed_ = opened.error();
-        return;
+        if (!job->setup.container) {
+          failed_ = opened.error();
+          return;
+        }
+        // What a container is to have is the job's affair, and other jobs run here too.
+        refuse(opened.error());
+        continue;
       }
     }
     const auto held = held_.find(token);

@@ -35,6 +35,7 @@ struct RemoteWorkerOptions {
   std::map<std::string, std::string> environment;  // for its attempts: how they reach the server
   std::string images;                              // a folder for container images, which several workers share
   ImageAccess image_access;
+  ImageLimits image_limits;
   bool exit_when_idle = false;   // go when there is nothing to do
   std::uint64_t most_items = 0;  // go after so many; 0: never for that reason
 };
