@@ -368,7 +368,7 @@ void add_submit(CLI::App& app, Invocation& invocation) {
                "  drover submit --items photos.txt -- convert {} -resize 50% small/{/}\n"
                "  drover submit --name sweep --range 1-1000000 --retries 2 -- ./simulate --seed {}\n"
                "  drover submit --cpus 0.5 --memory 2GiB --require gpu=none --items list.txt -- ./process {}\n"
-               "  drover submit --image python:3.12 --mount /srv/data:/data:ro --items list.txt -- python /data/process.py {}\n"
+               "  drover submit --image python:3.12 --mount /srv:/srv --range 1-9 -- python /srv/process.py {}\n"
                "  drover submit --dir /mnt/data --map /mnt/data=s3://bucket/data -- ./process {}");
   verb->callback([flags, verb, &invocation] {
     if (flags->schema) return print_text(stdout, job_schema());
