@@ -30,6 +30,7 @@ namespace {
 
 // A warm container that nobody needs holds memory.
 constexpr std::int64_t kMostIdleMs = 60'000;
+constexpr int kReadyMs = 10'000;
 
 constexpr const char* kRoot = "rootfs";        // where the runtime looks for the container's root
 constexpr const char* kItemRoot = "itemroot";  // where the root of a warm one's next item is put together
@@ -270,6 +271,10 @@ Launched Container::started(int status, TaskPlan& plan, const Setup& setup, int 
     return {-1, runtime_problem(status)};
   }
   if (!is_warm_) return {first_process_, {}};
+  // It lets go of this when nobody can look into it any more; no item comes before.
+  pollfd ready{last_words_.get(), 0, 0};
+  if (::poll(&ready, 1, kReadyMs) <= 0)
+    return {-1, "could not start the container: its first process does not get ready"};
   first_process_handle_ = Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, first_process_, 0)));
   cgroup_.enter(join_, clone_into_, kill_counts_);
   return bring_in(plan, setup, stdout_end, stderr_end);
