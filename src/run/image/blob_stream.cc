@@ -143,7 +143,7 @@ ImageResult<std::span<const char>> BlobStream::next() {
     pending_ = pending_.subspan(step->taken);
     if (step->made > left_) {
       return image_fail(ImageFault::too_large, "its layers are larger than the limit when they are unpacked",
-                        "make the image smaller, or raise the limit");
+                        "make the image smaller, or raise the limit with DROVER_IMAGE_SIZE");
     }
     left_ -= step->made;
     if (step->made > 0) {

@@ -114,7 +114,7 @@ ImageResult<ImageManifest> ImageFetch::checked_manifest(const ResolvedImage& res
     return image_fail(ImageFault::too_large,
                       concat("its layers are ", format_size(manifest->compressed_bytes()), ", and the limit is ",
                              format_size(limits_.bytes)),
-                      "make the image smaller, or raise the limit");
+                      "make the image smaller, or raise the limit with DROVER_IMAGE_SIZE");
   }
   return manifest;
 }

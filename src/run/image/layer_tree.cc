@@ -76,7 +76,7 @@ ImageResult<void> LayerTree::count(const LayerPath& path) {
   if (++entries_ <= most_entries_) return {};
   return image_fail(ImageFault::too_large,
                     concat("it has more files than the limit; the last one was ", shown(path.text())),
-                    "make the image smaller, or raise the limit");
+                    "make an image with fewer files");
 }
 
 ImageResult<int> LayerTree::open_folder(const std::string& path) {

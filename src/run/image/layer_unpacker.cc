@@ -167,7 +167,7 @@ ImageResult<void> Unpacking::file(archive* reader, archive_entry* entry, const L
   if (logical_ > demand_.most_bytes) {
     return image_fail(ImageFault::too_large,
                       concat("its files are larger than the limit; the last one was ", shown(path.text())),
-                      "make the image smaller, or raise the limit");
+                      "make the image smaller, or raise the limit with DROVER_IMAGE_SIZE");
   }
   auto made = tree_.file(path);
   if (!made) return pass(made);
