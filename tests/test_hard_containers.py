@@ -5,14 +5,12 @@ import os
 import pathlib
 import re
 import signal
-import socket
 import subprocess
-import time
 
 import images
 import pytest
 
-from drover import SOAK, Drover, wait_until
+from drover import SOAK, wait_until
 from test_server import Server, check_all_succeeded_once, submit, worker
 
 MANY = 10_000 if SOAK else 300
@@ -22,6 +20,7 @@ MODES = {"crun": ["--runtime", "crun"], "crun overlay": ["--runtime", "crun", "-
          "runc overlay": ["--runtime", "runc", "--reuse", "--reset", "overlay"], "runc none": ["--runtime", "runc", "--reuse", "--reset", "none"]}
 # Images that nobody needs to wait for, and that are small.
 PATIENCE = {"DROVER_IMAGE_PATIENCE": "1500ms", "DROVER_IMAGE_SIZE": "64MiB"}
+SOME_MODES = list(MODES) if SOAK else ["crun", "crun none", "runc overlay"]
 NOBODY_KNOWS = "sha256:" + "0" * 64
 
 
@@ -34,9 +33,9 @@ def catalogue(tmp_path_factory):
     images.write_index(folder / "index-other", [other])
     images.Image([b"this is no tar\n" * 100]).write_layout(folder / "not-a-tar")
     images.Image([images.upper_layer()], diff_ids=[images.digest(b"something else")]).write_layout(folder / "wrong-diff-id")
-    cut = images.plain()
+    cut = images.plain(more=[images.Tar().add("data", os.urandom(100_000)).bytes()])
     cut.write_layout(folder / "cut")
-    blob = folder / "cut/blobs/sha256" / cut.layers[0]["digest"][7:]
+    blob = folder / "cut/blobs/sha256" / cut.layers[2]["digest"][7:]
     blob.write_bytes(blob.read_bytes()[: blob.stat().st_size // 2])
     packed, diff_id = images.bomb(128 << 20)
     bomb = images.Image([], diff_ids=[diff_id])
@@ -48,7 +47,7 @@ def catalogue(tmp_path_factory):
                     pathlib.Path(__file__).parent / "container_tricks.c"], check=True)
     more = images.Tar().add("bin/tricks", tricks.read_bytes(), mode=0o755).link("evil", "../../../../../../../../../tmp/drover-outside")
     more.folder("tmp/drover-outside").link("up", "/../../..").link("loop", "loop")
-    for name in ("setsid", "mknod", "ln", "nohup", "df"):
+    for name in ("setsid", "mknod", "ln", "df"):
         more.link(f"bin/{name}", "busybox")
     images.Image([images.busybox_layer(), more.bytes()], Env=["PATH=/bin"]).write_layout(folder / "box")
     return folder
@@ -96,10 +95,10 @@ def faults(catalogue, registry, locked, proxy):
         "missing path": (f"oci:{catalogue}/nowhere", "/nowhere: No such file or directory"),
         "login": (f"{locked.host}/team/secret@{NOBODY_KNOWS}", f"{locked.host} wants a login"),
         "architecture": (f"{host}/team/index-other:1", "only for linux/"),
-        "corrupt": (f"oci:{catalogue}/cut", "what came is not what its digest says"),
+        "corrupt": (f"oci:{catalogue}/cut", "a layer is not what its digest says"),
         "not a tar": (f"oci:{catalogue}/not-a-tar", "cannot be unpacked"),
-        "wrong content": (f"oci:{catalogue}/wrong-diff-id", "is not what its configuration says"),
-        "too large": (f"oci:{catalogue}/bomb", "64.0 MiB"),
+        "wrong content": (f"oci:{catalogue}/wrong-diff-id", "configuration says sha256:"),
+        "too large": (f"oci:{catalogue}/bomb", "its files are larger than the limit"),
     }
     nobody = {
         "hangs": (f"{proxy('hang').host}/team/plain-gzip@{NOBODY_KNOWS}", "sent nothing for 1.5"),
@@ -117,7 +116,7 @@ def test_a_run_says_what_is_wrong_with_its_image(drover, catalogue, registry, lo
     users["this architecture"] = (f"{registry.host}/team/other-architecture:1", "this machine is linux/")
     for name, (image, words) in (users | nobody).items():
         done = drover("run", "--name", "x", "--image", image, "--", "true", ":::", "a", env=PATIENCE)
-        done.refuses(image.split("@")[0], words)
+        assert done.status in (1, 2) and f"image {image.split('@')[0]}" in done.err and words in done.err and "next:" in done.err, (name, done)
         assert drover.runs() == [], name
 
 
@@ -135,7 +134,8 @@ def test_with_the_right_login_it_runs(drover, locked, tmp_path):
 def test_an_image_that_has_no_room(on_small_disk, small_disk, catalogue):
     small_disk.resize("1m")
     words = ["run", "--name", "x", "--image", f"oci:{catalogue}/plain-gzip", "--entrypoint", "", "--", "true", ":::", "a"]
-    on_small_disk(*words).refuses("the disk is full", "drover image prune")
+    done = on_small_disk(*words)
+    assert done.status == 1 and "are free" in done.err and "next: free some space there, or let drover image prune do it" in done.err, done
     small_disk.resize("64m")
     assert on_small_disk(*words).status == 0
 
@@ -158,7 +158,7 @@ def test_a_fault_of_the_users_ends_the_job_and_nothing_else(drover, catalogue, r
         done = server.cli("submit", "--name", f"bad{number}", "--retries", "3", "--image", image, "--", "true", ":::", "a", "b", "c", env={
             "DROVER_IMAGE_PATIENCE": "1500ms"})
         if done.status != 0:  # seen from here as well: nothing was accepted
-            done.refuses(words.split(" ")[0] if name == "too large" else words)
+            done.refuses(words)
             del names[f"bad{number}"]
     assert {"missing", "missing digest", "missing path", "login", "architecture"} <= {name for name, _ in names.values()}
     submit(server, "plain", "--range", "1-20", "--", "echo", "{}")
@@ -307,17 +307,17 @@ def test_what_a_hostile_item_tries_is_refused(drover, catalogue, mode):
     check_nothing_is_left(drover)
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", SOME_MODES)
 def test_an_item_harms_no_neighbour(drover, catalogue, mode):
     """Two at a time: what one of them does, the other does not feel."""
-    quiet = "i=0; while [ $i -lt 15 ]; do sleep 0.1; i=$((i+1)); done; echo $i"
-    bomb = "f() { f | f & }; f; sleep 1; echo over"
+    quiet = "i=0; while [ $i -lt 6 ]; do sleep 0.1; i=$((i+1)); done; echo $i"
+    bomb = "f() { f | f & }; f; sleep 0.5; echo over"
     rows, printed = run_all(drover, catalogue, mode, [
         quiet, "kill -9 -1", quiet, bomb, quiet, "for i in 1 2 3; do setsid sleep 1000 & done; echo gone",
-        "setsid nohup sh -c 'trap \"\" TERM HUP; while :; do sleep 1; done' & echo gone", quiet,
+        "setsid sh -c 'trap \"\" TERM HUP; while :; do sleep 1; done' & echo gone", quiet,
     ], "--pids", 30, "--memory", "64MiB")
     for index in (0, 2, 4, 7):
-        assert (rows[index][0], printed[index]) == ("succeeded", "15\n"), (index, rows[index], printed[index])
+        assert (rows[index][0], printed[index]) == ("succeeded", "6\n"), (index, rows[index], printed[index])
     # What they print through is open long after they have ended; nobody waits for it.
     for index in (5, 6):
         assert (rows[index][0], printed[index]) == ("succeeded", "gone\n"), (index, rows[index], printed[index])
@@ -325,7 +325,7 @@ def test_an_item_harms_no_neighbour(drover, catalogue, mode):
     check_nothing_is_left(drover)
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", SOME_MODES)
 def test_mounts_stay_inside(drover, catalogue, mode):
     outside = pathlib.Path("/tmp/drover-outside")
     assert not outside.exists()
@@ -387,6 +387,13 @@ def cgroups_of_drover(pids):
     return found
 
 
+def members(cgroup):
+    try:
+        return pathlib.Path(cgroup, "cgroup.procs").read_text().count("\n")
+    except OSError:  # it is gone
+        return 0
+
+
 def mounts_below(folder):
     """In any namespace."""
     found = {}
@@ -395,19 +402,6 @@ def mounts_below(folder):
             lines = [line for line in (process / "mountinfo").read_text().splitlines() if str(folder) in line]
             if lines and int(process.name) != os.getpid():
                 found[f"{process.name} {(process / 'comm').read_text().strip()}"] = lines[:3]
-        except OSError:
-            continue
-    return found
-
-
-def strays():
-    """Containers' processes whose helper is gone."""
-    found = []
-    for process in pathlib.Path("/proc").glob("[0-9]*"):
-        try:
-            if (process / "comm").read_text().strip() in ("drover-init", "drover-slot"):
-                parent = re.search(r"PPid:\s+(\d+)", (process / "status").read_text())[1]
-                found += [process.name] if parent == "1" else []
         except OSError:
             continue
     return found
@@ -423,19 +417,15 @@ def check_nothing_is_left(drover):
     assert not containers.exists() or [each.name for each in containers.iterdir() if each.name != "volumes"] == []
 
 
-def network_namespaces():
-    found = set()
-    for process in pathlib.Path("/proc").glob("[0-9]*"):
-        try:
-            found.add(os.readlink(process / "ns/net"))
-        except OSError:
-            continue
-    return found
+def kept_namespaces():
+    """Those that would stay without a process: every process of ours is known to be gone."""
+    pinned = {line.split()[4] for line in pathlib.Path("/proc/1/mountinfo").read_text().splitlines() if " - nsfs " in line}
+    return {place for place in pinned if not place.startswith("/run/docker")}
 
 
 @pytest.mark.parametrize("mode", ["crun", "crun overlay"])
 def test_of_many_containers_and_killed_workers_nothing_is_left(drover, catalogue, mode):
-    before = network_namespaces()
+    before = kept_namespaces()
     total = MANY // 2
     server = Server(drover)
     submit(server, "many", "--range", f"1-{total}", "--image", f"oci:{catalogue}/box", "--network", "none", *MODES[mode], "--memory", "64MiB",
@@ -457,7 +447,7 @@ def test_of_many_containers_and_killed_workers_nothing_is_left(drover, catalogue
     assert lost <= KILLS * 50, lost
     server.stop()
     check_nothing_is_left(drover)
-    assert network_namespaces() - before == set()
+    assert kept_namespaces() <= before
 
 
 @pytest.mark.parametrize("mode", ["runc", "runc none"])
@@ -469,4 +459,19 @@ def test_what_a_killed_run_leaves_goes_with_the_next(drover, catalogue, mode):
     running.kill()
     wait_until(lambda: drover.left_over() == {}, "its processes to end")
     assert drover("run", "--name", "y", "--", "true", ":::", "a").status == 0
+    check_nothing_is_left(drover)
+
+
+@pytest.mark.parametrize("mode", ["crun", "runc overlay"])
+def test_containers_whose_helpers_were_killed_too_go_with_the_next(drover, catalogue, mode):
+    """As when the machine runs out of memory: nobody is left who would have ended them."""
+    running = drover.start("run", "--name", "x", "-j", 2, "--image", f"oci:{catalogue}/box", "--network", "none", *MODES[mode], "--",
+                           "sh", "-c", "setsid sleep 1000 & sleep 1000", "{}", ":::", "a", "b")
+    wait_until(lambda: len({os.path.basename(folder) for folder in cgroups_of_drover({running.pid}) if members(folder) > 2}) == 2, "two containers")
+    children = [int(pid) for pid in pathlib.Path(f"/proc/{running.pid}/task/{running.pid}/children").read_text().split()]
+    for pid in [running.pid, *children]:
+        os.kill(pid, signal.SIGKILL)
+    running.done()
+    assert drover("run", "--name", "y", "--", "true", ":::", "a").status == 0
+    wait_until(lambda: mounts_below(drover.data) == {}, "what was in the containers to end", 10)
     check_nothing_is_left(drover)
