@@ -62,7 +62,7 @@ int main(void) {
   said("join the first process", setns(open("/proc/1/ns/mnt", O_RDONLY), CLONE_NEWNS));
   said("look into the first process", opens("/proc/1/root", O_RDONLY));
   said("read the memory of the first process", opens("/proc/1/mem", O_RDWR));
-  said("see what the first process has open", opens("/proc/1/fd", O_RDONLY | O_DIRECTORY));
+  said("see what the first process has open", opens("/proc/1/fd/0", O_RDONLY));
   said("trace the first process", ptrace(PTRACE_SEIZE, 1, 0, 0));
   said("write to its program", opens("/proc/1/exe", O_WRONLY));
   said("sethostname", sethostname("owned", 5));

@@ -14,17 +14,17 @@ class WarmContainerTest : public ContainerTest {
 
 TEST_P(WarmContainerTest, WithoutAResetItIsAsTheItemBeforeLeftIt) {
   reuse(ContainerReset::none);
-  const Ended first = sh("echo mine > /note; readlink /proc/1/ns/mnt");
+  const Ended first = sh("echo mine > /note; readlink /proc/self/ns/mnt");
   EXPECT_TRUE(first.outcome.success()) << first.outcome.reason << first.err;
-  const Ended second = sh("cat /note; readlink /proc/1/ns/mnt");
+  const Ended second = sh("cat /note; readlink /proc/self/ns/mnt");
   EXPECT_EQ(second.out, "mine\n" + first.out);
 }
 
 TEST_P(WarmContainerTest, WithAResetItIsAsTheImageHasIt) {
   reuse(ContainerReset::overlay);
-  const Ended first = sh("echo mine > /note; echo shared > /dev/shm/note; readlink /proc/1/ns/pid");
+  const Ended first = sh("echo mine > /note; echo shared > /dev/shm/note; readlink /proc/self/ns/pid");
   EXPECT_TRUE(first.outcome.success()) << first.outcome.reason << first.err;
-  const Ended second = sh("ls /note /dev/shm/note; readlink /proc/1/ns/pid");
+  const Ended second = sh("ls /note /dev/shm/note; readlink /proc/self/ns/pid");
   EXPECT_EQ(second.out, first.out);
   EXPECT_NE(second.err.find("/note: No such file"), std::string::npos) << second.err;
   EXPECT_NE(second.err.find("/dev/shm/note: No such file"), std::string::npos) << second.err;
