@@ -13,7 +13,6 @@ Core::Core(Durable durable, std::int64_t now_ms) : durable_(std::move(durable)) 
     volatile_.worker_by_name[worker.name] = id;
     volatile_.worker_grants[id];
     set_kind(worker);
-    if (worker.registered_ms != 0 && !planted(Plant::restart_forgets_terms)) renew(id);
   }
   for (const auto& [id, job] : durable_.jobs) {
     volatile_.jobs[id];
@@ -31,6 +30,11 @@ Core::Core(Durable durable, std::int64_t now_ms) : durable_(std::move(durable)) 
       left += owns(grant, ItemIndex{grant.first.value + offset}) ? 1 : 0;
     }
     volatile_.grant_left[id] = left;
+  }
+  // One that is not registered may still hold something, in a ledger that was restored: its time is up, too, one day.
+  for (const auto& [id, worker] : durable_.workers) {
+    const bool matters = worker.registered_ms != 0 || !volatile_.worker_grants.at(id).empty();
+    if (matters && !planted(Plant::restart_forgets_terms)) renew(id);
   }
   for (auto& [id, job] : durable_.jobs) {
     if (job.ended()) continue;

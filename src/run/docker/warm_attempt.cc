@@ -128,6 +128,12 @@ void WarmAttempt::send_stop(StopHow how) {
   place_->ask("GET", exec_path("/json"), {}, [self = self()](const Result<json::value>& said) {
     if (self->is_over() || !said || !truth_at(*said, {"Running"})) return;
     const std::int64_t pid = number_at(*said, {"Pid"});
+    // It prints already, but the daemon has not written down who it is.
+    if (pid <= 0) {
+      return self->place_->daemon.loop().after(kLookWait, [self] {
+        if (!self->is_over()) self->send_stop(StopHow::terminate);
+      });
+    }
     if (!is_in_container(pid, self->id_)) return self->signal_container("SIGTERM");
     ::kill(static_cast<pid_t>(pid), SIGTERM);
     ::kill(static_cast<pid_t>(pid), SIGCONT);
