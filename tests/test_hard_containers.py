@@ -297,7 +297,7 @@ def test_what_a_hostile_item_tries_is_refused(drover, catalogue, mode):
     for out in printed[:2]:
         lines = out.splitlines()
         assert len(lines) > 30 and [line for line in lines if not line.endswith(": refused")] == [], out
-    assert rows[2][0] == rows[3][0] == "failed" and "ead-only file system" in printed[2] and "ead-only file system" in printed[3]
+    assert rows[2][0] == rows[3][0] == "failed" and "ead-only file system" in printed[2] and "ead-only file system" in printed[3], (rows, printed)
     assert "safe" not in printed[4] + printed[5]
     if "none" not in mode:
         assert rows[7][0] == "failed", printed[7]

@@ -115,6 +115,8 @@ void Attempt::stop(StopHow how) {
 }
 
 void Attempt::reap(bool streams_are_drained) {
+  // While its container was being started nobody has looked at what it prints.
+  const bool was_starting = container_ != nullptr && container_->is_starting();
   pid_t pid = 0;
   int status = 0;
   rusage used;
@@ -125,7 +127,7 @@ void Attempt::reap(bool streams_are_drained) {
   }
   const bool is_warm = container_ != nullptr && container_->is_warm();
   if (state_ == State::clearing && (is_warm ? container_->is_cleared() : pid < 0)) {
-    finish(streams_are_drained && !had_others_);
+    finish(streams_are_drained && !had_others_ && !was_starting);
   } else if (state_ == State::clearing || (state_ == State::running && is_killing_)) {
     sweep();
   }
