@@ -285,7 +285,11 @@ void NativeApi::show_job(Asked asked, HttpReply reply) {
     if (!error) out["definition"] = std::move(parsed);
   }
   out["waits_for"] = nullptr;
-  if (job.ended()) return reply.send(json_response(200, out));
+  // What is handed out may still wait for its image; nothing else is worth a question to the core.
+  const json::value* definition = out.if_contains("definition");
+  const bool has_image =
+      definition != nullptr && definition->is_object() && definition->get_object().contains("container");
+  if (job.ended() || (found->in_hands > 0 && !has_image)) return reply.send(json_response(200, out));
   backend_.post(
       AskWhy{job.id, std::nullopt}, [out = std::move(out), reply = std::make_shared<HttpReply>(std::move(reply))](
                                         const Result<Effect>& effect) mutable {
