@@ -135,7 +135,7 @@ def test_containers_and_what_they_lack(drover, any_user, tmp_path):
     assert images["verdict"] == "warning" and "skopeo is not installed" in images["text"] and "apt-get install skopeo" in images["next"]
     checks, _ = examine(any_user, as_user=65534)
     containers, = checks["machine", "containers"]
-    assert containers["verdict"] == "warning" and "this user may not" in containers["text"] and "as root" in containers["next"]
+    assert containers["verdict"] == "warning" and "without root, as user 0 of an image only" in containers["text"] and "--add-subuids" in containers["next"]
 
 
 def examined_after(drover, script, data):

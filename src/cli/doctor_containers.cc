@@ -13,6 +13,7 @@
 #include "cli/doctor_check.h"
 #include "run/image/child_program.h"
 #include "run/oci_runtime.h"
+#include "run/user_namespace.h"
 #include "worker/machine_runner.h"
 
 namespace drover {
@@ -48,6 +49,18 @@ int overlay_error() {
   return WIFEXITED(status) ? WEXITSTATUS(status) : EIO;
 }
 
+Check without_root(const std::string& version) {
+  const auto space = find_user_namespace();
+  if (!space) return {"containers", Verdict::warning, space.error().message, space.error().next};
+  std::uint64_t users = 0;
+  for (const IdMap& map : space->users) users += map.count;
+  if (users == 1) {
+    return {"containers", Verdict::warning, fmt::format("are run by {} without root, as user 0 of an image only", version),
+            "for other users: apt-get install uidmap; usermod --add-subuids 100000-165535 --add-subgids 100000-165535 NAME"};
+  }
+  return {"containers", Verdict::ok, fmt::format("are run by {} without root, as users 0 to {}", version, users - 1), ""};
+}
+
 Check runtime() {
   const auto found = find_oci_runtime(ContainerRuntime::any);
   if (!found && runtime_for({}) == ContainerRuntime::docker) {
@@ -62,13 +75,11 @@ Check runtime() {
     return {"containers", Verdict::warning, fmt::format("cannot be run (--image): {} does not work", found->path),
             fmt::format("see what {} --version says", found->path)};
   }
+  if (!may_mount()) return without_root(version);
   if (const int error = overlay_error(); error != 0) {
-    const bool is_denied = error == EPERM || error == EACCES;
     return {"containers", Verdict::warning,
-            fmt::format("cannot be run (--image): an image's layers cannot be mounted: {}",
-                        is_denied ? "this user may not" : std::strerror(error)),
-            is_denied ? "run drover as root, or let Docker run them with --runtime docker"
-                      : "load the kernel's overlay module: modprobe overlay"};
+            fmt::format("cannot be run (--image): an image's layers cannot be mounted: {}", std::strerror(error)),
+            "load the kernel's overlay module: modprobe overlay"};
   }
   return {"containers", Verdict::ok, fmt::format("are run by {}", version), ""};
 }

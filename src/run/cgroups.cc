@@ -1,6 +1,5 @@
 #include "run/cgroups.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,12 +7,11 @@
 #include <algorithm>
 #include <atomic>
 #include <fstream>
-#include <sstream>
 
 #include "base/text.h"
 #include "run/cgroup_tree.h"
-#include "run/descriptor.h"
 #include "run/owner.h"
+#include "run/system_files.h"
 
 namespace drover {
 namespace {
@@ -22,23 +20,6 @@ constexpr const char* kPrefix = "drover-";
 constexpr std::uint64_t kCpuPeriodUs = 100'000;
 // A slot that names no limit still has one: a program that forks without end must not take the machine.
 constexpr std::uint32_t kMostProcesses = 4096;
-
-bool write_file(const std::string& path, std::string_view text) {
-  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  return file && ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
-}
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-std::vector<std::string> split(const std::string& text, char by) {
-  std::vector<std::string> parts;
-  std::istringstream in(text);
-  for (std::string part; std::getline(in, part, by);) parts.push_back(part);
-  return parts;
-}
 
 /// "drover-PID-STARTTIME-N-nsNAMESPACE"; behind it a helper may put ".rK".
 std::string new_name() {
@@ -51,7 +32,7 @@ bool belongs_to_the_dead(const std::string& name) {
   if (!name.starts_with(kPrefix)) return false;
   const std::string own_name =
       name.substr(std::string_view(kPrefix).size(), name.find(".r") - std::string_view(kPrefix).size());
-  const auto parts = split(own_name, '-');
+  const auto parts = split_fields(own_name, '-');
   if (parts.size() != 4 || !parts[3].starts_with("ns")) return false;
   return !Owner{parts[0], parts[1], parts[3].substr(2)}.is_alive();
 }
@@ -86,10 +67,10 @@ std::vector<Mount> mounts() {
   for (std::string line; std::getline(info, line);) {
     const std::size_t dash = line.find(" - ");
     if (dash == std::string::npos) continue;
-    const auto before = split(line.substr(0, dash), ' ');
-    const auto after = split(line.substr(dash + 3), ' ');
+    const auto before = split_fields(line.substr(0, dash), ' ');
+    const auto after = split_fields(line.substr(dash + 3), ' ');
     if (before.size() < 5 || after.empty() || !after[0].starts_with("cgroup")) continue;
-    found.push_back({before[3], before[4], after[0] == "cgroup2", split(after.back(), ',')});
+    found.push_back({before[3], before[4], after[0] == "cgroup2", split_fields(after.back(), ',')});
   }
   return found;
 }
@@ -100,9 +81,9 @@ std::string own_folder(const std::string& controller) {
   bool known = false;
   std::ifstream lines("/proc/self/cgroup");
   for (std::string line; std::getline(lines, line);) {
-    const auto parts = split(line, ':');
+    const auto parts = split_fields(line, ':');
     if (parts.size() < 3) continue;
-    const auto names = split(parts[1], ',');
+    const auto names = split_fields(parts[1], ',');
     const bool ours = controller.empty() ? parts[0] == "0" : std::ranges::find(names, controller) != names.end();
     if (!ours) continue;
     path = line.substr(line.find(':', line.find(':') + 1) + 1);
@@ -134,7 +115,7 @@ bool may_make_below(const std::string& folder) {
 }
 
 bool gives_its_children(const std::string& folder, std::string_view controller) {
-  const auto enabled = split(read_file(folder + "/cgroup.subtree_control"), ' ');
+  const auto enabled = split_fields(read_system_file(folder + "/cgroup.subtree_control"), ' ');
   return std::ranges::any_of(
       enabled, [&](const std::string& it) { return std::string_view(it).substr(0, it.find('\n')) == controller; });
 }
@@ -152,7 +133,7 @@ std::string v2_parent() {
   for (std::string folder = own_folder(""); folder.size() >= place.size();
        folder = folder.substr(0, folder.rfind('/'))) {
     if (!may_make_below(folder)) continue;
-    write_file(folder + "/cgroup.subtree_control", "+memory +pids +cpu");
+    write_system_file(folder + "/cgroup.subtree_control", "+memory +pids +cpu");
     if (gives_its_children(folder, "memory") && gives_its_children(folder, "pids") &&
         gives_its_children(folder, "cpu")) {
       return folder;
@@ -199,11 +180,16 @@ void ContainerCgroup::remove() const {
 // Containers are in every hierarchy, at the place that our own memory is counted at.
 ContainerCgroup Cgroups::for_container() const {
   ContainerCgroup made;
+  const std::vector<Mount> all = mounts();
+  const bool has_v1 = std::ranges::any_of(all, [](const Mount& it) { return !it.is_v2; });
+  for (const Mount& mount : all) {
+    if (has_v1 && mount.is_v2) made.unified = mount.place;
+  }
   if (version_ == CgroupVersion::none) return made;
   made.is_v2 = version_ == CgroupVersion::v2;
   const Seen seen = seen_from_root(memory_.empty() ? pids_ : memory_);
   made.path = concat(seen.below, "/", new_name());
-  for (const Mount& mount : mounts()) {
+  for (const Mount& mount : all) {
     if (made.is_v2 && mount.place != seen.place) continue;
     const std::string folder = mount.place + made.path;
     made.folders.push_back(folder);
@@ -213,7 +199,6 @@ ContainerCgroup Cgroups::for_container() const {
       made.members = folder + "/cgroup.procs";
       continue;
     }
-    if (mount.is_v2) made.unified = mount.place;
     if (has_any(mount, {"memory"})) made.kill_counts = folder + "/memory.oom_control";
     if (has_any(mount, {"pids"})) made.members = folder + "/cgroup.procs";
     if (has_any(mount, {"memory", "pids", "cpu", "cpuacct", "devices"})) made.join.push_back(folder);
@@ -267,21 +252,22 @@ SlotCgroup Cgroups::make_v1(const ItemLimits& limits) const {
     return folder;
   };
   if (const std::string folder = add(pids_); !folder.empty()) {
-    write_file(folder + "/pids.max", std::to_string(limits.processes > 0 ? limits.processes + 1 : kMostProcesses));
+    write_system_file(folder + "/pids.max",
+                      std::to_string(limits.processes > 0 ? limits.processes + 1 : kMostProcesses));
   }
   if (const std::string folder = add(memory_); !folder.empty()) {
     made.kill_counts = folder + "/memory.oom_control";
     if (limits.memory_bytes > 0) {
       const std::string bytes = std::to_string(limits.memory_bytes);
-      made.holds_memory = write_file(folder + "/memory.limit_in_bytes", bytes);
-      write_file(folder + "/memory.memsw.limit_in_bytes", bytes);  // with swap, where swap is counted
+      made.holds_memory = write_system_file(folder + "/memory.limit_in_bytes", bytes);
+      write_system_file(folder + "/memory.memsw.limit_in_bytes", bytes);  // with swap, where swap is counted
     }
   }
   if (limits.milli_cpus > 0) {
     if (const std::string folder = add(cpu_); !folder.empty()) {
-      write_file(folder + "/cpu.cfs_period_us", std::to_string(kCpuPeriodUs));
+      write_system_file(folder + "/cpu.cfs_period_us", std::to_string(kCpuPeriodUs));
       made.holds_cpus =
-          write_file(folder + "/cpu.cfs_quota_us", std::to_string(limits.milli_cpus * kCpuPeriodUs / 1000));
+          write_system_file(folder + "/cpu.cfs_quota_us", std::to_string(limits.milli_cpus * kCpuPeriodUs / 1000));
     }
   }
   return made;
@@ -293,15 +279,15 @@ SlotCgroup Cgroups::make_v2(const ItemLimits& limits) const {
   if (::mkdir(folder.c_str(), 0755) != 0) return made;
   made.clone_into = folder;
   made.kill_counts = folder + "/memory.events";
-  write_file(folder + "/pids.max", std::to_string(limits.processes > 0 ? limits.processes : kMostProcesses));
-  write_file(folder + "/memory.oom.group", "1");
+  write_system_file(folder + "/pids.max", std::to_string(limits.processes > 0 ? limits.processes : kMostProcesses));
+  write_system_file(folder + "/memory.oom.group", "1");
   if (limits.memory_bytes > 0) {
-    made.holds_memory = write_file(folder + "/memory.max", std::to_string(limits.memory_bytes));
-    write_file(folder + "/memory.swap.max", "0");
+    made.holds_memory = write_system_file(folder + "/memory.max", std::to_string(limits.memory_bytes));
+    write_system_file(folder + "/memory.swap.max", "0");
   }
   if (limits.milli_cpus > 0) {
     made.holds_cpus =
-        write_file(folder + "/cpu.max", concat(limits.milli_cpus * kCpuPeriodUs / 1000, " ", kCpuPeriodUs));
+        write_system_file(folder + "/cpu.max", concat(limits.milli_cpus * kCpuPeriodUs / 1000, " ", kCpuPeriodUs));
   }
   return made;
 }

@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 
 #include "base/text.h"
 #include "run/image_user.h"
@@ -19,12 +18,15 @@
 #include "run/seccomp_filter.h"
 #include "run/slot_image.h"
 #include "run/slot_protocol.h"
+#include "run/system_files.h"
 #include "wire/oci_spec.h"
 
 namespace drover {
 namespace {
 
 constexpr const char* kNext = "give Drover a folder on a disk with room, with --data";
+
+constexpr std::uint32_t kTerminalGroup = 5;
 
 struct LimitName {
   std::string_view name;
@@ -48,11 +50,6 @@ Result<void> write_file(const std::string& path, std::string_view text, mode_t m
   }
   if (!file || done < text.size()) return std::unexpected(errno_error(errno, path, kNext));
   return {};
-}
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 std::string host_name() {
@@ -98,13 +95,29 @@ std::size_t depth(const ContainerMount& mount) {
   return static_cast<std::size_t>(std::ranges::count(mount.target, '/'));
 }
 
-Result<ContainerPlace> find_place(const SlotSetup& setup, const ContainerCgroup& cgroup, const std::string& folder,
-                                  const ContainerHome& home) {
+/// Inside a user namespace only those are anybody who are mapped.
+Result<void> check_user(const ImageUser& user, const UserNamespace& space) {
+  if (is_mapped(space.users, user.user) && is_mapped(space.groups, user.group)) return {};
+  return fail(ErrorCode::denied,
+              concat("containers of this worker cannot run as user ", user.user, ":", user.group,
+                     ": it is not root, and has no such users to give"),
+              "give it some (apt-get install uidmap; usermod --add-subuids 100000-165535 --add-subgids 100000-165535 "
+              "NAME), or run as its root with --user 0");
+}
+
+Result<ContainerPlace> find_place(const SlotSetup& setup, const ContainerOptions& options,
+                                  const ContainerCgroup& cgroup, const std::string& folder, const ContainerHome& home) {
   const ContainerPlan& plan = *setup.container;
-  const ContainerOptions& options = plan.options;
   ContainerPlace place;
+  const std::optional<UserNamespace>& space = home.user_namespace();
   auto user = find_image_user(options.user.empty() ? plan.image.user : options.user, plan.layers);
   if (!user) return pass(user);
+  if (space) {
+    if (auto checked = check_user(*user, *space); !checked) return pass(checked);
+    std::erase_if(user->groups, [&](std::uint32_t group) { return !is_mapped(space->groups, group); });
+    place.is_rootless = true;
+    place.has_terminal_group = is_mapped(space->groups, kTerminalGroup);
+  }
   place.user = user->user;
   place.group = user->group;
   place.groups = user->groups;
@@ -131,7 +144,7 @@ Result<ContainerPlace> find_place(const SlotSetup& setup, const ContainerCgroup&
   }
   std::ranges::stable_sort(place.mounts, {}, depth);
 
-  if (options.privileged) place.devices = all_devices();
+  if (options.privileged && !space) place.devices = all_devices();
   for (const auto* devices : {&options.devices, &plan.edits.devices}) {
     for (const ContainerDevice& wanted : *devices) {
       auto node = find_device(wanted);
@@ -144,17 +157,22 @@ Result<ContainerPlace> find_place(const SlotSetup& setup, const ContainerCgroup&
 }
 
 Result<void> write_etc(const std::string& folder, const ContainerPlace& place, ContainerNetwork network) {
-  std::string hosts = network == ContainerNetwork::host ? read_file("/etc/hosts") : std::string();
+  std::string hosts = network == ContainerNetwork::host ? read_system_file("/etc/hosts") : std::string();
   if (hosts.empty()) hosts = concat("127.0.0.1\tlocalhost\n::1\tlocalhost\n");
   if (network == ContainerNetwork::none) hosts += concat("127.0.0.1\t", place.hostname, "\n");
   if (auto done = write_file(folder + "/hosts", hosts); !done) return done;
   if (auto done = write_file(folder + "/hostname", concat(place.hostname, "\n")); !done) return done;
   return write_file(folder + "/resolv.conf",
-                    network == ContainerNetwork::host ? read_file("/etc/resolv.conf") : std::string());
+                    network == ContainerNetwork::host ? read_system_file("/etc/resolv.conf") : std::string());
 }
 
 bool is_inside(const std::string& path, const std::string& outer) {
   return path.size() > outer.size() && path.starts_with(outer) && (outer.back() == '/' || path[outer.size()] == '/');
+}
+
+void put_maps(FrameWriter& frame, const std::vector<IdMap>& maps) {
+  frame.put(static_cast<std::uint64_t>(maps.size()));
+  for (const IdMap& map : maps) frame.put(map);
 }
 
 /// What an item that joins a warm container has to be given, since no runtime does it.
@@ -228,6 +246,18 @@ Result<std::string> link_layers(const std::string& folder, const std::vector<std
   return lower;
 }
 
+/// What belongs to processes that are gone.
+std::vector<std::string> left_in(const std::string& folder) {
+  std::error_code error;
+  std::vector<std::string> left;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename();
+    const auto owner = Owner::from_name(name);
+    if (name.starts_with(kRemovedStem) || (owner && !owner->is_alive())) left.push_back(entry.path());
+  }
+  return left;
+}
+
 }  // namespace
 
 ContainerHome::ContainerHome(std::string folder)
@@ -235,18 +265,20 @@ ContainerHome::ContainerHome(std::string folder)
       ours_(concat(all_, "/", this_process().name())),
       first_process_(ours_ + "/drover-init") {}
 
-void ContainerHome::sweep(const std::string& folder) {
-  std::error_code error;
-  std::vector<std::string> left;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    const auto owner = Owner::from_name(entry.path().filename().string());
-    if (owner && !owner->is_alive()) left.push_back(entry.path());
-  }
-  for (const std::string& each : left) remove_tree(each);
+std::vector<std::string> ContainerHome::sweep(const std::string& folder) {
+  for (const std::string& each : left_in(folder)) remove_tree(each);
+  return left_in(folder);
 }
 
-Result<std::unique_ptr<ContainerHome>> ContainerHome::make(const std::string& folder) {
+Result<std::unique_ptr<ContainerHome>> ContainerHome::make(const std::string& folder,
+                                                           std::vector<std::string> leftovers) {
   std::unique_ptr<ContainerHome> home(new ContainerHome(folder));
+  home->leftovers_ = std::move(leftovers);
+  if (!may_mount()) {
+    auto space = find_user_namespace();
+    if (!space) return pass(space);
+    home->user_namespace_ = std::move(*space);
+  }
   std::error_code error;
   std::filesystem::create_directories(home->ours_, error);
   if (error) return std::unexpected(errno_error(error.value(), home->ours_, kNext));
@@ -276,7 +308,7 @@ Result<ContainerBox> ContainerBox::make(const SlotSetup& setup, const Cgroups& c
   if (!runtime) return pass(runtime);
   ContainerBox box;
   box.cgroup_ = cgroups.for_container();
-  if (box.cgroup_.path.empty()) {
+  if (!box.has_cgroup() && !home.user_namespace()) {
     return fail(ErrorCode::denied, "containers cannot be run here: no cgroup may be made for them",
                 "run the worker as root, or under systemd with Delegate=yes");
   }
@@ -291,24 +323,27 @@ Result<ContainerBox> ContainerBox::make(const SlotSetup& setup, const Cgroups& c
 
 Result<void> ContainerBox::fill(const SlotSetup& setup, const OciRuntime& runtime, const ContainerHome& home) {
   const ContainerPlan& plan = *setup.container;
+  ContainerOptions options = plan.options;
+  // To bring an item into another's container, and to clear up behind it, takes more than that.
+  if (home.user_namespace()) options.reuse.reset();
   for (const char* name : {"", "/rootfs", "/itemroot", "/scratch", "/state", "/etc", "/l"}) {
     if (::mkdir((folder_ + name).c_str(), 0755) != 0) {
       return std::unexpected(errno_error(errno, folder_ + name, kNext));
     }
   }
-  if (plan.options.disk_bytes > 0) {
-    auto quota = ProjectQuota::hold(folder_ + "/scratch", plan.options.disk_bytes);
+  if (options.disk_bytes > 0) {
+    auto quota = ProjectQuota::hold(folder_ + "/scratch", options.disk_bytes);
     if (!quota) return pass(quota);
     quota_ = *quota;
   }
-  auto place = find_place(setup, cgroup_, folder_, home);
+  auto place = find_place(setup, options, cgroup_, folder_, home);
   if (!place) return pass(place);
-  if (auto done = write_etc(place->etc, *place, plan.options.network); !done) return pass(done);
-  if (auto done = write_file(folder_ + "/config.json", oci_spec(plan.options, *place)); !done) return pass(done);
+  if (auto done = write_etc(place->etc, *place, options.network); !done) return pass(done);
+  if (auto done = write_file(folder_ + "/config.json", oci_spec(options, *place)); !done) return pass(done);
   auto lower = link_layers(folder_, plan.layers);
   if (!lower) return pass(lower);
 
-  const ContainerReuse reuse = plan.options.reuse.value_or(ContainerReuse{});
+  const ContainerReuse reuse = options.reuse.value_or(ContainerReuse{});
   {
     FrameWriter frame(frame_, FrameKind::container);
     frame.text(runtime.path);
@@ -316,8 +351,8 @@ Result<void> ContainerBox::fill(const SlotSetup& setup, const OciRuntime& runtim
     frame.text(*lower);
     frame.text(runtime.is_crun ? cgroup_.unified : std::string());
     frame.put(runtime.is_crun);
-    frame.put(plan.options.reuse.has_value());
-    frame.put(plan.options.init);
+    frame.put(options.reuse.has_value());
+    frame.put(options.init);
     frame.put(cgroup_.is_v2);
     frame.put(reuse.reset);
     frame.put(reuse.most_items);
@@ -326,7 +361,13 @@ Result<void> ContainerBox::fill(const SlotSetup& setup, const OciRuntime& runtim
     frame.text(cgroup_.clone_into);
     frame.text(cgroup_.kill_counts);
     frame.text(cgroup_.members);
-    if (auto done = put_identity(frame, plan.options, *place); !done) return pass(done);
+    const UserNamespace space = home.user_namespace().value_or(UserNamespace{});
+    put_maps(frame, space.users);
+    put_maps(frame, space.groups);
+    frame.text(space.map_users);
+    frame.text(space.map_groups);
+    frame.texts(home.leftovers());
+    if (auto done = put_identity(frame, options, *place); !done) return pass(done);
   }
   return {};
 }

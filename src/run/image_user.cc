@@ -7,13 +7,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
-#include <optional>
-#include <sstream>
-#include <string_view>
 
 #include "base/text.h"
 #include "run/descriptor.h"
+#include "run/system_files.h"
 
 namespace drover {
 namespace {
@@ -44,20 +41,6 @@ std::string read_from(const std::vector<std::string>& layers, const char* path) 
   return {};
 }
 
-std::vector<std::string> split(const std::string& text, char by) {
-  std::vector<std::string> parts;
-  std::istringstream in(text);
-  for (std::string part; std::getline(in, part, by);) parts.push_back(part);
-  return parts;
-}
-
-std::optional<std::uint32_t> number_in(std::string_view text) {
-  std::uint32_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
 }  // namespace
 
 Result<ImageUser> find_image_user(const std::string& wanted, const std::vector<std::string>& layers) {
@@ -65,18 +48,18 @@ Result<ImageUser> find_image_user(const std::string& wanted, const std::vector<s
   const std::string name = wanted.substr(0, colon);
   const std::string group = colon == std::string::npos ? std::string() : wanted.substr(colon + 1);
   ImageUser found;
-  const auto number = number_in(name);
+  const auto number = whole_number(name);
   found.user = number.value_or(0);
   std::string known_as = name;
   bool is_known = number.has_value() || name.empty();
-  for (const std::string& line : split(read_from(layers, "etc/passwd"), '\n')) {
-    const auto fields = split(line, ':');
+  for (const std::string& line : split_fields(read_from(layers, "etc/passwd"), '\n')) {
+    const auto fields = split_fields(line, ':');
     if (fields.size() < 6) continue;
-    const auto user = number_in(fields[2]);
+    const auto user = whole_number(fields[2]);
     const bool is_meant = number || name.empty() ? user == found.user : fields[0] == name;
     if (!is_meant || !user) continue;
     found.user = *user;
-    found.group = number_in(fields[3]).value_or(0);
+    found.group = whole_number(fields[3]).value_or(0);
     found.home = fields[5].empty() ? "/" : fields[5];
     known_as = fields[0];
     is_known = true;
@@ -88,20 +71,20 @@ Result<ImageUser> find_image_user(const std::string& wanted, const std::vector<s
   }
   const std::string groups = group.empty() && name.empty() ? std::string() : read_from(layers, "etc/group");
   bool has_group = group.empty();
-  if (const auto id = number_in(group)) {
+  if (const auto id = whole_number(group)) {
     found.group = *id;
     has_group = true;
   }
-  for (const std::string& line : split(groups, '\n')) {
-    const auto fields = split(line, ':');
+  for (const std::string& line : split_fields(groups, '\n')) {
+    const auto fields = split_fields(line, ':');
     if (fields.size() < 3) continue;
-    const auto id = number_in(fields[2]);
+    const auto id = whole_number(fields[2]);
     if (!id) continue;
     if (!has_group && fields[0] == group) {
       found.group = *id;
       has_group = true;
     }
-    const auto members = split(fields.size() > 3 ? fields[3] : std::string(), ',');
+    const auto members = split_fields(fields.size() > 3 ? fields[3] : std::string(), ',');
     if (group.empty() && std::ranges::find(members, known_as) != members.end()) found.groups.push_back(*id);
   }
   if (!has_group) {

@@ -76,13 +76,13 @@ pid_t spawn_helper_patiently(int image, const HelperDescriptors& given) {
 
 ProcessRunner::ProcessRunner(std::string containers) : containers_(std::move(containers)) {
   become_subreaper();
-  if (!containers_.empty()) ContainerHome::sweep(containers_);
+  if (!containers_.empty()) leftovers_ = ContainerHome::sweep(containers_);
 }
 
 Result<ContainerBox> ProcessRunner::make_box(const SlotSetup& setup) {
   if (!setup.container) return ContainerBox();
   if (!home_) {
-    auto home = ContainerHome::make(containers_);
+    auto home = ContainerHome::make(containers_, leftovers_);
     if (!home) return pass(home);
     home_ = std::move(*home);
   }
@@ -116,8 +116,10 @@ Result<std::unique_ptr<Slot>> ProcessRunner::open_slot(const SlotSetup& setup) {
 
   auto box = make_box(setup);
   if (!box) return pass(box);
-  // What runs in a container is held by the container's own cgroups.
-  Enforcement enforcement = *box ? Enforcement{} : enforce(setup.limits, cgroups_, slots_opened_++);
+  // What runs in a container is held by the container's own cgroups, and without these as far as each process can be.
+  Enforcement enforcement;
+  if (!*box) enforcement = enforce(setup.limits, cgroups_, slots_opened_++);
+  if (*box && !box->has_cgroup()) enforcement = enforce_inside(setup.limits, slots_opened_++);
   LiveHelpers& helpers = LiveHelpers::of_this_process();
   for (;;) {
     const pid_t pid = helpers.add([&] { return spawn_helper_patiently(image_.get(), given); });

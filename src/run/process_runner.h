@@ -31,6 +31,7 @@ class ProcessRunner final : public Runner {
 
   Cgroups cgroups_ = Cgroups::find();
   const std::string containers_;
+  std::vector<std::string> leftovers_;   // of dead processes' containers, that this one may not remove
   std::unique_ptr<ContainerHome> home_;  // made when the first container is wanted
   std::size_t slots_opened_ = 0;
   Descriptor image_;  // of the helper program, made when the first slot is opened

@@ -72,6 +72,7 @@ ProcessSlot::ProcessSlot(pid_t helper, Descriptor socket, const SlotSetup& setup
     FrameWriter frame(outbox_, FrameKind::limits);
     frame.put(setup.limits.memory_bytes);
     frame.put(enforcement.address_space);
+    frame.put(enforcement.processes);
     frame.put(enforcement.has_processors);
     frame.put(enforcement.processors);
     frame.texts(cgroup_.join);

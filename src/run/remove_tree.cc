@@ -56,7 +56,7 @@ int remove_tree(int parent, const std::string& name) {
   if (::unlinkat(parent, name.c_str(), 0) == 0 || errno == ENOENT) return 0;
   if (errno != EISDIR) return errno;
   if (::unlinkat(parent, name.c_str(), AT_REMOVEDIR) == 0) return 0;
-  const std::string stem = concat(".removed-", random_number(), "-");
+  const std::string stem = concat(kRemovedStem, random_number(), "-");
   std::vector<std::string> left{name};
   std::uint64_t count = 0;
   while (!left.empty()) {

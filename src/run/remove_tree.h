@@ -5,6 +5,10 @@
 
 namespace drover {
 
+/// What the names of folders that were moved begin with: one that is left is of somebody who was killed meanwhile, or
+/// was not allowed to empty it.
+inline constexpr const char* kRemovedStem = ".removed-";
+
 /// Removes `name` of the open folder `parent`, whatever it is; nothing there is no error. Folders in it are moved next
 /// to each other before they are emptied, so depth costs neither descriptors nor stack. `parent` must be the caller's
 /// own. 0, or an errno.

@@ -67,9 +67,15 @@ json::array mounts_of(const ContainerOptions& options, const ContainerPlace& pla
   json::array out;
   out.push_back(mount_of({"/proc", "proc", kPlain, ""}));
   out.push_back(mount_of({"/dev", "tmpfs", MS_NOSUID | MS_STRICTATIME, "mode=755,size=65536k"}));
-  out.push_back(mount_of({"/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620,gid=5"}));
-  out.push_back(mount_of({"/sys", "sysfs", kPlain, options.privileged ? "rw" : "ro"}));
-  out.push_back(mount_of({"/sys/fs/cgroup", "cgroup", kPlain, options.privileged ? "rw" : "ro"}));
+  out.push_back(mount_of({"/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC,
+                          concat("newinstance,ptmxmode=0666,mode=0620", place.has_terminal_group ? ",gid=5" : "")}));
+  const char* const access = options.privileged ? "rw" : "ro";
+  if (place.is_rootless && options.network == ContainerNetwork::host) {
+    out.push_back(bound("/sys", "/sys", true));  // to make one takes rights over the network that it shows
+  } else {
+    out.push_back(mount_of({"/sys", "sysfs", kPlain, access}));
+    if (!place.cgroups_path.empty()) out.push_back(mount_of({"/sys/fs/cgroup", "cgroup", kPlain, access}));
+  }
   // Items of a warm container that is reset bring their own along.
   const bool are_brought = options.reuse && options.reuse->reset == ContainerReset::overlay;
   for (const SpecMount& mount : memory_mounts(options, place)) {
@@ -145,11 +151,14 @@ json::object device_rule(bool allow, const char* type, std::int64_t major, std::
 }
 
 json::object resources_of(const ContainerOptions& options, const ContainerPlace& place) {
+  json::object out;
+  if (place.cgroups_path.empty()) return out;
   json::array devices = {device_rule(options.privileged, nullptr, -1, -1, "rwm")};
   for (const DeviceNode& node : place.devices) {
     devices.push_back(device_rule(true, node.is_block ? "b" : "c", node.major, node.minor, node.wanted.access));
   }
-  json::object out{{"devices", std::move(devices)}};
+  // Who is not root can open what his user may, and make none.
+  if (!place.is_rootless) out["devices"] = std::move(devices);
   const ItemLimits& limits = place.limits;
   if (limits.memory_bytes > 0) {
     out["memory"] = json::object{{"limit", limits.memory_bytes}, {"swap", limits.memory_bytes}};
@@ -178,10 +187,10 @@ json::object linux_of(const ContainerOptions& options, const ContainerPlace& pla
                                    {"uid", node.user},
                                    {"gid", node.group}});
   }
-  json::object out{{"cgroupsPath", place.cgroups_path},
-                   {"namespaces", std::move(namespaces)},
+  json::object out{{"namespaces", std::move(namespaces)},
                    {"devices", std::move(devices)},
                    {"resources", resources_of(options, place)}};
+  if (!place.cgroups_path.empty()) out["cgroupsPath"] = place.cgroups_path;
   if (options.privileged) return out;
   out["maskedPaths"] = array_of(kMasked);
   out["readonlyPaths"] = array_of(kReadOnly);

@@ -30,8 +30,10 @@ struct ContainerPlace {
   CapabilityMask capabilities = 0;
   std::string workdir = "/";
   std::string hostname;
-  std::string cgroups_path;  // from the root of the hierarchy
+  std::string cgroups_path;  // from the root of the hierarchy; empty: it has none, and limits are each process's
   bool has_cgroup_v2 = false;
+  bool is_rootless = false;            // made by somebody who is root only in a user namespace
+  bool has_terminal_group = true;      // group 5, which terminals belong to, is somebody
   std::string first_process;           // the program, on the machine
   std::string etc;                     // a folder with hosts, hostname and resolv.conf
   std::vector<ContainerMount> mounts;  // with paths for volumes, outer ones first

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "run/oci_runtime.h"
+#include "run/user_namespace.h"
 
 namespace drover {
 namespace {
@@ -17,7 +18,8 @@ bool has_docker() {
 
 ContainerRuntime runtime_for(const ContainerOptions& options) {
   if (options.runtime != ContainerRuntime::any) return options.runtime;
-  return find_oci_runtime(ContainerRuntime::any) || !has_docker() ? ContainerRuntime::any : ContainerRuntime::docker;
+  const bool can_run_them = find_oci_runtime(ContainerRuntime::any) && may_make_containers();
+  return can_run_them || !has_docker() ? ContainerRuntime::any : ContainerRuntime::docker;
 }
 
 Result<DockerRunner*> MachineRunner::docker() {

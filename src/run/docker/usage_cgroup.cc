@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <fstream>
-#include <sstream>
 
 #include "base/text.h"
 #include "run/cgroup_tree.h"
 #include "run/descriptor.h"
 #include "run/owner.h"
+#include "run/system_files.h"
 
 namespace drover {
 namespace {
@@ -25,13 +25,6 @@ struct Hierarchy {
   std::vector<std::string> options;  // with version 1 its controllers are among them
 };
 
-std::vector<std::string> split(const std::string& text, char by) {
-  std::vector<std::string> parts;
-  std::istringstream in(text);
-  for (std::string part; std::getline(in, part, by);) parts.push_back(part);
-  return parts;
-}
-
 /// Those that are mounted whole: in another one a daemon's names mean other places.
 std::vector<Hierarchy> hierarchies() {
   std::vector<Hierarchy> found;
@@ -39,10 +32,10 @@ std::vector<Hierarchy> hierarchies() {
   for (std::string line; std::getline(info, line);) {
     const std::size_t dash = line.find(" - ");
     if (dash == std::string::npos) continue;
-    const auto before = split(line.substr(0, dash), ' ');
-    const auto after = split(line.substr(dash + 3), ' ');
+    const auto before = split_fields(line.substr(0, dash), ' ');
+    const auto after = split_fields(line.substr(dash + 3), ' ');
     if (before.size() < 5 || after.empty() || !after[0].starts_with("cgroup") || before[3] != "/") continue;
-    found.push_back({before[4], after[0] == "cgroup2", split(after.back(), ',')});
+    found.push_back({before[4], after[0] == "cgroup2", split_fields(after.back(), ',')});
   }
   return found;
 }

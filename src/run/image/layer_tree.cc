@@ -198,7 +198,7 @@ ImageResult<void> LayerTree::folder(const LayerPath& path, const EntryAttributes
     return image_fail(ImageFault::too_large, "the names of its folders take more memory than there is for them",
                       "make the image with fewer folders or shorter names");
   }
-  late_.insert_or_assign(std::move(key), Late{attributes.mode & kModeBits, attributes.modified});
+  late_.insert_or_assign(std::move(key), Late{mode_of(attributes), attributes.modified});
   return {};
 }
 
@@ -213,7 +213,10 @@ ImageResult<Descriptor> LayerTree::file(const LayerPath& path) {
 }
 
 ImageResult<void> LayerTree::own(int at, const std::string& name, const EntryAttributes& attributes) {
-  if (!is_root_user_) return {};
+  if (!is_root_user_) {
+    if (attributes.user != 0) note("owner");
+    return {};
+  }
   const int flags = AT_SYMLINK_NOFOLLOW | (name.empty() ? AT_EMPTY_PATH : 0);
   if (::fchownat(at, name.c_str(), attributes.user, attributes.group, flags) == 0) return {};
   if (errno != EINVAL && errno != EPERM) return trouble(errno, "its owner");
@@ -221,10 +224,19 @@ ImageResult<void> LayerTree::own(int at, const std::string& name, const EntryAtt
   return {};
 }
 
+// Where its owner cannot be kept, all of the image's users may do with it what its owner could: else that owner would
+// be shut out of what is his.
+mode_t LayerTree::mode_of(const EntryAttributes& attributes) const {
+  const mode_t mode = attributes.mode & kModeBits;
+  if (is_root_user_ || attributes.user == 0) return mode;
+  const mode_t owners = (mode & S_IRWXU) >> 6;
+  return mode | owners | owners << 3;
+}
+
 /// Owner, then mode, then capabilities: each change takes the next one away.
 ImageResult<void> LayerTree::finish(const Descriptor& file, const EntryAttributes& attributes) {
   if (auto owned = own(file.get(), "", attributes); !owned) return pass(owned);
-  if (::fchmod(file.get(), attributes.mode & kModeBits) != 0) return trouble(errno, "its mode");
+  if (::fchmod(file.get(), mode_of(attributes)) != 0) return trouble(errno, "its mode");
   if (auto set = set_xattrs(file.get(), attributes); !set) return pass(set);
   const timespec times[2] = {attributes.modified, attributes.modified};
   if (::futimens(file.get(), times) != 0) return trouble(errno, "its time");
@@ -304,7 +316,7 @@ ImageResult<void> LayerTree::node(const LayerPath& path, mode_t type, dev_t devi
   const char* name = path.name.c_str();
   if (auto owned = own(*parent, path.name, attributes); !owned) return pass(owned);
   // What was just made is no link, and nobody else writes here.
-  if (::fchmodat(*parent, name, attributes.mode & kModeBits, 0) != 0) return trouble(errno, path.text());
+  if (::fchmodat(*parent, name, mode_of(attributes), 0) != 0) return trouble(errno, path.text());
   const timespec times[2] = {attributes.modified, attributes.modified};
   if (::utimensat(*parent, name, times, AT_SYMLINK_NOFOLLOW) != 0) return trouble(errno, path.text());
   return {};

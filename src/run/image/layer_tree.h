@@ -74,6 +74,7 @@ class LayerTree {
   ImageResult<void> mark_opaque(int parent, const std::string& name);
   /// Of the open file, or of a name in the open folder.
   ImageResult<void> own(int at, const std::string& name, const EntryAttributes& attributes);
+  mode_t mode_of(const EntryAttributes& attributes) const;
   ImageResult<void> set_xattrs(int file, const EntryAttributes& attributes);
   /// Makes something by `make`, which returns -1 and sets errno, in place of what was there.
   template <class Make>

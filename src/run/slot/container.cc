@@ -80,6 +80,7 @@ bool is_untouched(const std::string& upper) {
 struct RuntimeBirth {
   const char* program;
   const char* const* arguments;
+  const Setup& setup;
   int stdout_end;
   int stderr_end;
   int order;
@@ -97,6 +98,7 @@ int become_runtime(void* argument) {
   ::dup2(birth.stderr_end, STDERR_FILENO);
   ::dup2(birth.order, kOrderDescriptor);
   ::dup2(birth.last_words, kLastWordsDescriptor);
+  set_priority(birth.setup);
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -133,7 +135,7 @@ void Container::read(std::span<const char> frame) {
   folder_ = text();
   lower_ = text();
   unified_ = text();
-  logs_to_file_ = reader.get<bool>();
+  is_crun_ = reader.get<bool>();
   is_warm_ = reader.get<bool>();
   uses_init_ = reader.get<bool>();
   renews_cgroup_ = reader.get<bool>();
@@ -144,19 +146,28 @@ void Container::read(std::span<const char> frame) {
   clone_into_ = text();
   kill_counts_ = text();
   procs_ = text();
+  user_namespace_.read(reader);
+  leftovers_ = texts();
   identity_.read(reader);
 }
 
 // What is mounted here from now on is nobody else's business, and goes when we do.
 std::string Container::take_apart() {
   if (is_apart_) return {};
+  if (user_namespace_.is_wanted()) {
+    if (std::string problem = user_namespace_.enter(); !problem.empty()) return problem;
+  }
   if (::unshare(CLONE_NEWNS) != 0 || ::mount("", "/", "", MS_REC | MS_SLAVE, nullptr) != 0) {
     return because("could not make a mount namespace for containers");
   }
-  if (!unified_.empty()) ::umount2(unified_.c_str(), MNT_DETACH);
+  // What is older than a user namespace can only be covered there.
+  if (!unified_.empty() && ::umount2(unified_.c_str(), MNT_DETACH) != 0) {
+    ::mount("tmpfs", unified_.c_str(), "tmpfs", MS_RDONLY, "size=4k");
+  }
   // Our folder is the same, seen from the new namespace.
   if (::chdir(folder_.c_str()) != 0) return because("could not enter " + folder_);
   is_apart_ = true;
+  for (const std::string& folder : std::exchange(leftovers_, {})) remove_tree(folder);
   return {};
 }
 
@@ -165,10 +176,11 @@ struct Container::Overlay {
   std::string lower;
   std::string upper;
   std::string work;
+  const char* more = "";  // options
 
   /// Seen at a place, for a runtime. 0, or an errno.
   int mount_at(const char* place) const {
-    const std::string options = "lowerdir=" + lower + ",upperdir=" + upper + ",workdir=" + work;
+    const std::string options = "lowerdir=" + lower + ",upperdir=" + upper + ",workdir=" + work + more;
     return ::mount("overlay", place, "overlay", 0, options.c_str()) == 0 ? 0 : errno;
   }
   /// Seen nowhere yet: to be taken into another namespace. What is never put anywhere here need not be taken away from
@@ -194,7 +206,7 @@ struct Container::Overlay {
 };
 
 std::string Container::make_overlay(const std::string& scratch, const std::string& lower, Overlay& overlay) {
-  overlay = {lower, scratch + "/u", scratch + "/w"};
+  overlay = {lower, scratch + "/u", scratch + "/w", user_namespace_.is_wanted() ? ",userxattr" : ""};
   if (std::erase(spare_, scratch) > 0) return {};
   for (const std::string& each : {scratch, overlay.upper, overlay.work}) {
     if (::mkdir(each.c_str(), 0755) != 0) return because("could not make a container's folder in " + folder_);
@@ -219,18 +231,22 @@ std::string Container::prepare() {
   return error == 0 ? std::string() : overlay_problem(error);
 }
 
-Launched Container::call_runtime(OrderKind kind, const TaskPlan& plan, int stdout_end, int stderr_end) {
-  const Descriptor order = write_order(kind, plan);
+Launched Container::call_runtime(OrderKind kind, const TaskPlan& plan, const Setup& setup, int stdout_end,
+                                 int stderr_end) {
+  const Descriptor order = write_order(kind, plan, setup);
   int ends[2];
   if (!order || ::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return {-1, because("could not start a container")};
   last_words_ = Descriptor(ends[0]);
   const Descriptor said_through(ends[1]);
   const std::string id = "c" + std::to_string(++number_);
-  const std::string log = std::string(logs_to_file_ ? "file:" : "") + kRuntimeLog;
-  const char* const arguments[] = {
-      runtime_.c_str(), "--root", "state",          "--log", log.c_str(), "run",  "--detach", "--bundle", ".",
-      "--pid-file",     kPidFile, "--preserve-fds", "2",     id.c_str(),  nullptr};
-  RuntimeBirth birth{runtime_.c_str(), arguments, stdout_end, stderr_end, order.get(), said_through.get(), ::getpid()};
+  const std::string log = std::string(is_crun_ ? "file:" : "") + kRuntimeLog;
+  std::vector<const char*> arguments = {runtime_.c_str(), "--root", "state", "--log", log.c_str()};
+  // Where no cgroup may be made, runc finds that out by itself.
+  if (is_crun_ && cgroup_folders_.empty()) arguments.insert(arguments.end(), {"--cgroup-manager", "disabled"});
+  arguments.insert(arguments.end(), {"run", "--detach", "--bundle", ".", "--pid-file", kPidFile, "--preserve-fds", "2",
+                                     id.c_str(), nullptr});
+  RuntimeBirth birth{runtime_.c_str(), arguments.data(),   setup,     stdout_end, stderr_end,
+                     order.get(),      said_through.get(), ::getpid()};
   alignas(16) static char stack[std::size_t{32} << 10];
   const pid_t pid = ::clone(become_runtime, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, &birth);
   if (pid < 0) return {-1, explain(runtime_.c_str(), errno)};
@@ -246,10 +262,10 @@ Launched Container::start(TaskPlan& plan, const Setup& setup, int stdout_end, in
   if (is_warm_ && first_process_ > 0) return bring_in(plan, setup, stdout_end, stderr_end);
   if (std::string problem = prepare(); !problem.empty()) return {-1, std::move(problem)};
   const OrderKind kind = is_warm_ ? OrderKind::wait : uses_init_ ? OrderKind::run : OrderKind::become;
-  if (!is_warm_) return call_runtime(kind, plan, stdout_end, stderr_end);
+  if (!is_warm_) return call_runtime(kind, plan, setup, stdout_end, stderr_end);
   // What the first process of a warm one has open stays open for all its items.
   const Descriptor nowhere(::open("/dev/null", O_RDWR | O_CLOEXEC));
-  return call_runtime(kind, {}, nowhere.get(), stderr_end);
+  return call_runtime(kind, {}, setup, nowhere.get(), stderr_end);
 }
 
 std::string Container::runtime_problem(int status) const {

@@ -22,6 +22,7 @@
 #include "run/slot/first_process.h"
 #include "run/slot/launch.h"
 #include "run/slot/task_plan.h"
+#include "run/slot/user_namespace.h"
 
 namespace drover::slot {
 
@@ -66,7 +67,7 @@ class Container {
  private:
   std::string take_apart();  // from the machine's mounts
   std::string prepare();
-  Launched call_runtime(OrderKind kind, const TaskPlan& plan, int stdout_end, int stderr_end);
+  Launched call_runtime(OrderKind kind, const TaskPlan& plan, const Setup& setup, int stdout_end, int stderr_end);
   std::string runtime_problem(int status) const;
   Launched bring_in(TaskPlan& plan, const Setup& setup, int stdout_end, int stderr_end);
   struct Overlay;
@@ -79,7 +80,7 @@ class Container {
   std::string folder_;
   std::string lower_;    // overlay's option
   std::string unified_;  // a mount that the runtime must not see
-  bool logs_to_file_ = false;
+  bool is_crun_ = false;
   bool is_warm_ = false;
   bool uses_init_ = true;
   bool renews_cgroup_ = false;
@@ -90,6 +91,8 @@ class Container {
   std::string clone_into_;
   std::string kill_counts_;
   std::string procs_;
+  UserNamespace user_namespace_;
+  std::vector<std::string> leftovers_;  // folders of dead ones that drover itself could not remove
   Identity identity_;
 
   bool is_apart_ = false;

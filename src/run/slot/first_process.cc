@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "run/slot/execute.h"
+#include "run/slot/launch.h"
 #include "run/slot/rusage.h"
+#include "run/slot/setup.h"
 
 namespace drover::slot {
 namespace {
@@ -37,7 +39,15 @@ std::vector<char> read_all(int file) {
 
 struct Order {
   OrderKind kind = OrderKind::wait;
+  std::uint64_t address_space = 0;
+  std::uint64_t processes = 0;
   TaskPlan plan;
+
+  /// Becomes the program, held to what it may have. Returns an errno if it cannot.
+  int follow() {
+    set_resource_limits(address_space, processes);
+    return execute(plan);
+  }
 };
 
 /// Pointers into `bytes`.
@@ -46,6 +56,8 @@ Order read_order(const std::vector<char>& bytes) {
   if (bytes.size() < sizeof(FrameSize)) return order;
   FrameReader reader(std::span<const char>(bytes).subspan(sizeof(FrameSize)));
   order.kind = reader.get<OrderKind>();
+  order.address_space = reader.get<std::uint64_t>();
+  order.processes = reader.get<std::uint64_t>();
   order.plan.program = reader.text().data();
   order.plan.arguments.assign(1, nullptr);
   for (auto count = reader.get<std::uint64_t>(); count > 0 && reader.intact(); --count) {
@@ -68,7 +80,7 @@ void say(const LastWords& words, const std::string& reason) {
 }
 
 struct Birth {
-  TaskPlan& plan;
+  Order& order;
   int error = 0;
 };
 
@@ -78,7 +90,7 @@ int be_item(void* argument) {
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  birth.error = execute(birth.plan);
+  birth.error = birth.order.follow();
   ::_exit(kCouldNotStart);
 }
 
@@ -109,17 +121,17 @@ void reap_the_rest(LastWords& words) {
   while (::wait4(-1, &status, 0, &used) > 0) add_usage(words.usage, used);
 }
 
-int run_as_child(TaskPlan& plan) {
+int run_as_child(Order& order) {
   sigset_t all;
   sigfillset(&all);
   ::sigprocmask(SIG_SETMASK, &all, nullptr);
   alignas(16) static char stack[std::size_t{32} << 10];
-  Birth birth{plan};
+  Birth birth{order};
   LastWords words;
   const pid_t item = ::clone(be_item, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, &birth);
   const int error = item < 0 ? errno : birth.error;
   if (error != 0) {
-    say(words, explain(plan.program, error, Sight::elsewhere));
+    say(words, explain(order.plan.program, error, Sight::elsewhere));
     return kCouldNotStart;
   }
   words.is_started = true;
@@ -134,9 +146,9 @@ int run_as_child(TaskPlan& plan) {
   return exit_code_of(words.status);
 }
 
-int become(TaskPlan& plan) {
+int become(Order& order) {
   ::fcntl(kLastWordsDescriptor, F_SETFD, FD_CLOEXEC);
-  say({}, explain(plan.program, execute(plan), Sight::elsewhere));
+  say({}, explain(order.plan.program, order.follow(), Sight::elsewhere));
   return kCouldNotStart;
 }
 
@@ -156,11 +168,13 @@ int wait_for_ever() {
 
 }  // namespace
 
-Descriptor write_order(OrderKind kind, const TaskPlan& plan) {
+Descriptor write_order(OrderKind kind, const TaskPlan& plan, const Setup& setup) {
   std::string bytes;
   {
     FrameWriter frame(bytes, FrameKind::order);
     frame.put(kind);
+    frame.put(setup.address_space);
+    frame.put(setup.processes);
     frame.text(plan.program);
     // Each list as exec wants it: without the free place before, and without the null behind.
     const auto put = [&](const std::vector<const char*>& texts, std::size_t from) {
@@ -190,8 +204,8 @@ int be_first_process() {
   ::fcntl(kLastWordsDescriptor, F_SETFD, FD_CLOEXEC);
   Order order = read_order(bytes);
   switch (order.kind) {
-    case OrderKind::run: return run_as_child(order.plan);
-    case OrderKind::become: return become(order.plan);
+    case OrderKind::run: return run_as_child(order);
+    case OrderKind::become: return become(order);
     case OrderKind::wait: return wait_for_ever();
   }
   return kCouldNotStart;

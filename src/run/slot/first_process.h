@@ -14,6 +14,8 @@
 
 namespace drover::slot {
 
+class Setup;
+
 inline constexpr const char* kFirstProcessName = "drover-init";
 inline constexpr int kOrderDescriptor = 3;
 inline constexpr int kLastWordsDescriptor = 4;
@@ -25,7 +27,7 @@ enum class OrderKind : std::uint8_t {
 };
 
 /// Something to read the order from; empty when there is no memory for it.
-Descriptor write_order(OrderKind kind, const TaskPlan& plan);
+Descriptor write_order(OrderKind kind, const TaskPlan& plan, const Setup& setup);
 
 /// What it says before it ends, followed by why it could not start the program.
 struct LastWords {

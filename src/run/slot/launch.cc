@@ -29,7 +29,7 @@ struct Birth {
 
 }  // namespace
 
-void set_limits(const Setup& setup) {
+void set_priority(const Setup& setup) {
   // Where the helper shares the item's memory limit, the kernel must not choose the helper.
   if (setup.memory_limit != 0) {
     const int file = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
@@ -41,11 +41,19 @@ void set_limits(const Setup& setup) {
     const int now = ::getpriority(PRIO_PROCESS, 0);
     if (errno == 0) ::setpriority(PRIO_PROCESS, 0, now + setup.nice);
   }
-  if (setup.address_space != 0) {
-    const rlimit limit{setup.address_space, setup.address_space};
-    ::setrlimit(RLIMIT_AS, &limit);
-  }
   if (setup.has_processors) ::sched_setaffinity(0, sizeof(setup.processors), &setup.processors);
+}
+
+void set_resource_limits(std::uint64_t address_space, std::uint64_t processes) {
+  const rlimit space{address_space, address_space};
+  if (address_space != 0) ::setrlimit(RLIMIT_AS, &space);
+  const rlimit number{processes, processes};
+  if (processes != 0) ::setrlimit(RLIMIT_NPROC, &number);
+}
+
+void set_limits(const Setup& setup) {
+  set_priority(setup);
+  set_resource_limits(setup.address_space, setup.processes);
 }
 
 namespace {

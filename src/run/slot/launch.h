@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <string>
 
 #include "run/slot/task_plan.h"
@@ -21,7 +22,10 @@ struct Launched {
 /// has taken over, or could not. The process shares our memory until then, so its cost does not grow with anything.
 Launched launch(TaskPlan& plan, const Setup& setup, int stdout_end, int stderr_end);
 
-/// Holds this process to what an item may have that no cgroup holds it to.
+/// Holds this process to what an item may have that no cgroup holds it to: in two parts, the first of which a program
+/// on the way to the item can bear too.
 void set_limits(const Setup& setup);
+void set_priority(const Setup& setup);
+void set_resource_limits(std::uint64_t address_space, std::uint64_t processes);  // 0: none
 
 }  // namespace drover::slot

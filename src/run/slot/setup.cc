@@ -18,6 +18,7 @@ void Setup::read_limits(std::span<const char> frame) {
   FrameReader reader(frame);
   memory_limit = reader.get<std::uint64_t>();
   address_space = reader.get<std::uint64_t>();
+  processes = reader.get<std::uint64_t>();
   has_processors = reader.get<bool>();
   processors = reader.get<cpu_set_t>();
   std::vector<std::string> join;

@@ -26,6 +26,7 @@ class Setup {
 
   std::uint64_t memory_limit = 0;   // of the cgroup, for words about it
   std::uint64_t address_space = 0;  // 0: as much as there is
+  std::uint64_t processes = 0;      // of the user; 0: as many as there may be
   bool has_processors = false;
   cpu_set_t processors{};  // that items may use
   Cgroup cgroup;
