@@ -1,71 +1,29 @@
 #include "cli/container_flags.h"
 
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <boost/json.hpp>
 #include <filesystem>
 
-#include "base/text.h"
+#include "cli/typed_fields.h"
 #include "wire/container_fields.h"
-#include "wire/document.h"
 
 namespace drover {
 namespace {
 
-/// The flags as an object, as if somebody had written them into a file.
-class Typed {
- public:
-  explicit Typed(Node under) : root(std::move(under)) {}
-
-  void text(const char* name, const std::string& value) {
-    if (!value.empty()) put(name, text_node(value));
-  }
-  void number(const char* name, const std::string& value) {
-    if (value.empty()) return;
-    put(name,
-        Node{.kind = is_json_number(value) ? Node::Kind::number : Node::Kind::text, .quoted = true, .text = value});
-  }
-  void texts(const char* name, const std::vector<std::string>& values) {
-    if (values.empty()) return;
-    Node list{.kind = Node::Kind::list};
-    for (const std::string& value : values) list.items.push_back(text_node(value));
-    put(name, std::move(list));
-  }
-  void flag(const char* name, bool typed, bool value) {
-    if (typed) put(name, Node{.kind = Node::Kind::boolean, .text = value ? "true" : "false"});
-  }
-
-  Node root;
-  std::set<std::string, std::less<>> said;
-
- private:
-  static Node text_node(const std::string& value) { return {.kind = Node::Kind::text, .quoted = true, .text = value}; }
-  void put(const char* name, Node value) {
-    std::erase_if(root.fields, [&](const Node::Field& field) { return field.name == name; });
-    root.fields.push_back({name, {}, std::move(value)});
-    said.insert(name);
-  }
-};
-
 // "mounts[0]" is what --mount said.
 std::string flag_of(const std::string& path) {
-  std::string name = path.substr(0, path.find_first_of(".["));
+  std::string name = field_name(path);
   for (const std::string_view plural : {"mounts", "devices", "ulimits"}) {
     if (name == plural) name.pop_back();
   }
-  if (name == "init") return "--no-init";
-  std::ranges::replace(name, '_', '-');
-  return "--" + name;
+  return name == "init" ? "--no-init" : flag_name(std::move(name));
 }
 
 Error as_error(const JobProblem& problem) {
-  const std::string flag = flag_of(problem.field);
-  const bool from_file = problem.next.empty() || problem.next.starts_with("write, for example, ");
-  std::string next = from_file ? fmt::format("drover run --help says more of {}", flag) : problem.next;
-  if (problem.next.starts_with("add image:")) next = "add --image NAME, or take it away";
-  if (problem.next.starts_with("add reuse:")) next = "add --reuse, or take it away";
-  return {ErrorCode::bad_input, fmt::format("{} {}", flag, problem.what), next};
+  Error error = flag_error(problem, flag_of(problem.field), "run");
+  if (problem.next.starts_with("add image:")) error.next = "add --image NAME, or take it away";
+  if (problem.next.starts_with("add reuse:")) error.next = "add --reuse, or take it away";
+  return error;
 }
 
 // What a shell's user means by "./in:/in".
@@ -128,7 +86,7 @@ Result<void> apply_container_flags(const ContainerFlags& flags, bool has_definit
     if (!known) return pass(known);
     under = std::move(*known);
   }
-  Typed typed(std::move(under));
+  TypedFields typed(std::move(under));
   typed.text("image", flags.image);
   typed.text("runtime", flags.runtime);
   typed.texts("entrypoint", flags.entrypoint);
@@ -143,26 +101,25 @@ Result<void> apply_container_flags(const ContainerFlags& flags, bool has_definit
   typed.texts("cap_drop", flags.cap_drop);
   typed.text("shm_size", flags.shm_size);
   typed.text("disk", flags.disk);
-  typed.flag("read_only", flags.read_only, true);
-  typed.flag("privileged", flags.privileged, true);
+  typed.flag("read_only", flags.read_only);
+  typed.flag("privileged", flags.privileged);
   typed.flag("init", flags.no_init, false);
-  typed.flag("reuse", flags.reuse, true);
+  typed.flag("reuse", flags.reuse);
   typed.text("reset", flags.reset);
   typed.number("reuse_limit", flags.reuse_limit);
-  if (typed.said.empty()) return {};
-  // A definition that is still to come may say what is missing here.
-  if (has_definition) typed.root.fields.push_back({"definition", {}, {.kind = Node::Kind::text, .text = "known"}});
+  if (typed.said().empty()) return {};
   // The image has changed, and so has what its tag means.
-  if (typed.said.contains("image")) {
-    std::erase_if(typed.root.fields, [](const Node::Field& field) { return field.name == "image_digest"; });
-  }
-  JobReader reader(typed.root, Face::api);
+  if (typed.said().contains("image")) typed.remove("image_digest");
+  const std::set<std::string, std::less<>> typed_by_hand = typed.said();
+  // A definition that is still to come may say what is missing here.
+  if (has_definition) typed.put("definition", TypedFields::text_node("known"));
+  JobReader reader(typed.root(), Face::api);
   std::optional<ContainerOptions> read;
   read_container(reader, read);
   if (!reader.problems().empty()) return std::unexpected(as_error(reader.problems().front()));
   if (read && read->entrypoint == std::vector<std::string>{""}) read->entrypoint->clear();
   options = std::move(read);
-  said.insert(typed.said.begin(), typed.said.end());
+  said.insert(typed_by_hand.begin(), typed_by_hand.end());
   return {};
 }
 

@@ -5,45 +5,20 @@
 #include <CLI/CLI.hpp>
 
 #include "base/units.h"
+#include "cli/typed_fields.h"
 
 namespace drover {
 namespace {
 
-/// The flags as an object, as if somebody had written them into a file.
-class Typed {
- public:
-  void text(const char* name, const std::string& value) {
-    if (!value.empty()) put(name, Node{.kind = Node::Kind::text, .quoted = true, .text = value});
-  }
-  void number(const char* name, const std::string& value) {
-    if (!value.empty()) put(name, number_node(value));
-  }
-  void put(const char* name, Node value) { root.fields.push_back({name, {}, std::move(value)}); }
-  static Node number_node(const std::string& value) {
-    return Node{.kind = is_json_number(value) ? Node::Kind::number : Node::Kind::text, .quoted = true, .text = value};
-  }
-
-  Node root{.kind = Node::Kind::object};
-};
-
 // "accelerators.nvidia" is what --accelerator said.
 std::string flag_of(const std::string& path, const JobFlags& flags) {
-  std::string name = path.substr(0, path.find_first_of(".["));
+  std::string name = field_name(path);
   if (name == "accelerators") return "--accelerator";
   if (name == "after") {
     const auto index = parse_number(path.substr(6, path.find(']') - 6));
     return index && *index >= flags.after.size() ? "--after-each" : "--after";
   }
-  std::ranges::replace(name, '_', '-');
-  return "--" + name;
-}
-
-Error as_error(const JobProblem& problem, const JobFlags& flags) {
-  const std::string flag = flag_of(problem.field, flags);
-  // An example in a file's words would not help here.
-  const bool from_file = problem.next.empty() || problem.next.starts_with("write, for example, ");
-  return {ErrorCode::bad_input, fmt::format("{} {}", flag, problem.what),
-          from_file ? fmt::format("drover submit --help says more of {}", flag) : problem.next};
+  return flag_name(std::move(name));
 }
 
 }  // namespace
@@ -74,7 +49,7 @@ void add_job_flags(CLI::App& verb, JobFlags& flags) {
 }
 
 Result<void> apply_job_flags(const JobFlags& flags, Submission& job) {
-  Typed typed;
+  TypedFields typed;
   typed.text("name", flags.name);
   typed.text("client_token", flags.client_token);
   typed.text("definition", flags.definition);
@@ -83,17 +58,16 @@ Result<void> apply_job_flags(const JobFlags& flags, Submission& job) {
   typed.text("share", flags.share);
   if (!flags.after.empty() || !flags.after_each.empty()) {
     Node after{.kind = Node::Kind::list};
-    for (const std::string& name : flags.after)
-      after.items.push_back({.kind = Node::Kind::text, .quoted = true, .text = name});
+    for (const std::string& name : flags.after) after.items.push_back(TypedFields::text_node(name));
     for (const std::string& name : flags.after_each) {
       Node each{.kind = Node::Kind::object};
-      each.fields.push_back({"job", {}, {.kind = Node::Kind::text, .quoted = true, .text = name}});
-      each.fields.push_back({"each", {}, {.kind = Node::Kind::boolean, .text = "true"}});
+      each.fields.push_back({"job", {}, TypedFields::text_node(name)});
+      each.fields.push_back({"each", {}, TypedFields::flag_node(true)});
       after.items.push_back(std::move(each));
     }
     typed.put("after", std::move(after));
   }
-  if (flags.sequential) typed.put("sequential", {.kind = Node::Kind::boolean, .text = "true"});
+  typed.flag("sequential", flags.sequential);
   typed.number("max_running", flags.max_running);
   typed.text("job_timeout", flags.job_timeout);
   typed.number("gpus", flags.gpus);
@@ -105,17 +79,18 @@ Result<void> apply_job_flags(const JobFlags& flags, Submission& job) {
         return fail(ErrorCode::bad_input, fmt::format("--accelerator '{}' does not say how many", word),
                     "write --accelerator nvidia=1");
       }
-      kinds.fields.push_back({word.substr(0, equals), {}, Typed::number_node(word.substr(equals + 1))});
+      kinds.fields.push_back({word.substr(0, equals), {}, TypedFields::number_node(word.substr(equals + 1))});
     }
     typed.put("accelerators", std::move(kinds));
   }
 
-  JobReader reader(typed.root, Face::file);
+  JobReader reader(typed.root(), Face::file);
   Submission over;
   for (const char* name : {"items_file", "dir", "match", "jsonl", "map"}) reader.find(name);  // flags of another kind
   read_job(reader, {.command = false, .items = false}, over);
   const std::vector<JobProblem> problems = reader.done();
-  if (!problems.empty()) return std::unexpected(as_error(problems.front(), flags));
+  if (!problems.empty())
+    return std::unexpected(flag_error(problems.front(), flag_of(problems.front().field, flags), "submit"));
 
   const auto take = [&](const char* name, auto Submission::* field) {
     if (over.said.contains(name)) job.*field = over.*field;
@@ -131,7 +106,7 @@ Result<void> apply_job_flags(const JobFlags& flags, Submission& job) {
   take("max_running", &Submission::max_running);
   take("job_timeout", &Submission::job_timeout_ms);
   for (std::size_t i = 0; i < job.accelerators.size(); ++i) {
-    const Node* kinds = typed.root.find("accelerators");
+    const Node* kinds = typed.root().find("accelerators");
     const bool named = kinds != nullptr && kinds->find(kAcceleratorKinds[i]) != nullptr;
     if (named || (i == 0 && over.said.contains("gpus"))) job.accelerators[i] = over.accelerators[i];
   }

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -19,6 +18,7 @@
 #include "run/slot_image.h"
 #include "run/slot_protocol.h"
 #include "run/system_files.h"
+#include "wire/container_words.h"
 #include "wire/oci_spec.h"
 
 namespace drover {
@@ -27,18 +27,6 @@ namespace {
 constexpr const char* kNext = "give Drover a folder on a disk with room, with --data";
 
 constexpr std::uint32_t kTerminalGroup = 5;
-
-struct LimitName {
-  std::string_view name;
-  int which;
-};
-constexpr LimitName kLimitNames[] = {
-    {"as", RLIMIT_AS},           {"core", RLIMIT_CORE},         {"cpu", RLIMIT_CPU},
-    {"data", RLIMIT_DATA},       {"fsize", RLIMIT_FSIZE},       {"locks", RLIMIT_LOCKS},
-    {"memlock", RLIMIT_MEMLOCK}, {"msgqueue", RLIMIT_MSGQUEUE}, {"nice", RLIMIT_NICE},
-    {"nofile", RLIMIT_NOFILE},   {"nproc", RLIMIT_NPROC},       {"rss", RLIMIT_RSS},
-    {"rtprio", RLIMIT_RTPRIO},   {"rttime", RLIMIT_RTTIME},     {"sigpending", RLIMIT_SIGPENDING},
-    {"stack", RLIMIT_STACK}};
 
 Result<void> write_file(const std::string& path, std::string_view text, mode_t mode = 0644) {
   const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
@@ -186,12 +174,12 @@ Result<void> put_identity(FrameWriter& frame, const ContainerOptions& options, c
   frame.put(options.read_only);
   std::vector<std::pair<int, const ContainerUlimit*>> limits;
   for (const ContainerUlimit& limit : options.ulimits) {
-    const auto* known = std::ranges::find(kLimitNames, limit.name, &LimitName::name);
-    if (known == std::end(kLimitNames)) {
+    const auto number = ulimit_number(limit.name);
+    if (!number) {
       return fail(ErrorCode::bad_input, concat("there is no limit called '", limit.name, "'"),
                   "write it as in --ulimit nofile=1024");
     }
-    limits.emplace_back(known->which, &limit);
+    limits.emplace_back(*number, &limit);
   }
   frame.put(static_cast<std::uint64_t>(limits.size()));
   for (const auto& [which, limit] : limits) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "base/nearest_word.h"
 #include "base/text.h"
 
 namespace drover {

@@ -1,7 +1,8 @@
 #include "wire/container_words.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <optional>
 #include <vector>
@@ -13,9 +14,17 @@
 namespace drover {
 namespace {
 
-constexpr std::array<std::string_view, 16> kUlimits = {"as",      "core",     "cpu",        "data",   "fsize", "locks",
-                                                       "memlock", "msgqueue", "nice",       "nofile", "nproc", "rss",
-                                                       "rtprio",  "rttime",   "sigpending", "stack"};
+struct UlimitName {
+  std::string_view name;
+  int number;
+};
+constexpr UlimitName kUlimits[] = {
+    {"as", RLIMIT_AS},           {"core", RLIMIT_CORE},         {"cpu", RLIMIT_CPU},
+    {"data", RLIMIT_DATA},       {"fsize", RLIMIT_FSIZE},       {"locks", RLIMIT_LOCKS},
+    {"memlock", RLIMIT_MEMLOCK}, {"msgqueue", RLIMIT_MSGQUEUE}, {"nice", RLIMIT_NICE},
+    {"nofile", RLIMIT_NOFILE},   {"nproc", RLIMIT_NPROC},       {"rss", RLIMIT_RSS},
+    {"rtprio", RLIMIT_RTPRIO},   {"rttime", RLIMIT_RTTIME},     {"sigpending", RLIMIT_SIGPENDING},
+    {"stack", RLIMIT_STACK}};
 
 std::vector<std::string> parts_of(std::string_view text) {
   std::vector<std::string> parts(1);
@@ -59,6 +68,11 @@ std::string limit_to_text(std::uint64_t value) {
 }
 
 }  // namespace
+
+std::optional<int> ulimit_number(std::string_view name) {
+  const auto* known = std::ranges::find(kUlimits, name, &UlimitName::name);
+  return known == std::end(kUlimits) ? std::nullopt : std::optional(known->number);
+}
 
 Result<ContainerMount> mount_from_text(std::string_view text) {
   constexpr const char* kNext = "write SOURCE:TARGET, or SOURCE:TARGET:ro, for example /data:/in:ro";
@@ -126,7 +140,7 @@ Result<ContainerUlimit> ulimit_from_text(std::string_view text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos) return bad("has no '='", kNext);
   ContainerUlimit limit{std::string(text.substr(0, equals)), 0, 0};
-  if (std::ranges::find(kUlimits, limit.name) == kUlimits.end()) {
+  if (!ulimit_number(limit.name)) {
     return bad(concat("is of '", limit.name, "', which is no limit"),
                "nofile, nproc, memlock, stack and core are some");
   }

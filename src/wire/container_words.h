@@ -2,6 +2,7 @@
 // files and the API.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -25,5 +26,8 @@ std::string device_to_text(const ContainerDevice& device);
 /// NAME=SOFT[:HARD]
 Result<ContainerUlimit> ulimit_from_text(std::string_view text);
 std::string ulimit_to_text(const ContainerUlimit& limit);
+
+/// The kernel's number of a limit such as "nofile"; nothing: there is none of that name.
+std::optional<int> ulimit_number(std::string_view name);
 
 }  // namespace drover

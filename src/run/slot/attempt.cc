@@ -2,13 +2,13 @@
 
 #include <signal.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "run/descendants.h"
+#include "run/slot/clock.h"
 #include "run/slot/rusage.h"
 
 namespace drover::slot {
@@ -20,14 +20,6 @@ constexpr int kLastSweepWaitMs = 128;
 
 // What is in a pipe counts as its writer's memory, and so does this process.
 constexpr std::uint64_t kTightMemory = std::uint64_t{64} << 20;
-
-std::int64_t clock_us(clockid_t clock) {
-  timespec now{};
-  ::clock_gettime(clock, &now);
-  return std::int64_t{now.tv_sec} * 1'000'000 + now.tv_nsec / 1'000;
-}
-
-constexpr int kSignalBase = 128;  // what a container adds to the signal that ended it
 
 }  // namespace
 

@@ -11,7 +11,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,6 +21,7 @@
 
 #include "run/cgroup_tree.h"
 #include "run/remove_tree.h"
+#include "run/slot/clock.h"
 #include "run/slot/execute.h"
 #include "run/slot/setup.h"
 
@@ -38,12 +38,6 @@ constexpr const char* kPidFile = "pid";
 constexpr const char* kOverlayMarks = "trusted.overlay.";
 constexpr std::size_t kMostSpare = 4;
 constexpr const char* kRuntimeLog = "runtime.log";
-
-std::int64_t steady_ms() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return std::int64_t{now.tv_sec} * 1'000 + now.tv_nsec / 1'000'000;
-}
 
 std::string read_small(const char* path) {
   const Descriptor file(::open(path, O_RDONLY | O_CLOEXEC));

@@ -20,8 +20,6 @@
 namespace drover::slot {
 namespace {
 
-constexpr int kSignalBase = 128;  // what a shell adds to the signal that ended a program
-
 std::vector<char> read_all(int file) {
   struct stat info{};
   std::vector<char> bytes;

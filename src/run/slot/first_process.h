@@ -17,6 +17,7 @@ namespace drover::slot {
 class Setup;
 
 inline constexpr const char* kFirstProcessName = "drover-init";
+inline constexpr int kSignalBase = 128;  // what a container adds to the signal that ended a program
 inline constexpr int kOrderDescriptor = 3;
 inline constexpr int kLastWordsDescriptor = 4;
 

@@ -6,12 +6,12 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cerrno>
 
 #include "run/descendants.h"
+#include "run/slot/clock.h"
 
 namespace drover::slot {
 namespace {
@@ -29,12 +29,6 @@ constexpr std::size_t kMostUnsent = std::size_t{256} << 10;
 constexpr int kLastKillWaitMs = 128;
 
 constexpr std::size_t kLargeTask = std::size_t{256} << 10;
-
-std::int64_t steady_ms() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return std::int64_t{now.tv_sec} * 1'000 + now.tv_nsec / 1'000'000;
-}
 
 Descriptor open_child_signals() {
   sigset_t ended;
