@@ -128,6 +128,13 @@ def test_who_is_nobody_here_is_named(somebody, image):
     assert "--add-subuids" in done.err and "--user 0" in done.err
 
 
+def test_a_folder_of_somebody_else_is_named(somebody, place):
+    root = place / "root"
+    root.mkdir(exist_ok=True)
+    done = somebody.run(image=f"rootfs:{root}", command=["true"])
+    assert f"{root} belongs to user 0, whom a container made without root does not know" in done.err and "cp -r" in done.err
+
+
 def test_limits_are_held_as_far_as_they_can(somebody, image):
     script = "i=0; while [ $i -lt 60 ]; do sleep 1 & i=$((i+1)); done; echo all; wait"
     somebody.run("--user", "0", "--pids", 8, "--cpus", 1, "--tmpfs", "/scratch", "--network", "none", "--read-only",

@@ -93,6 +93,18 @@ Result<void> check_user(const ImageUser& user, const UserNamespace& space) {
               "NAME), or run as its root with --user 0");
 }
 
+/// What belongs to nobody inside cannot be written there, not even to mount something on it.
+Result<void> check_layers(const std::vector<std::string>& layers, const UserNamespace& space) {
+  for (const std::string& layer : layers) {
+    struct stat info{};
+    if (::stat(layer.c_str(), &info) != 0 || is_known_inside(space.users, info.st_uid)) continue;
+    return fail(ErrorCode::denied,
+                concat(layer, " belongs to user ", info.st_uid, ", whom a container made without root does not know"),
+                "make a copy of your own (cp -r), or run drover as root");
+  }
+  return {};
+}
+
 Result<ContainerPlace> find_place(const SlotSetup& setup, const ContainerOptions& options,
                                   const ContainerCgroup& cgroup, const std::string& folder, const ContainerHome& home) {
   const ContainerPlan& plan = *setup.container;
@@ -102,6 +114,7 @@ Result<ContainerPlace> find_place(const SlotSetup& setup, const ContainerOptions
   if (!user) return pass(user);
   if (space) {
     if (auto checked = check_user(*user, *space); !checked) return pass(checked);
+    if (auto checked = check_layers(plan.layers, *space); !checked) return pass(checked);
     std::erase_if(user->groups, [&](std::uint32_t group) { return !is_mapped(space->groups, group); });
     place.is_rootless = true;
     place.has_terminal_group = is_mapped(space->groups, kTerminalGroup);

@@ -49,6 +49,11 @@ bool is_mapped(const std::vector<IdMap>& maps, std::uint32_t id) {
   return std::ranges::any_of(maps, [&](const IdMap& it) { return id >= it.inside && id - it.inside < it.count; });
 }
 
+bool is_known_inside(const std::vector<IdMap>& maps, std::uint32_t outside) {
+  return std::ranges::any_of(maps,
+                             [&](const IdMap& it) { return outside >= it.outside && outside - it.outside < it.count; });
+}
+
 std::vector<IdMap> maps_of(std::uint32_t own_id, const std::string& subordinates, const std::string& user_name,
                            std::uint32_t user_id) {
   std::vector<IdMap> maps = {{0, own_id, 1}};

@@ -27,8 +27,9 @@ struct UserNamespace {
   std::string map_groups;
 };
 
-/// Whether somebody inside is anybody outside.
+/// Whether somebody inside is anybody outside, and the other way round.
 bool is_mapped(const std::vector<IdMap>& maps, std::uint32_t id);
+bool is_known_inside(const std::vector<IdMap>& maps, std::uint32_t outside);
 
 /// The ranges that a line "NAME:FIRST:COUNT" gives to this user, behind the map of the user alone.
 std::vector<IdMap> maps_of(std::uint32_t own_id, const std::string& subordinates, const std::string& user_name,

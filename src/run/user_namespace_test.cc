@@ -25,6 +25,9 @@ TEST(UserNamespace, WhoIsMappedIsKnown) {
   EXPECT_TRUE(is_mapped(maps, 0));
   EXPECT_TRUE(is_mapped(maps, 10));
   EXPECT_FALSE(is_mapped(maps, 11));
+  EXPECT_TRUE(is_known_inside(maps, 1000));
+  EXPECT_TRUE(is_known_inside(maps, 100009));
+  EXPECT_FALSE(is_known_inside(maps, 0));
 }
 
 TEST(UserNamespace, RootMayMount) {
