@@ -55,6 +55,7 @@ bench: build  ## Measure against peers and limits (BENCH=api, hostile, idle_work
 	@./bench/run $(BENCH)
 
 soak: build  ## The long tests
+	@./tools/setup soak
 	@DROVER_SOAK=1 ctest --preset release -j 1
 
 format: setup  ## Format the sources

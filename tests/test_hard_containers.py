@@ -360,21 +360,6 @@ def test_an_item_that_fills_the_disk_has_only_its_own_room(drover, small_disk, c
     assert os.listdir(small_disk.path) == []
 
 
-def test_a_limit_of_the_disk_is_held_or_refused(drover, catalogue):
-    done = drover("run", "--name", "x", "--image", f"oci:{catalogue}/box", "--disk", "4MiB", "--", "sh", "-c",
-                  "dd if=/dev/zero of=/big bs=1M count=20", ":::", "a")
-    if holds_projects(drover.data):
-        assert done.status == 1 and "No space left" in drover("logs", "x:0").out, done
-    else:
-        done.refuses("--disk cannot be held here", "has no project quotas", "prjquota")
-
-
-def holds_projects(folder):
-    """Whether the file system is mounted so."""
-    place = subprocess.run(["findmnt", "-no", "OPTIONS", "-T", folder.parent], check=True, capture_output=True, text=True).stdout
-    return re.search(r"\b(prjquota|pquota)\b", place) is not None
-
-
 # --- nothing is left
 
 

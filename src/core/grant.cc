@@ -112,7 +112,7 @@ std::pair<ItemIndex, std::uint64_t> Core::untouched(const Job& job, std::uint64_
     index.pending_from = first.value_or(ItemIndex{job.total});
     if (!first) return {};
     if (planted(Plant::sequential_out_of_order) && job.sequential && blocks.count(ItemMark::pending) > 1) {
-      return {*blocks.find(ItemMark::pending, ItemIndex{first->value + 1}), 1};
+      return {blocks.find(ItemMark::pending, ItemIndex{first->value + 1}).value_or(*first), 1};
     }
     return {*first, blocks.run_length(ItemMark::pending, *first, want)};
   }

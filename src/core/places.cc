@@ -267,7 +267,8 @@ bool Core::has_work(const Job& job) {
   if (job.max_running > 0 && index.in_hands >= job.max_running) return false;
   const ItemBlocks& blocks = durable_.blocks.at(job.id);
   if (job.sequential && blocks.count(ItemMark::open) > 0) {
-    return index.ready.contains(*blocks.find(ItemMark::open, ItemIndex{0}));  // else an earlier one waits
+    const auto first = blocks.find(ItemMark::open, ItemIndex{0});
+    return first && index.ready.contains(*first);  // else an earlier one waits
   }
   if (!index.ready.empty()) return true;
   if (blocks.count(ItemMark::pending) == 0) return false;
