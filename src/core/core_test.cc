@@ -349,7 +349,7 @@ TEST(Core, WhoRunsAWatchedItemIsToldAtOnceAndOncePerWish) {
   EXPECT_FALSE(watch(0)) << "nobody has said that it runs";
   world.name_running(worker, token(lease));
   const auto running = watch(0);
-  ASSERT_TRUE(running);
+  if (!running) FAIL() << "it is said to run";
   EXPECT_EQ(running->worker, worker);
   EXPECT_EQ(running->token, token(lease));
   EXPECT_EQ(running->attempt, AttemptNumber{1});

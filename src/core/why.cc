@@ -240,6 +240,7 @@ class Reasons {
     }
     if (suiting.empty()) {
       std::vector<Worker> all;
+      all.reserve(alive.size());
       for (const Worker* worker : alive) all.push_back(*worker);
       return {.code = WhyCode::nobody_suits,
               .sentence = concat("needs ", what_nobody_has(job_, all).value_or("what no worker has")),
@@ -392,10 +393,9 @@ Why why(const Core& core, JobId job, std::optional<ItemIndex> item) {
 
 void Core::on(Ticket ticket, const AskWhy& command) {
   const Job* job = durable_.find_job(command.job);
-  if (job == nullptr || (command.item && command.item->value >= job->total)) {
-    return refuse(
-        ticket, ErrorCode::not_found,
-        job == nullptr ? "there is no such job" : concat("job ", job->name, " has no item ", command.item->value));
+  if (job == nullptr) return refuse(ticket, ErrorCode::not_found, "there is no such job");
+  if (command.item && command.item->value >= job->total) {
+    return refuse(ticket, ErrorCode::not_found, concat("job ", job->name, " has no item ", command.item->value));
   }
   Why said = why(*this, command.job, command.item);
   said.in_hands = volatile_.jobs.at(command.job).in_hands;
