@@ -21,11 +21,6 @@ constexpr std::int64_t kLongestWaitMs = 1'000;
 constexpr std::int64_t kShortestRenewalMs = 1'000;
 constexpr std::int64_t kRenewalPauseMs = 10'000;
 constexpr std::int64_t kFetchPauseMs = 2'000;
-// An image that does not come, for no fault of the job's, is tried so often before its items go elsewhere.
-constexpr std::uint32_t kMostFetches = 4;
-constexpr std::int64_t kProgressPauseMs = 1'000;
-// Why there is no way to run a job yet.
-constexpr ErrorCode kNeedsImage = ErrorCode::unreachable;
 // Who goes when there is nothing to do does not wait for long whether something turns up.
 constexpr std::int64_t kIdleWaitMs = 1'000;
 constexpr std::int64_t kGoodbyeMs = 2'000;
@@ -55,7 +50,11 @@ RemoteWorker::RemoteWorker(RemoteWorkerOptions options, MachineRunner& runner, N
       runner_(runner),
       notice_(std::move(notice)),
       agent_(options_.hello.has, options_.most_slots),
-      session_(agent_, options_.hello.incarnation = random_number(), std::nullopt, {}) {}
+      session_(agent_, options_.hello.incarnation = random_number(), std::nullopt, {}),
+      job_images_(
+          agent_, [this](const ContainerOptions& image, Images::Got got) { images_->want(image, std::move(got)); },
+          [this](JobId job, auto plan) { prepare_to_run(job, std::move(plan)); }, notice_,
+          [this] { return now_ms(); }) {}
 
 RemoteWorker::~RemoteWorker() {
   calls_.reset();
@@ -93,7 +92,7 @@ Result<void> RemoteWorker::prepare(const ServerCalls::MakeClient& make_client) {
   images_ = std::make_unique<Images>(
       std::make_unique<ImagePlace>(options_.images, options_.image_access, options_.image_limits, runner_),
       [this](std::function<void()> work) { loop_->post(std::move(work)); },
-      [this](const std::string& image, const std::string& words) { on_image_progress(image, words); });
+      [this](const std::string& image, const std::string& words) { job_images_.on_progress(image, words); });
   live_ = std::make_unique<LiveLogs>(
       *logs_, options_.spool, [this](std::function<void()> work) { loop_->post(std::move(work)); },
       [this](WorkerUpload upload, LiveLogs::Placed placed) { calls_->upload(std::move(upload), std::move(placed)); });
@@ -139,7 +138,7 @@ void RemoteWorker::step() {
   const bool is_idle = options_.exit_when_idle && saw_nothing_to_do_ && agent_.idle() && uploading_.empty();
   if ((has_had_enough || is_idle) && !agent_.draining()) agent_.drain(now_ms());
   fetch_missing();
-  refetch_images();
+  job_images_.on_tick();
   do_actions();
   send_calls();
   if (worker_) live_->step(worker_, now_ms());
@@ -180,92 +179,27 @@ void RemoteWorker::recall(std::size_t slot) {
 }
 
 void RemoteWorker::learn(const KnownJob& job) {
-  auto it = jobs_.find(job->job);
-  if (it == jobs_.end()) {
-    it = jobs_.emplace(job->job, LearntJob{.known = nullptr, .run = make_run(*job, nullptr)}).first;
-  }
+  const auto [it, is_new] = jobs_.try_emplace(job->job);
   LearntJob& learnt = it->second;
-  if (!learnt.run && learnt.run.error().code == kNeedsImage) want_image(job->job);
-  if (learnt.known == job) return;
-  learnt.known = job;
-  learnt.renew_ms = now_ms() + std::max(job->key_renew_ms, kShortestRenewalMs);
-  learnt.renewing = false;
-  next_renewal_ms_ = std::min(next_renewal_ms_, learnt.renew_ms);
+  if (is_new) learnt.definition = definition_from_json(job->definition);
+  if (learnt.known != job) {
+    learnt.known = job;
+    learnt.renew_ms = now_ms() + std::max(job->key_renew_ms, kShortestRenewalMs);
+    learnt.renewing = false;
+    next_renewal_ms_ = std::min(next_renewal_ms_, learnt.renew_ms);
+  }
+  if (learnt.run) return;
+  if (learnt.definition && learnt.definition->container) {
+    return job_images_.want(job->job, *learnt.definition->container);
+  }
+  prepare_to_run(job->job, nullptr);
 }
 
-Result<JobRun> RemoteWorker::make_run(const WorkerJob& job, std::shared_ptr<const ContainerPlan> container) const {
-  auto definition = definition_from_json(job.definition);
-  if (!definition) return pass(definition);
-  if (definition->container && !container) return fail(kNeedsImage, "its image is not here yet");
-  return make_job_run(*definition, job.uuid, options_.environment, std::move(container));
-}
-
-// Its items wait, and others go on.
-void RemoteWorker::want_image(JobId job) {
+void RemoteWorker::prepare_to_run(JobId job, std::shared_ptr<const ContainerPlan> container) {
   LearntJob& learnt = jobs_.at(job);
-  if (learnt.fetching) return;
-  auto definition = definition_from_json(learnt.known ? learnt.known->definition : calls_->known(job)->definition);
-  if (!definition || !definition->container) return;
-  learnt.fetching = true;
-  agent_.set_aside(job);
-  images_->want(*definition->container, [this, job](auto got) { on_image(job, std::move(got)); });
-}
-
-void RemoteWorker::on_image(JobId job, ImageResult<std::shared_ptr<const ContainerPlan>> got) {
-  const auto it = jobs_.find(job);
-  if (it == jobs_.end()) return;
-  LearntJob& learnt = it->second;
-  learnt.fetching = false;
-  if (got) {
-    learnt.run = make_run(*learnt.known, std::move(*got));
-    learnt.failed_fetches = 0;
-    agent_.on_job_ready(job, now_ms());
-    return;
-  }
-  const std::string reason = got.error().sentence();
-  if (got.error().blame == Blame::user) {
-    notice_(reason);
-    agent_.on_job_impossible(job, reason, now_ms());
-    return;
-  }
-  // Another time, then perhaps elsewhere.
-  notice_(concat(reason, "; trying again"));
-  if (++learnt.failed_fetches >= kMostFetches) {
-    learnt.failed_fetches = 0;
-    agent_.on_job_failed_here(job, reason, now_ms());
-    return;
-  }
-  agent_.note(job, reason);
-  learnt.fetching = true;
-  refetch_at_ms_[job] = now_ms() + (kFetchPauseMs << learnt.failed_fetches);
-}
-
-void RemoteWorker::refetch_images() {
-  for (auto it = refetch_at_ms_.begin(); it != refetch_at_ms_.end();) {
-    const auto [job, at_ms] = *it;
-    if (now_ms() < at_ms) {
-      ++it;
-      continue;
-    }
-    it = refetch_at_ms_.erase(it);
-    if (const auto learnt = jobs_.find(job); learnt != jobs_.end()) {
-      learnt->second.fetching = false;
-      want_image(job);
-    }
-  }
-}
-
-// What is fetched, for whoever waits for it.
-void RemoteWorker::on_image_progress(const std::string& image, const std::string& words) {
-  if (now_ms() < progress_told_ms_ + kProgressPauseMs) return;
-  progress_told_ms_ = now_ms();
-  for (const auto& [job, learnt] : jobs_) {
-    if (!learnt.fetching || !learnt.known) continue;
-    auto definition = definition_from_json(learnt.known->definition);
-    if (definition && definition->container && definition->container->image == image) {
-      agent_.note(job, concat("image ", image, ": ", words));
-    }
-  }
+  learnt.run = learnt.definition
+                   ? make_job_run(*learnt.definition, learnt.known->uuid, options_.environment, std::move(container))
+                   : std::unexpected(learnt.definition.error());
 }
 
 // An attempt gets the key that its job has when it starts, so keys are renewed while there are items to start. A job
@@ -280,6 +214,7 @@ void RemoteWorker::renew_keys() {
     const bool due = learnt.renew_ms <= now_ms() && !learnt.renewing;
     if (due && !held.contains(job)) {
       calls_->forget(job);
+      job_images_.forget(job);
       it = jobs_.erase(it);
       continue;
     }
@@ -301,7 +236,7 @@ void RemoteWorker::renew_keys() {
 
 Result<void> RemoteWorker::open_slot(std::size_t slot, const AgentItem& item) {
   JobSlot& it = slots_[slot];
-  SlotSetup setup = jobs_.at(item.job).run->setup;
+  SlotSetup setup = (*jobs_.at(item.job).run)->setup;
   setup.limits = held_to(setup.limits, item.ask);
   it.ask = item.ask;
   if (it.slot && it.slot->turn_to(setup)) {
@@ -331,7 +266,8 @@ void RemoteWorker::start_waiting(std::size_t slot) {
       agent_.on_refused(slot, token, concat("could not start: ", error.message), now_ms());
     };
     const LearntJob& learnt = jobs_.at(start.item.job);
-    const Result<JobRun>& job = learnt.run;
+    DROVER_CHECK(learnt.run, "what waits for its image is not handed to a slot");
+    const Result<JobRun>& job = *learnt.run;
     if (!job) {
       if (it.handed > 0) return;  // in its turn
       refuse(job.error());

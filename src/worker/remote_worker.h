@@ -22,6 +22,7 @@
 #include "ports/runner.h"
 #include "worker/event_loop.h"
 #include "worker/images.h"
+#include "worker/job_images.h"
 #include "worker/job_run.h"
 #include "worker/live_logs.h"
 #include "worker/server_calls.h"
@@ -65,9 +66,8 @@ class RemoteWorker {
   /// A job of which items came, how they are run, and until when its key is as good as new.
   struct LearntJob {
     KnownJob known;
-    Result<JobRun> run;
-    bool fetching = false;  // its image, or about to
-    std::uint32_t failed_fetches = 0;
+    Result<Definition> definition = {};
+    std::optional<Result<JobRun>> run = {};  // none yet: its image is not here
     std::int64_t renew_ms = 0;
     bool renewing = false;
   };
@@ -101,11 +101,7 @@ class RemoteWorker {
   void start_waiting(std::size_t slot);
   Result<void> open_slot(std::size_t slot, const AgentItem& item);
   void learn(const KnownJob& job);
-  Result<JobRun> make_run(const WorkerJob& job, std::shared_ptr<const ContainerPlan> container) const;
-  void want_image(JobId job);
-  void on_image(JobId job, ImageResult<std::shared_ptr<const ContainerPlan>> got);
-  void on_image_progress(const std::string& image, const std::string& words);
-  void refetch_images();
+  void prepare_to_run(JobId job, std::shared_ptr<const ContainerPlan> container);
   void renew_keys();
   void on_slot_ready(std::size_t slot);
   void on_slot_event(std::size_t slot, SlotEvent& event);
@@ -140,11 +136,10 @@ class RemoteWorker {
   std::unique_ptr<EventLoop> loop_;
   Agent agent_;
   ServerSession session_;
+  JobImages job_images_;
   std::vector<JobSlot> slots_;
   std::map<JobId, LearntJob> jobs_;
   std::int64_t next_renewal_ms_ = 0;  // none of their keys is to be renewed before
-  std::map<JobId, std::int64_t> refetch_at_ms_;
-  std::int64_t progress_told_ms_ = 0;
   std::map<Token, Held> held_;
   std::map<GrantId, Fetch> fetches_;
   std::map<Token, Printed> printed_;

@@ -1,0 +1,169 @@
+#include "worker/job_images.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <utility>
+#include <vector>
+
+namespace drover {
+namespace {
+
+const JobId kJob{1};
+const JobId kOther{2};
+
+/// An agent that was lent two items of a job, and images that come when they are told to.
+class JobImagesTest : public testing::Test {
+ protected:
+  JobImagesTest()
+      : images_(
+            agent_,
+            [this](const ContainerOptions& options, Images::Got got) {
+              fetches_.emplace_back(options.image, std::move(got));
+            },
+            [this](JobId job, std::shared_ptr<const ContainerPlan> plan) { ready_.emplace_back(job, plan->name); },
+            [this](const std::string& text) { notices_.push_back(text); }, [this] { return now_ms_; }) {
+    ask();
+  }
+  ~JobImagesTest() override {
+    EXPECT_TRUE(fetches_.empty());
+    EXPECT_TRUE(notices_.empty());
+    EXPECT_TRUE(ready_.empty());
+  }
+
+  void lend(JobId job) {
+    Lease lease{.grant = GrantId{job.value}, .job = job, .first = ItemIndex{0}, .count = 2};
+    agent_.on_answer(poll_, {lease}, {}, now_ms_);
+    ask();
+  }
+  /// What the server is told by the next poll.
+  AgentPoll ask() {
+    AgentPoll poll = agent_.make_poll(now_ms_);
+    poll_ = poll.number;
+    return poll;
+  }
+  void arrive(ImageResult<std::shared_ptr<const ContainerPlan>> got) {
+    auto fetch = std::move(fetches_.front());
+    fetches_.pop_front();
+    fetch.second(std::move(got));
+  }
+  static std::shared_ptr<const ContainerPlan> plan(const std::string& name) {
+    auto out = std::make_shared<ContainerPlan>();
+    out->name = name;
+    return out;
+  }
+  std::vector<std::string> wanted() const {
+    std::vector<std::string> out;
+    for (const auto& [image, got] : fetches_) out.push_back(image);
+    return out;
+  }
+  std::size_t started() {
+    std::size_t count = 0;
+    for (const AgentAction& action : agent_.take_actions()) count += std::holds_alternative<StartItem>(action) ? 1 : 0;
+    return count;
+  }
+
+  std::int64_t now_ms_ = 1'000'000;
+  Agent agent_{2};
+  PollNumber poll_;
+  std::deque<std::pair<std::string, Images::Got>> fetches_;
+  std::vector<std::pair<JobId, std::string>> ready_;
+  std::vector<std::string> notices_;
+  JobImages images_;
+};
+
+TEST_F(JobImagesTest, ItemsWaitForTheirImageAndOthersDoNot) {
+  images_.want(kJob, {.image = "slow"});
+  lend(kJob);
+  EXPECT_EQ(started(), 0);
+  lend(kOther);
+  EXPECT_EQ(started(), 2);
+  arrive(plan("slow"));
+  EXPECT_EQ(std::exchange(ready_, {}), (std::vector{std::pair(kJob, std::string("slow"))}));
+  EXPECT_FALSE(agent_.is_set_aside(kJob));
+}
+
+TEST_F(JobImagesTest, AnImageIsAskedForOnceHoweverOftenItsJobComes) {
+  images_.want(kJob, {.image = "one"});
+  images_.want(kJob, {.image = "one"});
+  EXPECT_EQ(wanted(), std::vector<std::string>{"one"});
+  arrive(plan("one"));
+  ready_.clear();
+}
+
+TEST_F(JobImagesTest, WhatIsTheUsersStopsTheJobAtOnce) {
+  images_.want(kJob, {.image = "typo"});
+  lend(kJob);
+  arrive(image_fail(ImageFault::missing, "image typo: there is none", "check its name"));
+  EXPECT_EQ(std::exchange(notices_, {}), std::vector<std::string>{"image typo: there is none: check its name"});
+  const AgentPoll told = ask();
+  ASSERT_EQ(told.notes.size(), 1);
+  EXPECT_EQ(told.notes[0], (JobNote{kJob, "image typo: there is none: check its name", true}));
+  EXPECT_EQ(told.returned.size(), 2);
+}
+
+TEST_F(JobImagesTest, WhatIsNobodysFaultIsTriedFourTimesThenItsItemsGoElsewhere) {
+  images_.want(kJob, {.image = "far"});
+  lend(kJob);
+  for (const std::int64_t pause_ms : {4'000, 8'000, 16'000}) {
+    arrive(image_fail(ImageFault::unreachable, "image far: no answer"));
+    EXPECT_EQ(std::exchange(notices_, {}), std::vector<std::string>{"image far: no answer; trying again"});
+    const AgentPoll told = ask();
+    ASSERT_EQ(told.notes.size(), 1);
+    EXPECT_EQ(told.notes[0].text, "image far: no answer");
+    now_ms_ += pause_ms - 1;
+    images_.on_tick();
+    EXPECT_TRUE(fetches_.empty());
+    now_ms_ += 1;
+    images_.on_tick();
+    EXPECT_EQ(wanted(), std::vector<std::string>{"far"});
+  }
+  arrive(image_fail(ImageFault::unreachable, "image far: no answer"));
+  notices_.clear();
+  const AgentPoll told = ask();
+  ASSERT_EQ(told.ended.size(), 2);
+  EXPECT_EQ(told.ended[0].outcome.ending, Ending::lost);
+  EXPECT_EQ(told.ended[0].outcome.reason, "lost: image far: no answer");
+
+  images_.want(kJob, {.image = "far"});  // of a later lease: it starts from the beginning
+  arrive(image_fail(ImageFault::unreachable, "image far: no answer"));
+  EXPECT_EQ(std::exchange(notices_, {}), std::vector<std::string>{"image far: no answer; trying again"});
+}
+
+TEST_F(JobImagesTest, NobodyHearsOfAnImageWhoseJobIsForgotten) {
+  images_.want(kJob, {.image = "late"});
+  images_.forget(kJob);
+  arrive(plan("late"));
+  images_.want(kJob, {.image = "late"});
+  arrive(image_fail(ImageFault::unreachable, "image late: no answer"));
+  notices_.clear();
+  images_.forget(kJob);
+  now_ms_ += 60'000;
+  images_.on_tick();
+}
+
+TEST_F(JobImagesTest, HowItGetsOnIsToldToTheJobsThatWaitForIt) {
+  images_.want(kJob, {.image = "large"});
+  images_.want(kOther, {.image = "small"});
+  images_.on_progress("large", "fetching, 12 of 80 MB");
+  const AgentPoll told = ask();
+  ASSERT_EQ(told.notes.size(), 1);
+  EXPECT_EQ(told.notes[0], (JobNote{kJob, "image large: fetching, 12 of 80 MB", false}));
+  // Not at every byte, and yet the last word is told.
+  images_.on_progress("large", "fetching, 13 of 80 MB");
+  images_.on_progress("large", "fetching, 14 of 80 MB");
+  images_.on_progress("small", "unpacking");
+  EXPECT_EQ(ask().notes, (std::vector<JobNote>{{kOther, "image small: unpacking", false}}));
+  now_ms_ += 1'000;
+  images_.on_tick();
+  EXPECT_EQ(ask().notes, (std::vector<JobNote>{{kJob, "image large: fetching, 14 of 80 MB", false}}));
+  now_ms_ += 1'000;
+  images_.on_tick();
+  EXPECT_TRUE(ask().notes.empty());
+  arrive(plan("large"));
+  arrive(plan("small"));
+  ready_.clear();
+}
+
+}  // namespace
+}  // namespace drover
