@@ -427,13 +427,13 @@ def auth_file(path, host, user=USER, password=PASSWORD):
 
 class Proxy:
     """Stands before a registry. Modes: `pass`, and counts; `hang`, accepts and says nothing; `hang-blobs`, stops in the middle of a large
-    blob; `corrupt`, changes a byte of it; `break`, hangs up in the middle of it; `endless`, never stops sending it; `busy`, answers 503."""
+    blob; `slow`, stops there until go() is called; `corrupt`, changes a byte of it; `break`, hangs up in the middle of it; `endless`, never stops sending it; `busy`, answers 503."""
 
     LARGE = 20_000
 
     def __init__(self, mode, upstream):
         self.blobs = []
-        proxy, self.stopped = self, threading.Event()
+        proxy, self.stopped, self.goes_on = self, threading.Event(), threading.Event()
 
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
@@ -491,10 +491,19 @@ class Proxy:
                 self.stopped.wait(120)
             request.close_connection = True
             return
+        if large and self.mode == "slow":
+            request.wfile.write(data[: self.LARGE])
+            request.wfile.flush()
+            self.goes_on.wait(120)
+            data = data[self.LARGE:]
         request.wfile.write(data)
+
+    def go(self):
+        self.goes_on.set()
 
     def close(self):
         self.stopped.set()
+        self.goes_on.set()
         self.server.shutdown()
         self.server.server_close()
 

@@ -2,11 +2,16 @@
 server; and what a user sees when there is something wrong with the image."""
 
 import hashlib
+import os
+import pathlib
+import re
+import signal
 import subprocess
 
 import images
 import pytest
 
+from drover import BINARY, wait_until
 from test_server import Server, worker
 
 # What an item does, how it ends, and what it prints.
@@ -125,3 +130,42 @@ def test_a_table_of_cases_on_a_worker(drover, catalogue, registry, docker, data,
     assert done.status == 0, done
     server.ends("cases")
     check_cases(server.cli, server.rows(ITEMS))
+
+
+# --- how it comes
+
+
+@pytest.fixture
+def slow(registry):
+    proxy = images.Proxy("slow", registry.host)
+    yield proxy
+    proxy.close()
+
+
+def test_whoever_waits_sees_how_far_the_image_is(drover, slow):
+    server = Server(drover)
+    worker(server)
+    image = f"{slow.host}/team/plain:1"
+    done = server.cli("submit", "--name", "waits", "--image", image, "--entrypoint", "", "--", "echo", "in", ":::", "a")
+    assert done.status == 0, done
+    how_far = rf"worker w1: image {re.escape(image)}: fetching, \d+(\.\d+)? KiB of \d\.\d MiB"
+    wait_until(lambda: re.search(how_far, server.cli("status", "waits").out), "status to say how far it is")
+    assert re.search(how_far, server.cli("why", "waits").out)
+    assert re.search(how_far, server.cli("status", "waits", "--json").json_lines[0]["waits_for"])
+    slow.go()
+    assert server.ends("waits")["state"] == "succeeded"
+    assert "fetching" not in server.cli("status", "waits").out
+
+
+def test_a_run_says_how_far_its_image_is(drover, slow, terminal):
+    image = f"{slow.host}/team/plain:1"
+    words = ["--image", image, "--entrypoint", "", "--", "echo", "in", ":::", "a"]
+    how_far = rf"image {re.escape(image)}: fetching, \d+(\.\d+)? KiB of \d\.\d MiB"
+    shown = terminal(120, 24, BINARY, "run", "--name", "one", *words)
+    wait_until(lambda: re.search(how_far, shown.screen()), "the screen to say how far it is")
+    quiet = drover.start("run", "--name", "other", *words)
+    wait_until(lambda: quiet.says(f"image {image}: waiting"), "the other one to say that it waits")
+    slow.go()
+    done = quiet.done()
+    assert done.status == 0 and f"image {image}: fetching" not in done.err, done
+    wait_until(lambda: "one" in drover.runs() and drover.status("one")["state"] == "succeeded", "the other one to end")

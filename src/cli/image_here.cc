@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 
 #include "base/text.h"
@@ -13,7 +14,7 @@
 namespace drover {
 namespace {
 
-/// One line that is written anew on a terminal; elsewhere a line for each phase.
+/// One line that is written anew on a terminal; elsewhere a line for each phase, and one now and then.
 class FetchLine {
  public:
   FetchLine(std::string image, bool quiet) : image_(std::move(image)), quiet_(quiet) {}
@@ -25,21 +26,25 @@ class FetchLine {
 
   void show(const std::string& words) {
     const std::string phase = words.substr(0, words.find(','));
-    const bool is_new = phase != phase_;
-    phase_ = phase;
+    const auto now = std::chrono::steady_clock::now();
+    const bool is_due = phase != phase_ || now - shown_at_ >= kPause;
     // Looking it up is over in a moment.
-    if (quiet_ || phase == "resolving" || (!is_terminal_ && !is_new)) return;
+    if (quiet_ || phase == "resolving" || (!is_terminal_ && !is_due)) return;
+    phase_ = phase;
+    shown_at_ = now;
     shown_ = true;
-    show_on(stderr, "{}image {}: {}{}", is_terminal_ ? "\r\x1b[K" : "", image_, is_terminal_ ? words : phase,
-            is_terminal_ ? "" : "\n");
+    show_on(stderr, "{}image {}: {}{}", is_terminal_ ? "\r\x1b[K" : "", image_, words, is_terminal_ ? "" : "\n");
   }
 
  private:
   const std::string image_;
+  static constexpr std::chrono::seconds kPause{10};
+
   const bool quiet_;
   const bool is_terminal_ = isatty(STDERR_FILENO) == 1;
   std::string phase_;
   bool shown_ = false;
+  std::chrono::steady_clock::time_point shown_at_;
 };
 
 }  // namespace
