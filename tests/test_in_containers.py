@@ -132,6 +132,21 @@ def test_a_table_of_cases_on_a_worker(drover, catalogue, registry, docker, data,
     check_cases(server.cli, server.rows(ITEMS))
 
 
+# --- how it is asked to end
+
+
+@pytest.mark.parametrize("flags", ["crun", "runc", "crun --reuse --reset overlay", "runc --reuse --reset none", "docker", "docker --reuse --reset none"])
+def test_the_images_own_signal_asks_it_to_end(drover, docker, tmp_path, flags):
+    images.Image([images.busybox_layer()], "", Env=["PATH=/bin"], StopSignal="SIGUSR1").write_docker_archive(tmp_path / "usr1.tar", "drover.test/usr1:1")
+    lines = "trap 'echo usr1; exit 3' USR1; trap 'echo term; exit 4' TERM; echo ready; while :; do sleep 0.05; done"
+    done = drover("run", "--name", "x", "--image", f"docker-archive:{tmp_path}/usr1.tar", "--timeout", "2s", "--grace", "60s", "--runtime", *flags.split(),
+                  "--", "sh", "-c", lines, ":::", "a", env={"DOCKER_HOST": docker.host})
+    assert done.status == 1, done
+    printed = drover("logs", "x:0").out.splitlines()
+    assert printed[0] == "ready" and "usr1" in printed and "term" not in printed, printed
+    assert drover.rows("x", "select reason from items")[0][0].startswith("timed out")
+
+
 # --- how it comes
 
 

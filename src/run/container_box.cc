@@ -17,6 +17,7 @@
 #include "run/seccomp_filter.h"
 #include "run/slot_image.h"
 #include "run/slot_protocol.h"
+#include "run/stop_signal.h"
 #include "run/system_files.h"
 #include "wire/container_words.h"
 #include "wire/oci_spec.h"
@@ -357,6 +358,7 @@ Result<void> ContainerBox::fill(const SlotSetup& setup, const OciRuntime& runtim
     frame.put(cgroup_.is_v2);
     frame.put(reuse.reset);
     frame.put(reuse.most_items);
+    frame.put(static_cast<std::int32_t>(stop_signal_of(plan.image)));
     frame.texts(cgroup_.folders);
     frame.texts(cgroup_.join);
     frame.text(cgroup_.clone_into);

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "run/docker/start_failure.h"
+#include "run/stop_signal.h"
 
 namespace drover {
 namespace json = boost::json;
@@ -115,7 +116,7 @@ void FreshAttempt::send_stop(StopHow how) {
     place_->ask("POST", path(concat("/kill?signal=", signal)), {}, [self = self()](const Result<json::value>&) {});
   };
   if (how == StopHow::kill) return send("SIGKILL");
-  send("SIGTERM");
+  send(std::to_string(stop_signal_of(place_->image.defaults)));
   send("SIGCONT");
 }
 

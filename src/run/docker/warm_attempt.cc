@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "run/docker/start_failure.h"
+#include "run/stop_signal.h"
 
 namespace drover {
 namespace json = boost::json;
@@ -134,8 +135,9 @@ void WarmAttempt::send_stop(StopHow how) {
         if (!self->is_over()) self->send_stop(StopHow::terminate);
       });
     }
-    if (!is_in_container(pid, self->id_)) return self->signal_container("SIGTERM");
-    ::kill(static_cast<pid_t>(pid), SIGTERM);
+    const int polite = stop_signal_of(self->place_->image.defaults);
+    if (!is_in_container(pid, self->id_)) return self->signal_container(std::to_string(polite));
+    ::kill(static_cast<pid_t>(pid), polite);
     ::kill(static_cast<pid_t>(pid), SIGCONT);
   });
 }

@@ -100,7 +100,7 @@ void Attempt::stop(StopHow how) {
     stop_later_ = how;
   } else if (state_ == State::running) {
     // The first process may have left its group.
-    for (const int signal : {SIGTERM, SIGCONT}) {
+    for (const int signal : {container_ != nullptr ? container_->stop_signal() : SIGTERM, SIGCONT}) {
       if (::kill(-pid_, signal) != 0) ::kill(pid_, signal);
     }
   }

@@ -135,6 +135,7 @@ void Container::read(std::span<const char> frame) {
   renews_cgroup_ = reader.get<bool>();
   reset_ = reader.get<ContainerReset>();
   most_items_ = reader.get<std::uint32_t>();
+  stop_signal_ = reader.get<std::int32_t>();
   cgroup_folders_ = texts();
   join_ = texts();
   clone_into_ = text();

@@ -63,6 +63,8 @@ class Container {
   int idle_ms() const;
 
   bool is_warm() const { return is_warm_; }
+  /// What asks an item of this image to end.
+  int stop_signal() const { return stop_signal_; }
 
  private:
   std::string take_apart();  // from the machine's mounts
@@ -86,6 +88,7 @@ class Container {
   bool renews_cgroup_ = false;
   ContainerReset reset_ = ContainerReset::overlay;
   std::uint32_t most_items_ = 0;
+  int stop_signal_ = 0;
   std::vector<std::string> cgroup_folders_;
   std::vector<std::string> join_;
   std::string clone_into_;
