@@ -184,3 +184,54 @@ def test_a_run_says_how_far_its_image_is(drover, slow, terminal):
     done = quiet.done()
     assert done.status == 0 and f"image {image}: fetching" not in done.err, done
     wait_until(lambda: "one" in drover.runs() and drover.status("one")["state"] == "succeeded", "the other one to end")
+
+
+# --- what stays in the store
+
+
+def kept(drover):
+    """The images that are here, by the last part of their names."""
+    listed = drover("image", "list", "--json")
+    assert listed.status == 0, listed
+    return {image["names"][0].partition("@")[0].rpartition("/")[2]: image for image in listed.json_lines[0]["images"]}
+
+
+def test_images_that_nothing_uses_go_by_size_and_age(drover, tmp_path):
+    megabyte = 1 << 20
+    for name in ("old", "used", "new"):
+        own = images.Tar().add("own", os.urandom(megabyte)).bytes()
+        images.Image([images.busybox_layer(), own], Env=["PATH=/bin"]).write_layout(tmp_path / name)
+    shared = len(pathlib.Path("/bin/busybox").read_bytes())
+    gate = tmp_path / "gate"
+    gate.mkdir()
+    assert drover("image", "pull", f"oci:{tmp_path}/old").status == 0
+    server = Server(drover)
+    one = worker(server, "--images-most", shared + megabyte * 3 // 2)
+    done = server.cli("submit", "--name", "used", "--image", f"oci:{tmp_path}/used", "--mount", f"{gate}:/gate", "--", "sh", "-c",
+                      "touch /gate/runs; until test -e /gate/open; do sleep 0.05; done; test -s /own", ":::", "a")
+    assert done.status == 0, done
+    wait_until(lambda: (gate / "runs").exists(), "the item to run")
+    wait_until(lambda: set(kept(drover)) == {"used"}, "the one that nothing uses to go")
+    assert server.cli("submit", "--name", "new", "--image", f"oci:{tmp_path}/new", "--", "sh", "-c", "test -s /own", ":::", "a").status == 0
+    assert server.ends("new")["state"] == "succeeded"
+    assert set(kept(drover)) == {"used", "new"}, "what is in use stays, however large"
+    assert kept(drover)["used"]["in_use"]
+    (gate / "open").touch()
+    assert server.ends("used")["state"] == "succeeded"
+    one.signal(signal.SIGTERM)
+    assert one.done().status == 0
+
+    digits = kept(drover)["used"]["digest"].removeprefix("sha256:")
+    os.utime(drover.data / "images/images" / digits / "used", (images.MTIME, images.MTIME))
+    worker(server, "--images-most", "0", "--images-unused", "1d")
+    wait_until(lambda: set(kept(drover)) == {"new"}, "the one that is too old to go")
+
+
+def test_a_run_keeps_the_store_small_if_it_shall(drover, tmp_path):
+    for name in ("one", "two"):
+        images.Image([images.busybox_layer(), images.Tar().add(name).bytes()], Env=["PATH=/bin"]).write_layout(tmp_path / name)
+        done = drover("run", "--image", f"oci:{tmp_path}/{name}", "--", "true", ":::", "a", env={"DROVER_IMAGES_MOST": "1KiB"})
+        assert done.status == 0, done
+        assert set(kept(drover)) == {name}
+    drover("run", "--image", f"oci:{tmp_path}/one", "--", "true", ":::", "a", env={"DROVER_IMAGES_UNUSED": "long"}).refuses("DROVER_IMAGES_UNUSED", "long")
+    drover("worker", "--images-most", "much").refuses("--images-most", "much")

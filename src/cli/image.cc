@@ -25,9 +25,10 @@ struct Flags {
 };
 
 Result<std::unique_ptr<ImageStore>> open_store(const Flags& flags) {
-  auto limits = image_limits();
+  const std::string root = data_root(flags.common.data);
+  auto limits = image_limits(root);
   if (!limits) return pass(limits);
-  auto store = ImageStore::open(images_folder(data_root(flags.common.data)), *limits);
+  auto store = ImageStore::open(images_folder(root), *limits);
   if (!store) return std::unexpected(store.error().error());
   return std::move(*store);
 }

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 
 #include "base/text.h"
 #include "base/units.h"
@@ -37,14 +38,14 @@ class FetchLine {
   }
 
  private:
-  const std::string image_;
   static constexpr std::chrono::seconds kPause{10};
 
+  const std::string image_;
   const bool quiet_;
   const bool is_terminal_ = isatty(STDERR_FILENO) == 1;
   std::string phase_;
-  bool shown_ = false;
   std::chrono::steady_clock::time_point shown_at_;
+  bool shown_ = false;
 };
 
 }  // namespace
@@ -71,21 +72,58 @@ ImageAccess image_access() {
   return access;
 }
 
-Result<ImageLimits> image_limits() {
+namespace {
+
+constexpr std::int64_t kUsuallyUnusedMs = std::int64_t{30} * 24 * 3'600'000;
+
+/// Of the disk that this folder is on, or will be.
+std::uint64_t half_of_disk(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::path there = std::filesystem::absolute(folder, error);
+  while (!std::filesystem::exists(there, error) && there.has_relative_path()) there = there.parent_path();
+  const auto space = std::filesystem::space(there, error);
+  return error ? 0 : space.capacity / 2;
+}
+
+/// A flag's value, else a variable's, and which it is.
+struct Setting {
+  std::string name;
+  std::string value;
+};
+Setting setting(const char* flag, const std::string& given, const char* variable) {
+  if (!given.empty()) return {flag, given};
+  const char* text = std::getenv(variable);
+  return {variable, text == nullptr ? "" : text};
+}
+
+Error about(const std::string& name, const Error& error) {
+  return {error.code, concat(name, ": ", error.message), error.next};
+}
+
+/// Into `out`, where it is said at all.
+template <class T>
+Result<void> read_into(T& out, const Setting& setting, Result<T> (*parse)(std::string_view)) {
+  if (setting.value.empty()) return {};
+  auto parsed = parse(setting.value);
+  if (!parsed) return std::unexpected(about(setting.name, parsed.error()));
+  out = *parsed;
+  return {};
+}
+
+}  // namespace
+
+Result<ImageLimits> image_limits(const std::string& root, const ImageKeeping& flags) {
   ImageLimits limits;
-  const auto about = [](const char* name, const Error& error) {
-    return fail(error.code, concat(name, ": ", error.message), error.next);
-  };
-  if (const char* text = std::getenv("DROVER_IMAGE_PATIENCE")) {
-    auto patience = parse_duration_ms(text);
-    if (!patience) return about("DROVER_IMAGE_PATIENCE", patience.error());
-    limits.stall_ms = *patience;
-  }
-  if (const char* text = std::getenv("DROVER_IMAGE_SIZE")) {
-    auto size = parse_size(text);
-    if (!size) return about("DROVER_IMAGE_SIZE", size.error());
-    limits.bytes = *size;
-  }
+  limits.store_bytes = half_of_disk(images_folder(root));
+  limits.unused_for_ms = kUsuallyUnusedMs;
+  const Setting patience = setting("", {}, "DROVER_IMAGE_PATIENCE");
+  const Setting size = setting("", {}, "DROVER_IMAGE_SIZE");
+  const Setting most = setting("--images-most", flags.most, "DROVER_IMAGES_MOST");
+  const Setting unused = setting("--images-unused", flags.unused, "DROVER_IMAGES_UNUSED");
+  if (auto read = read_into(limits.stall_ms, patience, parse_duration_ms); !read) return pass(read);
+  if (auto read = read_into(limits.bytes, size, parse_size); !read) return pass(read);
+  if (auto read = read_into(limits.store_bytes, most, parse_size); !read) return pass(read);
+  if (auto read = read_into(limits.unused_for_ms, unused, parse_duration_ms); !read) return pass(read);
   return limits;
 }
 
@@ -97,7 +135,7 @@ Result<void> pin_image(ContainerOptions& options) {
   const bool is_seen_here = reference->is_local_path() && access(reference->path.c_str(), F_OK) == 0;
   if (reference->source == docker_daemon || (reference->is_local_path() && !is_seen_here)) return {};
   if (reference->source == root_folder) return {};
-  auto limits = image_limits();
+  auto limits = image_limits({});
   if (!limits) return pass(limits);
   auto resolved = resolve(*reference, image_access(), *limits);
   if (resolved) {
@@ -115,7 +153,7 @@ Result<void> pin_image(ContainerOptions& options) {
 Result<std::shared_ptr<const ContainerPlan>> image_here(const std::string& root, MachineRunner& runner,
                                                         const ContainerOptions& options, bool quiet) {
   FetchLine line(options.image, quiet);
-  auto limits = image_limits();
+  auto limits = image_limits(root);
   if (!limits) return pass(limits);
   ImagePlace place(images_folder(root), image_access(), *limits, runner);
   auto plan = place.fetch(options, [&](const std::string& words) { line.show(words); });

@@ -19,9 +19,15 @@ std::string containers_folder(const std::string& root);
 /// As the environment says: DROVER_REGISTRY_AUTH, a file as Docker writes it; DROVER_INSECURE_REGISTRIES, hosts with
 /// commas between them.
 ImageAccess image_access();
+/// What stays in the store though nothing uses it, as flags say; empty: as usual.
+struct ImageKeeping {
+  std::string most;    // --images-most
+  std::string unused;  // --images-unused
+};
 /// As the environment says: DROVER_IMAGE_PATIENCE, how long a registry may say nothing; DROVER_IMAGE_SIZE, what an
-/// image may come to when it is unpacked.
-Result<ImageLimits> image_limits();
+/// image may come to when it is unpacked; DROVER_IMAGES_MOST and DROVER_IMAGES_UNUSED, how much stays below `root`, and
+/// for how long, unless `flags` say.
+Result<ImageLimits> image_limits(const std::string& root, const ImageKeeping& flags = {});
 
 /// What the image's tag means right now is written down, so that every item runs the same image. One that only workers
 /// can see stays as it is; one that is not there is an error.

@@ -43,6 +43,7 @@ struct Flags {
   std::vector<std::string> labels;
   bool exit_when_idle = false;
   std::uint64_t max_items = 0;
+  ImageKeeping images;
   std::string config;
 };
 
@@ -117,7 +118,7 @@ Result<int> work(Flags& flags) {
   const std::string root = data_root(flags.common.data);
   options.images = images_folder(root);
   options.image_access = image_access();
-  auto limits = image_limits();
+  auto limits = image_limits(root, flags.images);
   if (!limits) return pass(limits);
   options.image_limits = *limits;
   options.spool = concat(root, "/workers/", options.hello.name, "/spool");
@@ -175,6 +176,13 @@ void add_worker(CLI::App& app, Invocation& invocation) {
       ->type_name("NAME=VALUE")
       ->expected(1)
       ->take_all();
+  verb->add_option("--images-most", flags->images.most,
+                   "Images that nothing uses go, the longest unused first, until no more is left (default: half of the "
+                   "disk); 0: none goes for that")
+      ->type_name("SIZE");
+  verb->add_option("--images-unused", flags->images.unused,
+                   "Images that nothing has used for so long go (default: 30d); 0: none goes for that")
+      ->type_name("TIME");
   verb->add_flag("--exit-when-idle", flags->exit_when_idle, "Go when there is nothing to do");
   verb->add_option("--max-items", flags->max_items, "Go after so many items")->type_name("N");
   verb->footer(

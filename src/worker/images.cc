@@ -1,5 +1,7 @@
 #include "worker/images.h"
 
+#include <filesystem>
+
 #include "base/text.h"
 #include "base/units.h"
 
@@ -7,6 +9,7 @@ namespace drover {
 namespace {
 
 constexpr std::size_t kFetchers = 4;
+constexpr std::chrono::hours kTidyingPause{1};
 
 std::shared_ptr<const ContainerPlan> plan_for(const ContainerOptions& options, std::shared_ptr<const Image> image) {
   auto plan = std::make_shared<ContainerPlan>();
@@ -66,6 +69,12 @@ ImageResult<std::shared_ptr<const ContainerPlan>> ImagePlace::fetch(const Contai
   auto image = (*store)->fetch(*reference, access_, [&](const ImageProgress& now) { tell(progress_words(now)); }, stop);
   if (!image) return pass(image);
   return plan_for(options, std::move(*image));
+}
+
+void ImagePlace::tidy() {
+  std::error_code error;
+  if (!std::filesystem::exists(folder_, error)) return;  // nobody has needed an image yet
+  if (auto store = this->store(); store) (void)(*store)->tidy();
 }
 
 ImageResult<std::shared_ptr<const ContainerPlan>> ImagePlace::fetch_for_docker(const ContainerOptions& options,
@@ -140,7 +149,16 @@ void Images::run(const std::stop_token& stop) {
     Wanted next;
     {
       std::unique_lock lock(mutex_);
-      if (!wakes_.wait(lock, stop, [&] { return !wanted_.empty(); })) return;
+      const auto tidy_at = tidy_at_;
+      if (!wakes_.wait_until(lock, stop, tidy_at, [&] { return !wanted_.empty(); })) {
+        if (stop.stop_requested()) return;
+        const auto now = std::chrono::steady_clock::now();
+        if (now < tidy_at_) continue;  // another one does it
+        tidy_at_ = now + kTidyingPause;
+        lock.unlock();
+        place_->tidy();
+        continue;
+      }
       next = std::move(wanted_.front());
       wanted_.pop_front();
     }

@@ -1,6 +1,7 @@
 // The images that jobs of this worker run in: fetched in the background, each once, while other items run.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -34,6 +35,8 @@ class ImagePlace {
   /// Blocks until it is there, saying how it goes: "fetching, 12 of 80 MB". From any thread.
   ImageResult<std::shared_ptr<const ContainerPlan>> fetch(const ContainerOptions& options, const Tell& tell,
                                                           const std::stop_token& stop = {});
+  /// What the limits do not keep goes. From any thread.
+  void tidy();
 
  private:
   ImageResult<ImageStore*> store();
@@ -62,7 +65,8 @@ class Images {
   Images(const Images&) = delete;
   Images& operator=(const Images&) = delete;
 
-  /// Tells when it is here, or why it is not; on the loop.
+  /// Tells when it is here, or why it is not; on the loop. What is there and nobody uses is looked through once an
+  /// hour.
   void want(ContainerOptions options, Got got);
 
  private:
@@ -80,6 +84,7 @@ class Images {
   std::mutex mutex_;  // guards what follows
   std::condition_variable_any wakes_;
   std::deque<Wanted> wanted_;
+  std::chrono::steady_clock::time_point tidy_at_ = std::chrono::steady_clock::now();
   std::vector<std::jthread> threads_;  // last: they use all of the above
 };
 

@@ -6,7 +6,6 @@
 
 #include <filesystem>
 #include <limits>
-#include <set>
 
 #include "base/check.h"
 #include "base/entropy.h"
@@ -21,6 +20,8 @@ constexpr std::int64_t kLongestWaitMs = 1'000;
 constexpr std::int64_t kShortestRenewalMs = 1'000;
 constexpr std::int64_t kRenewalPauseMs = 10'000;
 constexpr std::int64_t kFetchPauseMs = 2'000;
+constexpr std::int64_t kIdleLookMs = 10'000;
+constexpr std::int64_t kIdleJobMs = 60'000;
 // Who goes when there is nothing to do does not wait for long whether something turns up.
 constexpr std::int64_t kIdleWaitMs = 1'000;
 constexpr std::int64_t kGoodbyeMs = 2'000;
@@ -143,6 +144,7 @@ void RemoteWorker::step() {
   send_calls();
   if (worker_) live_->step(worker_, now_ms());
   renew_keys();
+  let_images_go();
 }
 
 void RemoteWorker::do_actions() {
@@ -207,15 +209,14 @@ void RemoteWorker::prepare_to_run(JobId job, std::shared_ptr<const ContainerPlan
 void RemoteWorker::renew_keys() {
   if (now_ms() < next_renewal_ms_) return;
   next_renewal_ms_ = std::numeric_limits<std::int64_t>::max();
-  std::set<JobId> held;
-  for (const auto& [token, it] : held_) held.insert(it.job);
+  const std::set<JobId> held = jobs_held();
   for (auto it = jobs_.begin(); it != jobs_.end();) {
-    auto& [job, learnt] = *it;
+    const JobId job = it->first;
+    LearntJob& learnt = it->second;
+    ++it;
     const bool due = learnt.renew_ms <= now_ms() && !learnt.renewing;
     if (due && !held.contains(job)) {
-      calls_->forget(job);
-      job_images_.forget(job);
-      it = jobs_.erase(it);
+      forget(job);
       continue;
     }
     if (due) {
@@ -230,7 +231,40 @@ void RemoteWorker::renew_keys() {
       });
     }
     if (!learnt.renewing) next_renewal_ms_ = std::min(next_renewal_ms_, learnt.renew_ms);
+  }
+}
+
+std::set<JobId> RemoteWorker::jobs_held() const {
+  std::set<JobId> held;
+  for (const auto& [token, it] : held_) held.insert(it.job);
+  return held;
+}
+
+void RemoteWorker::forget(JobId job) {
+  calls_->forget(job);
+  job_images_.forget(job);
+  jobs_.erase(job);
+}
+
+// An image is in use as long as a job is known that runs in it, or a slot is set up for one: of which nothing has come
+// for a while, and whose image may have to make room for others.
+void RemoteWorker::let_images_go() {
+  if (now_ms() < look_for_idle_ms_) return;
+  look_for_idle_ms_ = now_ms() + kIdleLookMs;
+  const std::set<JobId> held = jobs_held();
+  for (auto it = jobs_.begin(); it != jobs_.end();) {
+    const JobId job = it->first;
+    LearntJob& learnt = it->second;
     ++it;
+    if (held.contains(job) || learnt.held_ms == 0) learnt.held_ms = now_ms();
+    const bool in_container = learnt.definition && learnt.definition->container;
+    if (!in_container || now_ms() < learnt.held_ms + kIdleJobMs) continue;
+    for (JobSlot& slot : slots_) {
+      if (!slot.slot || slot.job != job || slot.handed > 0) continue;
+      loop_->remove(slot.slot->descriptor());
+      slot.slot.reset();
+    }
+    forget(job);
   }
 }
 

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -68,6 +69,7 @@ class RemoteWorker {
     KnownJob known;
     Result<Definition> definition = {};
     std::optional<Result<JobRun>> run = {};  // none yet: its image is not here
+    std::int64_t held_ms = 0;                // when something of it was last seen here
     std::int64_t renew_ms = 0;
     bool renewing = false;
   };
@@ -103,6 +105,9 @@ class RemoteWorker {
   void learn(const KnownJob& job);
   void prepare_to_run(JobId job, std::shared_ptr<const ContainerPlan> container);
   void renew_keys();
+  void let_images_go();
+  void forget(JobId job);
+  std::set<JobId> jobs_held() const;
   void on_slot_ready(std::size_t slot);
   void on_slot_event(std::size_t slot, SlotEvent& event);
   void on_slot_died(std::size_t slot, const std::string& reason);
@@ -140,6 +145,7 @@ class RemoteWorker {
   std::vector<JobSlot> slots_;
   std::map<JobId, LearntJob> jobs_;
   std::int64_t next_renewal_ms_ = 0;  // none of their keys is to be renewed before
+  std::int64_t look_for_idle_ms_ = 0;
   std::map<Token, Held> held_;
   std::map<GrantId, Fetch> fetches_;
   std::map<Token, Printed> printed_;

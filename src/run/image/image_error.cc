@@ -88,7 +88,8 @@ ImageError image_errno(int error_number, std::string_view what) {
   return {ImageFault::no_space, Blame::machine,
           concat(what, ": ", full ? "the disk is full" : std::strerror(error_number)),
           full ? "free some space there, or let drover image prune do it"
-               : "see to it that the folder of images can be written"};
+               : "see to it that the folder of images can be written",
+          full ? ImageError::Disk::is_full : ImageError::Disk::as_it_is};
 }
 
 ImageError about(const ImageReference& reference, ImageError error) {

@@ -38,6 +38,8 @@ struct ImageError {
   Blame blame = Blame::user;
   std::string message;  // the image, and the reason
   std::string next;     // what to do about it
+  enum class Disk : std::uint8_t { as_it_is, is_full };
+  Disk disk = Disk::as_it_is;  // is_full: with more room there it might go well
 
   /// "message: next", as it stands in a job's reason.
   std::string sentence() const;

@@ -1,7 +1,6 @@
 #include "run/image/image_fetch.h"
 
 #include <poll.h>
-#include <sys/statvfs.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -13,6 +12,9 @@
 
 namespace drover {
 namespace {
+
+// What an archive takes for each of its bytes, roughly: itself, and what comes out of it.
+constexpr std::uint64_t kRoomPerByte = 4;
 
 std::unexpected<ImageError> cancelled() {
   return image_fail(ImageFault::cancelled, "nobody waits for it any more");
@@ -32,7 +34,7 @@ std::vector<Blob> distinct(const std::vector<Blob>& layers) {
 
 ImageFetch::ImageFetch(const StoreFolder& folder, const LayerStore& layers, const ImageRecords& records,
                        const ImageLimits& limits, const ImageReference& reference, const ImageAccess& access,
-                       const ImageProgressCallback& progress, const std::stop_token& stop)
+                       const ImageProgressCallback& progress, const std::stop_token& stop, const MakeRoom& make_room)
     : folder_(folder),
       layers_(layers),
       records_(records),
@@ -40,7 +42,8 @@ ImageFetch::ImageFetch(const StoreFolder& folder, const LayerStore& layers, cons
       reference_(reference),
       access_(access),
       progress_(progress),
-      stop_(stop) {}
+      stop_(stop),
+      make_room_(make_room) {}
 
 void ImageFetch::say(const ImageProgress& now) {
   if (!progress_ || said_ == now) return;
@@ -92,6 +95,7 @@ ImageResult<std::shared_ptr<const Image>> ImageFetch::run() {
     auto brought = bring(*source, *work, *resolved);
     if (!brought) return pass(brought);
     image = std::move(*brought);
+    has_brought_it_ = true;
   }
   if (resolved->digest != resolved->manifest_digest)
     records_.add_index(*work, resolved->digest, resolved->manifest_digest);
@@ -158,14 +162,16 @@ ImageResult<std::map<std::string, FileLock>> ImageFetch::lock_layers(const Image
   }
 }
 
-ImageResult<void> ImageFetch::check_space(std::uint64_t bytes) const {
-  struct statvfs disk{};
-  if (::statvfs(folder_.path().c_str(), &disk) != 0) return {};
-  const std::uint64_t free = static_cast<std::uint64_t>(disk.f_bavail) * disk.f_frsize;
-  if (bytes <= free) return {};
+ImageResult<void> ImageFetch::find_room(std::uint64_t bytes) const {
+  auto free = folder_.free_bytes();
+  if (free && *free / kRoomPerByte < bytes) {
+    make_room_(bytes * kRoomPerByte);
+    free = folder_.free_bytes();
+  }
+  if (!free || bytes <= *free) return {};
   return image_fail(ImageFault::no_space,
                     concat("it needs more than ", format_size(bytes), " in ", folder_.path(), ", and ",
-                           format_size(free), " are free"),
+                           format_size(*free), " are free"),
                     "free some space there, or let drover image prune do it");
 }
 
@@ -185,7 +191,7 @@ ImageResult<std::shared_ptr<const Image>> ImageFetch::bring(ImageSource& source,
   if (!missing.empty()) {
     ImageProgress progress{ImagePhase::fetching, 0, ImageManifest{{}, missing}.compressed_bytes(), 0,
                            static_cast<std::uint32_t>(missing.size())};
-    if (auto room = check_space(progress.bytes_total); !room) return pass(room);
+    if (auto room = find_room(progress.bytes_total); !room) return pass(room);
     say(progress);
     auto fetched = source.fetch(resolved.manifest_digest, known, progress.bytes_total, [&](std::uint64_t bytes) {
       progress.bytes_done = std::min(bytes, progress.bytes_total);

@@ -67,11 +67,16 @@ ImageResult<PruneReport> ImageStore::prune(const PrunePolicy& policy) {
   for (const auto& [digest, bytes] : sizes) {
     if (!users.contains(digest)) total -= bytes;  // goes in any case
   }
+  const std::uint64_t total_before = total;
+  const auto free = folder_.free_bytes();
   std::ranges::reverse(images);  // the longest unused first
   for (StoredImage& image : images) {
     const bool too_old = policy.unused_for_ms && policy.now_ms - image.used_ms >= *policy.unused_for_ms;
     const bool too_much = policy.most_bytes && total > *policy.most_bytes;
-    if (!too_old && !too_much) continue;
+    const bool too_little_room = policy.free_bytes && free && *free + (total_before - total) < *policy.free_bytes;
+    // What is used for long is not old when it is let go.
+    if (image.in_use) records_.touch(image.digest);
+    if (!too_old && !too_much && !too_little_room) continue;
     const auto text = read_text(folder_.image(digest_digits(image.digest)) + "/manifest.json");
     if (!records_.remove(*work, image.digest)) {
       ++report.in_use;
@@ -87,10 +92,11 @@ ImageResult<PruneReport> ImageStore::prune(const PrunePolicy& policy) {
     }
     report.removed.push_back(std::move(image));
   }
+  users = users_of_layers(records_.all());
   for (const std::string& digest : layers_.all()) {
+    if (users.contains(digest)) continue;
     // Whoever brings an image in holds the locks of its layers until its record is written.
     const std::string path = folder_.layer_lock(digest_digits(digest));
-    if (users_of_layers(records_.all()).contains(digest)) continue;
     const auto lock = FileLock::try_take(path, LockKind::exclusive, FileLock::IfAbsent::make);
     if (!lock || users_of_layers(records_.all()).contains(digest)) continue;
     report.freed_bytes += sizes[digest];

@@ -121,6 +121,10 @@ bool ImageRecords::in_use(const std::string& digest) const {
   return ::access(path.c_str(), F_OK) == 0 && !FileLock::try_take(path, LockKind::exclusive, FileLock::IfAbsent::leave);
 }
 
+void ImageRecords::touch(const std::string& digest) const {
+  ::utimensat(AT_FDCWD, folder_.used(digest_digits(digest)).c_str(), nullptr, 0);
+}
+
 bool ImageRecords::remove(const WorkFolder& work, const std::string& digest) const {
   const std::string digits = digest_digits(digest);
   const auto lock = FileLock::try_take(folder_.used(digits), LockKind::exclusive, FileLock::IfAbsent::leave);

@@ -36,6 +36,8 @@ class ImageRecords {
   std::vector<ImageRecord> all() const;
   /// Somebody holds it.
   bool in_use(const std::string& digest) const;
+  /// It was used just now.
+  void touch(const std::string& digest) const;
   /// False: somebody holds it.
   bool remove(const WorkFolder& work, const std::string& digest) const;
 

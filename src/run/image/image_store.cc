@@ -71,15 +71,28 @@ ImageResult<std::shared_ptr<const Image>> ImageStore::fetch(const ImageReference
     auto path = root_folder(reference);
     return std::unexpected(about(reference, path ? image_errno(ENOENT, *path) : std::move(path.error())));
   }
-  auto image = ImageFetch(folder_, layers_, records_, limits_, reference, access, progress, stop).run();
-  if (!image) return std::unexpected(about(reference, std::move(image.error())));
-  if (limits_.store_bytes > 0 || limits_.unused_for_ms > 0) {
-    PrunePolicy policy{.now_ms = epoch_ms()};
-    if (limits_.store_bytes > 0) policy.most_bytes = limits_.store_bytes;
-    if (limits_.unused_for_ms > 0) policy.unused_for_ms = limits_.unused_for_ms;
-    (void)prune(policy);  // the image is here; what could not be removed is removed another time
+  const ImageFetch::MakeRoom make_room = [this](std::uint64_t bytes) { (void)prune({.free_bytes = bytes}); };
+  const auto bring = [&] {
+    ImageFetch fetch(folder_, layers_, records_, limits_, reference, access, progress, stop, make_room);
+    auto image = fetch.run();
+    if (fetch.has_brought_it()) (void)tidy();  // what could not be removed is removed another time
+    return image;
+  };
+  auto image = bring();
+  if (!image && image.error().disk == ImageError::Disk::is_full) {
+    // It came to more than was to be expected.
+    const auto pruned = prune({.most_bytes = 0});
+    if (pruned && pruned->freed_bytes > 0) image = bring();
   }
+  if (!image) return std::unexpected(about(reference, std::move(image.error())));
   return image;
+}
+
+ImageResult<PruneReport> ImageStore::tidy() {
+  PrunePolicy policy{.now_ms = epoch_ms()};
+  if (limits_.store_bytes > 0) policy.most_bytes = limits_.store_bytes;
+  if (limits_.unused_for_ms > 0) policy.unused_for_ms = limits_.unused_for_ms;
+  return prune(policy);
 }
 
 }  // namespace drover

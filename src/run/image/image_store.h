@@ -47,6 +47,7 @@ struct StoredImage {
 struct PrunePolicy {
   std::optional<std::uint64_t> most_bytes;    // the longest unused go until no more than this is left
   std::optional<std::int64_t> unused_for_ms;  // all that nobody has used for so long go
+  std::optional<std::uint64_t> free_bytes;    // the longest unused go until so much of the disk is free
   std::int64_t now_ms = 0;                    // since the epoch
 };
 
@@ -67,7 +68,8 @@ class ImageStore {
   /// Only what needs no question to anybody: a reference with a digest, or a root folder.
   std::shared_ptr<const Image> ready(const ImageReference& reference) const;
 
-  /// Blocks until it is there. `progress` is called from this thread. From any thread, for one image as well.
+  /// Blocks until it is there. `progress` is called from this thread. From any thread, for one image as well. What the
+  /// limits do not keep goes afterwards; where the disk has no room, what nobody uses goes first.
   ImageResult<std::shared_ptr<const Image>> fetch(const ImageReference& reference, const ImageAccess& access,
                                                   const ImageProgressCallback& progress = {},
                                                   const std::stop_token& stop = {});
@@ -75,6 +77,8 @@ class ImageStore {
   std::vector<StoredImage> list() const;
   /// Layers that no image has and what killed processes have left go in any case.
   ImageResult<PruneReport> prune(const PrunePolicy& policy);
+  /// What the limits do not keep goes.
+  ImageResult<PruneReport> tidy();
 
  private:
   ImageStore(std::string folder, const ImageLimits& limits, OverlayMarks marks);

@@ -5,6 +5,7 @@
 #include <sys/mount.h>
 
 #include <cstring>
+#include <set>
 #include <thread>
 
 #include "run/image/content_digest.h"
@@ -202,6 +203,25 @@ TEST_F(Store, AFetchKeepsTheStoreWithinItsLimit) {
   EXPECT_TRUE(list[0].names[0].ends_with("hostile-twice"));
 }
 
+TEST_F(Store, WhatIsOldGoesWhenTheStoreIsTidied) {
+  open({.unused_for_ms = kHourMs});
+  const std::string old = (*fetch_layout("hostile-setuid"))->digest;
+  const std::string young = (*fetch_layout("hostile-twice"))->digest;
+  auto held = fetch_layout("hostile-absolute");
+  age(path(), old, 2 * kHourMs);
+  age(path(), (*held)->digest, 2 * kHourMs);
+  auto report = store().tidy();
+  ASSERT_TRUE(report) << report.error().sentence();
+  ASSERT_EQ(report->removed.size(), 1U);
+  EXPECT_EQ(report->removed[0].digest, old);
+  // It was used until a moment ago, though nobody asked for it since.
+  held = std::unexpected(ImageError{});
+  report = store().tidy();
+  ASSERT_TRUE(report) << report.error().sentence();
+  EXPECT_TRUE(report->removed.empty());
+  EXPECT_EQ(store().list().size(), 2U);
+}
+
 TEST_F(Store, PruningAndFetchingDoNotHurtEachOther) {
   std::atomic<bool> done = false;
   std::thread pruner([&] {
@@ -249,6 +269,57 @@ TEST_F(Store, AFullDiskIsTheMachines) {
     }
   }
   EXPECT_EQ(::umount(small.c_str()), 0);
+}
+
+/// The names of what is in a store, without their folders, in order.
+std::set<std::string> names_in_store(const ImageStore& store) {
+  std::set<std::string> out;
+  for (const StoredImage& image : store.list()) out.insert(fs::path(image.names.at(0)).filename());
+  return out;
+}
+
+TEST_F(Store, OnAFullDiskWhatNobodyUsesMakesRoom) {
+  const std::string small = folder_.path() + "/small";
+  fs::create_directory(small);
+  const auto bring = [&](ImageStore& store, const char* name) {
+    return store.fetch(reference(concat("oci:", catalogue(), "/", name)), {});
+  };
+  // Once by what the manifest says, once by what comes out of it, which is far more.
+  for (const auto& [size, name] : {std::pair("size=4m", "plain-tar"), std::pair("size=130m", "bomb")}) {
+    ASSERT_EQ(::mount("tmpfs", small.c_str(), "tmpfs", 0, size), 0) << std::strerror(errno);
+    {
+      auto opened = ImageStore::open(small + "/store", {});
+      ASSERT_TRUE(opened) << opened.error().sentence();
+      ImageStore& store = **opened;
+      ASSERT_TRUE(bring(store, "plain-gzip"));
+      auto held = bring(store, "hostile-setuid");
+      ASSERT_TRUE(held);
+      std::ofstream(small + "/else") << std::string(1 << 20, 'x');
+      auto image = bring(store, name);
+      ASSERT_TRUE(image) << image.error().sentence();
+      EXPECT_EQ(names_in_store(store), (std::set<std::string>{"hostile-setuid", name}));
+      EXPECT_TRUE(is_there(fs::path((*held)->layers[0]) / "su"));
+      EXPECT_TRUE(fs::is_empty(small + "/store/work"));
+    }
+    ASSERT_EQ(::umount(small.c_str()), 0);
+  }
+}
+
+TEST_F(Store, RoomIsMadeOnlyAsFarAsNeeded) {
+  std::vector<std::string> digests;
+  for (const char* name : {"hostile-setuid", "hostile-absolute", "hostile-twice"}) {
+    digests.push_back((*fetch_layout(name))->digest);
+  }
+  for (std::size_t i = 0; i < digests.size(); ++i) {
+    age(path(), digests[i], static_cast<std::int64_t>(digests.size() - i) * kHourMs);
+  }
+  auto report = store().prune({.free_bytes = 0});
+  ASSERT_TRUE(report);
+  EXPECT_TRUE(report->removed.empty());
+  report = store().prune({.free_bytes = fs::space(path()).available + 1});
+  ASSERT_TRUE(report);
+  ASSERT_EQ(report->removed.size(), 1U);
+  EXPECT_EQ(report->removed[0].digest, digests[0]);
 }
 
 /// Whether a process has this text in its command line.

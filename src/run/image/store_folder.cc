@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -30,6 +31,12 @@ ImageResult<void> StoreFolder::make() const {
 }
 
 /// Each has its lock beside it, not in it: it is removed while the lock is held.
+std::optional<std::uint64_t> StoreFolder::free_bytes() const {
+  struct statvfs disk{};
+  if (::statvfs(path_.c_str(), &disk) != 0) return std::nullopt;
+  return static_cast<std::uint64_t>(disk.f_bavail) * disk.f_frsize;
+}
+
 void StoreFolder::clean() const {
   for (const std::string& name : names_in(work())) {
     constexpr std::string_view kLock = ".lock";

@@ -1,6 +1,8 @@
 // Where the image store keeps what, and the work folders in it that a killed process leaves behind.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +35,9 @@ class StoreFolder {
   std::string layer_lock(std::string_view digits) const { return path_ + "/locks/layer-" + std::string(digits); }
   std::string work() const { return path_ + "/work"; }
   std::string gate() const { return path_ + "/locks/gate"; }
+
+  /// What its disk has room for; nothing: nobody knows.
+  std::optional<std::uint64_t> free_bytes() const;
 
   /// Removes the work folders of those who are gone.
   void clean() const;
