@@ -417,7 +417,7 @@ def test_a_worker_that_dies_while_it_drains_is_asked_again_when_it_is_back(serve
     assert server.cli("workers", "drain", "w1").status == 0
     wait_until(lambda: first.says("drain") or state_of_worker(server) == "draining", "it to hear of it")
     first.kill()
-    again = worker(server)
+    again = server.drover.start("worker", "--name", "w1", "--cpus", 2)  # which may be gone as soon as it has registered
     assert again.done().status == 0 and server.job("slow")["counts"]["pending"] + server.job("slow")["counts"]["waiting"] == 4
     worker(server)  # it has done what it was asked, so this one is a worker like any other
     wait_until(lambda: server.job("slow")["counts"]["running"] == 2, "two to run again")
