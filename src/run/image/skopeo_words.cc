@@ -192,7 +192,8 @@ ImageError skopeo_error(std::string_view said, const ImageReference& reference) 
     blame = Blame::machine;
   return {fault, blame,
           concat(what_happened(fault, reference), reason.empty() ? "" : " (", cause(reason), reason.empty() ? "" : ")"),
-          next_step(fault, reference, words)};
+          next_step(fault, reference, words),
+          fault == ImageFault::no_space ? ImageError::Disk::is_full : ImageError::Disk::as_it_is};
 }
 
 }  // namespace drover

@@ -87,6 +87,11 @@ TEST(SkopeoWords, TheSentenceSaysWhatAndWhatNext) {
   EXPECT_EQ(error.blame, Blame::user);
 }
 
+TEST(SkopeoWords, AFullDiskMayGetRoom) {
+  EXPECT_EQ(error_of("h.example/x", "writing blob: write /x: no space left on device").disk, ImageError::Disk::is_full);
+  EXPECT_EQ(error_of("h.example/x", "writing blob: connection reset by peer").disk, ImageError::Disk::as_it_is);
+}
+
 TEST(SkopeoWords, ADaemonIsTheMachines) {
   const ImageError none =
       error_of("docker-daemon:x",
