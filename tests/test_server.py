@@ -144,6 +144,38 @@ def test_a_job_runs_and_every_verb_shows_it(server):
     assert "w1" in server.cli("workers").out
 
 
+def test_lines_of_a_log_as_json_are_those_of_a_run(drover, server, gate):
+    """Streams, attempts and times, of what has ended and of what runs."""
+    worker(server)
+    lines = f'echo "try $DROVER_ATTEMPT"; echo oh >&2; printf "no end"; test "$1" != runs || {gate.word}; exit $0'
+    began_ms = time.time() * 1000
+    submit(server, "job", "--retries", 1, "--", "sh", "-c", lines, "{}", ":::", "3", "0")
+    server.ends("job")
+    local = drover("run", "--name", "job", "--retries", 1, "--", "sh", "-c", lines, "{}", ":::", "3", "0")
+    assert local.status == 1, local
+
+    def shown(ask, *words):
+        done = ask("logs", *words, "--json")
+        assert done.status == 0, done
+        assert all(began_ms - 1000 <= line["time_ms"] <= time.time() * 1000 for line in done.json_lines), done
+        return sorted((line["item"], line["attempt"], line["stream"], line["text"]) for line in done.json_lines)
+
+    one_try = [(0, 1, "stderr", "oh"), (0, 1, "stdout", "no end"), (0, 1, "stdout", "try 1")]
+    assert shown(server.cli, "job:0") == one_try + [(item, 2, stream, text.replace("1", "2")) for item, _, stream, text in one_try]
+    for words in (("job:0",), ("job:1",), ("job:0", "--attempt", "2"), ("job:0", "--stderr")):
+        assert shown(server.cli, *words) == shown(drover, *words), words
+    assert shown(server.cli, "job", "--failed") == [line for line in shown(server.cli, "job:0") if line[1] == 2]
+    assert len(server.cli("logs", "job:0", "--tail", "2", "--json").json_lines) == 2
+    submit(server, "runs", "--", "sh", "-c", lines, "0", "{}", ":::", "runs")
+    wait_until(lambda: len(shown(server.cli, "runs:0")) == 3, "what it has printed by now")
+    assert shown(server.cli, "runs:0") == one_try
+    gate.open()
+    server.ends("runs")
+    assert shown(server.cli, "runs:0") == one_try
+    whole = server.ask("GET", "/api/v1/jobs/job/items/0/log?form=json")[1]
+    assert server.ask("GET", f"/api/v1/jobs/job/items/0/log?form=json&skip={len(whole) // 2}") == (200, whole[len(whole) // 2:]), whole
+
+
 def test_an_item_runs_with_what_its_job_says(server, tmp_path):
     worker(server)
     (tmp_path / "list").write_bytes(b"first\n\xff\xfe\n$(reboot)\n")

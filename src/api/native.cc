@@ -48,7 +48,7 @@ const std::vector<NativeApi::Route>& NativeApi::routes() {
       {"GET", "jobs/*/failures", read, true, &NativeApi::list_failures},
       {"GET", "jobs/*/items", read, true, &NativeApi::list_items, "state sort from limit"},
       {"GET", "jobs/*/items/*", read, true, &NativeApi::show_item},
-      {"GET", "jobs/*/items/*/log", read, true, &NativeApi::show_log, "attempt tail stream follow skip"},
+      {"GET", "jobs/*/items/*/log", read, true, &NativeApi::show_log, "attempt tail stream form follow skip"},
       {"GET", "jobs/*/search", read, true, &NativeApi::search_logs, "grep failed ignore_case limit"},
       {"GET", "workers", read, false, &NativeApi::list_workers},
       {"GET", "workers/*", read, false, &NativeApi::show_worker},

@@ -14,8 +14,9 @@ namespace {
 constexpr std::uint64_t kMostListed = 10'000;
 constexpr std::uint64_t kMostAttempts = 1'000'000;
 
-HttpResponse text_head() {
-  return {.status = 200, .headers = {{"Content-Type", "text/plain; charset=utf-8"}}, .body = {}};
+HttpResponse log_head(LogForm form) {
+  const char* type = form == LogForm::json ? "application/x-ndjson" : "text/plain; charset=utf-8";
+  return {.status = 200, .headers = {{"Content-Type", type}}, .body = {}};
 }
 
 Result<ItemIndex> item_of(const Job& job, const std::string& text) {
@@ -130,6 +131,8 @@ void NativeApi::show_log(Asked asked, HttpReply reply) {
   if (!skip) return reply.send(problem(skip.error()));
   auto stream = asked.choice("stream", {"", "stderr"});
   if (!stream) return reply.send(problem(stream.error()));
+  auto form = asked.choice("form", {"", "json"});
+  if (!form) return reply.send(problem(form.error()));
   auto follow = asked.flag("follow");
   if (!follow) return reply.send(problem(follow.error()));
   const LogQuestion question{.job = job->id,
@@ -138,7 +141,8 @@ void NativeApi::show_log(Asked asked, HttpReply reply) {
                              .only_stderr = *stream == "stderr",
                              .tail = *tail,
                              .skip = *skip,
-                             .follow = *follow};
+                             .follow = *follow,
+                             .form = *form == "json" ? LogForm::json : LogForm::text};
   if (question.follow || *skip > 0) return send_running_log(question, std::move(reply));
   // What the item prints right now only its worker knows; the core knows whether there is one.
   backend_.post(Watch{job->id, question.item},
@@ -148,13 +152,13 @@ void NativeApi::show_log(Asked asked, HttpReply reply) {
                   backend_.later([this, question, reply] {
                     auto source = backend_.log(question);
                     if (!source) return reply->send(problem(source.error()));
-                    reply->send(text_head(), std::move(*source));
+                    reply->send(log_head(question.form), std::move(*source));
                   });
                 });
 }
 
 void NativeApi::send_running_log(const LogQuestion& question, HttpReply reply) {
-  auto begun = backend_.log_of_running(question, [&] { return reply.stream(text_head()); });
+  auto begun = backend_.log_of_running(question, [&] { return reply.stream(log_head(question.form)); });
   if (!begun) reply.send(problem(begun.error()));
 }
 

@@ -66,11 +66,10 @@ class FoundLines {
   std::uint64_t count_ = 0;
 };
 
-/// What one item printed, line by line: a JSON object for each, or the text behind the number of its item. A server
-/// does not tell of streams and times here.
+/// What one item printed, line by line, behind its number.
 class ItemLines {
  public:
-  ItemLines(std::uint64_t item, bool as_json) : item_(item), json_(as_json) {}
+  explicit ItemLines(std::uint64_t item) : item_(item) {}
 
   Result<void> take(std::string_view piece) {
     rest_ += piece;
@@ -85,20 +84,16 @@ class ItemLines {
   Result<void> finish() { return rest_.empty() ? Result<void>() : print(rest_); }
 
  private:
-  Result<void> print(std::string_view line) const {
-    const std::string text = json_ ? json::serialize(json::object{{"item", item_}, {"text", utf8(line)}}) + "\n"
-                                   : fmt::format("{}: {}\n", item_, line);
-    return write_out(text);
-  }
+  Result<void> print(std::string_view line) const { return write_out(fmt::format("{}: {}\n", item_, line)); }
 
   const std::uint64_t item_;
-  const bool json_;
   std::string rest_;
 };
 
-std::string log_path(const std::string& job, std::uint64_t item, std::uint64_t attempt, const ServerLogs& wanted) {
-  return job_path(job, fmt::format("/items/{}/log?attempt={}&tail={}{}", item, attempt, wanted.tail,
-                                   wanted.only_stderr ? "&stream=stderr" : ""));
+std::string log_path(const CommonFlags& common, const std::string& job, std::uint64_t item, std::uint64_t attempt,
+                     const ServerLogs& wanted) {
+  return job_path(job, fmt::format("/items/{}/log?attempt={}&tail={}{}{}", item, attempt, wanted.tail,
+                                   wanted.only_stderr ? "&stream=stderr" : "", common.json ? "&form=json" : ""));
 }
 
 /// Why there is nothing to show of an item, if there is something to say about it.
@@ -120,13 +115,11 @@ Result<void> explain_silence(ServerClient& client, const std::string& job, std::
 
 Result<void> print_item(ServerClient& client, const CommonFlags& common, const std::string& job, std::uint64_t item,
                         const ServerLogs& wanted) {
-  ItemLines lines(item, true);
   std::uint64_t bytes = 0;
-  auto done = client.stream(log_path(job, item, wanted.attempt, wanted), [&](std::string_view piece) {
+  auto done = client.stream(log_path(common, job, item, wanted.attempt, wanted), [&](std::string_view piece) {
     bytes += piece.size();
-    return common.json ? lines.take(piece) : write_out(piece);
+    return write_out(piece);
   });
-  if (done) done = lines.finish();
   if (!done || bytes > 0 || common.quiet || wanted.only_stderr) return done;
   std::fflush(stdout);
   return explain_silence(client, job, item);
@@ -141,9 +134,11 @@ Result<void> print_failed(ServerClient& client, const CommonFlags& common, const
     if (!page) return pass(page);
     for (const json::value& it : list_in(*page, "items")) {
       const auto item = number_in(it, "index");
-      ItemLines lines(item, common.json);
-      auto done = client.stream(log_path(job, item, number_in(json::value(object_in(it, "last")), "attempt"), wanted),
-                                [&](std::string_view piece) { return lines.take(piece); });
+      const auto attempt = number_in(json::value(object_in(it, "last")), "attempt");
+      ItemLines lines(item);
+      auto done = client.stream(log_path(common, job, item, attempt, wanted), [&](std::string_view piece) {
+        return common.json ? write_out(piece) : lines.take(piece);
+      });
       if (done) done = lines.finish();
       if (!done) return done;
     }

@@ -47,6 +47,9 @@ struct ItemQuestion {
 };
 
 struct LogQuestion {
+/// Bytes as they were printed, or an object of JSON for each line.
+enum class LogForm : std::uint8_t { text, json };
+
   JobId job;
   ItemIndex item;
   AttemptNumber attempt;  // 0: all, one after another
@@ -55,6 +58,7 @@ struct LogQuestion {
   std::uint64_t skip = 0;  // bytes of the first attempt that is asked for, as they come without the tail
   bool follow = false;     // go on until the item, or the attempt, has ended
 };
+  LogForm form = LogForm::text;
 
 struct SearchQuestion {
   JobId job;

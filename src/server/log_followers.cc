@@ -180,8 +180,7 @@ LogFollowers::Turn LogFollowers::read(Follower& it, const std::optional<Watched:
                                       const ExtentList& shown) const {
   auto known = outside_.look(it.question.job, it.question.item);
   if (!known) {
-    it.stream->write(concat("[drover: the rest of the log cannot be read: ", known.error().message, "]\n"));
-    return Turn::over;
+    return give_up(it, known.error());
   }
   const bool is_over =
       known->job_has_ended || (!known->attempts.empty() && known->attempts.back().settled) || !it.question.follow;
@@ -194,10 +193,14 @@ LogFollowers::Turn LogFollowers::read(Follower& it, const std::optional<Watched:
       if (turn != Turn::waits) return turn;
     }
     const bool was_last = has_ended && (it.question.attempt || row->settled);
+    // What it never ended with a newline. What runs may still end it.
+    const bool goes_on = !has_ended && it.question.follow && !is_over;
+    if (it.text && !goes_on && !write(it, it.text->finish())) return Turn::over;
     if (has_ended && !was_last) {
       it.attempt = AttemptNumber{it.attempt.value + 1};
       it.frames.clear();
       it.written = 0;
+      it.text.reset();
       it.skip = 0;
       continue;
     }
@@ -209,31 +212,42 @@ LogFollowers::Turn LogFollowers::read(Follower& it, const std::optional<Watched:
 LogFollowers::Turn LogFollowers::write_frames(Follower& it, const ExtentList& extents) const {
   LogReader reader(folder_);
   auto frames = reader.frames_of(extents, it.frames);
-  const LogKey key{it.question.job, it.question.item, it.attempt};
-  const auto give_up = [&](const Error& error) {
-    it.stream->write(concat("[drover: the rest of the log cannot be read: ", error.message, "]\n"));
-    return Turn::over;
-  };
-  if (!frames) return give_up(frames.error());
+  if (!frames) return give_up(it, frames.error());
   // A lost attempt's row knows of none of them.
   if (frames->size() < it.written) return Turn::waits;
   it.frames = std::move(*frames);
   while (it.written < it.frames.size()) {
     if (!it.tail && it.stream->unsent() >= kMostUnsent) return Turn::peer_is_slow;
-    auto text = frame_text(reader, it.frames[it.written], key, it.question.only_stderr);
-    if (!text) return give_up(text.error());
+    auto text = text_of(it).next(reader, it.frames[it.written]);
+    if (!text) return give_up(it, text.error());
     ++it.written;
-    const std::size_t skipped = std::min<std::uint64_t>(it.skip, text->size());
-    it.skip -= skipped;
-    text->erase(0, skipped);
-    if (text->empty()) continue;
-    if (it.tail) {
-      it.tail->add(*text);
-    } else if (!it.stream->write(std::move(*text))) {
-      return Turn::over;
-    }
+    if (!write(it, std::move(*text))) return Turn::over;
   }
   return Turn::waits;
+}
+
+LogText& LogFollowers::text_of(Follower& it) {
+  if (!it.text) {
+    it.text = std::make_unique<LogText>(LogKey{it.question.job, it.question.item, it.attempt}, it.question.form,
+                                        it.question.only_stderr);
+  }
+  return *it.text;
+}
+
+LogFollowers::Turn LogFollowers::give_up(Follower& it, const Error& error) {
+  it.stream->write(text_of(it).note(concat("[drover: the rest of the log cannot be read: ", error.message, "]")));
+  return Turn::over;
+}
+
+/// False: the peer is gone.
+bool LogFollowers::write(Follower& it, std::string text) {
+  const std::size_t skipped = std::min<std::uint64_t>(it.skip, text.size());
+  it.skip -= skipped;
+  text.erase(0, skipped);
+  if (text.empty()) return true;
+  if (!it.tail) return it.stream->write(std::move(text));
+  it.tail->add(text);
+  return true;
 }
 
 LogFollowers::Turn LogFollowers::write_tail(Follower& it) const {

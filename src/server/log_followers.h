@@ -25,6 +25,7 @@
 #include "logs/log_reader.h"
 #include "ports/backend.h"
 #include "server/last_lines.h"
+#include "server/log_source.h"
 
 namespace drover {
 
@@ -78,6 +79,7 @@ class LogFollowers {
     AttemptNumber attempt;
     std::vector<FramePlace> frames;  // of that attempt
     std::size_t written = 0;         // of them
+    std::unique_ptr<LogText> text;   // of that attempt
     std::uint64_t skip = 0;          // bytes of its output
     std::optional<LastLines> tail;   // what was there when it began is gathered, not written
   };
@@ -89,6 +91,9 @@ class LogFollowers {
   void read_later(const Place& it);
   Turn read(Follower& it, const std::optional<Watched::Running>& running, const ExtentList& shown) const;
   Turn write_frames(Follower& it, const ExtentList& extents) const;
+  static LogText& text_of(Follower& it);
+  static Turn give_up(Follower& it, const Error& error);
+  static bool write(Follower& it, std::string text);
   Turn write_tail(Follower& it) const;
   void end_turn(const Place& it, Turn turn);
   void wake(Follower& it);

@@ -1,12 +1,14 @@
 #include "server/log_source.h"
 
 #include <algorithm>
+#include <boost/json.hpp>
 #include <deque>
 
-#include "logs/lines.h"
+#include "base/utf8.h"
 #include "server/last_lines.h"
 
 namespace drover {
+namespace json = boost::json;
 namespace {
 
 constexpr std::size_t kPieceBytes = std::size_t{64} << 10;
@@ -14,35 +16,44 @@ constexpr std::size_t kPieceBytes = std::size_t{64} << 10;
 /// Reads frame by frame.
 class LogBody : public HttpBodySource {
  public:
-  LogBody(const std::string& folder, bool only_stderr) : reader_(folder), only_stderr_(only_stderr) {}
+  LogBody(const std::string& folder, const LogQuestion& question) : reader_(folder), question_(question) {}
 
   Result<void> add(const Attempt& attempt) {
     auto frames = reader_.frames_of(ExtentList::decode(attempt.log.extents.value));
     if (!frames) return pass(frames);
-    for (const FramePlace& place : *frames) frames_.push_back({{attempt.job, attempt.item, attempt.attempt}, place});
+    if (frames->empty()) return {};
+    attempts_.push_back({std::make_unique<LogText>(LogKey{attempt.job, attempt.item, attempt.attempt}, question_.form,
+                                                   question_.only_stderr),
+                         {frames->begin(), frames->end()}});
     return {};
   }
 
   Result<std::string> next() override {
     std::string piece;
-    while (!frames_.empty() && piece.size() < kPieceBytes) {
-      const auto [key, place] = frames_.front();
-      frames_.pop_front();
-      auto text = frame_text(reader_, place, key, only_stderr_);
-      if (!text) return pass(text);
-      piece += *text;
+    while (!attempts_.empty() && piece.size() < kPieceBytes) {
+      auto& [text, frames] = attempts_.front();
+      if (frames.empty()) {
+        piece += text->finish();
+        attempts_.pop_front();
+        continue;
+      }
+      const FramePlace place = frames.front();
+      frames.pop_front();
+      auto more = text->next(reader_, place);
+      if (!more) return pass(more);
+      piece += *more;
     }
     return piece;
   }
 
  private:
   struct Wanted {
-    LogKey key;
-    FramePlace place;
+    std::unique_ptr<LogText> text;
+    std::deque<FramePlace> frames;
   };
   LogReader reader_;
-  const bool only_stderr_;
-  std::deque<Wanted> frames_;
+  const LogQuestion question_;
+  std::deque<Wanted> attempts_;
 };
 
 /// A text that is there already.
@@ -67,22 +78,58 @@ Result<std::string> last_lines(LogBody& body, std::uint64_t count) {
 
 }  // namespace
 
-Result<std::string> frame_text(LogReader& reader, const FramePlace& place, const LogKey& key, bool only_stderr) {
+LogText::LogText(const LogKey& key, LogForm form, bool only_stderr)
+    : key_(key), form_(form), only_stderr_(only_stderr), lines_([this](const LineBlock& block) {
+        for (std::string_view rest = block.bytes; !rest.empty();) {
+          const std::size_t newline = std::min(rest.find('\n'), rest.size());
+          add_line(block.stream, block.time_ms, rest.substr(0, newline));
+          rest.remove_prefix(std::min(newline + 1, rest.size()));
+        }
+        return true;
+      }) {}
+
+void LogText::add_line(LogStream stream, std::int64_t time_ms, std::string_view line) {
+  text_ += json::serialize(json::object{{"item", key_.item.value},
+                                        {"attempt", key_.attempt.value},
+                                        {"stream", std::string(to_string(stream))},
+                                        {"time_ms", time_ms},
+                                        {"text", utf8(line)}});
+  text_ += '\n';
+}
+
+Result<std::string> LogText::next(LogReader& reader, const FramePlace& place) {
   auto raw = reader.frame(place);
   if (!raw) return pass(raw);
-  if (*raw == nullptr) return "[drover: a part of the log is damaged and was left out]\n";
-  std::string text;
+  if (*raw == nullptr) return note("[drover: a part of the log is damaged and was left out]");
   RecordCursor cursor(**raw);
   while (const auto record = cursor.next()) {
-    if (record->key != key || (only_stderr && record->stream == LogStream::out)) continue;
-    text += record->bytes;
+    if (record->key != key_ || (only_stderr_ && record->stream == LogStream::out)) continue;
+    if (form_ == LogForm::text) {
+      text_ += record->bytes;
+    } else {
+      lines_.add(*record);
+    }
   }
-  return text;
+  return std::exchange(text_, {});
+}
+
+std::string LogText::note(std::string_view words) {
+  if (form_ == LogForm::json) {
+    add_line(LogStream::note, 0, words);
+  } else {
+    text_.append(words).append(1, '\n');
+  }
+  return std::exchange(text_, {});
+}
+
+std::string LogText::finish() {
+  lines_.finish();
+  return std::exchange(text_, {});
 }
 
 Result<std::unique_ptr<HttpBodySource>> log_body(const std::string& folder, const std::vector<Attempt>& attempts,
                                                  const LogQuestion& question) {
-  auto body = std::make_unique<LogBody>(folder, question.only_stderr);
+  auto body = std::make_unique<LogBody>(folder, question);
   for (const Attempt& attempt : attempts) {
     if (question.attempt && attempt.attempt != question.attempt) continue;
     if (auto added = body->add(attempt); !added) return pass(added);
