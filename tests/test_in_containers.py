@@ -7,6 +7,7 @@ import pathlib
 import re
 import signal
 import subprocess
+import threading
 
 import images
 import pytest
@@ -184,6 +185,52 @@ def test_a_run_says_how_far_its_image_is(drover, slow, terminal):
     done = quiet.done()
     assert done.status == 0 and f"image {image}: fetching" not in done.err, done
     wait_until(lambda: "one" in drover.runs() and drover.status("one")["state"] == "succeeded", "the other one to end")
+
+
+# --- which one is meant
+
+
+def test_the_server_looks_up_what_a_tag_means(drover, catalogue, registry, tmp_path):
+    for word in ("first", "second"):
+        images.Image([images.busybox_layer(), images.Tar().add("word", f"{word}\n".encode()).bytes()], Env=["PATH=/bin"]).write_layout(tmp_path / word)
+    registry.push(f"oci:{tmp_path}/first:latest", "team/moves:1")
+    server = Server(drover)
+    job = {"command": ["sh", "-c", "cat /word"], "range": [1, 1], "image": f"{registry.host}/team/moves:1"}
+    status, said = server.ask("POST", "/api/v1/jobs", {"name": "tag", **job})
+    assert (status, said["notice"]) == (201, None), said
+    assert server.ask("POST", "/api/v1/definitions", {"name": "words", "command": job["command"], "image": job["image"]})[0] == 201
+    registry.push(f"oci:{tmp_path}/second:latest", "team/moves:1")
+    assert server.cli("submit", "--definition", "words", "--name", "named", "--range", "1-1").status == 0
+    worker(server)
+    for name, word in (("tag", "first"), ("named", "second")):
+        assert server.ends(name)["state"] == "succeeded"
+        assert server.cli("logs", f"{name}:0").out == f"{word}\n"
+
+
+def test_a_tag_that_the_server_cannot_look_up_is_the_workers_affair(drover, registry):
+    server = Server(drover)
+    job = {"command": ["true"], "range": [1, 1]}
+    for image, why in ((f"127.0.0.1:{images.free_port()}/team/plain:1", "unreachable"), (f"{registry.host}/team/nothing:1", "missing")):
+        status, said = server.ask("POST", "/api/v1/jobs", {**job, "image": image})
+        assert (status, said["notice"]) == (201, f"the server could not look up image {image} ({why}): each worker will look for itself"), said
+    # Paths and Docker's images are the worker's alone.
+    for image in ("oci:/nowhere", "docker-daemon:none", f"{registry.host}/team/plain@sha256:{'0' * 64}"):
+        assert server.ask("POST", "/api/v1/jobs", {**job, "image": image})[1]["notice"] is None
+    # One that hangs holds up nobody else.
+    hangs = images.Proxy("hang", registry.host)
+    answers = []
+    asks = [threading.Thread(target=lambda n=n: answers.append(server.ask("POST", "/api/v1/jobs", {**job, "image": f"{hangs.host}/team/n{n}:1"})))
+            for n in range(8)]
+    for ask in asks:
+        ask.start()
+    for _ in range(20):
+        assert server.ask("POST", "/api/v1/jobs", {**job, "name": "plain"})[0] == 201
+    assert len(answers) < 8
+    for ask in asks:
+        ask.join()
+    assert [status for status, _ in answers] == [201] * 8
+    assert all("timed_out" in said["notice"] or "too many" in said["notice"] for _, said in answers), answers
+    hangs.close()
 
 
 # --- what stays in the store

@@ -101,6 +101,8 @@ class NativeApi {
   void retry(Asked asked, HttpReply reply);
   void say_why(Asked asked, HttpReply reply);
   Result<Submission> submission_of(const std::string& body);
+  /// `notice`: what whoever submits should know, if there is something.
+  void accept(Submission submission, const std::string& owner, const std::string& notice, HttpReply reply);
 
   // native_items.cc
   void list_items(Asked asked, HttpReply reply);

@@ -13,6 +13,7 @@
 #include "base/units.h"
 #include "base/utf8.h"
 #include "wire/body_fields.h"
+#include "wire/image_reference.h"
 #include "wire/submission.h"
 #include "wire/views.h"
 
@@ -163,6 +164,18 @@ Result<Submission> NativeApi::submission_of(const std::string& body) {
   return out;
 }
 
+namespace {
+
+/// An image of a registry by a tag, which may mean something else tomorrow; empty: there is none.
+std::string tag_of(const Definition& definition) {
+  if (!definition.container || !definition.container->digest.empty()) return {};
+  const auto reference = ImageReference::parse(definition.container->image);
+  const bool has_tag = reference && reference->source == ImageReference::Source::registry && !reference->is_pinned();
+  return has_tag ? definition.container->image : std::string();
+}
+
+}  // namespace
+
 void NativeApi::submit(Asked asked, HttpReply reply) {
   const auto refuse = [&](const Error& error) { reply.send(problem(error)); };
   auto submission = submission_of(asked.request.body);
@@ -172,34 +185,55 @@ void NativeApi::submit(Asked asked, HttpReply reply) {
     return refuse({ErrorCode::bad_input, concat("'", utf8(submission->name), "' cannot be a job's name"),
                    "a name has letters, digits, '_', '.' and '-', at most 128"});
   }
-  SubmitJob job{.uuid = submission->client_token.empty()
-                            ? random_uuid()
-                            : uuid_of_token(concat(asked.caller.owner(), "\n", submission->client_token)),
-                .name = submission->name,
+  const std::string tag = tag_of(submission->definition);
+  if (tag.empty()) return accept(std::move(*submission), asked.caller.owner(), {}, std::move(reply));
+  // Every item of it is to run the same image, whatever the tag says later.
+  backend_.resolve_image(
+      tag, [this, tag, owner = asked.caller.owner(), kept = std::make_shared<Submission>(std::move(*submission)),
+            reply = std::make_shared<HttpReply>(std::move(reply))](const Result<std::string>& digest) {
+        backend_.later([this, tag, owner, kept, reply, digest] {
+          std::string notice;
+          if (digest) {
+            kept->definition.container->digest = *digest;
+          } else {
+            // A worker may see what the server does not.
+            notice = concat("the server could not look up image ", tag, " (", digest.error().message,
+                            "): each worker will look for itself");
+          }
+          accept(std::move(*kept), owner, notice, std::move(*reply));
+        });
+      });
+}
+
+void NativeApi::accept(Submission submission, const std::string& owner, const std::string& notice, HttpReply reply) {
+  const auto refuse = [&](const Error& error) { reply.send(problem(error)); };
+  SubmitJob job{.uuid = submission.client_token.empty() ? random_uuid()
+                                                        : uuid_of_token(concat(owner, "\n", submission.client_token)),
+                .name = submission.name,
                 .definition = {},
                 .manifest = {},
-                .policy = submission->policy,
-                .ask = ask_of(submission->definition.limits),
-                .require = std::move(submission->require),
-                .place = {submission->queue, submission->share, submission->priority, asked.caller.owner()},
+                .policy = submission.policy,
+                .ask = ask_of(submission.definition.limits),
+                .require = std::move(submission.require),
+                .place = {submission.queue, submission.share, submission.priority, owner},
                 .after = {},
-                .sequential = submission->sequential,
-                .max_running = submission->max_running,
-                .job_timeout_ms = submission->job_timeout_ms,
-                .named_definition = submission->base_definition};
-  job.ask.accelerators = submission->accelerators;
-  for (const After& it : submission->after) {
+                .sequential = submission.sequential,
+                .max_running = submission.max_running,
+                .job_timeout_ms = submission.job_timeout_ms,
+                .named_definition = submission.base_definition};
+  job.ask.accelerators = submission.accelerators;
+  for (const After& it : submission.after) {
     auto other = job_of(it.job);
     if (!other) return refuse(other.error());
     job.after.push_back({other->id, it.each});
   }
   NewManifest manifest;
-  if (const auto* numbers = std::get_if<NumberItems>(&submission->items)) {
+  if (const auto* numbers = std::get_if<NumberItems>(&submission.items)) {
     const auto count = static_cast<std::uint64_t>(numbers->last) - static_cast<std::uint64_t>(numbers->first) + 1;
     auto added = backend_.add_range(numbers->first, count);
     if (!added) return refuse(added.error());
     manifest = *added;
-  } else if (const auto* id = std::get_if<ManifestId>(&submission->items)) {
+  } else if (const auto* id = std::get_if<ManifestId>(&submission.items)) {
     auto info = backend_.claim_manifest(*id);
     if (!info && info.error().code != ErrorCode::not_found) return refuse(info.error());
     if (!info) {
@@ -210,7 +244,7 @@ void NativeApi::submit(Asked asked, HttpReply reply) {
   } else {
     auto intake = backend_.begin_items();
     if (!intake) return refuse(intake.error());
-    for (const std::string& item : std::get<std::vector<std::string>>(submission->items)) {
+    for (const std::string& item : std::get<std::vector<std::string>>(submission.items)) {
       if (auto added = (*intake)->add(item); !added) return refuse(added.error());
     }
     auto added = (*intake)->finish(Lasting::with_the_job);
@@ -219,10 +253,11 @@ void NativeApi::submit(Asked asked, HttpReply reply) {
   }
   job.manifest = manifest.id;
   job.total = manifest.items;
-  auto definition = backend_.add_definition(definition_to_json(submission->definition));
+  auto definition = backend_.add_definition(definition_to_json(submission.definition));
   if (!definition) return refuse(definition.error());
   job.definition = *definition;
-  json::object said{{"id", job.uuid.text()}, {"name", job.name}, {"total", job.total}};
+  json::object said{{"id", job.uuid.text()}, {"name", job.name}, {"total", job.total}, {"notice", nullptr}};
+  if (!notice.empty()) said["notice"] = utf8(notice);
   backend_.post(std::move(job), [this, said = std::move(said), reply = std::make_shared<HttpReply>(std::move(reply))](
                                     const Result<Effect>& effect) mutable {
     if (!effect) return reply->send(problem(effect.error()));

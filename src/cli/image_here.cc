@@ -11,6 +11,7 @@
 #include "cli/print.h"
 #include "cli/verb.h"
 #include "worker/images.h"
+#include "worker/tag_resolver.h"
 
 namespace drover {
 namespace {
@@ -74,6 +75,8 @@ ImageAccess image_access() {
 
 namespace {
 
+// Whoever submits waits no longer for a registry.
+constexpr std::int64_t kLookUpMs = 10'000;
 constexpr std::int64_t kUsuallyUnusedMs = std::int64_t{30} * 24 * 3'600'000;
 
 /// Of the disk that this folder is on, or will be.
@@ -148,6 +151,18 @@ Result<void> pin_image(ContainerOptions& options) {
     return {};
   }
   return std::unexpected(resolved.error().error());
+}
+
+std::unique_ptr<ImageResolver> tag_resolver() {
+  return std::make_unique<TagResolver>(
+      [](const std::string& image, const std::stop_token& stop) -> Result<std::string> {
+        auto reference = ImageReference::parse(image);
+        if (!reference) return pass(reference);
+        // Of an index there are two questions.
+        auto resolved = resolve(*reference, image_access(), {.stall_ms = kLookUpMs / 2}, stop);
+        if (!resolved) return fail(ErrorCode::unreachable, std::string(to_string(resolved.error().fault)));
+        return resolved->digest;
+      });
 }
 
 Result<std::shared_ptr<const ContainerPlan>> image_here(const std::string& root, MachineRunner& runner,

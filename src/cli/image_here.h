@@ -7,6 +7,7 @@
 #include "base/container.h"
 #include "base/result.h"
 #include "ports/container.h"
+#include "ports/image_resolver.h"
 #include "run/image/image_store.h"
 #include "worker/machine_runner.h"
 
@@ -32,6 +33,9 @@ Result<ImageLimits> image_limits(const std::string& root, const ImageKeeping& fl
 /// What the image's tag means right now is written down, so that every item runs the same image. One that only workers
 /// can see stays as it is; one that is not there is an error.
 Result<void> pin_image(ContainerOptions& options);
+
+/// Looks up tags of registries, as this machine sees them.
+std::unique_ptr<ImageResolver> tag_resolver();
 
 /// What is not here yet is fetched, and that is shown unless it shall be quiet.
 Result<std::shared_ptr<const ContainerPlan>> image_here(const std::string& root, MachineRunner& runner,

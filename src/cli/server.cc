@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "build_info.h"
 #include "cli/config_file.h"
+#include "cli/image_here.h"
 #include "cli/print.h"
 #include "cli/verb.h"
 #include "store/run_folder.h"
@@ -34,6 +35,7 @@ struct Flags {
 Result<int> serve(Flags& flags) {
   flags.options.data = data_root(flags.common.data);
   flags.options.version = DROVER_VERSION;
+  flags.options.make_image_resolver = [] { return tag_resolver(); };
   auto lease_ms = parse_duration_ms(flags.lease);
   if (!lease_ms) return pass(lease_ms);
   if (*lease_ms < kShortestLeaseMs || *lease_ms > kLongestLeaseMs) {

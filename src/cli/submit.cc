@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "base/utf8.h"
+#include "cli/answer.h"
 #include "cli/command_flags.h"
 #include "cli/image_here.h"
 #include "cli/item_stream.h"
@@ -306,6 +307,7 @@ Result<int> submit(const Flags& flags, const CLI::App& verb, const Invocation& i
       container && !container->image.empty()) {
     if (auto pinned = pin_image(*container); !pinned) return pass(pinned);
   }
+  const bool names_image = job.submission.definition.container && !job.submission.definition.container->image.empty();
   std::uint64_t total = 0;
   if (const auto* range = std::get_if<RangeSource>(&job.source)) {
     job.submission.items = NumberItems{range->first, range->last};
@@ -328,6 +330,8 @@ Result<int> submit(const Flags& flags, const CLI::App& verb, const Invocation& i
   } else if (!flags.common.quiet) {
     show("job {} '{}': {}\n", std::string_view(made->at("id").as_string()),
          std::string_view(made->at("name").as_string()), plural(total, "item"));
+    // Of an image that was looked up here it has been said.
+    if (const std::string notice = text_in(*made, "notice"); !notice.empty() && !names_image) print_notice(notice);
   }
   return kAllSucceeded;
 }

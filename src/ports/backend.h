@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "core/command.h"
 #include "ports/http.h"
+#include "ports/image_resolver.h"
 #include "ports/store.h"
 
 namespace drover {
@@ -46,10 +47,10 @@ struct ItemQuestion {
   std::string state;  // empty: all
 };
 
-struct LogQuestion {
 /// Bytes as they were printed, or an object of JSON for each line.
 enum class LogForm : std::uint8_t { text, json };
 
+struct LogQuestion {
   JobId job;
   ItemIndex item;
   AttemptNumber attempt;  // 0: all, one after another
@@ -57,8 +58,8 @@ enum class LogForm : std::uint8_t { text, json };
   std::uint64_t tail = 0;  // lines; 0: all
   std::uint64_t skip = 0;  // bytes of the first attempt that is asked for, as they come without the tail
   bool follow = false;     // go on until the item, or the attempt, has ended
-};
   LogForm form = LogForm::text;
+};
 
 struct SearchQuestion {
   JobId job;
@@ -120,6 +121,9 @@ class Backend {
   virtual void post(Command command, std::function<void(Result<Effect>)> answered) = 0;
   /// Does the work on a thread that may wait for disks.
   virtual void later(std::function<void()> work) = 0;
+
+  /// The digest of what an image's tag means right now, on any thread; an error: that is not known here, and why.
+  virtual void resolve_image(const std::string& image, ImageResolver::Resolved resolved) = 0;
 
   /// Answers by itself, when it is its turn: a few are done at a time.
   virtual void search(const SearchQuestion& question, HttpReply reply) = 0;

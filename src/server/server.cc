@@ -88,6 +88,7 @@ struct Server::Parts {
   std::unique_ptr<ReadPool> worker_readers;
   std::unique_ptr<ReadPool> searchers;
   std::unique_ptr<LogFollowers> followers;
+  std::unique_ptr<ImageResolver> images;
   std::unique_ptr<ServerBackend> backend;
   std::unique_ptr<LogIntake> logs;
   std::unique_ptr<NativeApi> api;
@@ -152,6 +153,7 @@ Result<void> Server::Parts::make_rooms() {
   }
   const auto now_ms = [this] { return engine->now_ms(); };
   followers = make_followers();
+  images = options.make_image_resolver();
   backend = std::make_unique<ServerBackend>(ServerBackend::Parts{.engine = *engine,
                                                                  .store = *store,
                                                                  .readers = {*readers, *worker_readers, *searchers},
@@ -159,7 +161,8 @@ Result<void> Server::Parts::make_rooms() {
                                                                  .followers = *followers,
                                                                  .events = *events,
                                                                  .ledger = folder->database(),
-                                                                 .logs = folder->logs()},
+                                                                 .logs = folder->logs(),
+                                                                 .images = *images},
                                             FreeSpace(folder->path(), options.min_free_bytes));
   backend->post(Tick{}, [](const Result<Effect>&) {});  // what there is to tell of jobs is told
   logs = std::make_unique<LogIntake>(folder->logs(), [this](const std::optional<Error>& trouble) {
@@ -286,6 +289,7 @@ Server::~Server() {
   if (parts_->router) parts_->router->set_ready(false);
   // Parked polls are answered by the engine's end; whoever still waits then is cut off.
   parts_->http.reset();
+  parts_->images.reset();
   parts_->searchers.reset();
   parts_->worker_readers.reset();
   if (parts_->followers) parts_->followers->stop();

@@ -1,11 +1,13 @@
 // `drover server`: the core behind HTTP. This file is the table of contents of its parts.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "ports/image_resolver.h"
 #include "server/server_log.h"
 
 namespace drover {
@@ -21,6 +23,7 @@ struct ServerOptions {
   std::int64_t job_key_life_ms = std::int64_t{12} * 3'600'000;
   ServerLog::Form log = ServerLog::Form::text;
   std::string version;  // of this program, for those who ask
+  std::function<std::unique_ptr<ImageResolver>()> make_image_resolver;
 };
 
 class Server {

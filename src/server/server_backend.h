@@ -34,12 +34,16 @@ class ServerBackend : public Backend {
     EventFeed& events;
     std::string ledger;  // its path
     std::string logs;
+    ImageResolver& images;
   };
   ServerBackend(Parts parts, FreeSpace space) : parts_(std::move(parts)), space_(std::move(space)) {}
 
   void post(Command command, std::function<void(Result<Effect>)> answered) override;
   void later(std::function<void()> work) override { parts_.readers.for_people.post(std::move(work)); }
   void later_for_workers(std::function<void()> work) { parts_.readers.for_workers.post(std::move(work)); }
+  void resolve_image(const std::string& image, ImageResolver::Resolved resolved) override {
+    parts_.images.resolve(image, std::move(resolved));
+  }
   void search(const SearchQuestion& question, HttpReply reply) override;
 
   Result<DefinitionId> add_definition(std::string_view text) override { return parts_.store.add_definition(text); }

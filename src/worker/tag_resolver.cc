@@ -1,0 +1,60 @@
+#include "worker/tag_resolver.h"
+
+#include <algorithm>
+
+namespace drover {
+namespace {
+
+constexpr std::size_t kThreads = 4;
+constexpr std::size_t kMostAsks = 16;
+// Whoever has waited for so long for a turn has waited enough.
+constexpr std::chrono::seconds kPatience{10};
+
+}  // namespace
+
+TagResolver::TagResolver(LookUp look_up) : look_up_(std::move(look_up)) {
+  for (std::size_t i = 0; i < kThreads; ++i) {
+    threads_.emplace_back([this](const std::stop_token& stop) { run(stop); });
+  }
+}
+
+TagResolver::~TagResolver() {
+  for (std::jthread& thread : threads_) thread.request_stop();
+}
+
+void TagResolver::resolve(const std::string& image, Resolved resolved) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto same = std::ranges::find(asks_, image, &Ask::image);
+    if (same != asks_.end()) {
+      same->waiting.push_back(std::move(resolved));
+      return;
+    }
+    if (asks_.size() < kMostAsks) {
+      asks_.push_back({image, std::chrono::steady_clock::now(), {}});
+      asks_.back().waiting.push_back(std::move(resolved));
+      wakes_.notify_one();
+      return;
+    }
+  }
+  resolved(fail(ErrorCode::in_use, "too many are looked up"));
+}
+
+void TagResolver::run(const std::stop_token& stop) {
+  while (true) {
+    Ask next;
+    {
+      std::unique_lock lock(mutex_);
+      if (!wakes_.wait(lock, stop, [&] { return !asks_.empty(); })) return;
+      next = std::move(asks_.front());
+      asks_.pop_front();
+    }
+    const bool is_late = std::chrono::steady_clock::now() - next.since > kPatience;
+    const Result<std::string> found =
+        is_late ? fail(ErrorCode::timeout, "too many are looked up") : look_up_(next.image, stop);
+    if (stop.stop_requested()) return;
+    for (const Resolved& resolved : next.waiting) resolved(found);
+  }
+}
+
+}  // namespace drover

@@ -1,0 +1,48 @@
+// Tags are looked up on a few threads, so that nobody else waits for a registry. Those who ask for the same tag while
+// it waits for its turn get one answer.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "ports/image_resolver.h"
+
+namespace drover {
+
+class TagResolver final : public ImageResolver {
+ public:
+  /// Asks the registry, and gives up when told to.
+  using LookUp = std::function<Result<std::string>(const std::string& image, const std::stop_token& stop)>;
+
+  explicit TagResolver(LookUp look_up);
+  /// Whoever is not answered yet is not answered.
+  ~TagResolver() override;
+  TagResolver(const TagResolver&) = delete;
+  TagResolver& operator=(const TagResolver&) = delete;
+
+  void resolve(const std::string& image, Resolved resolved) override;
+
+ private:
+  struct Ask {
+    std::string image;
+    std::chrono::steady_clock::time_point since;
+    std::vector<Resolved> waiting;
+  };
+
+  void run(const std::stop_token& stop);
+
+  const LookUp look_up_;
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable_any wakes_;
+  std::deque<Ask> asks_;
+  std::vector<std::jthread> threads_;  // last: they use all of the above
+};
+
+}  // namespace drover
