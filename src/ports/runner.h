@@ -22,6 +22,9 @@ struct Task {
   std::vector<std::string> environment;  // "NAME=value", over the slot's
   std::string stdout_path;               // where a full copy of the stream goes; empty: nowhere
   std::string stderr_path;
+  // A terminal is made for it, in its container if it has one. The other end is sent through its standard input, which
+  // is a socket for that, and what it prints is heard there.
+  bool wants_terminal = false;
 };
 
 /// What all attempts in a slot share, until it turns to others.
@@ -29,6 +32,7 @@ struct SlotSetup {
   std::vector<std::string> environment;  // "NAME=value"
   std::string workdir;                   // absolute; empty: where this process was when the slot was opened
   int hold_descriptor = -1;              // kept open by the slot until all its processes are gone; -1: none
+  int input_descriptor = -1;             // what its items have as standard input; -1: /dev/null
   ItemLimits limits;
   // Its items run in containers; null: as processes of this machine. Paths and variables are then those inside.
   std::shared_ptr<const ContainerPlan> container;

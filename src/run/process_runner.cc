@@ -27,10 +27,11 @@ std::unexpected<Error> could_not_open(int error) {
 /// What a helper is born with; all numbered above those that it will know them by.
 struct HelperDescriptors {
   Descriptor null;
+  Descriptor input;
   Descriptor socket;
   Descriptor hold;
 
-  bool complete() const { return null && socket && hold; }
+  bool complete() const { return null && input && socket && hold; }
 };
 
 Descriptor raised_copy(int number) {
@@ -43,7 +44,8 @@ pid_t spawn_helper(int image, const HelperDescriptors& given) {
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_init(&actions);
   posix_spawnattr_init(&attributes);
-  for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+  posix_spawn_file_actions_adddup2(&actions, given.input.get(), STDIN_FILENO);
+  for (const int number : {STDOUT_FILENO, STDERR_FILENO}) {
     posix_spawn_file_actions_adddup2(&actions, given.null.get(), number);
   }
   posix_spawn_file_actions_adddup2(&actions, given.socket.get(), kSlotSocket);
@@ -110,8 +112,9 @@ Result<std::unique_ptr<Slot>> ProcessRunner::open_slot(const SlotSetup& setup) {
   const Descriptor their_end(ends[1]);
   const Descriptor null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   if (!null) return std::unexpected(errno_error(errno, "could not open /dev/null", kNext));
-  const HelperDescriptors given{raised_copy(null.get()), raised_copy(their_end.get()),
-                                raised_copy(setup.hold_descriptor >= 0 ? setup.hold_descriptor : null.get())};
+  const auto or_null = [&](int descriptor) { return raised_copy(descriptor >= 0 ? descriptor : null.get()); };
+  const HelperDescriptors given{raised_copy(null.get()), or_null(setup.input_descriptor), raised_copy(their_end.get()),
+                                or_null(setup.hold_descriptor)};
   if (!given.complete()) return could_not_open(errno);
 
   auto box = make_box(setup);

@@ -65,6 +65,7 @@ ProcessSlot::ProcessSlot(pid_t helper, Descriptor socket, const SlotSetup& setup
     : helper_(helper),
       socket_(std::move(socket)),
       hold_descriptor_(setup.hold_descriptor),
+      input_descriptor_(setup.input_descriptor),
       limits_(setup.limits),
       cgroup_(std::move(enforcement.cgroup)),
       box_(std::move(box)) {
@@ -96,7 +97,10 @@ bool ProcessSlot::turn_to(const SlotSetup& setup) {
   const ItemLimits& wanted = setup.limits;
   const bool is_held_alike = wanted.memory_bytes == limits_.memory_bytes && wanted.milli_cpus == limits_.milli_cpus &&
                              wanted.processes == limits_.processes;
-  if (is_dead() || box_ || setup.container || !is_held_alike || setup.hold_descriptor != hold_descriptor_) return false;
+  if (is_dead() || box_ || setup.container || !is_held_alike || setup.hold_descriptor != hold_descriptor_ ||
+      setup.input_descriptor != input_descriptor_) {
+    return false;
+  }
   tell(setup);
   return true;
 }
@@ -125,6 +129,7 @@ void ProcessSlot::start(const Task& task) {
   frame.text(task.program);
   frame.text(task.stdout_path);
   frame.text(task.stderr_path);
+  frame.put(task.wants_terminal);
   frame.texts(task.arguments);
   frame.texts(task.environment);
 }

@@ -47,6 +47,7 @@ class ProcessSlot final : public Slot {
   pid_t helper_;  // kNobody once it is dead and waited for
   Descriptor socket_;
   int hold_descriptor_;
+  int input_descriptor_;
   ItemLimits limits_;
   SlotCgroup cgroup_;
   ContainerBox box_;  // empty: items are processes of this machine

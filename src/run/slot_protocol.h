@@ -27,14 +27,14 @@ enum class FrameKind : std::uint8_t {
   limits,     // memory limit, address space, processes, processors, cgroups
   container,  // a ContainerFrame
   setup,      // workdir, environment, log limit, nice
-  task,       // token, program, stdout path, stderr path, arguments, environment
+  task,       // token, program, stdout path, stderr path, wants terminal, arguments, environment
   stop,       // token, how
   recall,     // nothing
   output,     // token, stream, time, then bytes to the end of the frame
   ended,      // token, ending, exit code, signal, was stopped, usage, reason, bytes of each stream
   returned,   // token
-  order,      // from the helper to the first process of a container: what to do, address space, processes, program,
-              // arguments, environment
+  order,      // from the helper to the first process of a container: what to do, address space, processes, wants
+              // terminal, program, arguments, environment
 };
 
 /// Appends one frame to a buffer; the size is filled in at the end of its life.

@@ -1,5 +1,8 @@
 #include "worker/job_run.h"
 
+#include <algorithm>
+#include <limits>
+
 #include "base/text.h"
 #include "worker/program.h"
 
@@ -35,8 +38,12 @@ Result<JobRun> make_container_run(const Definition& definition, std::map<std::st
   auto command = CommandTemplate::parse(inside);
   if (!command) return pass(command);
   std::vector<std::string> environment = container_environment(definition, *plan, settings);
-  return JobRun{
-      std::move(*command), {}, {std::move(environment), definition.workdir, -1, definition.limits, std::move(plan)}};
+  return JobRun{std::move(*command),
+                {},
+                {.environment = std::move(environment),
+                 .workdir = definition.workdir,
+                 .limits = definition.limits,
+                 .container = std::move(plan)}};
 }
 
 }  // namespace
@@ -52,7 +59,19 @@ Result<JobRun> make_job_run(const Definition& definition, const std::string& uui
   if (!program) return pass(program);
   return JobRun{std::move(*command),
                 std::move(*program),
-                {attempt_environment(definition, settings), definition.workdir, -1, definition.limits, nullptr}};
+                {.environment = attempt_environment(definition, settings),
+                 .workdir = definition.workdir,
+                 .limits = definition.limits,
+                 .container = nullptr}};
+}
+
+ItemLimits held_to(ItemLimits limits, const Resources& ask) {
+  if (limits.memory_bytes > 0 || ask.memory_bytes > 0) limits.memory_bytes = ask.memory_bytes;
+  if (limits.milli_cpus > 0 || ask.milli_cpus != kUsualMilliCpus) {
+    limits.milli_cpus =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(ask.milli_cpus, std::numeric_limits<std::uint32_t>::max()));
+  }
+  return limits;
 }
 
 Result<Task> make_task(const JobRun& job, Token token, AttemptNumber attempt, const std::string& item) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "base/resources.h"
 #include "base/result.h"
 #include "base/uuid.h"
 #include "ports/runner.h"
@@ -25,6 +26,9 @@ struct JobRun {
 Result<JobRun> make_job_run(const Definition& definition, const std::string& uuid,
                             std::map<std::string, std::string> settings = {},
                             std::shared_ptr<const ContainerPlan> container = nullptr);
+
+/// An item is held to what it asks for: one that is tried again may ask for more than its job did at first.
+ItemLimits held_to(ItemLimits limits, const Resources& ask);
 
 /// The attempt, filled in for its item.
 Result<Task> make_task(const JobRun& job, Token token, AttemptNumber attempt, const std::string& item);

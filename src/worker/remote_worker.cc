@@ -34,16 +34,6 @@ std::vector<Token> tokens_of(const std::vector<EndedAttempt>& ended) {
   return tokens;
 }
 
-// An item is held to what it asks for: one that is tried again may ask for more than its job did at first.
-ItemLimits held_to(ItemLimits limits, const Resources& ask) {
-  if (limits.memory_bytes > 0 || ask.memory_bytes > 0) limits.memory_bytes = ask.memory_bytes;
-  if (limits.milli_cpus > 0 || ask.milli_cpus != kUsualMilliCpus) {
-    limits.milli_cpus =
-        static_cast<std::uint32_t>(std::min<std::uint64_t>(ask.milli_cpus, std::numeric_limits<std::uint32_t>::max()));
-  }
-  return limits;
-}
-
 }  // namespace
 
 RemoteWorker::RemoteWorker(RemoteWorkerOptions options, MachineRunner& runner, Notice notice)

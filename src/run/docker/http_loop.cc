@@ -2,6 +2,7 @@
 
 #include <curl/curl.h>
 #include <pthread.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -51,7 +52,13 @@ HttpLoop::HttpLoop(std::string socket_path) : socket_path_(std::move(socket_path
   static const CURLcode started = ::curl_global_init(CURL_GLOBAL_DEFAULT);
   DROVER_CHECK(started == CURLE_OK, "libcurl did not start");
   multi_ = ::curl_multi_init();
+  // Signals are for whoever started us, and may be waited for there.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
   thread_ = std::thread([this] { turn(); });
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   ::pthread_setname_np(thread_.native_handle(), "docker");
 }
 

@@ -16,6 +16,7 @@
 #include "run/slot/launch.h"
 #include "run/slot/rusage.h"
 #include "run/slot/setup.h"
+#include "run/slot/terminal.h"
 
 namespace drover::slot {
 namespace {
@@ -56,6 +57,7 @@ Order read_order(const std::vector<char>& bytes) {
   order.kind = reader.get<OrderKind>();
   order.address_space = reader.get<std::uint64_t>();
   order.processes = reader.get<std::uint64_t>();
+  order.plan.wants_terminal = reader.get<bool>();
   order.plan.program = reader.text().data();
   order.plan.arguments.assign(1, nullptr);
   for (auto count = reader.get<std::uint64_t>(); count > 0 && reader.intact(); --count) {
@@ -80,15 +82,30 @@ void say(const LastWords& words, const std::string& reason) {
 struct Birth {
   Order& order;
   int error = 0;
+  bool has_terminal = true;  // or needs none
 };
+
+std::string problem_of(const Birth& birth) {
+  return birth.has_terminal ? explain(birth.order.plan.program, birth.error, Sight::elsewhere)
+                            : explain_no_terminal(birth.error);
+}
+
+/// Returns only if it cannot become the item.
+void become_item(Birth& birth) {
+  if (birth.order.plan.wants_terminal && (birth.error = take_terminal()) != 0) {
+    birth.has_terminal = false;
+    return;
+  }
+  birth.error = birth.order.follow();
+}
 
 int be_item(void* argument) {
   Birth& birth = *static_cast<Birth*>(argument);
-  ::setpgid(0, 0);
+  if (!birth.order.plan.wants_terminal) ::setpgid(0, 0);
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  birth.error = birth.order.follow();
+  become_item(birth);
   ::_exit(kCouldNotStart);
 }
 
@@ -127,9 +144,9 @@ int run_as_child(Order& order) {
   Birth birth{order};
   LastWords words;
   const pid_t item = ::clone(be_item, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, &birth);
-  const int error = item < 0 ? errno : birth.error;
-  if (error != 0) {
-    say(words, explain(order.plan.program, error, Sight::elsewhere));
+  if (item < 0) birth.error = errno;
+  if (birth.error != 0) {
+    say(words, problem_of(birth));
     return kCouldNotStart;
   }
   words.is_started = true;
@@ -146,7 +163,9 @@ int run_as_child(Order& order) {
 
 int become(Order& order) {
   ::fcntl(kLastWordsDescriptor, F_SETFD, FD_CLOEXEC);
-  say({}, explain(order.plan.program, order.follow(), Sight::elsewhere));
+  Birth birth{order};
+  become_item(birth);
+  say({}, problem_of(birth));
   return kCouldNotStart;
 }
 
@@ -173,6 +192,7 @@ Descriptor write_order(OrderKind kind, const TaskPlan& plan, const Setup& setup)
     frame.put(kind);
     frame.put(setup.address_space);
     frame.put(setup.processes);
+    frame.put(plan.wants_terminal);
     frame.text(plan.program);
     // Each list as exec wants it: without the free place before, and without the null behind.
     const auto put = [&](const std::vector<const char*>& texts, std::size_t from) {

@@ -13,6 +13,7 @@
 #include "run/slot/birth.h"
 #include "run/slot/execute.h"
 #include "run/slot/setup.h"
+#include "run/slot/terminal.h"
 
 namespace drover::slot {
 namespace {
@@ -25,6 +26,7 @@ struct Birth {
   int stderr_end;
   pid_t helper;
   int error = 0;
+  bool has_terminal = true;  // or needs none
 };
 
 }  // namespace
@@ -61,11 +63,15 @@ namespace {
 /// The new process, from its first instruction. Every call here has to be safe in memory it shares with us.
 int be_born(void* argument) {
   Birth& birth = *static_cast<Birth*>(argument);
-  ::setpgid(0, 0);
+  if (!birth.plan.wants_terminal) ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != birth.helper) ::_exit(kCouldNotStart);  // died before we could ask to die with it
   ::dup2(birth.stdout_end, STDOUT_FILENO);
   ::dup2(birth.stderr_end, STDERR_FILENO);
+  if (birth.plan.wants_terminal && (birth.error = take_terminal()) != 0) {
+    birth.has_terminal = false;
+    ::_exit(kCouldNotStart);
+  }
   // All dispositions are the default already, or handlers, which exec sets back; only the mask passes on.
   sigset_t none;
   sigemptyset(&none);
@@ -88,7 +94,7 @@ Launched launch(TaskPlan& plan, const Setup& setup, int stdout_end, int stderr_e
   if (pid < 0) return {-1, explain(plan.program, errno)};
   if (birth.error == 0) return {pid, {}};
   ::waitpid(pid, nullptr, 0);
-  return {-1, explain(plan.program, birth.error)};
+  return {-1, birth.has_terminal ? explain(plan.program, birth.error) : explain_no_terminal(birth.error)};
 }
 
 }  // namespace drover::slot

@@ -34,6 +34,7 @@ std::string TaskPlan::read(const TaskFrame& frame, const std::vector<const char*
   program = c_text();
   stdout_path = c_text();
   stderr_path = c_text();
+  wants_terminal = reader.get<bool>();
   arguments.assign(1, nullptr);
   for (auto count = reader.get<std::uint64_t>(); count > 0 && reader.intact(); --count) arguments.push_back(c_text());
   arguments.push_back(nullptr);

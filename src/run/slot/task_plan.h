@@ -31,6 +31,7 @@ struct TaskPlan {
   const char* program = "";
   const char* stdout_path = "";
   const char* stderr_path = "";
+  bool wants_terminal = false;
   const char* search_path = nullptr;     // PATH in the environment
   std::vector<const char*> arguments;    // begins with a free place, for the shell that runs a script; ends in null
   std::vector<const char*> environment;  // ends in null
