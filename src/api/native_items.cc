@@ -1,4 +1,6 @@
 // Items of a job, their logs, and searches in these.
+#include <algorithm>
+
 #include "api/json_reply.h"
 #include "api/native.h"
 #include "api/problem.h"
@@ -112,8 +114,14 @@ void NativeApi::show_item(Asked asked, HttpReply reply) {
   json::object out = item_json(items->front());
   auto attempts = backend_.attempts(job->id, *index);
   if (!attempts) return reply.send(problem(attempts.error()));
+  auto workers = backend_.ledger().workers();
+  if (!workers) return reply.send(problem(workers.error()));
   json::array history;
-  for (const Attempt& attempt : *attempts) history.push_back(attempt_to_json(attempt));
+  for (const Attempt& attempt : *attempts) {
+    json::object& it = history.emplace_back(attempt_to_json(attempt)).as_object();
+    const auto worker = std::ranges::find(*workers, attempt.worker, &Worker::id);
+    it["worker"] = worker == workers->end() ? json::value(nullptr) : json::value(worker->name);
+  }
   out["history"] = std::move(history);
   reply.send(json_response(200, out));
 }

@@ -313,6 +313,8 @@ void NativeApi::show_job(Asked asked, HttpReply reply) {
                                  {"each", it.each}});
   }
   out["after"] = std::move(after);
+  out["timeout_ms"] = job.policy.timeout_ms == 0 ? json::value(nullptr) : json::value(job.policy.timeout_ms);
+  out["grace_ms"] = job.policy.grace_ms;
   out["definition"] = nullptr;
   if (auto definition = backend_.definition(job.definition)) {
     json::error_code error;
