@@ -91,8 +91,8 @@ def test_examples_can_be_typed(drover, place, tmp_path):
         if words[0] in LASTING:
             continue
         for line in examples(help_of(drover, *words)):
-            # Some would not end, or speak of others' machines and registries.
-            if any(word in line for word in ("…", "--watch", "head.example.org", "/mnt/data", "events --follow", "python:3.12")):
+            # Some would not end, take a terminal, or speak of others' machines and registries.
+            if any(word in line for word in ("…", "--watch", "head.example.org", "/mnt/data", "events --follow", "python:3.12")) or line == "drover shell nightly:17":
                 continue
             shell = "fish" if "--shell fish" in line else "bash"
             done = subprocess.run([shell, "-c", line], cwd=tmp_path, capture_output=True, text=True, timeout=120,

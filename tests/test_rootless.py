@@ -31,11 +31,13 @@ class Somebody:
     def own(self):
         subprocess.run(["chown", "-R", f"{SOMEBODY}:{SOMEBODY}", self.home], check=True)
 
-    def start(self, *words, **more):
+    def command(self, *words):
         inside = ["setpriv", "--reuid", SOMEBODY, "--regid", SOMEBODY, "--clear-groups", "env", "-i", f"HOME={self.home}", f"DROVER_DATA={self.home}/data",
                   f"PATH={os.environ['PATH']}", f"{self.home}/drover", *words]
-        command = ["unshare", "-m", "--propagation", "private", "sh", "-c", f'mount --bind {self.home.parent}/etc-{self.users} /etc && exec "$@"', "sh", *inside]
-        return subprocess.Popen([str(word) for word in command], cwd="/", stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
+        return ["unshare", "-m", "--propagation", "private", "sh", "-c", f'mount --bind {self.home.parent}/etc-{self.users} /etc && exec "$@"', "sh", *map(str, inside)]
+
+    def start(self, *words, **more):
+        return subprocess.Popen(self.command(*words), cwd="/", stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
 
     def __call__(self, *words, input=None):
         process = self.start(*words)

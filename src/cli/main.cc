@@ -61,6 +61,8 @@ int main(int argc, char** argv) {
   drover::add_status(app, invocation);
   drover::add_items(app, invocation);
   drover::add_logs(app, invocation);
+  drover::add_shell(app, invocation);
+  drover::add_repro(app, invocation);
   drover::add_report(app, invocation);
   drover::add_cancel(app, invocation);
   drover::add_sql(app, invocation);

@@ -75,6 +75,8 @@ void add_retry(CLI::App& app, Invocation& invocation);
 void add_status(CLI::App& app, Invocation& invocation);
 void add_items(CLI::App& app, Invocation& invocation);
 void add_logs(CLI::App& app, Invocation& invocation);
+void add_shell(CLI::App& app, Invocation& invocation);
+void add_repro(CLI::App& app, Invocation& invocation);
 void add_report(CLI::App& app, Invocation& invocation);
 void add_cancel(CLI::App& app, Invocation& invocation);
 void add_sql(CLI::App& app, Invocation& invocation);
