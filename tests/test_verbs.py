@@ -337,7 +337,8 @@ def test_logs_of_what_failed_and_of_what_never_began(server, gate):
     submit(server, "mixed", "--", "sh", "-c", 'echo "saw $0"; [ "$0" != b ]', ":::", "a", "b", "c", "b")
     server.ends("mixed")
     assert said(server.cli("logs", "mixed", "--failed")).out == "1: saw b\n3: saw b\n"
-    assert server.cli("logs", "mixed", "--failed", "--json").json_lines == [{"item": 1, "text": "saw b"}, {"item": 3, "text": "saw b"}]
+    lines = server.cli("logs", "mixed", "--failed", "--json").json_lines
+    assert [(line["item"], line["attempt"], line["stream"], line["text"]) for line in lines] == [(1, 1, "stdout", "saw b"), (3, 1, "stdout", "saw b")]
     server.cli("logs", "mixed:1", "--failed").refuses("--failed")
     submit(server, "typo", "--", "/no/such/program", ":::", "x")
     server.ends("typo")
