@@ -140,9 +140,10 @@ def test_a_folder_of_somebody_else_is_named(somebody, place):
 def test_limits_are_held_as_far_as_they_can(somebody, image):
     script = "i=0; while [ $i -lt 60 ]; do sleep 1 & i=$((i+1)); done; echo all; wait"
     somebody.run("--user", "0", "--pids", 8, "--cpus", 1, "--tmpfs", "/scratch", "--network", "none", "--read-only",
-                 "--reuse", image=image, command=["sh", "-c", f"touch /scratch/x && echo written; touch /x || echo kept; nproc; {script}"])
+                 "--reuse", "--device", "/dev/zero:/dev/naught:r", image=image, command=["sh", "-c", f"head -c 3 /dev/naught | wc -c; touch /scratch/x && echo written; touch /x || echo kept; nproc; {script}"])
     log = somebody.log()
     assert "written\n" in log and "kept\n" in log and "\n1\n" in log, log
+    assert log.startswith("3\n"), log
     assert "fork" in log, log
 
 

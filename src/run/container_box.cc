@@ -4,10 +4,12 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 
 #include "base/text.h"
@@ -32,6 +34,7 @@ constexpr std::uint32_t kTerminalGroup = 5;
 Result<void> write_file(const std::string& path, std::string_view text, mode_t mode = 0644) {
   const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
   std::size_t done = 0;
+  if (file) ::fchmod(file.get(), mode);  // for users inside, whatever our umask is
   while (file && done < text.size()) {
     const ssize_t wrote = ::write(file.get(), text.data() + done, text.size() - done);
     if (wrote <= 0) break;
@@ -80,10 +83,6 @@ CapabilityMask own_capabilities() {
   return mask;
 }
 
-std::size_t depth(const ContainerMount& mount) {
-  return static_cast<std::size_t>(std::ranges::count(mount.target, '/'));
-}
-
 /// Inside a user namespace only those are anybody who are mapped.
 Result<void> check_user(const ImageUser& user, const UserNamespace& space) {
   if (is_mapped(space.users, user.user) && is_mapped(space.groups, user.group)) return {};
@@ -120,6 +119,7 @@ Result<ContainerPlace> find_place(const SlotSetup& setup, const ContainerOptions
     place.is_rootless = true;
     place.has_terminal_group = is_mapped(space->groups, kTerminalGroup);
   }
+  place.home = user->home;
   place.user = user->user;
   place.group = user->group;
   place.groups = user->groups;
@@ -133,24 +133,30 @@ Result<ContainerPlace> find_place(const SlotSetup& setup, const ContainerOptions
   place.first_process = home.first_process();
   place.etc = folder + "/etc";
   place.limits = setup.limits;
+  place.has_recursive_attributes = ::syscall(SYS_mount_setattr, -1, "", 0, nullptr, 0) != 0 && errno != ENOSYS;
   place.hooks = plan.edits.hooks;
 
-  place.mounts = options.mounts;
-  place.mounts.insert(place.mounts.end(), plan.edits.mounts.begin(), plan.edits.mounts.end());
-  for (ContainerMount& mount : place.mounts) {
-    if (!mount.source.starts_with('/')) mount.source = home.volume(mount.source);
-    if (::access(mount.source.c_str(), F_OK) != 0) {
-      return fail(ErrorCode::bad_input, concat("cannot mount ", mount.source, ": there is no such folder or file here"),
-                  "make it on every machine that runs this, or mount another");
+  for (const auto* mounts : {&options.mounts, &plan.edits.mounts}) {
+    for (const ContainerMount& wanted : *mounts) {
+      const std::string source = wanted.source.starts_with('/') ? wanted.source : home.volume(wanted.source);
+      struct stat info{};
+      if (::stat(source.c_str(), &info) != 0) {
+        return fail(ErrorCode::bad_input, concat("cannot mount ", source, ": there is no such folder or file here"),
+                    "make it on every machine that runs this, or mount another");
+      }
+      place.mounts.push_back({source, wanted.target, wanted.read_only, S_ISDIR(info.st_mode)});
     }
   }
-  std::ranges::stable_sort(place.mounts, {}, depth);
 
   if (options.privileged && !space) place.devices = all_devices();
   for (const auto* devices : {&options.devices, &plan.edits.devices}) {
     for (const ContainerDevice& wanted : *devices) {
       auto node = find_device(wanted);
       if (!node) return pass(node);
+      if (space) {  // none can be made there, but those of the machine can be seen
+        place.mounts.push_back({wanted.host, wanted.inside, wanted.access.find('w') == std::string::npos, false});
+        continue;
+      }
       std::erase_if(place.devices, [&](const DeviceNode& it) { return it.wanted.inside == wanted.inside; });
       place.devices.push_back(std::move(*node));
     }
@@ -170,6 +176,29 @@ Result<void> write_etc(const std::string& folder, const ContainerPlace& place, C
 
 bool is_inside(const std::string& path, const std::string& outer) {
   return path.size() > outer.size() && path.starts_with(outer) && (outer.back() == '/' || path[outer.size()] == '/');
+}
+
+/// What an item of a warm container that is reset finds mounted, outer ones first: in memory anew, the rest (without a
+/// type) as the container has it. What lies in something of the container's comes with that, unless memory is between.
+std::vector<SpecMount> item_mounts(const ContainerOptions& options, const ContainerPlace& place) {
+  std::vector<SpecMount> kept;
+  for (const char* each : {"/proc", "/dev", "/sys"}) kept.push_back({each, "", 0, ""});
+  for (const char* each : kEtcFiles) kept.push_back({concat("/etc/", each), "", 0, ""});
+  for (const PlacedMount& mount : place.mounts) kept.push_back({mount.target, "", 0, ""});
+  const std::vector<SpecMount> fresh = memory_mounts(options, place);
+  const auto comes_with = [&](const SpecMount& one, const SpecMount& outer) {
+    return is_inside(one.place, outer.place) && std::ranges::none_of(fresh, [&](const SpecMount& between) {
+             return is_inside(one.place, between.place) && is_inside(between.place, outer.place);
+           });
+  };
+  std::vector<SpecMount> all = fresh;
+  for (const SpecMount& one : kept) {
+    const auto has_same_place = [&](const SpecMount& it) { return it.place == one.place; };
+    const bool is_within = std::ranges::any_of(kept, [&](const SpecMount& it) { return comes_with(one, it); });
+    if (!is_within && std::ranges::none_of(all, has_same_place)) all.push_back(one);
+  }
+  std::ranges::stable_sort(all, {}, [](const SpecMount& it) { return mount_depth(it.place); });
+  return all;
 }
 
 void put_maps(FrameWriter& frame, const std::vector<IdMap>& maps) {
@@ -211,23 +240,9 @@ Result<void> put_identity(FrameWriter& frame, const ContainerOptions& options, c
   for (const sock_filter& instruction : filter) frame.put(instruction);
   frame.text(place.workdir);
 
-  // Only the outermost of those that lie in one another: the rest comes with them. What lies in memory comes after.
-  std::vector<std::string> kept = {"/proc", "/dev", "/sys", "/etc/hosts", "/etc/hostname", "/etc/resolv.conf"};
-  for (const ContainerMount& mount : place.mounts) kept.push_back(mount.target);
-  std::vector<std::string> outermost;
-  for (const std::string& each : kept) {
-    const bool is_within = std::ranges::any_of(kept, [&](const std::string& it) { return is_inside(each, it); });
-    if (!is_within && std::ranges::find(outermost, each) == outermost.end()) outermost.push_back(each);
-  }
-  const std::vector<SpecMount> fresh = memory_mounts(options, place);
-  frame.put(static_cast<std::uint64_t>(outermost.size() + fresh.size()));
-  for (const std::string& each : outermost) {
-    frame.text(each);
-    frame.text("");
-    frame.put(std::uint64_t{0});
-    frame.text("");
-  }
-  for (const SpecMount& mount : fresh) {
+  const std::vector<SpecMount> mounts = item_mounts(options, place);
+  frame.put(static_cast<std::uint64_t>(mounts.size()));
+  for (const SpecMount& mount : mounts) {
     frame.text(mount.place);
     frame.text(mount.type);
     frame.put(mount.flags);
@@ -340,6 +355,7 @@ Result<void> ContainerBox::fill(const SlotSetup& setup, const OciRuntime& runtim
   }
   auto place = find_place(setup, options, cgroup_, folder_, home);
   if (!place) return pass(place);
+  home_ = place->home;
   if (auto done = write_etc(place->etc, *place, options.network); !done) return pass(done);
   if (auto done = write_file(folder_ + "/config.json", oci_spec(options, *place)); !done) return pass(done);
   auto lower = link_layers(folder_, plan.layers);

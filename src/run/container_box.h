@@ -66,6 +66,8 @@ class ContainerBox {
   const std::string& folder() const { return folder_; }
   /// For the helper.
   const std::string& frame() const { return frame_; }
+  /// Of the items' user.
+  const std::string& home() const { return home_; }
   /// Whether its own cgroups hold the items' limits.
   bool has_cgroup() const { return !cgroup_.path.empty(); }
   void remove();
@@ -75,6 +77,7 @@ class ContainerBox {
 
   std::string folder_;
   std::string frame_;
+  std::string home_;
   ContainerCgroup cgroup_;
   ProjectQuota quota_;
 };

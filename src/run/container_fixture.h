@@ -35,6 +35,32 @@ class ContainerTest : public ProcessTest, public ::testing::WithParamInterface<C
 
   static void write(const std::filesystem::path& path, const std::string& text) { std::ofstream(path) << text; }
 
+  /// Memory in a mount, mounts in memory, a mount where memory usually is: each is what it was said to be, and new for
+  /// each item if it is memory.
+  void check_mounts_in_mounts() {
+    const auto shared = folder_ / "shared";
+    std::filesystem::create_directories(shared / "sub");
+    write(shared / "in", "given\n");
+    plan_.options.mounts = {{shared, "/a", false},
+                            {shared / "in", "/t/deep/file", true},
+                            {shared, "/dev/shm", false},
+                            {shared, "/t/folder", true}};
+    plan_.options.tmpfs = {
+        {"/a/sub", 1 << 20}, {"/t", 1 << 20}, {"/t/own", 1 << 20}, {"/dev/x", 1 << 20}, {"/etc", 1 << 20}};
+    use_plan();
+    const bool is_fresh = !plan_.options.reuse || plan_.options.reuse->reset == ContainerReset::overlay;
+    for (int turn = 0; turn < 2; ++turn) {
+      const Ended ended =
+          sh("cat /t/deep/file /t/folder/in /dev/shm/in; ls /a/sub /t/own /dev/x; ls /etc; "
+             "touch /a/sub/n /t/own/n /dev/x/n && echo written");
+      const std::string left =
+          turn == 0 || is_fresh ? "/a/sub:\n\n/dev/x:\n\n/t/own:\n" : "/a/sub:\nn\n\n/dev/x:\nn\n\n/t/own:\nn\n";
+      EXPECT_EQ(ended.out, "given\ngiven\ngiven\n" + left + "hostname\nhosts\nresolv.conf\nwritten\n")
+          << ended.outcome.reason << ended.err;
+    }
+    EXPECT_TRUE(std::filesystem::is_empty(shared / "sub"));
+  }
+
   Ended sh(const std::string& script) {
     if (!setup_.container) use_plan();
     return run(task({"sh", "-c", script}));

@@ -1,3 +1,5 @@
+#include <sys/mount.h>
+
 #include "run/container_fixture.h"
 
 namespace drover {
@@ -112,6 +114,45 @@ TEST_P(ContainerTest, AVolumeLastsFromItemToItem) {
   plan_.options.mounts = {{"cache", "/cache", false}};
   EXPECT_TRUE(sh("echo kept > /cache/x").outcome.success());
   EXPECT_EQ(sh("cat /cache/x").out, "kept\n");
+}
+
+TEST_P(ContainerTest, WhatLiesBelowAReadOnlyMountIsReadOnlyToo) {
+  const auto shared = folder_ / "shared";
+  std::filesystem::create_directories(shared / "below");
+  ASSERT_EQ(::mount("none", (shared / "below").c_str(), "tmpfs", 0, "size=64k"), 0);
+  plan_.options.mounts = {{shared, "/data", true}};
+  const Ended ended = sh("touch /data/below/x");
+  slot_.reset();
+  ::umount2((shared / "below").c_str(), MNT_DETACH);
+  EXPECT_NE(ended.err.find("Read-only file system"), std::string::npos) << ended.err;
+}
+
+TEST_P(ContainerTest, WhateverTheUmaskOfTheWorkerIs) {
+  const mode_t before = ::umask(077);
+  plan_.options.user = "ann";
+  const Ended ended = sh("umask; cat /etc/hostname > /dev/null && echo seen");
+  ::umask(before);
+  EXPECT_EQ(ended.out, "0022\nseen\n") << ended.outcome.reason << ended.err;
+}
+
+TEST_P(ContainerTest, ThereIsAHome) {
+  plan_.options.user = "ann";
+  EXPECT_EQ(sh("echo $HOME").out, "/home/ann\n");
+  slot_.reset();
+  setup_.environment.emplace_back("HOME=/else");
+  EXPECT_EQ(sh("echo $HOME").out, "/else\n");
+}
+
+TEST_P(ContainerTest, NobodyIsTooLargeANumber) {
+  plan_.options.user = "4294967295";
+  use_plan();
+  const auto opened = runner_.open_slot(setup_);
+  ASSERT_FALSE(opened.has_value());
+  EXPECT_NE(opened.error().message.find("cannot run as 4294967295"), std::string::npos) << opened.error().message;
+}
+
+TEST_P(ContainerTest, WhatLiesInAMountIsSeen) {
+  check_mounts_in_mounts();
 }
 
 TEST_P(ContainerTest, AMountThatIsNotThereIsAnError) {

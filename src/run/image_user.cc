@@ -15,6 +15,8 @@
 namespace drover {
 namespace {
 
+// The largest number means nobody to the kernel, and runtimes take others above this for root.
+constexpr std::uint32_t kLastId = 0x7fffffff;
 constexpr std::size_t kMostBytes = std::size_t{8} << 20;
 
 /// The file as the image has it: the uppermost layer that says anything of it counts. Links are followed within a
@@ -86,6 +88,12 @@ Result<ImageUser> find_image_user(const std::string& wanted, const std::vector<s
     }
     const auto members = split_fields(fields.size() > 3 ? fields[3] : std::string(), ',');
     if (group.empty() && std::ranges::find(members, known_as) != members.end()) found.groups.push_back(*id);
+  }
+  for (const std::uint32_t id : {found.user, found.group}) {
+    if (id > kLastId) {
+      return fail(ErrorCode::bad_input, concat("a container cannot run as ", id, ": users and groups end at ", kLastId),
+                  "give another number with --user");
+    }
   }
   if (!has_group) {
     return fail(ErrorCode::bad_input, concat("the image has no group '", group, "'"),

@@ -11,7 +11,7 @@
 namespace drover {
 namespace {
 
-/// When a process began; empty: there is none.
+/// When a process began; empty: there is none any more.
 std::string start_time_of(const std::string& pid) {
   std::ifstream file(concat("/proc/", pid, "/stat"));
   const std::string text{std::istreambuf_iterator<char>(file), {}};
@@ -19,7 +19,9 @@ std::string start_time_of(const std::string& pid) {
   if (name_end == std::string::npos) return {};
   std::istringstream fields(text.substr(name_end + 1));
   std::string field;
-  for (int i = 0; i < 20 && fields >> field; ++i) {
+  fields >> field;
+  if (field == "Z" || field == "X") return {};  // it has ended, and nobody has asked how
+  for (int i = 1; i < 20 && fields >> field; ++i) {
   }
   return field;
 }

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <optional>
@@ -58,6 +59,13 @@ Outcome outcome_of(int status) {
   return {.exit_code = WEXITSTATUS(status)};
 }
 
+/// A program in a container expects one.
+std::vector<std::string> with_home(std::vector<std::string> environment, const std::string& home) {
+  const bool has_one = std::ranges::any_of(environment, [](const std::string& it) { return it.starts_with("HOME="); });
+  if (!has_one && !home.empty()) environment.insert(environment.begin(), "HOME=" + home);
+  return environment;
+}
+
 }  // namespace
 
 ProcessSlot::ProcessSlot(pid_t helper, Descriptor socket, const SlotSetup& setup, Enforcement enforcement,
@@ -88,7 +96,7 @@ ProcessSlot::ProcessSlot(pid_t helper, Descriptor socket, const SlotSetup& setup
 void ProcessSlot::tell(const SlotSetup& setup) {
   FrameWriter frame(outbox_, FrameKind::setup);
   frame.text(box_ ? box_.folder() : setup.workdir);
-  frame.texts(setup.environment);
+  frame.texts(box_ ? with_home(setup.environment, box_.home()) : setup.environment);
   frame.put(setup.limits.log_bytes);
   frame.put(setup.limits.nice);
 }

@@ -30,6 +30,23 @@ TEST_P(WarmContainerTest, WithAResetItIsAsTheImageHasIt) {
   EXPECT_NE(second.err.find("/dev/shm/note: No such file"), std::string::npos) << second.err;
 }
 
+TEST_P(WarmContainerTest, WhatLiesInAMountIsSeen) {
+  for (const ContainerReset reset : {ContainerReset::overlay, ContainerReset::none}) {
+    plan_.options.reuse = ContainerReuse{reset, 1000};
+    check_mounts_in_mounts();
+    slot_.reset();
+  }
+}
+
+TEST_P(WarmContainerTest, WhateverTheUmaskOfTheWorkerIs) {
+  const mode_t before = ::umask(077);
+  plan_.options.user = "ann";
+  reuse(ContainerReset::overlay);
+  const Ended ended = sh("umask; echo $HOME; cat /etc/hostname > /dev/null && echo seen");
+  ::umask(before);
+  EXPECT_EQ(ended.out, "0022\n/home/ann\nseen\n") << ended.outcome.reason << ended.err;
+}
+
 TEST_P(WarmContainerTest, ItIsRecycledAfterSoManyItems) {
   reuse(ContainerReset::none, 2);
   EXPECT_TRUE(sh("echo 1 > /n").outcome.success());

@@ -56,9 +56,11 @@ json::object mount_of(const SpecMount& mount) {
   return {{"destination", mount.place}, {"type", mount.type}, {"source", mount.type}, {"options", std::move(options)}};
 }
 
-json::object bound(const std::string& source, const std::string& target, bool read_only) {
+/// With "ro" alone, what is mounted below could still be written.
+json::object bound(const std::string& source, const std::string& target, bool read_only, bool has_recursive) {
   json::array options = {"rbind", "rprivate"};
   if (read_only) options.emplace_back("ro");
+  if (read_only && has_recursive) options.emplace_back("rro");
   return {{"destination", target}, {"type", "bind"}, {"source", source}, {"options", std::move(options)}};
 }
 
@@ -71,21 +73,33 @@ json::array mounts_of(const ContainerOptions& options, const ContainerPlace& pla
                           concat("newinstance,ptmxmode=0666,mode=0620", place.has_terminal_group ? ",gid=5" : "")}));
   const char* const access = options.privileged ? "rw" : "ro";
   if (place.is_rootless && options.network == ContainerNetwork::host) {
-    out.push_back(bound("/sys", "/sys", true));  // to make one takes rights over the network that it shows
+    out.push_back(bound("/sys", "/sys", true,
+                        place.has_recursive_attributes));  // to make one takes rights over the network that it shows
   } else {
     out.push_back(mount_of({"/sys", "sysfs", kPlain, access}));
     if (!place.cgroups_path.empty()) out.push_back(mount_of({"/sys/fs/cgroup", "cgroup", kPlain, access}));
   }
+  const bool recursive = place.has_recursive_attributes;
+  // What a user names may lie in what a user names.
+  std::vector<std::pair<std::size_t, json::object>> rest;
+  const auto add = [&](const std::string& where, json::object mount) {
+    rest.emplace_back(mount_depth(where), std::move(mount));
+  };
   // Items of a warm container that is reset bring their own along.
   const bool are_brought = options.reuse && options.reuse->reset == ContainerReset::overlay;
   for (const SpecMount& mount : memory_mounts(options, place)) {
-    if (!are_brought || !mount.place.starts_with("/dev/")) out.push_back(mount_of(mount));
+    if (!are_brought || !mount.place.starts_with("/dev/")) add(mount.place, mount_of(mount));
   }
-  for (const char* name : {"hosts", "hostname", "resolv.conf"}) {
-    out.push_back(bound(concat(place.etc, "/", name), concat("/etc/", name), true));
+  for (const char* name : kEtcFiles) {
+    const std::string inside = concat("/etc/", name);
+    add(inside, bound(concat(place.etc, "/", name), inside, true, false));
   }
-  for (const ContainerMount& mount : place.mounts) out.push_back(bound(mount.source, mount.target, mount.read_only));
-  out.push_back(bound(place.first_process, kFirstProcessPlace, true));
+  for (const PlacedMount& mount : place.mounts) {
+    add(mount.target, bound(mount.source, mount.target, mount.read_only, mount.is_folder && recursive));
+  }
+  std::ranges::stable_sort(rest, {}, [](const auto& it) { return it.first; });
+  for (auto& [depth, mount] : rest) out.push_back(std::move(mount));
+  out.push_back(bound(place.first_process, kFirstProcessPlace, true, false));
   return out;
 }
 
@@ -215,12 +229,20 @@ std::vector<SpecMount> memory_mounts(const ContainerOptions& options, const Cont
   constexpr std::uint64_t kPlain = MS_NOSUID | MS_NOEXEC | MS_NODEV;
   std::vector<SpecMount> out = {{"/dev/shm", "tmpfs", kPlain, concat("mode=1777,size=", options.shm_bytes)},
                                 {"/dev/mqueue", "mqueue", kPlain, ""}};
+  std::erase_if(out, [&](const SpecMount& usual) {
+    return std::ranges::any_of(place.mounts, [&](const PlacedMount& it) { return it.target == usual.place; }) ||
+           std::ranges::any_of(options.tmpfs, [&](const ContainerTmpfs& it) { return it.target == usual.place; });
+  });
   for (const ContainerTmpfs& tmpfs : options.tmpfs) {
     const std::uint64_t size = tmpfs.size_bytes > 0 ? tmpfs.size_bytes : place.limits.memory_bytes;
     out.push_back({tmpfs.target, "tmpfs", MS_NOSUID | MS_NODEV,
                    size > 0 ? concat("mode=1777,size=", size) : std::string("mode=1777")});
   }
   return out;
+}
+
+std::size_t mount_depth(const std::string& place) {
+  return place == "/" ? 0 : static_cast<std::size_t>(std::ranges::count(place, '/'));
 }
 
 std::string oci_spec(const ContainerOptions& options, const ContainerPlace& place) {

@@ -149,6 +149,7 @@ void Container::read(std::span<const char> frame) {
 // What is mounted here from now on is nobody else's business, and goes when we do.
 std::string Container::take_apart() {
   if (is_apart_) return {};
+  ::umask(022);  // whatever drover's is: what an image's users may see is not its affair
   if (user_namespace_.is_wanted()) {
     if (std::string problem = user_namespace_.enter(); !problem.empty()) return problem;
   }

@@ -15,6 +15,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
+#include <cstring>
 
 #include "run/slot/birth.h"
 #include "run/slot/execute.h"
@@ -50,26 +52,57 @@ int open_inside(int root, const char* path) {
   return static_cast<int>(::syscall(SYS_openat2, root, path, &how, sizeof(how)));
 }
 
+/// The place, made where there is none: what lies in memory is empty at first.
+int place_inside(int root, const char* path, bool is_folder) {
+  const int found = open_inside(root, path);
+  const std::size_t size = std::strlen(path);
+  char part[PATH_MAX];
+  if (found >= 0 || errno != ENOENT || size >= sizeof(part)) return found;
+  int parent = open_inside(root, "/");
+  for (std::size_t at = 1; at < size && parent >= 0;) {
+    const char* slash = std::strchr(path + at, '/');
+    const std::size_t end = slash == nullptr ? size : static_cast<std::size_t>(slash - path);
+    std::memcpy(part, path + at, end - at);
+    part[end - at] = '\0';
+    if (end == size && !is_folder) {
+      ::close(::openat(parent, part, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644));
+    } else {
+      ::mkdirat(parent, part, 0755);
+    }
+    ::close(parent);
+    std::memcpy(part, path, end);
+    part[end] = '\0';
+    parent = open_inside(root, part);
+    at = end + 1;
+  }
+  return parent;
+}
+
+bool is_folder(int tree) {
+  struct stat info{};
+  return ::fstat(tree, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
 /// The mounts of the container move into the fresh root, which takes the place of the old one. Those in memory are
 /// fresh as well.
 void change_root(Passage& passage) {
   const int root = passage.entrance.fresh_root;
   if (::unshare(CLONE_NEWNS | CLONE_NEWIPC) != 0) give_up(passage, "make namespaces for it");
   if (::mount("", "/", "", MS_REC | MS_PRIVATE, nullptr) != 0) give_up(passage, "make its mounts private");
-  // The folder of devices is the container's own; what is in memory there is each item's.
-  for (const char* folder : {"/dev/shm", "/dev/mqueue"}) ::mkdir(folder, 0755);
   const std::vector<Identity::Mount>& mounts = passage.entrance.identity->mounts;
   int trees[Identity::kMostMounts];
   for (std::size_t i = 0; i < mounts.size(); ++i) {
     trees[i] = mounts[i].is_memory
                    ? -1
                    : ::open_tree(AT_FDCWD, mounts[i].place.c_str(), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
-    if (!mounts[i].is_memory && trees[i] < 0) give_up(passage, "take a mount into its root");
+    // What another mount hides is not there for anybody.
+    if (!mounts[i].is_memory && trees[i] < 0 && errno != ENOENT) give_up(passage, "take a mount into its root");
   }
   // Any place will do: what is there is not seen any more.
   if (::move_mount(root, "", AT_FDCWD, "/proc", MOVE_MOUNT_F_EMPTY_PATH) != 0) give_up(passage, "mount its root");
   for (std::size_t i = 0; i < mounts.size(); ++i) {
-    const int place = open_inside(root, mounts[i].place.c_str());
+    if (!mounts[i].is_memory && trees[i] < 0) continue;
+    const int place = place_inside(root, mounts[i].place.c_str(), trees[i] < 0 || is_folder(trees[i]));
     if (place < 0) give_up(passage, "find where to mount in its root");
     if (trees[i] >= 0) {
       if (::move_mount(trees[i], "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) != 0) {
