@@ -72,8 +72,8 @@ class AttemptHere {
       if (terminal_ != nullptr && terminal_->is_left() && stopped_by_ == 0) stop_by(SIGHUP);
     }
     if (terminal_ != nullptr) terminal_->drain();
-    if (died_) return fail(ErrorCode::io, *died_);
-    return end();
+    if (ended_) return end(*ended_);
+    return fail(ErrorCode::io, died_.value_or(""));
   }
 
  private:
@@ -137,9 +137,9 @@ class AttemptHere {
     stop(is_stopping_ || rules_.grace_ms <= 0 ? StopHow::kill : StopHow::terminate);
   }
 
-  AttemptEnd end() const {
+  AttemptEnd end(const Outcome& outcome) const {
     if (stopped_by_ != 0) return end_by(stopped_by_);
-    AttemptEnd end{*ended_, 0};
+    AttemptEnd end{outcome, 0};
     if (timed_out_) {
       end.outcome.ending = Ending::timed_out;
       end.outcome.reason = fmt::format("timed out after {}", format_duration_us(rules_.timeout_ms * 1000));

@@ -132,7 +132,7 @@ Result<ReadyTask> other_task(const RecordedItem& item, const ItemHere& here, con
   definition.command = {kAnyProgram};
   definition.shell = false;
   std::shared_ptr<ContainerPlan> image;
-  if (here.image) {
+  if (here.image && definition.container) {
     definition.container->entrypoint.emplace();
     image = std::make_shared<ContainerPlan>(*here.image);
     if (image->options.reuse) image->options.init = true;

@@ -69,7 +69,7 @@ bool has_number(const json::value& object, const char* name) {
 
 /// In the words of failure_kind().
 std::string ending_words(const json::value& attempt) {
-  const std::string ending = text_in(attempt, "ending");
+  std::string ending = text_in(attempt, "ending");
   if (ending == "exited") return fmt::format("exit code {}", number_in(attempt, "exit_code"));
   if (ending == "signalled" && has_number(attempt, "signal")) {
     return failure_kind(Ending::signalled, 0, static_cast<std::int32_t>(number_in(attempt, "signal")));

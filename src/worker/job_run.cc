@@ -18,7 +18,7 @@ namespace {
 // Words before the command, and the image's own command where there is none.
 Definition in_container(Definition definition, const ContainerPlan& plan) {
   if (definition.shell) return definition;
-  const auto& entrypoint = definition.container->entrypoint;
+  const auto entrypoint = definition.container ? definition.container->entrypoint : plan.options.entrypoint;
   std::vector<std::string> command = entrypoint.value_or(plan.image.entrypoint);
   const std::vector<std::string>& rest =
       definition.command.empty() && !entrypoint ? plan.image.command : definition.command;
@@ -27,7 +27,7 @@ Definition in_container(Definition definition, const ContainerPlan& plan) {
   return definition;
 }
 
-Result<JobRun> make_container_run(const Definition& definition, std::map<std::string, std::string> settings,
+Result<JobRun> make_container_run(const Definition& definition, const std::map<std::string, std::string>& settings,
                                   std::shared_ptr<const ContainerPlan> plan) {
   const Definition inside = in_container(definition, *plan);
   if (inside.command.empty()) {
@@ -52,7 +52,7 @@ Result<JobRun> make_job_run(const Definition& definition, const std::string& uui
                             std::map<std::string, std::string> settings,
                             std::shared_ptr<const ContainerPlan> container) {
   settings["DROVER_JOB_ID"] = uuid;
-  if (container) return make_container_run(definition, std::move(settings), std::move(container));
+  if (container) return make_container_run(definition, settings, std::move(container));
   auto command = CommandTemplate::parse(definition);
   if (!command) return pass(command);
   auto program = find_program(definition);

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <future>
+#include <utility>
 
 #include "base/check.h"
 #include "base/text.h"

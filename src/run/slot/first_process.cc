@@ -92,11 +92,9 @@ std::string problem_of(const Birth& birth) {
 
 /// Returns only if it cannot become the item.
 void become_item(Birth& birth) {
-  if (birth.order.plan.wants_terminal && (birth.error = take_terminal()) != 0) {
-    birth.has_terminal = false;
-    return;
-  }
-  birth.error = birth.order.follow();
+  if (birth.order.plan.wants_terminal) birth.error = take_terminal();
+  birth.has_terminal = birth.error == 0;
+  if (birth.has_terminal) birth.error = birth.order.follow();
 }
 
 int be_item(void* argument) {

@@ -68,10 +68,9 @@ int be_born(void* argument) {
   if (::getppid() != birth.helper) ::_exit(kCouldNotStart);  // died before we could ask to die with it
   ::dup2(birth.stdout_end, STDOUT_FILENO);
   ::dup2(birth.stderr_end, STDERR_FILENO);
-  if (birth.plan.wants_terminal && (birth.error = take_terminal()) != 0) {
-    birth.has_terminal = false;
-    ::_exit(kCouldNotStart);
-  }
+  if (birth.plan.wants_terminal) birth.error = take_terminal();
+  birth.has_terminal = birth.error == 0;
+  if (!birth.has_terminal) ::_exit(kCouldNotStart);
   // All dispositions are the default already, or handlers, which exec sets back; only the mask passes on.
   sigset_t none;
   sigemptyset(&none);
