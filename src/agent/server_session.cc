@@ -1,6 +1,7 @@
 #include "agent/server_session.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace drover {
 namespace {

@@ -37,7 +37,7 @@ inline Durable copy_of(const Durable& from) {
 class TestWorld {
  public:
   static constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
-  static constexpr Outcome kSuccess{};
+  static inline const Outcome kSuccess{};
   static Outcome failure() { return {Ending::exited, 1, 0, ""}; }
 
   Effect ask(const Command& command) {
