@@ -22,7 +22,7 @@ demo: build  ## Render a thousand pictures, and show the sheet and the report
 	@./tools/demo build/bin/drover
 
 test: build  ## Build, and run every test but the long ones
-	@ctest --preset release -j 1
+	@ctest --preset release -j 2
 
 test-asan: setup  ## Unit tests under the address and undefined-behaviour sanitizers
 	@cmake --preset asan >/dev/null
