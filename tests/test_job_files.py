@@ -82,6 +82,7 @@ def test_what_stands_beside_a_file_is_held_against_it(drover, tmp_path):
     (("--job-timeout", "600"), ("--job-timeout", "600")), (("--gpus", "some"), ("--gpus", "some")),
     (("--accelerator", "nvidia"), ("--accelerator", "nvidia=1")), (("--accelerator", "tpu=1"), ("--accelerator", "nvidia")),
     (("--gpus", "1", "--accelerator", "nvidia=1"), ("--gpus", "nvidia")), (("--definition", "a:b"), ("--definition", "a:b")),
+    (("--image", ""), ("--image", "is empty")), (("--image", "x", "--user", ""), ("--user", "is empty")),
     (("--map", "/mnt"), ("--map", "/mnt")), (("--name", "a/b"), ("--name", "a/b")),
 ])
 def test_a_wrong_flag_is_named(drover, flags, words):

@@ -41,7 +41,7 @@ std::vector<std::string> with_whole_paths(std::vector<std::string> mounts) {
 }  // namespace
 
 void add_container_flags(CLI::App& verb, ContainerFlags& flags) {
-  const auto text = [&](const char* name, std::string& into, const char* help, const char* type) {
+  const auto text = [&](const char* name, std::optional<std::string>& into, const char* help, const char* type) {
     verb.add_option(name, into, help)->type_name(type);
   };
   const auto repeated = [&](const char* name, std::vector<std::string>& into, const char* help, const char* type) {

@@ -16,27 +16,28 @@ class App;
 
 namespace drover {
 
+/// What is there and empty was typed so, by `--image "$UNSET"`: it is refused, and not as if it had not been typed.
 struct ContainerFlags {
-  std::string image;
-  std::string runtime;
+  std::optional<std::string> image;
+  std::optional<std::string> runtime;
   std::vector<std::string> entrypoint;
-  std::string user;
-  std::string hostname;
-  std::string network;
+  std::optional<std::string> user;
+  std::optional<std::string> hostname;
+  std::optional<std::string> network;
   std::vector<std::string> mounts;
   std::vector<std::string> tmpfs;
   std::vector<std::string> devices;
   std::vector<std::string> ulimits;
   std::vector<std::string> cap_add;
   std::vector<std::string> cap_drop;
-  std::string shm_size;
-  std::string disk;
+  std::optional<std::string> shm_size;
+  std::optional<std::string> disk;
   bool read_only = false;
   bool privileged = false;
   bool no_init = false;
   bool reuse = false;
-  std::string reset;
-  std::string reuse_limit;
+  std::optional<std::string> reset;
+  std::optional<std::string> reuse_limit;
 };
 
 void add_container_flags(CLI::App& verb, ContainerFlags& flags);

@@ -194,8 +194,8 @@ Result<std::variant<ReadyJob, ToldAlready>> prepare(const Flags& flags, const CL
     auto text = read_job_text(flags.file);
     if (!text) return pass(text);
     auto file = read_job_file(
-        *text, {.command = command->empty() && flags.job.definition.empty() && given.container.image.empty(),
-                .items = !own_items});
+        *text,
+        {.command = command->empty() && flags.job.definition.empty() && !given.container.image, .items = !own_items});
     if (!file) {
       print_text(stderr, show_problems(flags.file == "-" ? "standard input" : flags.file, *text, file.error()));
       return ToldAlready{};

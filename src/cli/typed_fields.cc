@@ -10,8 +10,16 @@ void TypedFields::text(const char* name, const std::string& value) {
   if (!value.empty()) put(name, text_node(value));
 }
 
+void TypedFields::text(const char* name, const std::optional<std::string>& value) {
+  if (value) put(name, text_node(*value));
+}
+
 void TypedFields::number(const char* name, const std::string& value) {
   if (!value.empty()) put(name, number_node(value));
+}
+
+void TypedFields::number(const char* name, const std::optional<std::string>& value) {
+  if (value) put(name, number_node(*value));
 }
 
 void TypedFields::texts(const char* name, const std::vector<std::string>& values) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -18,9 +19,11 @@ class TypedFields {
   /// What is typed replaces what is known already.
   explicit TypedFields(Node known = {.kind = Node::Kind::object}) : root_(std::move(known)) {}
 
-  /// Nothing is put for what was not typed.
+  /// Nothing is put for what was not typed: an empty text, or where that may be typed too, none.
   void text(const char* name, const std::string& value);
+  void text(const char* name, const std::optional<std::string>& value);
   void number(const char* name, const std::string& value);
+  void number(const char* name, const std::optional<std::string>& value);
   void texts(const char* name, const std::vector<std::string>& values);
   void flag(const char* name, bool typed, bool value = true);
   void put(const char* name, Node value);

@@ -292,6 +292,10 @@ std::string_view nearest(std::string_view written, std::span<const std::string_v
   return found == known.end() ? std::string_view() : words[static_cast<std::size_t>(found - known.begin())];
 }
 
+bool may_be_null(const JobField& field) {
+  return field.name != "image";
+}
+
 bool is_of_container(std::string_view name) {
   static constexpr std::string_view kNames[] = {
       "image",    "image_digest", "entrypoint", "user",     "mounts",  "tmpfs",       "shm_size",

@@ -63,6 +63,10 @@ std::string what_it_takes(const JobField& field);
 
 /// Whether it says what the items are.
 bool is_source(std::string_view name);
+/// Whether a file may have it with nothing behind it, as if it were not said. Not an image: items whose container was
+/// meant to be filled in would run on the machine itself.
+bool may_be_null(const JobField& field);
+
 /// Whether it says what the items' container is like.
 bool is_of_container(std::string_view name);
 

@@ -46,6 +46,15 @@ TEST(JobFile, NeedsOnlyWhatNobodyElseGives) {
   EXPECT_EQ(file.error().size(), 2U);
 }
 
+TEST(JobFile, AnImageThatIsNotFilledInIsNoJobWithoutOne) {
+  for (const char* nothing : {"", "null", "''"}) {
+    const auto file = read_job_file(std::string("command: [x]\nrange: 1-2\nimage: ") + nothing + "\n", {});
+    ASSERT_FALSE(file) << nothing;
+    EXPECT_EQ(file.error().front().field, "image");
+  }
+  EXPECT_TRUE(read_job_file("command: [x]\nrange: 1-2\nuser:\n", {}));
+}
+
 TEST(JobFile, OfManyProblemsTheFirstAreShown) {
   std::string text = "command: [x]\nitems:\n";
   for (int i = 0; i < 60; ++i) text += "  - [a]\n";

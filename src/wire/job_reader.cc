@@ -219,6 +219,15 @@ void JobReader::size(std::string_view name, std::uint64_t& out) {
   out = *parsed;
 }
 
+void JobReader::find_nulls() {
+  for (const Node::Field& field : root_.fields) {
+    const JobField* known = find_job_field(field.name);
+    if (field.value.kind != Node::Kind::null || known == nullptr || may_be_null(*known)) continue;
+    problems_.push_back(
+        {field.place, field.name, "has nothing behind it", concat("take it out, or give ", what_it_takes(*known))});
+  }
+}
+
 void JobReader::find_doubles(const Node& node, const std::string& path) {
   std::map<std::string_view, Place> seen;
   for (const Node::Field& field : node.fields) {
@@ -260,6 +269,7 @@ std::vector<JobProblem> JobReader::done() {
   for (const JobField& field : job_fields())
     DROVER_CHECK(asked_.contains(field.name), "every field of the table is read");
   find_unknown();
+  if (face_ == Face::file) find_nulls();
   find_doubles(root_, {});
   std::multimap<Place, JobProblem> in_order;  // those of one place as they came
   for (JobProblem& problem : problems_) in_order.emplace(problem.place, std::move(problem));

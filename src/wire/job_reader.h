@@ -88,6 +88,7 @@ class JobReader {
   bool is_object(const Node& node, std::string_view path, std::string_view example);
   bool is_list(const Node& node, std::string_view path, std::string_view example);
   void wrong_kind(const Node& node, std::string_view path, std::string_view takes, std::string next);
+  void find_nulls();
   void find_doubles(const Node& node, const std::string& path);
   void find_unknown();
 

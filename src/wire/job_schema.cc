@@ -147,7 +147,7 @@ std::string job_schema() {
     json::object shape = {{"description", field.meaning}, {"examples", json::array{json::parse(field.example)}}};
     json::object kind = shape_of(field);
     json::array kinds = kind.contains("anyOf") ? kind["anyOf"].get_array() : json::array{kind};
-    kinds.push_back(typed("null"));
+    if (may_be_null(field)) kinds.push_back(typed("null"));
     shape["anyOf"] = std::move(kinds);
     properties[field.name] = std::move(shape);
   }
