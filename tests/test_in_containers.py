@@ -282,3 +282,16 @@ def test_a_run_keeps_the_store_small_if_it_shall(drover, tmp_path):
         assert set(kept(drover)) == {name}
     drover("run", "--image", f"oci:{tmp_path}/one", "--", "true", ":::", "a", env={"DROVER_IMAGES_UNUSED": "long"}).refuses("DROVER_IMAGES_UNUSED", "long")
     drover("worker", "--images-most", "much").refuses("--images-most", "much")
+
+
+# --- what an image says of itself
+
+
+def test_only_the_users_own_words_are_filled_in(drover, tmp_path):
+    images.Image([images.busybox_layer()], Env=["PATH=/bin"], Entrypoint=["echo", "{}"], Cmd=["{/}", "own"]).write_layout(tmp_path / "box")
+    for words, printed in [([], "{} {/} own a/b\n"), (["--", "x", "{/}"], "{} x b\n"), (["--", "x"], "{} x a/b\n"),
+                           (["--entrypoint", "echo", "--entrypoint", "{#}", "--", "{}"], "{#} a/b\n")]:
+        items = [":::", "a/b"]
+        done = drover("run", "--name", "it", "--fresh", "--out", tmp_path / "out", "--image", f"oci:{tmp_path}/box", *words, *items)
+        assert done.status == 0, done
+        assert (tmp_path / "out/0.out").read_text() == printed

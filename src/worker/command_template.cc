@@ -45,14 +45,15 @@ std::string shell_quote(std::string_view text) {
   return out + "'";
 }
 
-Result<CommandTemplate> CommandTemplate::parse(const Definition& definition) {
-  if (definition.command.empty()) {
+Result<CommandTemplate> CommandTemplate::parse(const Definition& definition, const std::vector<std::string>& before) {
+  if (definition.command.empty() && before.empty()) {
     return fail(ErrorCode::bad_input, "no command was given",
                 "put it after --: drover run --items list.txt -- gzip {}");
   }
   CommandTemplate out;
   out.shell_ = definition.shell;
   out.json_ = definition.items == ItemKind::json;
+  for (const std::string& word : before) out.words_.push_back({Piece{Kind::text, word}});
   for (const std::string& word : definition.command) out.words_.push_back(out.parse_word(word));
   if (!out.any_placeholder_) out.words_.push_back({Piece{Kind::item, {}}});
   return out;

@@ -20,7 +20,9 @@ namespace drover {
 
 class CommandTemplate {
  public:
-  static Result<CommandTemplate> parse(const Definition& definition);
+  /// `before`: words of an image that stand before the command, or instead of it. They are taken as they are: a brace
+  /// in them was not meant for an item.
+  static Result<CommandTemplate> parse(const Definition& definition, const std::vector<std::string>& before = {});
 
   /// The argument list for this item.
   Result<std::vector<std::string>> render(std::string_view item, ItemIndex index) const;

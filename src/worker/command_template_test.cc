@@ -31,6 +31,18 @@ TEST(CommandTemplate, AppendsTheItemWhenNothingSaysWhere) {
   EXPECT_EQ(render({"echo", "-n"}, "a b"), (Words{"echo", "-n", "a b"}));
 }
 
+TEST(CommandTemplate, TakesAnImagesWordsAsTheyAre) {
+  const auto after = [](Words before, Words command) {
+    const auto parsed = CommandTemplate::parse({std::move(command), false, "/", {}, ItemKind::json}, before);
+    EXPECT_TRUE(parsed);
+    return parsed->render(R"({"name":"x"})", ItemIndex{0}).value();
+  };
+  EXPECT_EQ(after({"sh", "{}", "{name}"}, {"cat", "{name}"}), (Words{"sh", "{}", "{name}", "cat", "x"}));
+  EXPECT_EQ(after({"sh", "{}", "{name}"}, {"cat"}), (Words{"sh", "{}", "{name}", "cat", R"({"name":"x"})"}));
+  EXPECT_EQ(after({"sh", "{}"}, {}), (Words{"sh", "{}", R"({"name":"x"})"}));
+  EXPECT_EQ(after({"sh", ""}, {"{name}"}), (Words{"sh", "", "x"}));
+}
+
 TEST(CommandTemplate, NeverReadsTheItemAgain) {
   EXPECT_EQ(render({"echo", "{}"}, "{} {/} $(rm) `x`"), (Words{"echo", "{} {/} $(rm) `x`"}));
 }

@@ -15,27 +15,26 @@ constexpr std::size_t kLongestVariable = (std::size_t{128} << 10) - sizeof "DROV
 
 namespace {
 
-// Words before the command, and the image's own command where there is none.
-Definition in_container(Definition definition, const ContainerPlan& plan) {
-  if (definition.shell) return definition;
+// What stands before the command: the entry point, and the image's own command where there is no other.
+std::vector<std::string> words_before(const Definition& definition, const ContainerPlan& plan) {
+  if (definition.shell) return {};
   const auto entrypoint = definition.container ? definition.container->entrypoint : plan.options.entrypoint;
-  std::vector<std::string> command = entrypoint.value_or(plan.image.entrypoint);
-  const std::vector<std::string>& rest =
-      definition.command.empty() && !entrypoint ? plan.image.command : definition.command;
-  command.insert(command.end(), rest.begin(), rest.end());
-  definition.command = std::move(command);
-  return definition;
+  std::vector<std::string> words = entrypoint.value_or(plan.image.entrypoint);
+  if (definition.command.empty() && !entrypoint) {
+    words.insert(words.end(), plan.image.command.begin(), plan.image.command.end());
+  }
+  return words;
 }
 
 Result<JobRun> make_container_run(const Definition& definition, const std::map<std::string, std::string>& settings,
                                   std::shared_ptr<const ContainerPlan> plan) {
-  const Definition inside = in_container(definition, *plan);
-  if (inside.command.empty()) {
+  const std::vector<std::string> before = words_before(definition, *plan);
+  if (before.empty() && definition.command.empty()) {
     return fail(ErrorCode::bad_input,
                 concat("image ", plan->options.image, " has no command of its own, and the job names none"),
                 "say what to run behind the --, or in 'command'");
   }
-  auto command = CommandTemplate::parse(inside);
+  auto command = CommandTemplate::parse(definition, before);
   if (!command) return pass(command);
   std::vector<std::string> environment = container_environment(definition, *plan, settings);
   return JobRun{std::move(*command),
