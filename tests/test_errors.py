@@ -225,6 +225,16 @@ def test_a_bad_flag_is_named_with_the_next_step_and_nothing_is_made(drover, flag
     assert drover.runs() == []
 
 
+@pytest.mark.parametrize("flags", ["--env A=1", "--env A=1 --env B=2", "--retries 1 --retry-on exit:3", "--cap-drop ALL --image oci:/no/such/image",
+                                   "--image oci:/no/such/image --entrypoint x", "--image oci:/no/such/image --mount /etc:/in"])
+def test_a_flag_that_may_be_repeated_takes_one_word(drover, flags):
+    done = drover("run", *flags.split(), "true", ":::", "a")
+    assert (done.status == 0) == ("--image" not in flags) == ("/no/such/image" not in done.err), done
+    nothing_to_run = drover("run", *flags.split(), ":::", "a")
+    assert ("no command was given" in nothing_to_run.err) == ("--image" not in flags), nothing_to_run
+    assert "no items were given" not in nothing_to_run.err
+
+
 @pytest.mark.parametrize("text", ["", "5", "5-", "-5", "5-1", "a-b", "1-2-3", "1..5", "1-99999999999999999999", " 1-2"])
 def test_a_range_that_is_none_is_refused(drover, text):
     drover("run", "--range", text, "--", "true").refuses(*([f"'{text}'"] if text else []), "--range")

@@ -45,6 +45,14 @@ void fill_standard_descriptors() {
   if (descriptor > STDERR_FILENO) close(descriptor);
 }
 
+// A flag that may be repeated takes one word at a time: what comes behind it is the command, a job file, or :::.
+void take_one_word_each(CLI::App& app) {
+  for (CLI::Option* option : app.get_options()) {
+    if (!option->get_positional()) option->allow_extra_args(false);
+  }
+  for (CLI::App* part : app.get_subcommands([](const CLI::App*) { return true; })) take_one_word_each(*part);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -86,6 +94,7 @@ int main(int argc, char** argv) {
   drover::add_completion(app, invocation);
   drover::add_man(app, invocation);
   drover::add_version(app, invocation);
+  take_one_word_each(app);
 
   std::vector<std::string> words = take_words(argc, argv, invocation);
   hide_join_tokens(argc, argv);

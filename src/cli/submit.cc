@@ -363,8 +363,6 @@ void add_submit(CLI::App& app, Invocation& invocation) {
       ->take_all();
   verb->add_flag("--dry-run", flags->dry_run, "Show what would be submitted, and send nothing");
   verb->add_flag("--schema", flags->schema, "Print the JSON Schema of job files, for an editor");
-  // A flag that may be repeated takes one value at a time: what comes behind it can be the job file.
-  for (CLI::Option* option : verb->get_options()) option->allow_extra_args(false);
   verb->footer(std::string(kCommandHelp) +
                "Examples:\n"
                "  drover submit nightly.yaml --priority 10\n"
