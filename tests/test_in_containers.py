@@ -295,3 +295,14 @@ def test_only_the_users_own_words_are_filled_in(drover, tmp_path):
         done = drover("run", "--name", "it", "--fresh", "--out", tmp_path / "out", "--image", f"oci:{tmp_path}/box", *words, *items)
         assert done.status == 0, done
         assert (tmp_path / "out/0.out").read_text() == printed
+
+
+def test_a_relative_path_of_an_image_begins_where_it_was_typed(drover, tmp_path):
+    images.plain().write_layout(tmp_path / "my images/box")
+    (tmp_path / "elsewhere").mkdir()
+    words = ["--image", "oci:my images/box:latest", "--entrypoint", "", "--", "test", "-e", "{}", ":::", "/gone"]
+    assert drover("run", "--name", "it", *words, cwd=tmp_path).status == 1
+    assert drover("retry", "it", cwd=tmp_path / "elsewhere").status == 1
+    assert drover.rows("it", "SELECT ending, attempt FROM attempts ORDER BY attempt") == [("exited", 1), ("exited", 2)]
+    shown = drover("submit", "--dry-run", "--json", *words, cwd=tmp_path)
+    assert shown.json_lines[0]["job"]["image"] == f"oci:{tmp_path}/my images/box:latest"

@@ -6,6 +6,7 @@
 
 #include "cli/typed_fields.h"
 #include "wire/container_fields.h"
+#include "wire/image_reference.h"
 
 namespace drover {
 namespace {
@@ -26,16 +27,28 @@ Error as_error(const JobProblem& problem) {
   return error;
 }
 
+std::string whole_path(const std::string& path) {
+  std::string whole = std::filesystem::absolute(path).lexically_normal();
+  if (whole.size() > 1 && whole.ends_with('/')) whole.pop_back();
+  return whole;
+}
+
 // What a shell's user means by "./in:/in".
 std::vector<std::string> with_whole_paths(std::vector<std::string> mounts) {
   for (std::string& mount : mounts) {
     const std::size_t colon = mount.find(':');
     if (!mount.starts_with('.') || colon == std::string::npos) continue;
-    std::string source = std::filesystem::absolute(mount.substr(0, colon)).lexically_normal();
-    if (source.size() > 1 && source.ends_with('/')) source.pop_back();
-    mount = source + mount.substr(colon);
+    mount = whole_path(mount.substr(0, colon)) + mount.substr(colon);
   }
   return mounts;
+}
+
+// And by "oci:images/x:1": whoever goes on with it may stand elsewhere.
+std::optional<std::string> with_whole_path(std::optional<std::string> image) {
+  const auto reference = ImageReference::parse(image.value_or(""));
+  if (!reference || !reference->is_local_path() || reference->path.starts_with('/')) return image;
+  const std::size_t from = image->find(':') + 1;
+  return image->replace(from, reference->path.size(), whole_path(reference->path));
 }
 
 }  // namespace
@@ -87,7 +100,7 @@ Result<void> apply_container_flags(const ContainerFlags& flags, bool has_definit
     under = std::move(*known);
   }
   TypedFields typed(std::move(under));
-  typed.text("image", flags.image);
+  typed.text("image", with_whole_path(flags.image));
   typed.text("runtime", flags.runtime);
   typed.texts("entrypoint", flags.entrypoint);
   typed.text("user", flags.user);

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "wire/capabilities.h"
 #include "wire/container_words.h"
+#include "wire/image_reference.h"
 
 namespace drover {
 namespace json = boost::json;
@@ -63,6 +64,14 @@ void read_rights(JobReader& reader, std::string_view name, std::vector<std::stri
   }
 }
 
+// Whoever reads it, reads it elsewhere.
+void check_image_path(JobReader& reader, const std::string& image) {
+  const auto reference = ImageReference::parse(image);
+  if (!reference || !reference->is_local_path() || reference->path.starts_with('/')) return;
+  reader.complain(*reader.find("image"), "image", concat("lies in '", reference->path, "', which is no absolute path"),
+                  concat("write the whole path: ", image.substr(0, image.find(':') + 1), "/…/", reference->path));
+}
+
 template <class Part>
 json::array texts_of(const std::vector<Part>& parts, std::string (*to_text)(const Part&)) {
   json::array out;
@@ -81,6 +90,7 @@ json::array texts_of(const std::vector<std::string>& texts) {
 void read_container(JobReader& reader, std::optional<ContainerOptions>& out) {
   ContainerOptions options;
   reader.text("image", options.image);
+  check_image_path(reader, options.image);
   reader.text("image_digest", options.digest);
   read_word(reader, "runtime", options.runtime, kRuntimes);
   if (std::vector<std::string> words; reader.texts("entrypoint", words)) options.entrypoint = std::move(words);

@@ -55,7 +55,7 @@ constexpr JobField kFields[] = {
     {"image", FieldKind::text, Face::everywhere, "\"python:3.12\"",
      "The container image that items run in: `NAME[:TAG|@DIGEST]`, `oci:PATH`, `docker-archive:PATH`, "
      "`docker-daemon:NAME` or `rootfs:PATH`; `command` may then be left out for the image's own",
-     0, 0, "[!-~]{1,1024}", "an image such as python:3.12"},
+     0, 0, "[!-~]{1,1024}|(oci|docker-archive|rootfs):/[^\\r\\n\\t]+", "an image such as python:3.12"},
     {"image_digest", FieldKind::text, Face::everywhere,
      "\"sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\"",
      "What the image's tag means; `drover submit` looks it up, so that every item runs the same image", 0, 0,

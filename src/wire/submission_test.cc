@@ -176,6 +176,11 @@ TEST(Submission, EveryWrongFieldIsNamed) {
                             R"("environment":{"A":null})",
                             R"("environment":{"A":"\u0000"})",
                             R"("rules":[{"action":"maybe"}])",
+                            R"("image":"")",
+                            R"("image":"a b")",
+                            R"("image":"oci:images/x:1")",
+                            R"("image":"docker-archive:./x.tar")",
+                            R"("image":"rootfs:root")",
                             R"("items_file":"list")",
                             R"("map":{"/a":"/b"})",
                             R"("name":"..")"}) {
@@ -188,6 +193,15 @@ TEST(Submission, EveryWrongFieldIsNamed) {
   std::string many = R"("after":["x")";
   for (int i = 0; i < 20; ++i) many += R"(,"x")";
   EXPECT_FALSE(with(many + "]"));
+}
+
+TEST(Submission, AnImageLiesWhereEverybodyFindsIt) {
+  EXPECT_TRUE(with(R"("image":"oci:/srv/my images/x:1")"));
+  EXPECT_TRUE(with(R"("image":"rootfs:/srv/root")"));
+  const auto relative = with(R"("image":"oci:images/x:1")");
+  ASSERT_FALSE(relative);
+  EXPECT_EQ(relative.error().message, "field 'image' lies in 'images/x', which is no absolute path");
+  EXPECT_EQ(relative.error().next, "write the whole path: oci:/…/images/x");
 }
 
 TEST(Submission, AllThatIsWrongIsTold) {
