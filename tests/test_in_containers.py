@@ -297,6 +297,22 @@ def test_only_the_users_own_words_are_filled_in(drover, tmp_path):
         assert (tmp_path / "out/0.out").read_text() == printed
 
 
+@pytest.mark.parametrize("flags", ["crun", "crun --no-init", "runc --reuse"])
+def test_a_script_without_its_interpreter_says_which_one(drover, tmp_path, flags):
+    scripts = images.Tar().folder("bin").add("bin/broken", b"#! /no/such/interpreter -x\n", mode=0o755)
+    scripts.add("bin/windows", b"#!/bin/sh\r\necho in\r\n", mode=0o755)
+    images.Image([images.busybox_layer(), scripts.bytes()], Env=["PATH=/sbin:/bin"]).write_layout(tmp_path / "box")
+    done = drover("run", "--name", "it", "--image", f"oci:{tmp_path}/box", "--runtime", *flags.split(), "-j1", "--", "{}", ":::", "broken", "/bin/broken",
+                  "windows", "absent")
+    assert done.status == 1, done
+    rows = drover.rows("it", "SELECT ending, reason FROM items ORDER BY item")
+    assert {ending for ending, _ in rows} == {"not_started"}
+    there = "the file is there, but not the interpreter it asks for: "
+    assert [reason.removeprefix("could not start ") for _, reason in rows] == [
+        f"broken: {there}/no/such/interpreter", f"/bin/broken: {there}/no/such/interpreter",
+        f"windows: {there}/bin/sh with a carriage return behind it, as Windows ends lines", "absent: not found in PATH of the container"]
+
+
 def test_a_relative_path_of_an_image_begins_where_it_was_typed(drover, tmp_path):
     images.plain().write_layout(tmp_path / "my images/box")
     (tmp_path / "elsewhere").mkdir()
