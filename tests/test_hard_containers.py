@@ -182,6 +182,46 @@ def test_a_fault_of_the_users_ends_the_job_and_nothing_else(drover, catalogue, r
     server.ends("hangs")
 
 
+def test_images_that_hang_hold_up_nobody_else_and_end_with_their_jobs(drover, catalogue, proxy):
+    server = Server(drover)
+    w1 = worker(server)  # with all the patience that it usually has
+    hangs = proxy("hang-blobs").host
+    for number in range(4):
+        submit(server, f"hangs{number}", "--image", f"{hangs}/team/plain-gzip:1", "--", "true", ":::", "a")
+    other = proxy("hang").host
+    for number in range(4):
+        submit(server, f"away{number}", "--image", f"{other}/team/n{number}@{NOBODY_KNOWS}", "--", "true", ":::", "a")
+    # Each is told for what it waits, also those that came to a fetch that does not move.
+    for number in range(4):
+        wait_until(lambda: "plain-gzip:1: fetching" in server.cli("why", f"hangs{number}").out, "the worker to say what it waits for")
+    images.Image([images.busybox_layer()], "", Env=["PATH=/bin"]).write_layout(drover.folder / "other")
+    submit(server, "good", "--range", "1-20", "--image", f"oci:{drover.folder}/other", "--", "echo", "{}")
+    assert server.ends("good")["counts"]["succeeded"] == 20
+    fetchers = lambda: [words for words in children(w1.pid) if "skopeo" in words]
+    assert sum("plain-gzip" in words for words in fetchers()) == 1, "four jobs, one image, one fetch"
+    for number in range(3):
+        assert server.cli("cancel", f"hangs{number}").status == 0
+        server.ends(f"hangs{number}")
+    assert sum("plain-gzip" in words for words in fetchers()) == 1, "somebody still waits for it"
+    for job in ("hangs3", *(f"away{number}" for number in range(4))):
+        assert server.cli("cancel", job).status == 0
+        server.ends(job)
+    wait_until(lambda: not fetchers(), "what nobody waits for to be given up")
+    assert w1.alive()
+
+
+def children(pid):
+    """The command lines of a process's children, whichever of its threads started them."""
+    out = []
+    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        for child in (task / "children").read_text().split():
+            try:
+                out.append(pathlib.Path(f"/proc/{child}/cmdline").read_bytes().replace(b"\0", b" ").decode())
+            except OSError:
+                pass  # it has just ended
+    return out
+
+
 def test_a_job_whose_image_came_late_is_tried_again(drover, catalogue, registry):
     server = Server(drover)
     w1 = worker(server, env=PATIENCE)

@@ -95,6 +95,11 @@ class Agent {
   /// What it waits for, for people.
   void note(JobId job, const std::string& text);
   bool is_set_aside(JobId job) const { return aside_.contains(job); }
+  /// Items of it are here and wait: not returned since, nor stopped.
+  bool has_aside(JobId job) const {
+    const auto found = aside_.find(job);
+    return found != aside_.end() && !found->second.empty();
+  }
 
   /// `ended.outcome` is what the process did; why it was stopped, if it was, the agent knows.
   void on_ended(std::size_t slot, EndedAttempt ended, bool was_stopped, std::int64_t now_ms);

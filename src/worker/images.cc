@@ -8,7 +8,6 @@
 namespace drover {
 namespace {
 
-constexpr std::size_t kFetchers = 4;
 constexpr std::chrono::hours kTidyingPause{1};
 
 std::shared_ptr<const ContainerPlan> plan_for(const ContainerOptions& options, std::shared_ptr<const Image> image) {
@@ -24,6 +23,18 @@ std::shared_ptr<const ContainerPlan> plan_for(const ContainerOptions& options, s
                  .workdir = image->config.working_folder,
                  .stop_signal = image->config.stop_signal};
   plan->keeps = std::move(image);
+  return plan;
+}
+
+/// What was fetched for one, as another wants it: the same image, and other mounts, limits and so on.
+std::shared_ptr<const ContainerPlan> plan_from(const ContainerPlan& fetched, const ContainerOptions& options) {
+  auto plan = std::make_shared<ContainerPlan>(fetched);
+  plan->options = options;
+  if (fetched.options.runtime == ContainerRuntime::docker) {
+    plan->options.runtime = ContainerRuntime::docker;
+    plan->options.digest = fetched.options.digest;
+    plan->options.entrypoint = fetched.options.entrypoint;
+  }
   return plan;
 }
 
@@ -114,57 +125,140 @@ ImageResult<std::shared_ptr<const ContainerPlan>> ImagePlace::fetch_for_docker(c
   return plan;
 }
 
-Images::Images(std::unique_ptr<ImagePlace> place, Post post, Progress progress)
-    : place_(std::move(place)), post_(std::move(post)), progress_(std::move(progress)) {
-  for (std::size_t i = 0; i < kFetchers; ++i) {
-    threads_.emplace_back([this](const std::stop_token& stop) { run(stop); });
+/// One image, for all who wait for it. The wishes own it; it is the loop's.
+struct Images::Fetching {
+  ContainerOptions options;  // of the first who wanted it
+  std::vector<std::weak_ptr<ImageWish>> wishes = {};
+  std::string words = {};  // how it gets on
+  std::stop_source stop = {};
+
+  explicit Fetching(ContainerOptions wanted) : options(std::move(wanted)) {}
+  ~Fetching() { stop.request_stop(); }
+  Fetching(const Fetching&) = delete;
+  Fetching& operator=(const Fetching&) = delete;
+
+  bool brings(const ContainerOptions& other) const {
+    return options.image == other.image && options.digest == other.digest && options.runtime == other.runtime;
   }
+};
+
+class ImageWish {
+ public:
+  ImageWish(ContainerOptions options, Images::Got got, std::shared_ptr<Images::Fetching> fetching)
+      : options_(std::move(options)), got_(std::move(got)), fetching_(std::move(fetching)) {}
+
+  void tell(const ImageResult<std::shared_ptr<const ContainerPlan>>& fetched) const {
+    got_(fetched ? ImageResult<std::shared_ptr<const ContainerPlan>>(plan_from(**fetched, options_)) : fetched);
+  }
+
+ private:
+  const ContainerOptions options_;
+  const Images::Got got_;
+  const std::shared_ptr<Images::Fetching> fetching_;
+};
+
+Images::Images(Fetch fetch, Tidy tidy, Post post, Progress progress)
+    : fetch_(std::move(fetch)), tidy_(std::move(tidy)), post_(std::move(post)), progress_(std::move(progress)) {
+  threads_.emplace_back([this](const std::stop_token& stop) { run(stop); });
 }
 
 Images::~Images() {
+  for (const auto& [number, weak] : fetching_) {
+    if (const auto fetching = weak.lock()) fetching->stop.request_stop();
+  }
   for (std::jthread& thread : threads_) thread.request_stop();
   wakes_.notify_all();
 }
 
-void Images::want(ContainerOptions options, Got got) {
-  const std::lock_guard lock(mutex_);
-  wanted_.push_back({std::move(options), std::move(got)});
-  wakes_.notify_all();
+std::shared_ptr<ImageWish> Images::want(const ContainerOptions& options, Got got) {
+  std::erase_if(fetching_, [](const auto& it) { return it.second.expired(); });
+  for (const auto& [number, weak] : fetching_) {
+    const auto fetching = weak.lock();
+    if (!fetching->brings(options)) continue;
+    auto wish = std::make_shared<ImageWish>(options, std::move(got), fetching);
+    fetching->wishes.push_back(wish);
+    // Who comes later hears how far it is, also when nothing moves.
+    if (!fetching->words.empty()) post_([this, number = number, words = fetching->words] { on_words(number, words); });
+    return wish;
+  }
+  const std::uint64_t number = ++last_number_;
+  auto fetching = std::make_shared<Fetching>(options);
+  fetching_[number] = fetching;
+  auto wish = std::make_shared<ImageWish>(options, std::move(got), fetching);
+  fetching->wishes.push_back(wish);
+  if (!place({number, options, fetching->stop.get_token()})) {
+    post_([this, number] { on_words(number, concat("waits for ", kMostAtOnce, " other images to be fetched")); });
+  }
+  return wish;
 }
 
-ImageResult<std::shared_ptr<const ContainerPlan>> Images::fetch(const ContainerOptions& options,
-                                                                const std::stop_token& stop) {
+bool Images::place(Order order) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(orders_, [](const Order& it) { return it.stop.stop_requested(); });
+  orders_.push_back(std::move(order));
+  if (idle_ < orders_.size() && threads_.size() < kMostAtOnce) {
+    ++idle_;
+    threads_.emplace_back([this](const std::stop_token& stop) { run(stop); });
+  }
+  wakes_.notify_all();
+  return orders_.size() <= idle_;
+}
+
+void Images::on_words(std::uint64_t number, const std::string& words) {
+  const auto found = fetching_.find(number);
+  const auto fetching = found == fetching_.end() ? nullptr : found->second.lock();
+  if (!fetching) return;
+  fetching->words = words;
+  progress_(fetching->options.image, words);
+}
+
+void Images::on_fetched(std::uint64_t number, const ImageResult<std::shared_ptr<const ContainerPlan>>& got) {
+  const auto found = fetching_.find(number);
+  const auto fetching = found == fetching_.end() ? nullptr : found->second.lock();
+  if (!fetching) return;
+  fetching_.erase(found);  // whoever wants it from now on has it fetched anew
+  for (const auto& weak : fetching->wishes) {
+    if (const auto wish = weak.lock()) wish->tell(got);
+  }
+}
+
+void Images::carry_out(const Order& order) {
   std::string last;
-  return place_->fetch(
-      options,
+  auto fetched = fetch_(
+      order.options,
       [&](const std::string& words) {
         if (words == std::exchange(last, words)) return;
-        post_([this, image = options.image, words] { progress_(image, words); });
+        post_([this, number = order.number, words] { on_words(number, words); });
       },
-      stop);
+      order.stop);
+  // Nobody hears of what was stopped.
+  if (order.stop.stop_requested()) return;
+  post_([this, number = order.number, fetched = std::move(fetched)] { on_fetched(number, fetched); });
 }
 
 void Images::run(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  const auto without_lock = [&](const auto& work) {
+    --idle_;
+    lock.unlock();
+    work();
+    lock.lock();
+    ++idle_;
+  };
   while (true) {
-    Wanted next;
-    {
-      std::unique_lock lock(mutex_);
-      const auto tidy_at = tidy_at_;
-      if (!wakes_.wait_until(lock, stop, tidy_at, [&] { return !wanted_.empty(); })) {
-        if (stop.stop_requested()) return;
-        const auto now = std::chrono::steady_clock::now();
-        if (now < tidy_at_) continue;  // another one does it
-        tidy_at_ = now + kTidyingPause;
-        lock.unlock();
-        place_->tidy();
-        continue;
-      }
-      next = std::move(wanted_.front());
-      wanted_.pop_front();
-    }
-    auto fetched = fetch(next.options, stop);
+    const auto tidy_at = tidy_at_;
+    const bool is_wanted = wakes_.wait_until(lock, stop, tidy_at, [&] { return !orders_.empty(); });
     if (stop.stop_requested()) return;
-    post_([got = std::move(next.got), fetched = std::move(fetched)]() mutable { got(std::move(fetched)); });
+    if (is_wanted) {
+      const Order next = std::move(orders_.front());
+      orders_.pop_front();
+      if (!next.stop.stop_requested()) without_lock([&] { carry_out(next); });
+      continue;
+    }
+    const auto now = std::chrono::steady_clock::now();
+    if (now < tidy_at_) continue;  // another one does it
+    tidy_at_ = now + kTidyingPause;
+    without_lock(tidy_);
   }
 }
 

@@ -15,13 +15,14 @@ constexpr std::int64_t kProgressPauseMs = 1'000;
 }  // namespace
 
 void JobImages::want(JobId job, const ContainerOptions& options) {
-  if (!waiting_.try_emplace(job, Waiting{.options = options}).second) return;
+  const auto [it, is_new] = waiting_.try_emplace(job, Waiting{.options = options});
+  if (!is_new) return;
   agent_.set_aside(job);
-  fetch(job, options);
+  fetch(job, it->second);
 }
 
-void JobImages::fetch(JobId job, const ContainerOptions& options) {
-  fetch_(options, [this, job](auto got) { on_fetched(job, std::move(got)); });
+void JobImages::fetch(JobId job, Waiting& waiting) {
+  waiting.wish = fetch_(waiting.options, [this, job](auto got) { on_fetched(job, std::move(got)); });
 }
 
 void JobImages::on_fetched(JobId job, ImageResult<std::shared_ptr<const ContainerPlan>> got) {
@@ -41,6 +42,7 @@ void JobImages::on_fetched(JobId job, ImageResult<std::shared_ptr<const Containe
     return;
   }
   Waiting& waiting = found->second;
+  waiting.wish.reset();
   if (++waiting.failed >= kMostFetches) {
     waiting_.erase(found);
     notice_(concat(reason, "; others may do better"));
@@ -54,12 +56,17 @@ void JobImages::on_fetched(JobId job, ImageResult<std::shared_ptr<const Containe
 }
 
 void JobImages::on_tick() {
+  std::erase_if(waiting_, [&](const auto& it) {
+    if (agent_.has_aside(it.first)) return false;
+    agent_.on_job_ready(it.first, now_ms_());  // nothing of it is left: it was cancelled, or has gone elsewhere
+    return true;
+  });
   for (auto& [job, waiting] : waiting_) {
     tell_progress(job, waiting);
     if (!waiting.again_at_ms || now_ms_() < *waiting.again_at_ms) continue;
     waiting.again_at_ms.reset();
     agent_.set_aside(job);
-    fetch(job, waiting.options);
+    fetch(job, waiting);
   }
 }
 

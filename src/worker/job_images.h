@@ -17,8 +17,8 @@ namespace drover {
 
 class JobImages {
  public:
-  /// Brings an image here in the background, and tells how that went on the loop.
-  using Fetch = std::function<void(const ContainerOptions& options, Images::Got got)>;
+  /// Brings an image here in the background, and tells how that went on the loop. Given up when the wish is dropped.
+  using Fetch = std::function<std::shared_ptr<ImageWish>(const ContainerOptions& options, Images::Got got)>;
   /// The image is here: what is to be known of the job for its items to run. They are started after this.
   using Ready = std::function<void(JobId job, std::shared_ptr<const ContainerPlan> plan)>;
   using Notice = std::function<void(const std::string&)>;
@@ -40,7 +40,7 @@ class JobImages {
   void forget(JobId job) { waiting_.erase(job); }
   /// How an image gets on, in words.
   void on_progress(const std::string& image, const std::string& words);
-  /// What is to be tried again, or told, is when its time has come.
+  /// What is to be tried again, or told, is when its time has come. A job of which nothing waits any more is forgotten.
   void on_tick();
 
  private:
@@ -50,9 +50,10 @@ class JobImages {
     std::optional<std::int64_t> again_at_ms = {};  // it failed, and is not being fetched now
     std::string untold = {};                       // how it gets on
     std::int64_t told_ms = 0;
+    std::shared_ptr<ImageWish> wish = {};  // while it is being fetched
   };
 
-  void fetch(JobId job, const ContainerOptions& options);
+  void fetch(JobId job, Waiting& waiting);
   /// The server hears of it now and then, and of the last word always.
   void tell_progress(JobId job, Waiting& waiting);
   void on_fetched(JobId job, ImageResult<std::shared_ptr<const ContainerPlan>> got);

@@ -20,6 +20,7 @@ class JobImagesTest : public testing::Test {
             agent_,
             [this](const ContainerOptions& options, Images::Got got) {
               fetches_.emplace_back(options.image, std::move(got));
+              return std::shared_ptr<ImageWish>(wish_, nullptr);
             },
             [this](JobId job, std::shared_ptr<const ContainerPlan> plan) { ready_.emplace_back(job, plan->name); },
             [this](const std::string& text) { notices_.push_back(text); }, [this] { return now_ms_; }) {
@@ -69,6 +70,7 @@ class JobImagesTest : public testing::Test {
   std::deque<std::pair<std::string, Images::Got>> fetches_;
   std::vector<std::pair<JobId, std::string>> ready_;
   std::vector<std::string> notices_;
+  std::shared_ptr<int> wish_ = std::make_shared<int>();  // how many wait is how many others know it
   JobImages images_;
 };
 
@@ -142,9 +144,39 @@ TEST_F(JobImagesTest, NobodyHearsOfAnImageWhoseJobIsForgotten) {
   images_.on_tick();
 }
 
+TEST_F(JobImagesTest, ACancelledJobsImageIsNotWantedAnyMore) {
+  images_.want(kJob, {.image = "slow"});
+  lend(kJob);
+  images_.on_tick();
+  EXPECT_EQ(wish_.use_count(), 2);
+  agent_.on_answer(poll_, {}, {{kJob, StopMode::kill_running}}, now_ms_);
+  images_.on_tick();
+  EXPECT_EQ(wish_.use_count(), 1);
+  EXPECT_EQ(ask().returned.size(), 2);
+  arrive(image_fail(ImageFault::unreachable, "image slow: no answer"));  // too late to be heard
+  now_ms_ += 60'000;
+  images_.on_tick();
+  EXPECT_TRUE(fetches_.empty());
+}
+
+TEST_F(JobImagesTest, AJobThatIsCancelledBetweenTwoTriesIsNotTriedAgain) {
+  images_.want(kJob, {.image = "far"});
+  lend(kJob);
+  arrive(image_fail(ImageFault::unreachable, "image far: no answer"));
+  notices_.clear();
+  EXPECT_EQ(wish_.use_count(), 1);
+  agent_.on_answer(poll_, {}, {{kJob, StopMode::kill_running}}, now_ms_);
+  now_ms_ += 60'000;
+  images_.on_tick();
+  EXPECT_TRUE(fetches_.empty());
+  EXPECT_FALSE(agent_.is_set_aside(kJob));
+}
+
 TEST_F(JobImagesTest, HowItGetsOnIsToldToTheJobsThatWaitForIt) {
   images_.want(kJob, {.image = "large"});
   images_.want(kOther, {.image = "small"});
+  lend(kJob);
+  lend(kOther);
   images_.on_progress("large", "fetching, 12 of 80 MB");
   const AgentPoll told = ask();
   ASSERT_EQ(told.notes.size(), 1);

@@ -43,7 +43,8 @@ RemoteWorker::RemoteWorker(RemoteWorkerOptions options, MachineRunner& runner, N
       agent_(options_.hello.has, options_.most_slots),
       session_(agent_, options_.hello.incarnation = random_number(), std::nullopt, {}),
       job_images_(
-          agent_, [this](const ContainerOptions& image, Images::Got got) { images_->want(image, std::move(got)); },
+          agent_,
+          [this](const ContainerOptions& image, Images::Got got) { return images_->want(image, std::move(got)); },
           [this](JobId job, auto plan) { prepare_to_run(job, std::move(plan)); }, notice_,
           [this] { return now_ms(); }) {}
 
@@ -80,9 +81,13 @@ Result<void> RemoteWorker::prepare(const ServerCalls::MakeClient& make_client) {
   auto calls = ServerCalls::start(make_client, [this](std::function<void()> work) { loop_->post(std::move(work)); });
   if (!calls) return pass(calls);
   calls_ = std::move(*calls);
+  const auto place =
+      std::make_shared<ImagePlace>(options_.images, options_.image_access, options_.image_limits, runner_);
   images_ = std::make_unique<Images>(
-      std::make_unique<ImagePlace>(options_.images, options_.image_access, options_.image_limits, runner_),
-      [this](std::function<void()> work) { loop_->post(std::move(work)); },
+      [place](const ContainerOptions& image, const ImagePlace::Tell& tell, const std::stop_token& stop) {
+        return place->fetch(image, tell, stop);
+      },
+      [place] { place->tidy(); }, [this](std::function<void()> work) { loop_->post(std::move(work)); },
       [this](const std::string& image, const std::string& words) { job_images_.on_progress(image, words); });
   live_ = std::make_unique<LiveLogs>(
       *logs_, options_.spool, [this](std::function<void()> work) { loop_->post(std::move(work)); },
