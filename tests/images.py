@@ -293,6 +293,7 @@ def make_all(folder):
         plain(packed).write_layout(folder / ("plain" + ("-" + packed if packed else "-tar")))
     plain("").write_docker_archive(folder / "plain.tar")
     plain(more=[Tar().add("third", b"3").bytes()]).write_layout(folder / "shared-base")
+    Image([busybox_layer(), upper_layer(), Tar().add("hello", b"another\n").bytes(), upper_layer(), upper_layer()]).write_layout(folder / "same-layer")
     other = Image([busybox_layer()], architecture=OTHER_ARCHITECTURE)
     other.write_layout(folder / "other-architecture")
     write_index(folder / "index", [other, plain()])

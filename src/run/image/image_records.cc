@@ -58,6 +58,8 @@ std::shared_ptr<const Image> ImageRecords::hold(const ImageReference& reference,
     const auto layer = layers_.find(blob.digest);
     if (!layer) return nullptr;
     if (layer->content.hides_everything) image->layers.clear();
+    // Overlay takes no folder twice. All that is in the lower one is in the upper one too, and hidden by it.
+    std::erase(image->layers, layers_.tree(blob.digest));
     image->layers.insert(image->layers.begin(), layers_.tree(blob.digest));
     for (const auto& [what, count] : layer->content.notes) image->notes[what] += count;
   }

@@ -67,21 +67,38 @@ TEST_F(FromRegistry, AnImageIsFetchedAndUnpacked) {
   EXPECT_GT(said.back().bytes_total, 100'000U);
 }
 
+/// What a command says that sees the image's layers stacked, as `at`.
+ChildEnd in_overlay(const Image& image, const std::string& at, const std::string& command) {
+  fs::create_directory(at);
+  std::string folders;
+  for (const std::string& layer : image.layers) folders += concat(folders.empty() ? "" : ":", layer);
+  return run_child({{"unshare", "-m", "--propagation", "private", "sh", "-c",
+                     concat("mount -t overlay overlay -o ro,lowerdir=", folders, " ", at, " && ", command)},
+                    {},
+                    {}},
+                   {});
+}
+
 TEST_F(FromRegistry, OverlayStacksItAsTheImageMeans) {
   auto image = fetch(name("plain-gzip"));
   ASSERT_TRUE(image) << image.error().sentence();
   const std::string at = folder_.path() + "/merged";
-  fs::create_directory(at);
-  const ChildEnd end = run_child({{"unshare", "-m", "--propagation", "private", "sh", "-c",
-                                   concat("mount -t overlay overlay -o ro,lowerdir=", (*image)->layers[0], ":",
-                                          (*image)->layers[1], " ", at, " && cat ", at, "/hello && ls ", at, "/etc ",
-                                          at, "/etc/old && chroot ", at, " /bin/sh -c 'echo it runs'")},
-                                  {},
-                                  {}},
-                                 {});
+  const ChildEnd end = in_overlay(
+      **image, at,
+      concat("cat ", at, "/hello && ls ", at, "/etc ", at, "/etc/old && chroot ", at, " /bin/sh -c 'echo it runs'"));
   EXPECT_EQ(end.err, "");
   EXPECT_EQ(end.out,
             concat("hello from the image\n", at, "/etc:\ngroup\nold\npasswd\n\n", at, "/etc/old:\nnew\nit runs\n"));
+}
+
+TEST_F(FromRegistry, TheSameLayerTwiceIsStackedOnce) {
+  auto image = fetch_layout("same-layer");
+  ASSERT_TRUE(image) << image.error().sentence();
+  EXPECT_EQ((*image)->layers.size(), 3U);
+  const std::string at = folder_.path() + "/merged";
+  const ChildEnd end = in_overlay(**image, at, concat("cat ", at, "/hello"));
+  EXPECT_EQ(end.err, "");
+  EXPECT_EQ(end.out, "hello from the image\n") << "the uppermost of them counts";
 }
 
 TEST_F(FromRegistry, DockersOwnFormatKeepsItsDigest) {
