@@ -45,10 +45,10 @@ std::shared_ptr<const Image> ImageRecords::hold(const ImageReference& reference,
   if (!lock) return nullptr;
   const auto manifest_text = read_text(folder_.image(digits) + "/manifest.json");
   const auto config_text = read_text(folder_.image(digits) + "/config.json");
-  if (!manifest_text || !config_text) return nullptr;
+  if (!manifest_text || !config_text || digest_of(*manifest_text) != manifest_digest) return nullptr;
   const auto manifest = manifest_from_json(*manifest_text);
   auto config = config_from_json(*config_text);
-  if (!manifest || !config) return nullptr;
+  if (!manifest || !config || digest_of(*config_text) != manifest->config.digest) return nullptr;
   auto image = std::make_shared<Image>();
   image->reference = reference;
   image->digest = manifest_digest;
@@ -78,8 +78,17 @@ ImageResult<void> ImageRecords::add(const WorkFolder& work, const std::string& d
   if (auto written = write_text(making + "/config.json", config); !written) return written;
   if (auto written = write_text(making + "/names", ""); !written) return written;
   if (auto written = write_text(making + "/used", ""); !written) return written;
-  if (::rename(making.c_str(), place.c_str()) == 0 || errno == EEXIST || errno == ENOTEMPTY) return {};
-  return std::unexpected(image_errno(errno, place));
+  if (::rename(making.c_str(), place.c_str()) == 0) return {};
+  if (errno != EEXIST && errno != ENOTEMPTY) return std::unexpected(image_errno(errno, place));
+  // One that is damaged, or that another has written a moment before. Its locks may be held by those who use it: they
+  // stay.
+  for (const char* name : {"/manifest.json", "/config.json", "/names", "/used"}) {
+    const std::string file = place + name;
+    const bool stays = std::string_view(name) == "/names" || std::string_view(name) == "/used";
+    if (stays && ::access(file.c_str(), F_OK) == 0) continue;
+    if (::rename((making + name).c_str(), file.c_str()) != 0) return std::unexpected(image_errno(errno, file));
+  }
+  return {};
 }
 
 void ImageRecords::add_name(const std::string& digest, const std::string& name) const {
@@ -109,8 +118,9 @@ std::vector<ImageRecord> ImageRecords::all() const {
     auto manifest = text ? manifest_from_json(*text) : image_fail(ImageFault::corrupt, {});
     // One that cannot be read is one that nobody uses: it is listed, so that it goes.
     ImageRecord record{concat("sha256:", name), manifest ? std::move(*manifest) : ImageManifest{}, {}, 0};
-    struct stat status{};
-    if (!is_image_digest(record.digest) || ::stat(folder_.used(name).c_str(), &status) != 0) continue;
+    if (!is_image_digest(record.digest)) continue;
+    struct stat status{};  // of one that has no such file: as if it was used long ago
+    (void)::stat(folder_.used(name).c_str(), &status);
     if (const auto names = read_text(folder_.image(name) + "/names"); names) record.names = lines_of(*names);
     record.used_ms = static_cast<std::int64_t>(status.st_mtim.tv_sec) * 1000 + status.st_mtim.tv_nsec / 1'000'000;
     out.push_back(std::move(record));
@@ -129,7 +139,7 @@ void ImageRecords::touch(const std::string& digest) const {
 
 bool ImageRecords::remove(const WorkFolder& work, const std::string& digest) const {
   const std::string digits = digest_digits(digest);
-  const auto lock = FileLock::try_take(folder_.used(digits), LockKind::exclusive, FileLock::IfAbsent::leave);
+  const auto lock = FileLock::try_take(folder_.used(digits), LockKind::exclusive, FileLock::IfAbsent::make);
   if (!lock) return ::access(folder_.used(digits).c_str(), F_OK) != 0;
   const std::string gone = concat(work.path(), "/gone");
   remove_tree(gone);

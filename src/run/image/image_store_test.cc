@@ -251,6 +251,37 @@ TEST_F(Store, ALayerThatSomebodyDeletedComesBack) {
   EXPECT_TRUE(is_there(fs::path((*image)->layers[0]) / "su"));
 }
 
+TEST_F(Store, ADamagedRecordIsMadeAnew) {
+  const std::string digest = (*fetch_layout("plain-gzip"))->digest;
+  const ImageReference pinned = reference(concat("oci:", catalogue(), "/plain-gzip@", digest));
+  const std::string record = concat(path(), "/images/", digest.substr(7));
+  for (const char* name : {"manifest.json", "config.json"}) {
+    for (const std::string& text : {std::string(), std::string("{"), content(catalogue() + "/plain-gzip/index.json")}) {
+      auto user = store().ready(pinned);
+      ASSERT_TRUE(user);
+      std::ofstream(concat(record, "/", name), std::ios::binary) << text;
+      EXPECT_FALSE(store().ready(pinned)) << name << ": " << text;
+      auto image = store().fetch(pinned, {});
+      ASSERT_TRUE(image) << image.error().sentence();
+      image = std::unexpected(ImageError{});
+      EXPECT_TRUE(store().list().at(0).in_use) << "whoever had it before has it still";
+      EXPECT_FALSE(store().list().at(0).names.empty()) << "and its name is known";
+    }
+  }
+  fs::remove(record + "/used");
+  ASSERT_TRUE(store().fetch(pinned, {}));
+  EXPECT_TRUE(is_there(record + "/used"));
+}
+
+TEST_F(Store, ADamagedRecordCanBePruned) {
+  const std::string digest = (*fetch_layout("hostile-setuid"))->digest;
+  fs::remove(concat(path(), "/images/", digest.substr(7), "/used"));
+  auto report = store().prune({.most_bytes = 0});
+  ASSERT_TRUE(report) << report.error().sentence();
+  EXPECT_EQ(report->removed.size(), 1U);
+  EXPECT_TRUE(fs::is_empty(path() + "/images"));
+}
+
 TEST_F(Store, AFullDiskIsTheMachines) {
   const std::string small = folder_.path() + "/small";
   fs::create_directory(small);
