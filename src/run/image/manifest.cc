@@ -31,6 +31,26 @@ std::vector<std::string> texts_at(const Node& object, std::string_view name) {
   return out;
 }
 
+/// What decides how an image runs is what it should be, or is not there.
+ImageResult<void> check_kinds(const Node& config) {
+  const auto wrong = [](const char* name, const char* kind) {
+    return image_fail(ImageFault::corrupt, concat("its config has a ", name, " that is no ", kind),
+                      "build or push it again");
+  };
+  for (const char* name : {"User", "WorkingDir", "StopSignal"}) {
+    const Node* found = config.find(name);
+    if (found != nullptr && found->kind != Kind::text && found->kind != Kind::null) return wrong(name, "text");
+  }
+  for (const char* name : {"Entrypoint", "Cmd", "Env"}) {
+    const Node* found = config.find(name);
+    if (found == nullptr || found->kind == Kind::null) continue;
+    const bool is_fine = found->kind == Kind::list &&
+                         std::ranges::all_of(found->items, [](const Node& it) { return it.kind == Kind::text; });
+    if (!is_fine) return wrong(name, "list of texts");
+  }
+  return {};
+}
+
 std::vector<std::string> names_at(const Node& object, std::string_view name) {
   std::vector<std::string> out;
   const Node* found = object.find(name);
@@ -197,6 +217,7 @@ ImageResult<ImageConfig> config_from_json(std::string_view json) {
   if (const Node* root = node->find("rootfs"); root != nullptr) out.diff_ids = texts_at(*root, "diff_ids");
   const Node* config = node->find("config");
   if (config == nullptr || config->kind != Kind::object) return out;
+  if (auto checked = check_kinds(*config); !checked) return pass(checked);
   out.entrypoint = texts_at(*config, "Entrypoint");
   out.command = texts_at(*config, "Cmd");
   out.environment = texts_at(*config, "Env");

@@ -77,7 +77,16 @@ TEST(Manifest, AConfigurationMayLeaveEverythingOut) {
   EXPECT_TRUE(config->entrypoint.empty());
   EXPECT_TRUE(check_platform(config->platform, this_platform()));
   EXPECT_TRUE(config_from_json(R"({"config":null,"rootfs":null})"));
-  EXPECT_TRUE(config_from_json(R"({"config":{"Env":null,"Labels":null,"Cmd":"sh"}})"));
+  EXPECT_TRUE(config_from_json(R"({"config":{"Env":null,"Labels":null,"Cmd":["sh"]}})"));
+}
+
+TEST(Manifest, WhatItRunsAsIsNotGuessed) {
+  for (const char* config :
+       {R"({"User":1000})", R"({"Env":{}})", R"({"Entrypoint":"x"})", R"({"Cmd":["a",1]})", R"({"WorkingDir":[]})"}) {
+    const auto read = config_from_json(concat(R"({"config":)", config, "}"));
+    ASSERT_FALSE(read) << config;
+    EXPECT_EQ(read.error().fault, ImageFault::corrupt);
+  }
 }
 
 TEST(Manifest, SumsDoNotOverflow) {
