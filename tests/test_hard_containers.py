@@ -13,7 +13,7 @@ import pytest
 from drover import SOAK, wait_until
 from test_server import Server, check_all_succeeded_once, submit, worker
 
-MANY = 10_000 if SOAK else 300
+MANY = 10_000 if SOAK else 150
 KILLS = 10 if SOAK else 3
 MODES = {"crun": ["--runtime", "crun"], "crun overlay": ["--runtime", "crun", "--reuse", "--reset", "overlay"],
          "crun none": ["--runtime", "crun", "--reuse", "--reset", "none"], "runc": ["--runtime", "runc"],
@@ -451,7 +451,7 @@ def kept_namespaces():
 @pytest.mark.parametrize("mode", ["crun", "crun overlay"])
 def test_of_many_containers_and_killed_workers_nothing_is_left(drover, catalogue, mode):
     before = kept_namespaces()
-    total = MANY // 2
+    total = MANY
     server = Server(drover)
     submit(server, "many", "--range", f"1-{total}", "--image", f"oci:{catalogue}/box", "--network", "none", *MODES[mode], "--memory", "64MiB",
            "--", "sh", "-c", "echo {} > /x; cat /x; setsid sleep 1000 & true")
