@@ -117,6 +117,7 @@ def test_a_run_says_what_is_wrong_with_its_image(drover, catalogue, registry, lo
     for name, (image, words) in (users | nobody).items():
         done = drover("run", "--name", "x", "--image", image, "--", "true", ":::", "a", env=PATIENCE)
         assert done.status in (1, 2) and f"image {image.split('@')[0]}" in done.err and words in done.err and "next:" in done.err, (name, done)
+        assert "tried again" not in done.err, (name, done)
         assert drover.runs() == [], name
 
 
@@ -129,6 +130,18 @@ def test_with_the_right_login_it_runs(drover, locked, tmp_path):
     done = drover(*words, env={"DROVER_REGISTRY_AUTH": str(tmp_path / "auth.json")})
     assert done.status == 0, done
     assert drover("logs", "x:0").out == "in a\n"
+
+
+def test_broken_login_data_is_called_so(drover, locked, tmp_path):
+    words = ["run", "--image", f"{locked.host}/team/secret:1", "--", "true", ":::", "a"]
+    for name, text in {"helper": f'{{"credHelpers": {{"{locked.host}": "nowhere"}}}}', "cut": '{"auths": {', "base64":
+                       f'{{"auths": {{"{locked.host}": {{"auth": "!!!"}}}}}}'}.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "config.json").write_text(text)
+        done = drover(*words, env={"DOCKER_CONFIG": str(tmp_path / name)})
+        assert done.status != 0 and "the login data of this machine cannot be used" in done.err and "config.json" in done.err, done
+        assert "again" not in done.err, done
+    drover("run", "--image", "UPPER/case", "--", "true", ":::", "a").refuses("written in small letters", "did you mean upper/case?")
 
 
 def test_an_image_that_has_no_room(on_small_disk, small_disk, catalogue):

@@ -121,6 +121,12 @@ Result<std::string> take_digest(std::string_view whole, std::string_view& rest) 
   return std::string(digest);
 }
 
+std::string in_small_letters(std::string_view text) {
+  std::string out(text);
+  std::ranges::transform(out, out.begin(), [](char c) { return is_large(c) ? static_cast<char>(c - 'A' + 'a') : c; });
+  return out;
+}
+
 /// [HOST/]NAME[:TAG] into `out`.
 Result<void> take_name(std::string_view whole, std::string_view text, ImageReference& out) {
   if (text.empty()) return refuse(whole, "it has no name");
@@ -130,6 +136,12 @@ Result<void> take_name(std::string_view whole, std::string_view text, ImageRefer
   if (const std::size_t slash = rest.find('/'); slash != std::string_view::npos) {
     const std::string_view first = rest.substr(0, slash);
     if (looks_like_host(first)) {
+      if (first.find_first_of(".:[") == std::string_view::npos && std::ranges::any_of(first, is_large)) {
+        return refuse(
+            whole, "names of images are written in small letters",
+            concat("did you mean ", in_small_letters(rest),
+                   "? A registry of that name is written with its port: ", first, ":443", rest.substr(slash)));
+      }
       if (!is_host(first)) return refuse(whole, concat("'", first, "' is no name of a registry"));
       host_said = true;
       out.host = first == "index.docker.io" ? kDockerHub : first;
@@ -151,10 +163,8 @@ Result<void> take_name(std::string_view whole, std::string_view text, ImageRefer
     return refuse(whole, "a part of its name is empty");
   }
   if (std::ranges::any_of(rest, is_large)) {
-    std::string small(rest);
-    std::ranges::transform(small, small.begin(),
-                           [](char c) { return is_large(c) ? static_cast<char>(c - 'A' + 'a') : c; });
-    return refuse(whole, "names of images are written in small letters", concat("did you mean ", small, "?"));
+    return refuse(whole, "names of images are written in small letters",
+                  concat("did you mean ", in_small_letters(rest), "?"));
   }
   for (std::string_view left = rest; !left.empty();) {
     const std::size_t end = std::min(left.find('/'), left.size());

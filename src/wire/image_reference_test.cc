@@ -28,7 +28,7 @@ TEST(ImageReference, AHostIsWhatCannotBeAName) {
   EXPECT_EQ(read("localhost:5000/tool:1"), "localhost:5000/tool:1");
   EXPECT_EQ(read("registry.example.com/a/b/c"), "registry.example.com/a/b/c:latest");
   EXPECT_EQ(read("[::1]:5000/tool"), "[::1]:5000/tool:latest");
-  EXPECT_EQ(read("HOST/tool"), "HOST/tool:latest");
+  EXPECT_EQ(read("HOST:443/tool"), "HOST:443/tool:latest");
   EXPECT_EQ(read("host/tool"), "docker.io/host/tool:latest");
   // Without a slash there is no host: this is a name and a tag.
   EXPECT_EQ(read("tool:5000"), "docker.io/library/tool:5000");
@@ -77,6 +77,11 @@ TEST(ImageReference, LargeLettersAreRefusedWithTheSmallOnes) {
   EXPECT_EQ(reference.error().code, ErrorCode::bad_input);
   EXPECT_EQ(reference.error().message, "image 'Python:3.12': names of images are written in small letters");
   EXPECT_EQ(reference.error().next, "did you mean python?");
+  auto in_front = ImageReference::parse("UPPER/case:1");
+  ASSERT_FALSE(in_front);
+  EXPECT_EQ(in_front.error().message, "image 'UPPER/case:1': names of images are written in small letters");
+  EXPECT_EQ(in_front.error().next,
+            "did you mean upper/case:1? A registry of that name is written with its port: UPPER:443/case:1");
   EXPECT_EQ(read("python:LATEST"), "docker.io/library/python:LATEST");
 }
 

@@ -51,7 +51,7 @@ void JobImages::on_fetched(JobId job, ImageResult<std::shared_ptr<const Containe
   }
   notice_(concat(reason, "; trying again"));
   waiting.untold.clear();
-  agent_.note(job, reason);
+  agent_.note(job, concat(reason, "; it will be tried again"));
   waiting.again_at_ms = now_ms_() + (kFetchPauseMs << waiting.failed);
 }
 

@@ -112,7 +112,7 @@ TEST_F(JobImagesTest, WhatIsNobodysFaultIsTriedFourTimesThenItsItemsGoElsewhere)
     EXPECT_EQ(std::exchange(notices_, {}), std::vector<std::string>{"image far: no answer; trying again"});
     const AgentPoll told = ask();
     ASSERT_EQ(told.notes.size(), 1);
-    EXPECT_EQ(told.notes[0].text, "image far: no answer");
+    EXPECT_EQ(told.notes[0].text, "image far: no answer; it will be tried again");
     now_ms_ += pause_ms - 1;
     images_.on_tick();
     EXPECT_TRUE(fetches_.empty());

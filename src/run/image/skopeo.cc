@@ -111,14 +111,14 @@ ImageResult<std::string> Skopeo::run(const std::vector<std::string>& words,
       return image_fail(ImageFault::timed_out,
                         concat(reference_.host.empty() ? "skopeo" : reference_.host, " sent nothing for ",
                                format_duration_us(stall_ms_ * 1000)),
-                        "check that it answers; it will be tried again");
+                        "check that it answers");
     case ChildEnd::How::overran:
       return image_fail(ImageFault::too_large, concat(reference_.host, " sends more than the image's manifest says"),
                         "push the image again; if it stays so, do not use this registry");
     case ChildEnd::How::signalled:
       return std::unexpected(ImageError{ImageFault::unreachable, Blame::nobody,
                                         concat("skopeo was killed by signal ", end.number),
-                                        "see whether the machine has run out of memory; it will be tried again"});
+                                        "see whether the machine has run out of memory"});
     case ChildEnd::How::not_started: break;
   }
   return std::unexpected(

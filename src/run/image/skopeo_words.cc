@@ -16,7 +16,9 @@ struct Phrase {
 };
 
 // Asked in this order: what explains the others comes first. In small letters.
+constexpr std::string_view kNoLoginData = "getting username and password";
 constexpr auto kPhrases = std::to_array<Phrase>({
+    {kNoLoginData, ImageFault::unauthorized},
     {"no space left on device", ImageFault::no_space},
     {"disk quota exceeded", ImageFault::no_space},
     {"read-only file system", ImageFault::no_space},
@@ -122,14 +124,17 @@ std::string next_step(ImageFault fault, const ImageReference& reference, std::st
     case ImageFault::missing:
       return reference.is_local_path() ? "check the path; it must be there on every machine that runs the job"
                                        : "check its name and tag";
-    case ImageFault::unauthorized: return concat("log in with docker login ", host, ", or check its name");
+    case ImageFault::unauthorized:
+      if (words == kNoLoginData)
+        return "mend Docker's config.json on this machine, or the file that DROVER_REGISTRY_AUTH names";
+      return concat("log in with docker login ", host, ", or check its name");
     case ImageFault::unreachable:
       if (reference.source == Source::docker_daemon)
         return "start Docker on this machine, or use another kind of image";
       if (words.starts_with("server gave") || words == "x509:")
         return concat("if ", host, " is to be trusted so, name it as an insecure registry");
-      return concat("check that ", host, " answers; it will be tried again");
-    case ImageFault::timed_out: return concat("check that ", host, " answers; it will be tried again");
+      return concat("check that ", host, " answers");
+    case ImageFault::timed_out: return concat("check that ", host, " answers");
     case ImageFault::bad_digest: return "try again; if it stays so, push the image again";
     case ImageFault::wrong_architecture: return "name an image for this architecture, or use machines of the other";
     case ImageFault::no_space: return "free some space there, or let drover image prune do it";
@@ -141,7 +146,8 @@ std::string next_step(ImageFault fault, const ImageReference& reference, std::st
   return "check that skopeo inspect works for it";
 }
 
-std::string what_happened(ImageFault fault, const ImageReference& reference) {
+std::string what_happened(ImageFault fault, const ImageReference& reference, std::string_view words) {
+  if (words == kNoLoginData) return "the login data of this machine cannot be used";
   const bool local = reference.is_local_path();
   switch (fault) {
     case ImageFault::missing: return local ? "there is no such file, or no such image in it" : "there is no such image";
@@ -190,8 +196,10 @@ ImageError skopeo_error(std::string_view said, const ImageReference& reference) 
   if (reference.source == Source::docker_daemon &&
       (fault == ImageFault::unreachable || fault == ImageFault::unsupported))
     blame = Blame::machine;
+  if (words == kNoLoginData) blame = Blame::machine;
   return {fault, blame,
-          concat(what_happened(fault, reference), reason.empty() ? "" : " (", cause(reason), reason.empty() ? "" : ")"),
+          concat(what_happened(fault, reference, words), reason.empty() ? "" : " (", cause(reason),
+                 reason.empty() ? "" : ")"),
           next_step(fault, reference, words),
           fault == ImageFault::no_space ? ImageError::Disk::is_full : ImageError::Disk::as_it_is};
 }

@@ -87,6 +87,22 @@ TEST(SkopeoWords, TheSentenceSaysWhatAndWhatNext) {
   EXPECT_EQ(error.blame, Blame::user);
 }
 
+TEST(SkopeoWords, LoginDataThatCannotBeUsedIsTheMachines) {
+  for (const char* cause :
+       {"getting username and password: 1 error occurred:\\n\\t* error getting credentials - err: exec: "
+        "\\\"docker-credential-x\\\": executable file not found in $PATH, out: ``\\n\\n",
+        "getting username and password: 1 error occurred:\\n\\t* reading JSON file \\\"/x/config.json\\\": "
+        "unmarshaling "
+        "JSON at \\\"/x/config.json\\\": unexpected end of JSON input\\n\\n",
+        "getting username and password: 1 error occurred:\\n\\t* illegal base64 data at input byte 0\\n\\n"}) {
+    const ImageError error = error_of("h.example/x", cause);
+    EXPECT_EQ(error.fault, ImageFault::unauthorized) << error.sentence();
+    EXPECT_EQ(error.blame, Blame::machine);
+    EXPECT_TRUE(error.message.starts_with("the login data of this machine cannot be used (")) << error.sentence();
+    EXPECT_EQ(error.next, "mend Docker's config.json on this machine, or the file that DROVER_REGISTRY_AUTH names");
+  }
+}
+
 TEST(SkopeoWords, AFullDiskMayGetRoom) {
   EXPECT_EQ(error_of("h.example/x", "writing blob: write /x: no space left on device").disk, ImageError::Disk::is_full);
   EXPECT_EQ(error_of("h.example/x", "writing blob: connection reset by peer").disk, ImageError::Disk::as_it_is);
