@@ -515,6 +515,9 @@ def serve(server):
     for line in sys.stdin:
         if line.strip() == "blobs":
             print(" ".join(server.blobs), flush=True)
+        elif line.strip() == "go":
+            server.go()
+            print("goes", flush=True)
         elif line.startswith("load "):
             server.load(line.split()[1])
             print("loaded", flush=True)

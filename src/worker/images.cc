@@ -41,6 +41,7 @@ std::shared_ptr<const ContainerPlan> plan_from(const ContainerPlan& fetched, con
 // "fetching, 12 of 80 MB"
 std::string progress_words(const ImageProgress& progress) {
   std::string words(to_string(progress.phase));
+  if (progress.phase == ImagePhase::waiting) words += " for another who fetches the same";
   if (progress.bytes_total > 0) {
     words += concat(", ", format_size(progress.bytes_done), " of ", format_size(progress.bytes_total));
   } else if (progress.bytes_done > 0) {

@@ -45,6 +45,11 @@ ImageFetch::ImageFetch(const StoreFolder& folder, const LayerStore& layers, cons
       stop_(stop),
       make_room_(make_room) {}
 
+std::string ImageFetch::place() const {
+  return digest_digits(
+      digest_of(concat(static_cast<int>(reference_.source), " ", reference_.host, " ", reference_.path)));
+}
+
 void ImageFetch::say(const ImageProgress& now) {
   if (!progress_ || said_ == now) return;
   said_ = now;
@@ -63,10 +68,10 @@ ImageResult<FileLock> ImageFetch::lock(const std::string& path, LockKind kind) {
 }
 
 ImageResult<std::shared_ptr<const Image>> ImageFetch::run() {
-  // What many ask for by the same digest, one asks for.
+  // What many ask the same place for by the same digest, one asks for.
   FileLock first;
   if (reference_.is_pinned()) {
-    auto taken = lock(folder_.image_lock(digest_digits(reference_.digest)), LockKind::exclusive);
+    auto taken = lock(folder_.image_lock(digest_digits(reference_.digest), place()), LockKind::exclusive);
     if (!taken) return pass(taken);
     first = std::move(*taken);
     if (auto image = records_.hold(reference_, records_.manifest_of(reference_.digest)); image) return image;
@@ -86,7 +91,7 @@ ImageResult<std::shared_ptr<const Image>> ImageFetch::run() {
   }
   FileLock second;
   if (resolved->manifest_digest != reference_.digest) {
-    auto taken = lock(folder_.image_lock(digest_digits(resolved->manifest_digest)), LockKind::exclusive);
+    auto taken = lock(folder_.image_lock(digest_digits(resolved->manifest_digest), place()), LockKind::exclusive);
     if (!taken) return pass(taken);
     second = std::move(*taken);
   }
@@ -144,22 +149,85 @@ ImageResult<ImageConfig> ImageFetch::checked_config(ImageSource& source, const R
   return config;
 }
 
-ImageResult<std::map<std::string, FileLock>> ImageFetch::lock_layers(const ImageManifest& manifest) {
+std::vector<Blob> ImageFetch::missing_of(const ImageManifest& manifest) const {
+  std::vector<Blob> out = distinct(manifest.layers);
+  std::erase_if(out, [&](const Blob& layer) { return layers_.find(layer.digest).has_value(); });
+  return out;
+}
+
+// Always in the order of their digests, so that two who need the same ones cannot wait for each other.
+ImageResult<std::vector<FileLock>> ImageFetch::lock_archives(const std::vector<Blob>& layers) {
+  std::set<std::string> paths;
+  for (const Blob& layer : layers) paths.insert(folder_.fetch_lock(digest_digits(layer.digest), place()));
+  std::vector<FileLock> locks;
+  for (const std::string& path : paths) {
+    auto taken = lock(path, LockKind::exclusive);
+    if (!taken) return pass(taken);
+    locks.push_back(std::move(*taken));
+  }
+  return locks;
+}
+
+ImageResult<std::vector<FileLock>> ImageFetch::lock_layers(const ImageManifest& manifest) {
   std::set<std::string> digests;
   for (const Blob& layer : manifest.layers) digests.insert(layer.digest);
   while (true) {
-    // In the order of their digests, so that two who need the same ones cannot wait for each other.
-    std::map<std::string, FileLock> locks;
+    std::vector<FileLock> locks;
     bool vanished = false;
     for (const std::string& digest : digests) {
-      bool there = layers_.find(digest).has_value();
+      const bool there = layers_.find(digest).has_value();
       auto taken = lock(folder_.layer_lock(digest_digits(digest)), there ? LockKind::shared : LockKind::exclusive);
       if (!taken) return pass(taken);
       vanished = vanished || (there && !layers_.find(digest));  // pruned a moment before
-      locks.emplace(digest, std::move(*taken));
+      locks.push_back(std::move(*taken));
     }
     if (!vanished) return locks;
   }
+}
+
+ImageResult<ImageFetch::Held> ImageFetch::bring_layers(ImageSource& source, const std::string& manifest_digest,
+                                                       const ImageManifest& manifest) {
+  std::map<std::string, Blob> fetched;
+  while (true) {
+    Held held;
+    // A registry that hangs holds up only those who fetch the same from it: the layers themselves are not locked yet.
+    std::vector<Blob> missing = missing_of(manifest);
+    auto archives = lock_archives(missing);
+    if (!archives) return pass(archives);
+    held.archives = std::move(*archives);
+    missing = missing_of(manifest);  // another may have brought some of them meanwhile
+    std::erase_if(missing, [&](const Blob& layer) { return fetched.contains(layer.digest); });
+    if (!missing.empty()) {
+      if (auto got = fetch_archives(source, manifest_digest, manifest, missing, fetched); !got) return pass(got);
+    }
+    auto layers = lock_layers(manifest);
+    if (!layers) return pass(layers);
+    held.layers = std::move(*layers);
+    missing = missing_of(manifest);
+    if (std::ranges::all_of(missing, [&](const Blob& layer) { return fetched.contains(layer.digest); })) return held;
+    // Some that were there have been pruned meanwhile.
+  }
+}
+
+ImageResult<void> ImageFetch::fetch_archives(ImageSource& source, const std::string& manifest_digest,
+                                             const ImageManifest& manifest, const std::vector<Blob>& missing,
+                                             std::map<std::string, Blob>& fetched) {
+  for (const Blob& layer : missing) {
+    source.release(layer.digest);  // what stands there for one that was known is not it
+    fetched.emplace(layer.digest, layer);
+  }
+  std::vector<Blob> known = distinct(manifest.layers);
+  std::erase_if(known, [&](const Blob& layer) { return fetched.contains(layer.digest); });
+  std::vector<Blob> archives;
+  for (const auto& [digest, layer] : fetched) archives.push_back(layer);
+  ImageProgress progress{ImagePhase::fetching, 0, ImageManifest{{}, archives}.compressed_bytes(), 0,
+                         static_cast<std::uint32_t>(archives.size())};
+  if (auto room = find_room(progress.bytes_total); !room) return room;
+  say(progress);
+  return source.fetch(manifest_digest, known, progress.bytes_total, [&](std::uint64_t bytes) {
+    progress.bytes_done = std::min(bytes, progress.bytes_total);
+    say(progress);
+  });
 }
 
 ImageResult<void> ImageFetch::find_room(std::uint64_t bytes) const {
@@ -182,24 +250,9 @@ ImageResult<std::shared_ptr<const Image>> ImageFetch::bring(ImageSource& source,
   std::string config_text;
   auto config = checked_config(source, resolved, *manifest, config_text);
   if (!config) return pass(config);
-  const auto locks = lock_layers(*manifest);
-  if (!locks) return std::unexpected(locks.error());
-
-  std::vector<Blob> known;
-  std::vector<Blob> missing;
-  for (const Blob& layer : distinct(manifest->layers)) (layers_.find(layer.digest) ? known : missing).push_back(layer);
-  if (!missing.empty()) {
-    ImageProgress progress{ImagePhase::fetching, 0, ImageManifest{{}, missing}.compressed_bytes(), 0,
-                           static_cast<std::uint32_t>(missing.size())};
-    if (auto room = find_room(progress.bytes_total); !room) return pass(room);
-    say(progress);
-    auto fetched = source.fetch(resolved.manifest_digest, known, progress.bytes_total, [&](std::uint64_t bytes) {
-      progress.bytes_done = std::min(bytes, progress.bytes_total);
-      say(progress);
-    });
-    if (!fetched) return pass(fetched);
-  }
-  if (auto unpacked = unpack(source, work, *manifest, *config, missing); !unpacked) return pass(unpacked);
+  auto held = bring_layers(source, resolved.manifest_digest, *manifest);
+  if (!held) return std::unexpected(held.error());
+  if (auto unpacked = unpack(source, work, *manifest, *config); !unpacked) return pass(unpacked);
   if (auto added = records_.add(work, resolved.manifest_digest, resolved.manifest, config_text); !added)
     return pass(added);
   auto image = records_.hold(reference_, resolved.manifest_digest);
@@ -211,7 +264,8 @@ ImageResult<std::shared_ptr<const Image>> ImageFetch::bring(ImageSource& source,
 }
 
 ImageResult<void> ImageFetch::unpack(ImageSource& source, const WorkFolder& work, const ImageManifest& manifest,
-                                     const ImageConfig& config, const std::vector<Blob>& missing) {
+                                     const ImageConfig& config) {
+  const std::vector<Blob> missing = missing_of(manifest);
   std::uint64_t bytes_left = limits_.bytes;
   std::uint64_t entries_left = limits_.entries;
   ImageProgress progress{ImagePhase::unpacking, 0, ImageManifest{{}, missing}.compressed_bytes(), 0,

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "base/text.h"
 #include "run/image/content_digest.h"
 #include "run/image/image_store.h"
 
@@ -21,6 +22,16 @@ std::map<std::string, std::uint64_t> users_of_layers(const std::vector<ImageReco
     }
   }
   return out;
+}
+
+/// Of those who fetched something. Whoever waits for one takes it anew when it is gone.
+void remove_free_locks(const StoreFolder& folder) {
+  for (const std::string& name : names_in(folder.locks())) {
+    if (!name.starts_with("image-") && !name.starts_with("fetch-")) continue;
+    const std::string path = concat(folder.locks(), "/", name);
+    if (const auto held = FileLock::try_take(path, LockKind::exclusive, FileLock::IfAbsent::leave); held)
+      ::unlink(path.c_str());
+  }
 }
 
 }  // namespace
@@ -82,9 +93,6 @@ ImageResult<PruneReport> ImageStore::prune(const PrunePolicy& policy) {
       ++report.in_use;
       continue;
     }
-    const std::string lock = folder_.image_lock(digest_digits(image.digest));
-    if (const auto held = FileLock::try_take(lock, LockKind::exclusive, FileLock::IfAbsent::leave); held)
-      ::unlink(lock.c_str());
     const auto manifest = text ? manifest_from_json(*text) : image_fail(ImageFault::corrupt, {});
     std::set<std::string> once;
     for (const Blob& layer : manifest ? manifest->layers : std::vector<Blob>()) {
@@ -103,6 +111,7 @@ ImageResult<PruneReport> ImageStore::prune(const PrunePolicy& policy) {
     layers_.remove(*work, digest);
     ::unlink(path.c_str());
   }
+  remove_free_locks(folder_);
   for (const std::string& digest : layers_.all()) {
     if (const auto layer = layers_.find(digest); layer) report.kept_bytes += layer->content.bytes;
   }

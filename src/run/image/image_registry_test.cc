@@ -257,6 +257,66 @@ TEST_F(FromRegistry, WhoeverCancelsWaitsNoLonger) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
 }
 
+/// A fetch in a thread of its own, that has begun when this is made.
+class Background {
+ public:
+  Background(ImageStore& store, const std::string& image, ImagePhase until) {
+    thread_ = std::thread([this, &store, image, until] {
+      result_ = store.fetch(
+          reference(image), {},
+          [&](const ImageProgress& now) {
+            if (now.phase != until || (until == ImagePhase::fetching && now.bytes_done == 0)) return;
+            begun_ = true;
+            begun_.notify_all();
+          },
+          stop_.get_token());
+      begun_ = true;
+      begun_.notify_all();
+    });
+    begun_.wait(false);
+  }
+  ~Background() {
+    stop_.request_stop();
+    if (thread_.joinable()) thread_.join();
+  }
+  Background(const Background&) = delete;
+  Background& operator=(const Background&) = delete;
+
+  const ImageResult<std::shared_ptr<const Image>>& result() {
+    if (thread_.joinable()) thread_.join();
+    return result_;
+  }
+
+ private:
+  std::stop_source stop_;
+  std::atomic<bool> begun_ = false;
+  ImageResult<std::shared_ptr<const Image>> result_;
+  std::thread thread_;
+};
+
+TEST_F(FromRegistry, OneThatHangsHoldsUpNoOtherThatHasTheSameLayers) {
+  open({});
+  ImageServer hang({"proxy", "hang-blobs", registry().host()});
+  const std::string digest = resolve(reference(name("plain-gzip")), {}, {})->digest;
+  const Background hung(store(), concat(hang.host(), "/test/plain-gzip@", digest), ImagePhase::fetching);
+  const auto begin = std::chrono::steady_clock::now();
+  auto same_layers = fetch(name("shared-base"));
+  ASSERT_TRUE(same_layers) << same_layers.error().sentence();
+  auto same = fetch(concat(name("plain-gzip@"), digest));
+  ASSERT_TRUE(same) << same.error().sentence();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
+}
+
+TEST_F(FromRegistry, ALayerOfTwoImagesIsFetchedOnceAlsoAtTheSameTime) {
+  ImageServer proxy({"proxy", "slow", registry().host()});
+  Background one(store(), proxy.host() + "/test/plain-gzip", ImagePhase::fetching);
+  Background two(store(), proxy.host() + "/test/shared-base", ImagePhase::waiting);
+  proxy.tell("go");
+  ASSERT_TRUE(one.result()) << one.result().error().sentence();
+  ASSERT_TRUE(two.result()) << two.result().error().sentence();
+  EXPECT_EQ(std::ranges::count(proxy.tell("blobs"), ' '), 6);  // each configuration twice, and three layers
+}
+
 TEST_F(FromRegistry, WithoutSkopeoItIsSaid) {
   expect_fault(fetch(name("plain-gzip"), {.skopeo = "skopeo-that-is-not-there"}), ImageFault::unsupported,
                "skopeo, which fetches images, cannot be started", Blame::machine);

@@ -21,7 +21,7 @@ ImageResult<void> StoreFolder::make() const {
   const bool was_there = fs::exists(path_, error);
   fs::create_directories(path_, error);
   if (!was_there && !error) fs::permissions(path_, fs::perms::owner_all, error);
-  for (const std::string& folder : {images(), indexes(), layers(), path_ + "/locks", work()}) {
+  for (const std::string& folder : {images(), indexes(), layers(), locks(), work()}) {
     if (!error) fs::create_directories(folder, error);
   }
   if (!error) fs::permissions(path_ + "/layers", fs::perms::owner_all, error);

@@ -13,8 +13,8 @@ namespace drover {
 
 /// `images/HEX` (a manifest, its configuration, its names; `used` is locked by whoever uses it, and touched then),
 /// `indexes/HEX` (a link to the image that an index means on this machine), `layers/sha256/HEX` (`tree` is the layer,
-/// `layer.json` what is known of it), `locks/KIND-HEX` (whoever makes, keeps or removes a layer or an image), `work/N`
-/// (locked while somebody works in it).
+/// `layer.json` what is known of it), `locks/KIND-HEX` (whoever fetches, makes, keeps or removes a layer or an image),
+/// `work/N` (locked while somebody works in it).
 class StoreFolder {
  public:
   explicit StoreFolder(std::string path) : path_(std::move(path)) {}
@@ -31,8 +31,15 @@ class StoreFolder {
   std::string layers() const { return path_ + "/layers/sha256"; }
   std::string layer(std::string_view digits) const { return layers() + "/" + std::string(digits); }
   // Of their own kinds: a layer that has the digest of an image must not make two wait for each other.
-  std::string image_lock(std::string_view digits) const { return path_ + "/locks/image-" + std::string(digits); }
-  std::string layer_lock(std::string_view digits) const { return path_ + "/locks/layer-" + std::string(digits); }
+  // Images and archives are locked for one place that they come from: others do not wait for it.
+  std::string image_lock(std::string_view digits, std::string_view place) const {
+    return locks() + "/image-" + std::string(digits) + "-" + std::string(place.substr(0, 16));
+  }
+  std::string fetch_lock(std::string_view digits, std::string_view place) const {
+    return locks() + "/fetch-" + std::string(digits) + "-" + std::string(place.substr(0, 16));
+  }
+  std::string layer_lock(std::string_view digits) const { return locks() + "/layer-" + std::string(digits); }
+  std::string locks() const { return path_ + "/locks"; }
   std::string work() const { return path_ + "/work"; }
   std::string gate() const { return path_ + "/locks/gate"; }
 
