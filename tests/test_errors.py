@@ -213,6 +213,8 @@ def each_of(argument, cases):
     *((("--image", "oci:/no/such/image", flag, ""), (flag,)) for flag in ("--user", "--runtime", "--hostname", "--network", "--shm-size", "--disk")),
     (("--image", "oci:/no/such/image", "--reuse", "--reset", ""), ("--reset",)),
     (("--image", "oci:/no/such/image", "--reuse", "--reuse-limit", ""), ("--reuse-limit",)),
+    (("--image", "oci:/no/such/image", "--ulimit", "nofile=10"), ("--ulimit", "nofile=10", "nofile=64")),
+    (("--image", "oci:/no/such/image", "--device", "/dev/null:/etc/passwd"), ("--device", "/etc/passwd", "/dev/null:/dev/NAME")),
     (("--range", "1-2"), ("--range", ":::")),
     (("--items", "list"), ("--items", ":::")),
     (("-0",), ("-0", "--items")),

@@ -26,6 +26,14 @@ constexpr UlimitName kUlimits[] = {
     {"rtprio", RLIMIT_RTPRIO},   {"rttime", RLIMIT_RTTIME},     {"sigpending", RLIMIT_SIGPENDING},
     {"stack", RLIMIT_STACK}};
 
+// The runtime is held to them as well, before it becomes the item: with less it ends in the middle of its own work.
+struct LeastUlimit {
+  std::string_view name;
+  std::uint64_t value;
+};
+constexpr LeastUlimit kLeastUlimits[] = {{"as", 16 << 20},    {"cpu", 1},     {"data", 8 << 20},
+                                         {"fsize", 64 << 10}, {"nofile", 64}, {"stack", 64 << 10}};
+
 std::vector<std::string> parts_of(std::string_view text) {
   std::vector<std::string> parts(1);
   for (const char c : text) {
@@ -51,6 +59,15 @@ std::string place_inside(std::string_view path) {
     path.remove_prefix(name.size());
   }
   return out.empty() ? "/" : out;
+}
+
+/// Elsewhere the image may have a file of that name already, and a runtime leaves that without a word. In /dev there is
+/// nothing but what is mounted there.
+bool is_place_of_device(std::string_view path) {
+  constexpr std::string_view kDevices = "/dev/";
+  if (!path.starts_with(kDevices)) return false;
+  const std::string_view first = path.substr(kDevices.size(), path.find('/', kDevices.size()) - kDevices.size());
+  return first != "shm" && first != "pts" && first != "mqueue";
 }
 
 std::unexpected<Error> bad(std::string what, std::string next) {
@@ -122,6 +139,10 @@ Result<ContainerDevice> device_from_text(std::string_view text) {
   if (parts.size() > 3) return bad("has too many parts", kNext);
   ContainerDevice device{place_inside(parts[0]), place_inside(parts.size() > 1 ? parts[1] : parts[0]), "rwm"};
   if (device.host.empty() || device.inside.empty()) return bad("is no absolute path", kNext);
+  if (!is_place_of_device(device.inside)) {
+    return bad(concat("has '", device.inside, "' for a place inside, and devices are made in /dev only"),
+               concat("give it a name in /dev: ", device.host, ":/dev/NAME"));
+  }
   if (parts.size() == 3) {
     device.access = parts[2];
     if (device.access.empty() || device.access.find_first_not_of("rwm") != std::string::npos) {
@@ -149,6 +170,11 @@ Result<ContainerUlimit> ulimit_from_text(std::string_view text) {
   const auto hard = parts.size() > 1 ? limit_in(parts[1]) : soft;
   if (!soft || !hard || parts.size() > 2) return bad("is not a number, or two of them", kNext);
   if (*soft > *hard) return bad(concat("has a soft limit above its hard limit of ", *hard), kNext);
+  const auto* least = std::ranges::find(kLeastUlimits, limit.name, &LeastUlimit::name);
+  if (least != std::end(kLeastUlimits) && *soft < least->value) {
+    return bad("leaves a container too little to start with",
+               concat("write ", limit.name, "=", least->value, " or more, and lower it inside: sh -c 'ulimit …'"));
+  }
   limit.soft = *soft;
   limit.hard = *hard;
   return limit;

@@ -34,7 +34,7 @@ TEST(Submission, WhatIsWrittenIsReadBack) {
                                               .mounts = {{"/a", "/b", true}, {"cache", "/c", false}},
                                               .tmpfs = {{"/t", 4096}, {"/u", 0}},
                                               .devices = {{"/dev/a", "/dev/b", "r"}},
-                                              .ulimits = {{"nofile", 1, 2}},
+                                              .ulimits = {{"nofile", 64, 128}},
                                               .add_capabilities = {"SYS_PTRACE"},
                                               .drop_capabilities = {"ALL"},
                                               .shm_bytes = 1 << 20,
