@@ -153,6 +153,19 @@ def test_an_image_that_has_no_room(on_small_disk, small_disk, catalogue):
     assert on_small_disk(*words).status == 0
 
 
+def test_a_run_that_is_interrupted_while_its_image_comes_leaves_nothing(drover, proxy):
+    image = f"{proxy('hang-blobs').host}/team/plain-gzip:1"
+    for words in (["run", "--name", "x", "--image", image, "--", "true", ":::", "a"], ["image", "pull", image]):
+        run = drover.start(*words)
+        wait_until(lambda: run.says("fetching"), "the image to come")
+        run.signal(signal.SIGINT)
+        done = run.done()
+        assert done.status == 1 and f"image {image}: SIGINT stopped its fetch" in done.err, done
+        work = [path for path in drover.folder.rglob("images/work/*")]
+        assert work == [], work
+    assert drover.runs() == []
+
+
 def test_a_bad_patience_is_named(drover, catalogue):
     for name in ("DROVER_IMAGE_PATIENCE", "DROVER_IMAGE_SIZE"):
         drover("run", "--image", f"oci:{catalogue}/plain-gzip", "--", "true", ":::", "a", env={name: "much"}).refuses(name, "much")

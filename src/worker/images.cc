@@ -4,6 +4,8 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "base/words.h"
+#include "worker/stop_on_signal.h"
 
 namespace drover {
 namespace {
@@ -81,6 +83,17 @@ ImageResult<std::shared_ptr<const ContainerPlan>> ImagePlace::fetch(const Contai
   auto image = (*store)->fetch(*reference, access_, [&](const ImageProgress& now) { tell(progress_words(now)); }, stop);
   if (!image) return pass(image);
   return plan_for(options, std::move(*image));
+}
+
+ImageResult<std::shared_ptr<const ContainerPlan>> ImagePlace::fetch(const ContainerOptions& options, const Tell& tell) {
+  // Docker does not give up what it pulls, and goes on without us.
+  if (runtime_for(options) == ContainerRuntime::docker) return fetch(options, tell, {});
+  const StopOnSignal signals;
+  auto plan = fetch(options, tell, signals.token());
+  if (signals.signal() == 0) return plan;
+  return image_fail(ImageFault::cancelled,
+                    concat("image ", options.image, ": ", signal_name(signals.signal()), " stopped its fetch"),
+                    "say it again, and it is fetched from the beginning");
 }
 
 void ImagePlace::tidy() {

@@ -34,7 +34,9 @@ class ImagePlace {
   using Tell = std::function<void(const std::string& words)>;
   /// Blocks until it is there, saying how it goes: "fetching, 12 of 80 MB". From any thread.
   ImageResult<std::shared_ptr<const ContainerPlan>> fetch(const ContainerOptions& options, const Tell& tell,
-                                                          const std::stop_token& stop = {});
+                                                          const std::stop_token& stop);
+  /// The same for a program that does nothing else meanwhile: Ctrl-C gives it up, and leaves nothing behind.
+  ImageResult<std::shared_ptr<const ContainerPlan>> fetch(const ContainerOptions& options, const Tell& tell);
   /// What the limits do not keep goes. From any thread.
   void tidy();
 

@@ -1,0 +1,64 @@
+#include "worker/stop_on_signal.h"
+
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <mutex>
+
+namespace drover {
+namespace {
+
+TEST(StopOnSignal, ASignalAsksForAStopAndTheProgramGoesOn) {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    const StopOnSignal signals;
+    EXPECT_EQ(signals.signal(), 0);
+    ::raise(number);
+    std::mutex mutex;
+    std::condition_variable_any wakes;
+    std::unique_lock lock(mutex);
+    // Ends when the stop is asked for.
+    EXPECT_FALSE(wakes.wait_for(lock, signals.token(), std::chrono::seconds(30), [] { return false; }));
+    EXPECT_TRUE(signals.token().stop_requested());
+    EXPECT_EQ(signals.signal(), number);
+  }
+}
+
+TEST(StopOnSignal, AfterwardsEverythingIsAsBefore) {
+  struct sigaction before{};
+  struct sigaction after{};
+  ::sigaction(SIGINT, nullptr, &before);
+  std::stop_token token;
+  {
+    const StopOnSignal signals;
+    token = signals.token();
+  }
+  EXPECT_FALSE(token.stop_requested());
+  ::sigaction(SIGINT, nullptr, &after);
+  EXPECT_EQ(before.sa_handler, after.sa_handler);
+}
+
+TEST(StopOnSignal, TheSecondOneEndsTheProgram) {
+  EXPECT_EXIT(
+      {
+        const StopOnSignal signals;
+        ::raise(SIGTERM);
+        ::raise(SIGTERM);
+      },
+      testing::KilledBySignal(SIGTERM), "");
+}
+
+TEST(StopOnSignal, WhatIsIgnoredStaysSo) {
+  struct sigaction before{};
+  struct sigaction ignored{};
+  ignored.sa_handler = SIG_IGN;
+  ::sigaction(SIGHUP, &ignored, &before);
+  {
+    const StopOnSignal signals;
+    ::raise(SIGHUP);
+    EXPECT_EQ(signals.signal(), 0);
+  }
+  ::sigaction(SIGHUP, &before, nullptr);
+}
+
+}  // namespace
+}  // namespace drover
