@@ -234,17 +234,24 @@ class Image:
         return entry["digest"]
 
     def write_docker_archive(self, file, name="drover.test/image:latest"):
-        """What docker save writes."""
-        config = json.dumps(self.config).encode()
-        members = {digest(config)[7:] + ".json": config}
-        members |= {f"{digest(layer)[7:]}/layer.tar": layer for layer in self.tars}
-        members["manifest.json"] = json.dumps([{"Config": digest(config)[7:] + ".json", "RepoTags": [name],
-                                                "Layers": [f"{digest(layer)[7:]}/layer.tar" for layer in self.tars]}]).encode()
-        with tarfile.open(file, "w") as tar:
-            for member, data in members.items():
-                info = tarfile.TarInfo(member)
-                info.size = len(data)
-                tar.addfile(info, io.BytesIO(data))
+        write_docker_archive(file, {name: self})
+
+
+def write_docker_archive(file, images):
+    """What docker save writes of images by their names."""
+    members, manifest = {}, []
+    for name, image in images.items():
+        config = json.dumps(image.config).encode()
+        members[digest(config)[7:] + ".json"] = config
+        members |= {f"{digest(layer)[7:]}/layer.tar": layer for layer in image.tars}
+        manifest.append({"Config": digest(config)[7:] + ".json", "RepoTags": [name],
+                         "Layers": [f"{digest(layer)[7:]}/layer.tar" for layer in image.tars]})
+    members["manifest.json"] = json.dumps(manifest).encode()
+    with tarfile.open(file, "w") as tar:
+        for member, data in members.items():
+            info = tarfile.TarInfo(member)
+            info.size = len(data)
+            tar.addfile(info, io.BytesIO(data))
 
 
 def pack(layer, packed):
@@ -262,6 +269,24 @@ def write_layout(folder, entries, blobs):
         (folder / "blobs/sha256" / name[7:]).write_bytes(data)
     (folder / "oci-layout").write_text('{"imageLayoutVersion": "1.0.0"}')
     (folder / "index.json").write_text(json.dumps({"schemaVersion": 2, "manifests": entries}))
+
+
+def write_odd_indexes(folder):
+    """Layouts whose indexes are right, and as hardly anybody writes them."""
+    image = plain()
+    entry = image.manifest()
+    builder = dict(Image([Tar().add("made", b"so").bytes()]).manifest(), platform={"architecture": "unknown", "os": "unknown"})
+    whole = {"org.opencontainers.image.ref.name": "docker.io/library/x:1.0"}
+    write_layout(folder / "whole-name", [dict(entry, annotations=whole), dict(plain().manifest(), annotations={
+        "org.opencontainers.image.ref.name": "docker.io/library/x:2.0"})], image.blobs)
+    write_layout(folder / "beside-attestation", [entry, builder], image.blobs)
+    for name, entries in {"index-empty": [], "index-attestation": [builder], "index-without-platform": [entry, builder]}.items():
+        text = json.dumps({"schemaVersion": 2, "mediaType": OCI + "index.v1+json", "manifests": entries}).encode()
+        within = {"mediaType": OCI + "index.v1+json", "digest": digest(text), "size": len(text)}
+        write_layout(folder / name, [within], image.blobs | {digest(text): text})
+        around = json.dumps({"schemaVersion": 2, "mediaType": OCI + "index.v1+json", "manifests": [within]}).encode()
+        write_layout(folder / f"{name}-nested", [dict(within, digest=digest(around), size=len(around))],
+                     image.blobs | {digest(text): text, digest(around): around})
 
 
 def write_index(folder, images, tag="latest"):
@@ -298,6 +323,8 @@ def make_all(folder):
     other.write_layout(folder / "other-architecture")
     write_index(folder / "index", [other, plain()])
     write_index(folder / "index-other", [other])
+    write_odd_indexes(folder)
+    write_docker_archive(folder / "two.tar", {"drover.test/image:1": plain(""), "drover.test/image:2": Image([busybox_layer()], "")})
     for name, layer in hostile_layers().items():
         Image([layer], "" if name in ("many", "nothing") else "gzip").write_layout(folder / f"hostile-{name}")
     Image([busybox_layer(), Tar().add(".wh..wh..opq").add("alone", b"x").bytes()]).write_layout(folder / "opaque-root")

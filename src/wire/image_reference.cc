@@ -183,6 +183,20 @@ Result<void> take_name(std::string_view whole, std::string_view text, ImageRefer
   return {};
 }
 
+/// An image of a layout may have a whole name: PATH:docker.io/library/x:1.0. The colon before it, if there is one.
+std::size_t colon_before_name(std::string_view text) {
+  for (std::size_t colon = text.find(':'); colon != std::string_view::npos; colon = text.find(':', colon + 1)) {
+    const std::string_view name = text.substr(colon + 1);
+    const std::string_view host = name.substr(0, std::min(name.find('/'), name.size()));
+    ImageReference whole;
+    if (colon > 0 && host != name && (host == "localhost" || host.find_first_of(".:") != std::string_view::npos) &&
+        take_name(name, name, whole) && !whole.tag.empty()) {
+      return colon;
+    }
+  }
+  return std::string_view::npos;
+}
+
 }  // namespace
 
 bool is_image_digest(std::string_view text) {
@@ -215,6 +229,11 @@ Result<ImageReference> ImageReference::parse(std::string_view text) {
   if (!digest) return pass(digest);
   out.digest = std::move(*digest);
   if (out.source == Source::oci_layout) {
+    if (const std::size_t before = colon_before_name(rest); before != std::string_view::npos) {
+      out.tag = rest.substr(before + 1);
+      out.path = rest.substr(0, before);
+      return out;
+    }
     const std::size_t colon = rest.rfind(':');
     if (colon != std::string_view::npos && rest.find('/', colon) == std::string_view::npos) {
       out.tag = rest.substr(colon + 1);

@@ -48,6 +48,11 @@ TEST(ImageReference, PlacesKeepTheirPaths) {
   EXPECT_EQ(read("oci:a/b:1.2"), "oci:a/b:1.2");
   EXPECT_EQ(read("oci:/a:b/c:1"), "oci:/a:b/c:1");
   EXPECT_EQ(ImageReference::parse("oci:/a:b/c:1")->path, "/a:b/c");
+  // Images of a layout may have whole names.
+  EXPECT_EQ(read("oci:/a/b:docker.io/library/x:1.0"), "oci:/a/b:docker.io/library/x:1.0");
+  EXPECT_EQ(ImageReference::parse("oci:/a:b/c:docker.io/library/x:1.0")->path, "/a:b/c");
+  EXPECT_EQ(ImageReference::parse("oci:/a:b/c:docker.io/library/x:1.0@" + kDigest)->tag, "docker.io/library/x:1.0");
+  EXPECT_EQ(ImageReference::parse("oci:x:localhost:5000/t:1")->tag, "localhost:5000/t:1");
   EXPECT_EQ(read("oci:/a b/c@" + kDigest), "oci:/a b/c@" + kDigest);
   EXPECT_EQ(read("docker-archive:/x.tar"), "docker-archive:/x.tar");
   EXPECT_EQ(read("docker-archive:/x.tar:tool:1"), "docker-archive:/x.tar:docker.io/library/tool:1");
@@ -60,8 +65,9 @@ TEST(ImageReference, PlacesKeepTheirPaths) {
 }
 
 TEST(ImageReference, WhatIsPrintedIsReadBackAlike) {
-  for (std::string_view text : {"python", "h:5000/a/b:t", "oci:/a:b/c:1", "oci:x", "docker-archive:x.tar:h:1/t:2",
-                                "docker-daemon:a/b", "rootfs:/x:y@z", "docker-archive:x.tar"}) {
+  for (std::string_view text :
+       {"python", "h:5000/a/b:t", "oci:/a:b/c:1", "oci:x", "oci:a:h.example/b:2", "docker-archive:x.tar:h:1/t:2",
+        "docker-daemon:a/b", "rootfs:/x:y@z", "docker-archive:x.tar"}) {
     const auto first = ImageReference::parse(text);
     ASSERT_TRUE(first) << text;
     EXPECT_EQ(ImageReference::parse(first->text()).value(), *first) << text;

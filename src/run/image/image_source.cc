@@ -31,18 +31,24 @@ class LayoutSource final : public ImageSource {
 
   ImageResult<std::string> top() override {
     if (auto there = layout_.check(); !there) return pass(there);
-    if (reference_.is_pinned()) return layout_.document(reference_.digest);
+    if (reference_.is_pinned()) {
+      auto document = layout_.document(reference_.digest);
+      if (document || document.error().fault != ImageFault::missing) return document;
+      return image_fail(ImageFault::bad_digest, concat("it has changed: ", reference_.digest, " is not in it any more"),
+                        "submit the job again to use what is there now");
+    }
     auto json = layout_.index();
     if (!json) return pass(json);
     auto index = index_from_json(*json);
     if (!index) return pass(index);
     if (!reference_.tag.empty()) {
-      std::erase_if(index->entries, [&](const IndexEntry& entry) { return entry.name != reference_.tag; });
+      keep_called(reference_.tag, index->entries);
       if (index->entries.empty()) {
         return image_fail(ImageFault::missing, concat("the layout has no image called ", reference_.tag),
                           concat("it has: ", names(*json)));
       }
     }
+    std::erase_if(index->entries, [](const IndexEntry& entry) { return !entry.is_image(); });
     if (index->entries.empty())
       return image_fail(ImageFault::missing, "the layout has no image in it", "make the layout again");
     if (index->entries.size() == 1) return layout_.document(index->entries.front().manifest.digest);
@@ -65,6 +71,14 @@ class LayoutSource final : public ImageSource {
   void release(const std::string&) override {}
 
  private:
+  /// Whole names, else those whose tag it is.
+  static void keep_called(const std::string& name, std::vector<IndexEntry>& entries) {
+    const bool whole = std::ranges::any_of(entries, [&](const IndexEntry& entry) { return entry.name == name; });
+    std::erase_if(entries, [&](const IndexEntry& entry) {
+      return whole ? entry.name != name : !entry.name.ends_with(concat(":", name));
+    });
+  }
+
   static std::string names(const std::string& json) {
     std::string out;
     if (const auto index = index_from_json(json); index) {
@@ -96,7 +110,14 @@ class SkopeoSource final : public ImageSource {
     if (reference_.source == Source::docker_daemon) {
       if (auto saved = save(); !saved) return pass(saved);
     }
-    return skopeo_.manifest(reference_.digest);
+    auto document = skopeo_.manifest(reference_.digest);
+    if (document || reference_.source != Source::docker_archive || !reference_.name.empty()) return document;
+    const auto names = skopeo_.names();
+    if (!names || names->size() < 2) return document;
+    std::string all;
+    for (const std::string& name : *names) all += concat(all.empty() ? "" : ", ", name);
+    return image_fail(ImageFault::missing, "the archive has several images",
+                      concat("name one of them, as in docker-archive:PATH:NAME:TAG: ", all));
   }
 
   ImageResult<std::string> manifest(const std::string& digest) override { return skopeo_.manifest(digest); }
@@ -206,11 +227,11 @@ ImageResult<ResolvedImage> resolve_with(ImageSource& source, const ImageReferenc
     auto index = index_from_json(out.manifest);
     if (!index) return pass(index);
     for (const IndexEntry& entry : index->entries) {
-      if (!entry.platform.architecture.empty() && entry.platform.architecture != "unknown")
-        out.platforms.push_back(entry.platform);
+      if (!entry.platform.architecture.empty() && entry.is_image()) out.platforms.push_back(entry.platform);
     }
     auto chosen = choose(*index, machine);
     if (!chosen) {
+      if (chosen.error().fault != ImageFault::wrong_architecture) return pass(chosen);
       out.manifest_digest.clear();
       out.manifest.clear();
       return out;

@@ -73,6 +73,52 @@ TEST_F(Store, AnArchiveOfDockerSave) {
   EXPECT_EQ(cut.error().fault, ImageFault::corrupt) << cut.error().sentence();
 }
 
+TEST_F(Store, OfAnArchiveWithSeveralImagesOneIsNamed) {
+  const std::string archive = concat("docker-archive:", catalogue(), "/two.tar");
+  auto several = fetch(archive);
+  ASSERT_FALSE(several);
+  EXPECT_EQ(several.error().fault, ImageFault::missing);
+  EXPECT_EQ(several.error().message, concat("image ", archive, ": the archive has several images"));
+  EXPECT_EQ(several.error().next,
+            "name one of them, as in docker-archive:PATH:NAME:TAG: drover.test/image:1, drover.test/image:2");
+  auto one = fetch(archive + ":drover.test/image:1");
+  ASSERT_TRUE(one) << one.error().sentence();
+  EXPECT_EQ((*one)->layers.size(), 2U);
+}
+
+TEST_F(Store, OfALayoutWithWholeNamesOneIsNamedByItOrByItsTag) {
+  const std::string layout = concat("oci:", catalogue(), "/whole-name");
+  for (const char* name : {":docker.io/library/x:1.0", ":1.0", ":docker.io/library/x:2.0"}) {
+    auto image = fetch(layout + name);
+    EXPECT_TRUE(image) << image.error().sentence();
+  }
+  auto other = fetch(layout + ":docker.io/library/y:1.0");
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().fault, ImageFault::missing) << other.error().sentence();
+  EXPECT_EQ(other.error().next, "it has: docker.io/library/x:1.0, docker.io/library/x:2.0");
+}
+
+TEST_F(Store, IndexesAsHardlyAnybodyWritesThem) {
+  for (const char* name : {"beside-attestation", "index-without-platform", "index-without-platform-nested"})
+    EXPECT_EQ(fault_of(name), "ready") << name;
+  for (const char* name : {"index-empty", "index-attestation", "index-empty-nested"}) {
+    auto none = fetch_layout(name);
+    ASSERT_FALSE(none) << name;
+    EXPECT_EQ(none.error().fault, ImageFault::missing) << none.error().sentence();
+    EXPECT_TRUE(none.error().message.ends_with(": its index names no image")) << none.error().sentence();
+  }
+}
+
+TEST_F(Store, ALayoutThatChangedIsNotTheOneThatWasSubmitted) {
+  auto image = store().fetch(reference(concat("oci:", catalogue(), "/plain-gzip@sha256:", std::string(64, '1'))), {});
+  ASSERT_FALSE(image);
+  EXPECT_EQ(image.error().fault, ImageFault::bad_digest) << image.error().sentence();
+  EXPECT_EQ(image.error().blame, Blame::user);
+  EXPECT_TRUE(image.error().message.find("it has changed: sha256:1111") != std::string::npos)
+      << image.error().sentence();
+  EXPECT_EQ(image.error().next, "submit the job again to use what is there now");
+}
+
 TEST_F(Store, AnArchiveThatChangedIsNotTheOneThatWasSubmitted) {
   const std::string file = folder_.path() + "/image.tar";
   fs::copy_file(catalogue() + "/plain.tar", file);

@@ -137,10 +137,10 @@ Platform this_platform() {
 std::string ImageIndex::platforms() const {
   std::string out;
   for (const IndexEntry& entry : entries) {
-    if (entry.platform.architecture.empty() || entry.platform.architecture == "unknown") continue;
+    if (entry.platform.architecture.empty() || !entry.is_image()) continue;
     out += concat(out.empty() ? "" : ", ", entry.platform.text());
   }
-  return out.empty() ? "none that it names" : out;
+  return out;
 }
 
 std::uint64_t ImageManifest::compressed_bytes() const {
@@ -243,13 +243,24 @@ ImageResult<IndexEntry> choose(const ImageIndex& index, const Platform& machine)
       best = &entry;
     }
   }
-  if (best == nullptr) {
-    return image_fail(
-        ImageFault::wrong_architecture,
-        concat("there is none for this kind of machine (", machine.text(), "), only for ", index.platforms()),
-        "name an image for this architecture, or use machines of the other");
+  if (best != nullptr) return *best;
+  // Who has only one need not say what it is for: its configuration does, or an index that it is.
+  std::vector<const IndexEntry*> unsaid;
+  for (const IndexEntry& entry : index.entries) {
+    if (entry.platform.architecture.empty()) unsaid.push_back(&entry);
   }
-  return *best;
+  if (unsaid.size() == 1) return *unsaid.front();
+  if (std::ranges::none_of(index.entries, &IndexEntry::is_image))
+    return image_fail(ImageFault::missing, "its index names no image", "build or push it again");
+  if (unsaid.size() > 1) {
+    return image_fail(ImageFault::unsupported,
+                      concat("its index names ", unsaid.size(), " images, and not what kind of machine they are for"),
+                      "name one of them by its digest");
+  }
+  return image_fail(
+      ImageFault::wrong_architecture,
+      concat("there is none for this kind of machine (", machine.text(), "), only for ", index.platforms()),
+      "name an image for this architecture, or use machines of the other");
 }
 
 ImageResult<void> check_platform(const Platform& image, const Platform& machine) {

@@ -34,6 +34,9 @@ struct IndexEntry {
   Blob manifest;
   Platform platform;
   std::string name;  // the annotation that a layout has for a tag
+
+  /// Not what a builder says of one (an attestation), which stands beside it.
+  bool is_image() const { return platform.architecture != "unknown"; }
 };
 
 /// Several manifests: one image for several architectures, or the images of a layout.

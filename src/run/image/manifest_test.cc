@@ -44,10 +44,26 @@ TEST(Manifest, OfSeveralVariantsTheSameOrTheOldest) {
   EXPECT_EQ(choose(index, {"linux", "arm", "v5"})->manifest.digest, kB);
 }
 
-TEST(Manifest, AttestationsAreNoArchitecture) {
+TEST(Manifest, AttestationsAreNoImages) {
   const ImageIndex index = index_of(entry(kA, "unknown", "unknown"));
-  EXPECT_EQ(index.platforms(), "none that it names");
-  EXPECT_FALSE(choose(index, {"linux", "amd64", ""}));
+  EXPECT_EQ(index.platforms(), "");
+  for (const ImageIndex& none : {index, index_of("")}) {
+    const auto chosen = choose(none, {"linux", "amd64", ""});
+    ASSERT_FALSE(chosen);
+    EXPECT_EQ(chosen.error().fault, ImageFault::missing);
+    EXPECT_EQ(chosen.error().message, "its index names no image");
+  }
+}
+
+TEST(Manifest, TheOnlyOneNeedNotSayWhatItIsFor) {
+  const auto without = [](const std::string& digest) { return concat(R"({"digest":")", digest, R"(","size":1})"); };
+  const Platform machine{"linux", "amd64", ""};
+  EXPECT_EQ(choose(index_of(without(kA)), machine)->manifest.digest, kA);
+  EXPECT_EQ(choose(index_of(without(kA) + "," + entry(kB, "unknown", "unknown")), machine)->manifest.digest, kA);
+  EXPECT_EQ(choose(index_of(without(kA) + "," + entry(kB, "linux", "amd64")), machine)->manifest.digest, kB);
+  const auto two = choose(index_of(without(kA) + "," + without(kB)), machine);
+  ASSERT_FALSE(two);
+  EXPECT_EQ(two.error().message, "its index names 2 images, and not what kind of machine they are for");
 }
 
 TEST(Manifest, WhatIsNoImageIsRefused) {

@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "run/image/child_program.h"
 #include "run/image/skopeo_words.h"
+#include "wire/document.h"
 
 namespace drover {
 namespace fs = std::filesystem;
@@ -131,6 +132,19 @@ ImageResult<std::string> Skopeo::manifest(const std::string& digest) const {
   auto all = words({"inspect", "--raw"}, false);
   all.push_back(source(digest));
   return run(all, {});
+}
+
+ImageResult<std::vector<std::string>> Skopeo::names() const {
+  auto all = words({"list-tags"}, false);
+  all.push_back(concat("docker-archive:", reference_.path));
+  const auto said = run(all, {});
+  if (!said) return std::unexpected(said.error());
+  std::vector<std::string> out;
+  const auto node = node_from_json(*said);
+  const Node* tags = node ? node->find("Tags") : nullptr;
+  if (tags == nullptr) return out;
+  for (const Node& tag : tags->items) out.push_back(tag.text);
+  return out;
 }
 
 ImageResult<std::string> Skopeo::config(const std::string& digest) const {

@@ -20,6 +20,8 @@ class Skopeo {
 
   /// The manifest or index, byte for byte. Of `digest` if that is not empty.
   ImageResult<std::string> manifest(const std::string& digest) const;
+  /// The images of an archive, NAME:TAG each.
+  ImageResult<std::vector<std::string>> names() const;
   /// The configuration, byte for byte.
   ImageResult<std::string> config(const std::string& digest) const;
   /// All blobs into the OCI layout `folder`/layout, but for those that are there already. `bytes` is what they say that
