@@ -34,10 +34,10 @@ constexpr int kReadyMs = 10'000;
 
 constexpr const char* kRoot = "rootfs";        // where the runtime looks for the container's root
 constexpr const char* kItemRoot = "itemroot";  // where the root of a warm one's next item is put together
-constexpr const char* kPidFile = "pid";
+constexpr const char* kPidFile = "state/pid";
 constexpr const char* kOverlayMarks = "trusted.overlay.";
 constexpr std::size_t kMostSpare = 4;
-constexpr const char* kRuntimeLog = "runtime.log";
+constexpr const char* kRuntimeLog = "state/runtime.log";
 
 std::string read_small(const char* path) {
   const Descriptor file(::open(path, O_RDONLY | O_CLOEXEC));
@@ -163,6 +163,8 @@ std::string Container::take_apart() {
   // Our folder is the same, seen from the new namespace.
   if (::chdir(folder_.c_str()) != 0) return because("could not enter " + folder_);
   is_apart_ = true;
+  // What a runtime notes down, it notes while the item may be filling the disk.
+  ::mount("tmpfs", "state", "tmpfs", MS_NOSUID | MS_NODEV, "size=8m,mode=700");
   for (const std::string& folder : std::exchange(leftovers_, {})) remove_tree(folder);
   return {};
 }
