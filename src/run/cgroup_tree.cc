@@ -13,6 +13,8 @@
 namespace drover {
 namespace {
 
+constexpr useconds_t kLongestWaitUs = 500'000;  // about two seconds and a half in all
+
 void kill_all_in(const std::string& folder) {
   for (const pid_t pid : processes_in(folder + "/cgroup.procs")) {
     if (pid != ::getpid()) ::kill(pid, SIGKILL);
@@ -51,12 +53,13 @@ std::vector<pid_t> processes_in(const std::string& file) {
 }
 
 void remove_cgroup_tree(const std::string& folder) {
-  for (int turn = 0; turn < 50; ++turn) {
+  // What was killed takes its time to be gone, on a machine with much to do more of it.
+  for (useconds_t wait_us = 1'000; wait_us <= kLongestWaitUs; wait_us += wait_us / 4) {
     if (::rmdir(folder.c_str()) == 0 || errno == ENOENT) return;
     for (const std::string& below : subfolders_of(folder)) remove_cgroup_tree(below);
     kill_all_in(folder);
     if (::rmdir(folder.c_str()) == 0) return;
-    ::usleep(2000);
+    ::usleep(wait_us);
   }
 }
 
