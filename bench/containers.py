@@ -203,7 +203,7 @@ def measure(work, contenders, rounds):
 def worker_memory(flags, work, items):
     """Peak memory of drover itself over many containers, early and at the end: whether it grows."""
     shutil.rmtree(work / "data", ignore_errors=True)
-    command = drover_command(flags, work, items, 2, "--name", "bench", "--reuse")
+    command = drover_command(flags, work, items, 2, "--name", "bench")
     samples = []
     with subprocess.Popen([str(word) for word in command], env=harness.environment()) as process:
         while process.poll() is None:
