@@ -8,9 +8,26 @@
 namespace drover {
 namespace {
 
-TEST(StopOnSignal, ASignalAsksForAStopAndTheProgramGoesOn) {
+/// As a program begins: a shell that starts something beside it lets it ignore interrupts, and other tests block them.
+class StopOnSignalTest : public testing::Test {
+ protected:
+  StopOnSignalTest() {
+    sigset_t ours;
+    sigemptyset(&ours);
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+      sigaddset(&ours, number);
+      ::signal(number, SIG_DFL);
+    }
+    ::pthread_sigmask(SIG_UNBLOCK, &ours, &before_);
+  }
+  ~StopOnSignalTest() override { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_{};
+};
+
+TEST_F(StopOnSignalTest, ASignalAsksForAStopAndTheProgramGoesOn) {
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
-    ::signal(number, SIG_DFL);  // a shell that starts something beside it lets it ignore interrupts
     const StopOnSignal signals;
     EXPECT_EQ(signals.signal(), 0);
     ::raise(number);
@@ -24,7 +41,7 @@ TEST(StopOnSignal, ASignalAsksForAStopAndTheProgramGoesOn) {
   }
 }
 
-TEST(StopOnSignal, AfterwardsEverythingIsAsBefore) {
+TEST_F(StopOnSignalTest, AfterwardsEverythingIsAsBefore) {
   struct sigaction before{};
   struct sigaction after{};
   ::sigaction(SIGINT, nullptr, &before);
@@ -38,7 +55,7 @@ TEST(StopOnSignal, AfterwardsEverythingIsAsBefore) {
   EXPECT_EQ(before.sa_handler, after.sa_handler);
 }
 
-TEST(StopOnSignal, TheSecondOneEndsTheProgram) {
+TEST_F(StopOnSignalTest, TheSecondOneEndsTheProgram) {
   EXPECT_EXIT(
       {
         const StopOnSignal signals;
@@ -48,7 +65,7 @@ TEST(StopOnSignal, TheSecondOneEndsTheProgram) {
       testing::KilledBySignal(SIGTERM), "");
 }
 
-TEST(StopOnSignal, WhatIsIgnoredStaysSo) {
+TEST_F(StopOnSignalTest, WhatIsIgnoredStaysSo) {
   struct sigaction before{};
   struct sigaction ignored{};
   ignored.sa_handler = SIG_IGN;
