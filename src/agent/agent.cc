@@ -79,6 +79,7 @@ void Agent::on_answer(PollNumber number, const std::vector<Lease>& leases, const
         returned_.push_back(item.token);
       } else if (const auto waiting = aside_.find(item.job); waiting != aside_.end()) {
         waiting->second.push_back(item);
+        keep_few(waiting->second);
       } else {
         backlog_.push_back(item);
         backlog_ask_ = backlog_ask_.plus(item.ask);
@@ -326,6 +327,7 @@ AgentPoll Agent::make_poll(std::int64_t now_ms) {
   last_poll_ = PollNumber{last_poll_.value + 1};
   const Wish wished = wish();
   AgentPoll poll{make_report(now_ms), last_poll_, {}, wished.want, wished.room};
+  if (wished.want > 0) poll.not_now = jobs_aside();
   for (GivenUp& it : given_up_) {
     poll.given_up.push_back(it.number);
     if (!it.told_by) it.told_by = last_poll_;
@@ -360,7 +362,7 @@ std::optional<std::int64_t> Agent::next_deadline(std::int64_t after_ms) const {
 }
 
 bool Agent::has_work() const {
-  return !backlog_.empty() || aside() > 0 ||
+  return !backlog_.empty() || !jobs_aside().empty() ||
          std::ranges::any_of(slots_, [](const SlotState& slot) { return !slot.handed.empty(); });
 }
 

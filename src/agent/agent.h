@@ -59,7 +59,8 @@ struct AgentPoll : AgentReport {
   PollNumber number;
   std::vector<PollNumber> given_up;  // whose answers are no longer waited for
   std::uint64_t want = 0;
-  Resources room;  // which the wanted items share
+  Resources room;                   // which the wanted items share
+  std::vector<JobId> not_now = {};  // nothing more of these: what they need is not here
 };
 
 /// What runs in a slot right now.
@@ -205,7 +206,8 @@ class Agent {
   void leaves_backlog(const AgentItem& item);
   void return_backlog();
   std::deque<AgentItem> take_aside(JobId job);
-  std::size_t aside() const;
+  void keep_few(std::deque<AgentItem>& waiting);
+  std::vector<JobId> jobs_aside() const;
   void tell(std::size_t slot, EndedAttempt ended, std::int64_t now_ms);
   void recall(std::size_t slot);
   void begin_stop(std::size_t slot, StopReason reason, std::int64_t now_ms);

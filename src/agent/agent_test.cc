@@ -68,6 +68,21 @@ TEST(Agent, EverySlotGetsOneItemBeforeAnyGetsTwo) {
   for (std::size_t slot = 0; slot < 3; ++slot) EXPECT_EQ(starts[slot].slot, slot);
 }
 
+TEST(Agent, OfAJobThatCannotStartYetFewAreKeptAndNoMoreAreWanted) {
+  Worked worked(2);
+  worked.agent.set_aside(JobId{1});
+  EXPECT_TRUE(only<StartItem>(worked.lend(lease(1, 0, 10))).empty());
+  AgentPoll poll = worked.agent.make_poll(worked.now_ms);
+  EXPECT_EQ(poll.not_now, std::vector{JobId{1}});
+  EXPECT_GT(poll.want, 0U) << "others may have something for it";
+  EXPECT_EQ(poll.returned.size(), 8U);
+  worked.agent.on_answer(poll.number, {}, {}, worked.now_ms);
+  worked.agent.on_job_ready(JobId{1}, worked.now_ms);
+  EXPECT_EQ(only<StartItem>(worked.agent.take_actions()).size(), 2U);
+  poll = worked.agent.make_poll(worked.now_ms);
+  EXPECT_TRUE(poll.not_now.empty());
+}
+
 TEST(Agent, ShortItemsAreHandedAhead) {
   Worked it(1);
   it.lend(lease(1, 0, 20));

@@ -11,6 +11,15 @@ void Agent::set_aside(JobId job) {
     leaves_backlog(item);
     return true;
   });
+  keep_few(waiting);
+}
+
+// Enough to begin with; others may start the rest sooner.
+void Agent::keep_few(std::deque<AgentItem>& waiting) {
+  while (waiting.size() > width()) {
+    returned_.push_back(waiting.back().token);
+    waiting.pop_back();
+  }
 }
 
 std::deque<AgentItem> Agent::take_aside(JobId job) {
@@ -18,10 +27,13 @@ std::deque<AgentItem> Agent::take_aside(JobId job) {
   return found.empty() ? std::deque<AgentItem>() : std::move(found.mapped());
 }
 
-std::size_t Agent::aside() const {
-  std::size_t count = 0;
-  for (const auto& [job, items] : aside_) count += items.size();
-  return count;
+// Those of which something waits.
+std::vector<JobId> Agent::jobs_aside() const {
+  std::vector<JobId> jobs;
+  for (const auto& [job, items] : aside_) {
+    if (!items.empty()) jobs.push_back(job);
+  }
+  return jobs;
 }
 
 void Agent::on_job_ready(JobId job, std::int64_t now_ms) {

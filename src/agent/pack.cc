@@ -12,8 +12,8 @@ constexpr double kShortUs = 20'000;
 // The backlog holds this much work at the rate lately seen.
 constexpr double kBacklogUs = 500'000;
 constexpr std::size_t kMostBacklog = 4096;
-// While so many wait for what their jobs need, nothing more is asked for: it might be of the same.
-constexpr std::size_t kMostAside = 16;
+// While so many jobs wait for what they need, nothing more is asked for: it might be of one more.
+constexpr std::size_t kMostJobsAside = 64;
 
 }  // namespace
 
@@ -92,7 +92,7 @@ Agent::Wish Agent::wish() const {
     wish.room = has_.times(rounds).minus(backlog_ask_);
     if (backlog_.size() * 2 <= target) wish.want = target - backlog_.size();
   }
-  if (wish.room.milli_cpus == 0 || aside() >= std::max(kMostAside, 2 * width())) wish.want = 0;
+  if (wish.room.milli_cpus == 0 || jobs_aside().size() >= kMostJobsAside) wish.want = 0;
   return wish;
 }
 

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "cli/write_whole.h"
 
@@ -36,7 +37,11 @@ Result<std::unique_ptr<UserTerminal>> UserTerminal::open() {
 }
 
 UserTerminal::~UserTerminal() {
-  if (is_raw_) ::tcsetattr(STDIN_FILENO, TCSADRAIN, &before_.modes);
+  restore();
+}
+
+void UserTerminal::restore() {
+  if (std::exchange(is_raw_, false)) ::tcsetattr(STDIN_FILENO, TCSADRAIN, &before_.modes);
 }
 
 Result<Descriptor> UserTerminal::socket_for_item() {
@@ -60,7 +65,7 @@ void UserTerminal::join(Descriptor far_end, Resize resize) {
 }
 
 void UserTerminal::refresh() {
-  if (!far_end_) return;
+  if (!far_end_ || is_over_) return;
   termios raw = before_.modes;
   ::cfmakeraw(&raw);
   is_raw_ = true;
@@ -80,7 +85,7 @@ void UserTerminal::tell_size() {
 UserTerminal::Waits UserTerminal::waits() const {
   Waits waits{};
   // Keys wait while the far end takes none.
-  waits[keys] = {far_end_ && !is_over_ && unsent_.empty() ? STDIN_FILENO : -1, POLLIN, 0};
+  waits[keys] = {far_end_ && !is_over_ && !is_left_ && unsent_.empty() ? STDIN_FILENO : -1, POLLIN, 0};
   waits[socket] = {far_end_ ? -1 : near_end_.get(), POLLIN, 0};
   waits[far] = {is_over_ ? -1 : far_end_.get(), static_cast<short>(POLLIN | (unsent_.empty() ? 0 : POLLOUT)), 0};
   return waits;
@@ -88,7 +93,11 @@ UserTerminal::Waits UserTerminal::waits() const {
 
 void UserTerminal::on_ready(const Waits& waits) {
   if (waits[socket].revents != 0) receive_far_end();
-  if ((waits[far].revents & (POLLIN | POLLHUP | POLLERR)) != 0 && !print_some()) is_over_ = true;
+  if ((waits[far].revents & (POLLIN | POLLHUP | POLLERR)) != 0 && !print_some()) {
+    // The program may go on without it; Ctrl-C is a signal again.
+    is_over_ = true;
+    restore();
+  }
   if ((waits[far].revents & POLLOUT) != 0) send_keys();
   if (waits[keys].revents != 0) take_keys();
 }

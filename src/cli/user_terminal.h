@@ -55,6 +55,7 @@ class UserTerminal {
   void send_keys();
   bool print_some();
   void tell_size();
+  void restore();
 
   TerminalWish before_;
   Descriptor near_end_;  // of the socket

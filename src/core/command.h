@@ -115,6 +115,7 @@ struct Poll {
   std::uint64_t want = 0;
   std::int64_t wait_ms = 0;
   Resources room = Resources::endless();
+  std::vector<JobId> not_now = {};  // the worker can start nothing of these yet, and has enough of them
 };
 
 /// A queue as it shall be from now on: a new one, or one that is there.

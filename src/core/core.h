@@ -84,6 +84,8 @@ class Core {
 
   // grant.cc
   std::vector<Lease> grant_items(const ParkedPoll& poll);
+  std::vector<JobId> hide(const std::vector<JobId>& jobs);
+  void show_again(const std::vector<JobId>& hidden);
   std::uint64_t at_once(const Job& job) const;
   Lease grant_from(Job& job, WorkerId worker, PollNumber poll, std::uint64_t want);
   std::pair<ItemIndex, std::uint64_t> untouched(const Job& job, std::uint64_t want);

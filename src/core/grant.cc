@@ -21,6 +21,7 @@ constexpr std::int64_t kFairSliceMs = 100;
 // behind it would only wait.
 std::vector<Lease> Core::grant_items(const ParkedPoll& poll) {
   std::vector<Lease> leases;
+  const std::vector<JobId> hidden = hide(poll.not_now);
   Session& session = volatile_.sessions.at(poll.worker);
   std::uint64_t want = poll.want;
   Resources room = poll.room;
@@ -35,6 +36,7 @@ std::vector<Lease> Core::grant_items(const ParkedPoll& poll) {
     leases.push_back(std::move(lease));
     if (choice->makes_room) break;
   }
+  show_again(hidden);
   return leases;
 }
 

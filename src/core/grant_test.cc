@@ -34,6 +34,27 @@ TEST(Grant, AJobThatAWorkerCannotRunIsPassedOver) {
   EXPECT_EQ(leases[0].ask, (Resources{1000, kGiB}));
 }
 
+TEST(Grant, WhatAWorkerDoesNotWantNowGoesToOthersAndOthersComeToIt) {
+  World world;
+  const JobId first = world.submit(100, {1000, 0});
+  const WorkerId choosy = world.worker("choosy", kMachine);
+  const WorkerId other = world.worker("other", kMachine);
+  const auto ask = [&](std::uint64_t number, std::int64_t wait_ms) {
+    return world.ask(Poll{.report = {.worker = choosy, .incarnation = 1},
+                          .number = PollNumber{number},
+                          .given_up = {},
+                          .want = 2,
+                          .wait_ms = wait_ms,
+                          .room = kMachine,
+                          .not_now = {first, JobId{999}}});
+  };
+  EXPECT_TRUE(std::get<PollAnswer>(ask(1, 0)).leases.empty());
+  EXPECT_EQ(world.poll(other, 2, kMachine).at(0).job, first);
+  const JobId second = world.submit(100, {1000, 0});
+  EXPECT_EQ(std::get<PollAnswer>(ask(2, 0)).leases.at(0).job, second);
+  EXPECT_EQ(world.poll(other, 2, kMachine).at(0).job, first) << "which is first again";
+}
+
 TEST(Grant, AsManyItemsAsTheRoomHolds) {
   World world;
   world.submit(100, {500, 0});

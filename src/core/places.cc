@@ -296,6 +296,27 @@ void Core::reconsider(Job& job) {
   if (may && !offers) end_if_starved(job);
 }
 
+// Out of the schedule, for as long as somebody chooses who does not want them.
+std::vector<JobId> Core::hide(const std::vector<JobId>& jobs) {
+  std::vector<JobId> hidden;
+  for (const JobId id : jobs) {
+    const auto index = volatile_.jobs.find(id);
+    if (index == volatile_.jobs.end() || !index->second.offered) continue;
+    volatile_.schedule.withdraw(index->second.of, index->second.share, rank_of(durable_.jobs.at(id)));
+    index->second.offered = false;
+    hidden.push_back(id);
+  }
+  return hidden;
+}
+
+void Core::show_again(const std::vector<JobId>& hidden) {
+  for (const JobId id : hidden) {
+    JobIndex& index = volatile_.jobs.at(id);
+    volatile_.schedule.offer(index.of, index.share, rank_of(durable_.jobs.at(id)));
+    index.offered = true;
+  }
+}
+
 // Its items wait for items that will never succeed.
 void Core::end_if_starved(Job& job) {
   const JobIndex& index = volatile_.jobs.at(job.id);

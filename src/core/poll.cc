@@ -13,6 +13,8 @@ namespace {
 // Polls that wait for long end together at such times: ten thousand idle workers then wake the machine twenty times a
 // second, not a thousand.
 constexpr std::int64_t kPollsEndEachMs = 50;
+// Who does not take everything is not woken by what turns up, and asks again soon.
+constexpr std::int64_t kChoosyWaitMs = 1'000;
 constexpr std::size_t kLongestNote = 2000;
 
 std::int64_t end_of_wait(std::int64_t now_ms, std::int64_t wait_ms) {
@@ -245,12 +247,14 @@ void Core::on(Ticket ticket, const Poll& command) {
     }
   }
   answer_empty(session);
+  const std::int64_t wait_ms = command.not_now.empty() ? command.wait_ms : std::min(command.wait_ms, kChoosyWaitMs);
   const ParkedPoll poll{.ticket = ticket,
                         .worker = worker,
                         .number = command.number,
                         .want = command.want,
-                        .until_ms = end_of_wait(volatile_.now_ms, command.wait_ms),
-                        .room = command.room};
+                        .until_ms = end_of_wait(volatile_.now_ms, wait_ms),
+                        .room = command.room,
+                        .not_now = command.not_now};
   if (answer_poll(poll)) return;
   // Who told something waits for thanks: what it ran is in its spool until then, and it cannot go.
   const bool has_told = !command.report.ended.empty() || !command.report.returned.empty();
@@ -325,7 +329,7 @@ void Core::park(const ParkedPoll& poll) {
   volatile_.poll_deadlines.insert({poll.until_ms, sequence});
   Session& session = volatile_.sessions.at(poll.worker);
   session.parked = sequence;
-  if (poll.want > 0 && is_given_work(poll.worker)) {
+  if (poll.want > 0 && poll.not_now.empty() && is_given_work(poll.worker)) {
     volatile_.schedule.wait(session.kind, poll.room.milli_cpus, sequence);
   }
 }

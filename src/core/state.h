@@ -104,6 +104,7 @@ struct ParkedPoll {
   std::uint64_t want = 0;
   std::int64_t until_ms = 0;
   Resources room;
+  std::vector<JobId> not_now = {};
 };
 
 struct Volatile {

@@ -16,6 +16,8 @@ class ImageResolver {
   virtual ~ImageResolver() = default;
   /// Answered within some seconds, on another thread, or at once if there is too much to do.
   virtual void resolve(const std::string& image, Resolved resolved) = 0;
+  /// Nobody is answered any more but on the spot: that it has stopped.
+  virtual void stop() = 0;
 };
 
 }  // namespace drover

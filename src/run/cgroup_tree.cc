@@ -5,7 +5,9 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <utility>
 
 #include "run/descriptor.h"
@@ -13,12 +15,21 @@
 namespace drover {
 namespace {
 
-constexpr useconds_t kLongestWaitUs = 500'000;  // about two seconds and a half in all
+constexpr std::chrono::milliseconds kPatience{2'000};
+constexpr useconds_t kLongestWaitUs = 50'000;
 
 void kill_all_in(const std::string& folder) {
   for (const pid_t pid : processes_in(folder + "/cgroup.procs")) {
     if (pid != ::getpid()) ::kill(pid, SIGKILL);
   }
+}
+
+/// Or cannot be by waiting.
+bool is_removed(const std::string& folder) {
+  if (::rmdir(folder.c_str()) == 0 || (errno != EBUSY && errno != ENOTEMPTY)) return true;
+  for (const std::string& below : subfolders_of(folder)) is_removed(below);
+  kill_all_in(folder);
+  return ::rmdir(folder.c_str()) == 0 || errno == ENOENT;
 }
 
 }  // namespace
@@ -52,15 +63,19 @@ std::vector<pid_t> processes_in(const std::string& file) {
   return found;
 }
 
-void remove_cgroup_tree(const std::string& folder) {
+void remove_cgroup_trees(const std::vector<std::string>& folders) {
   // What was killed takes its time to be gone, on a machine with much to do more of it.
-  for (useconds_t wait_us = 1'000; wait_us <= kLongestWaitUs; wait_us += wait_us / 4) {
-    if (::rmdir(folder.c_str()) == 0 || errno == ENOENT) return;
-    for (const std::string& below : subfolders_of(folder)) remove_cgroup_tree(below);
-    kill_all_in(folder);
-    if (::rmdir(folder.c_str()) == 0) return;
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  std::vector<std::string> left = folders;
+  for (useconds_t wait_us = 1'000;; wait_us = std::min(wait_us * 2, kLongestWaitUs)) {
+    std::erase_if(left, [](const std::string& folder) { return is_removed(folder); });
+    if (left.empty() || std::chrono::steady_clock::now() >= deadline) return;
     ::usleep(wait_us);
   }
+}
+
+void remove_cgroup_tree(const std::string& folder) {
+  remove_cgroup_trees({folder});
 }
 
 }  // namespace drover

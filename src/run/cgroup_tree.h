@@ -15,7 +15,9 @@ std::vector<std::string> subfolders_of(const std::string& folder);
 std::vector<pid_t> processes_in(const std::string& file);
 
 /// Kills what is in a cgroup and in those below it, which items may have made, and removes them. Gives up on what does
-/// not die in a tenth of a second.
+/// not die in two seconds.
 void remove_cgroup_tree(const std::string& folder);
+/// All of them, in as long as one may take.
+void remove_cgroup_trees(const std::vector<std::string>& folders);
 
 }  // namespace drover

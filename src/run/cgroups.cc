@@ -174,7 +174,7 @@ void SlotCgroup::remove() {
 }
 
 void ContainerCgroup::remove() const {
-  for (const std::string& folder : folders) remove_cgroup_tree(folder);
+  remove_cgroup_trees(folders);
 }
 
 // Containers are in every hierarchy, at the place that our own memory is counted at.

@@ -299,6 +299,7 @@ Result<std::unique_ptr<ContainerHome>> ContainerHome::make(const std::string& fo
   std::error_code error;
   std::filesystem::create_directories(home->ours_, error);
   if (error) return std::unexpected(errno_error(error.value(), home->ours_, kNext));
+  ::chmod(folder.c_str(), 0700);  // there will be other people's setuid programs in it
   const std::span<const char> program = slot_program();
   if (auto done = write_file(home->first_process_, {program.data(), program.size()}, 0755); !done) return pass(done);
   return home;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "base/text.h"
 #include "run/descriptor.h"
@@ -27,7 +28,10 @@ std::string read_from(const std::vector<std::string>& layers, const char* path) 
     open_how how{};
     how.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
     how.resolve = RESOLVE_IN_ROOT;
-    const Descriptor file(static_cast<int>(::syscall(SYS_openat2, folder.get(), path, &how, sizeof(how))));
+    int opened = -1;
+    do opened = static_cast<int>(::syscall(SYS_openat2, folder.get(), path, &how, sizeof(how)));
+    while (opened < 0 && (errno == EAGAIN || errno == EINTR));
+    const Descriptor file(opened);
     struct stat info{};
     if (!file || ::fstat(file.get(), &info) != 0) {
       struct stat whiteout{};
@@ -95,6 +99,7 @@ Result<ImageUser> find_image_user(const std::string& wanted, const std::vector<s
                   "give another number with --user");
     }
   }
+  std::erase_if(found.groups, [](std::uint32_t id) { return id > kLastId; });
   if (!has_group) {
     return fail(ErrorCode::bad_input, concat("the image has no group '", group, "'"),
                 "name one of its /etc/group, or give a number");

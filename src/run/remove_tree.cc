@@ -21,6 +21,12 @@ struct CloseFolder {
   void operator()(DIR* it) const { ::closedir(it); }
 };
 
+/// A folder, and not what a link leads to that somebody puts in its place.
+void make_writable(int parent, const char* name) {
+  const Descriptor folder(::openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (folder) ::chmod(concat("/proc/self/fd/", folder.get()).c_str(), 0700);
+}
+
 /// Empties one folder: files go, folders are moved into `parent` under names that begin with `stem`, and appended to
 /// `moved`.
 int empty_folder(int parent, const std::string& name, const std::string& stem, std::vector<std::string>& moved,
@@ -43,7 +49,7 @@ int empty_folder(int parent, const std::string& name, const std::string& stem, s
     if (errno != EISDIR) return errno;
     if (::unlinkat(number, entry->d_name, AT_REMOVEDIR) == 0) continue;
     // A folder that is moved is written itself, for its way up: without root it must be writable for that.
-    ::fchmodat(number, entry->d_name, 0700, 0);
+    make_writable(number, entry->d_name);
     std::string flat = concat(stem, count++);
     if (::renameat(number, entry->d_name, parent, flat.c_str()) != 0) return errno;
     moved.push_back(std::move(flat));
@@ -62,7 +68,7 @@ int remove_tree(int parent, const std::string& name) {
   while (!left.empty()) {
     const std::string one = std::move(left.back());
     left.pop_back();
-    ::fchmodat(parent, one.c_str(), 0700, 0);
+    make_writable(parent, one.c_str());
     if (const int error = empty_folder(parent, one, stem, left, count); error != 0) return error;
     if (::unlinkat(parent, one.c_str(), AT_REMOVEDIR) != 0 && errno != ENOENT) return errno;
   }

@@ -19,6 +19,9 @@
 namespace drover {
 namespace {
 
+// What the kernel takes.
+constexpr std::size_t kMostMaps = 340;
+
 std::string own_name() {
   passwd entry{};
   passwd* found = nullptr;
@@ -33,7 +36,7 @@ int try_to_mount(void*) {
 }
 
 bool may_have_one() {
-  alignas(16) static char stack[std::size_t{16} << 10];
+  alignas(16) char stack[std::size_t{16} << 10];
   const pid_t child =
       ::clone(try_to_mount, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | CLONE_NEWUSER | SIGCHLD, nullptr);
   if (child < 0) return false;
@@ -64,6 +67,10 @@ std::vector<IdMap> maps_of(std::uint32_t own_id, const std::string& subordinates
     const auto first = whole_number(fields[1]);
     const auto count = whole_number(fields[2]);
     if (!first || !count || *count == 0 || *count > UINT32_MAX - next || *count > UINT32_MAX - *first) continue;
+    const auto overlaps = [&](const IdMap& it) {
+      return *first < it.outside + it.count && it.outside < *first + *count;
+    };
+    if (std::ranges::any_of(maps, overlaps) || maps.size() >= kMostMaps) continue;
     maps.push_back({next, *first, *count});
     next += *count;
   }

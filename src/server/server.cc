@@ -289,7 +289,7 @@ Server::~Server() {
   if (parts_->router) parts_->router->set_ready(false);
   // Parked polls are answered by the engine's end; whoever still waits then is cut off.
   parts_->http.reset();
-  parts_->images.reset();
+  if (parts_->images) parts_->images->stop();  // who still asks is told so
   parts_->searchers.reset();
   parts_->worker_readers.reset();
   if (parts_->followers) parts_->followers->stop();

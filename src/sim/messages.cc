@@ -25,6 +25,7 @@ struct Encoder {
     poll.poll.want = call.poll.want;
     poll.poll.wait_ms = call.wait_ms;
     poll.poll.room = call.poll.room;
+    poll.poll.not_now = call.poll.not_now;
     poll.ended_frames.resize(call.poll.ended.size());
     return {CallKind::poll, encode(poll)};
   }

@@ -250,6 +250,7 @@ std::string encode(const WorkerPoll& poll) {
   out.set_want(poll.poll.want);
   out.set_wait_ms(poll.poll.wait_ms);
   if (poll.poll.room != Resources::endless()) put_resources(*out.mutable_room(), poll.poll.room);
+  for (const JobId job : poll.poll.not_now) out.add_not_now(job.value);
   return bytes_of(out);
 }
 
@@ -264,6 +265,7 @@ Result<WorkerPoll> decode_poll(std::string_view bytes) {
   poll.poll.want = std::min(in.want(), kMostLeased);
   poll.poll.wait_ms = in.wait_ms();
   if (in.has_room()) poll.poll.room = resources_of(in.room());
+  for (const std::uint64_t job : in.not_now()) poll.poll.not_now.emplace_back(job);
   return poll;
 }
 

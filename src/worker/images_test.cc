@@ -19,7 +19,8 @@ class ImagesTest : public testing::Test {
 
   std::shared_ptr<ImageWish> want(const std::string& image, const std::string& who, ContainerOptions options = {}) {
     options.image = image;
-    return images_->want(options, [this, who](const Plan& got) { got_[who] = got ? (*got)->options.hostname : "none"; });
+    return images_->want(options,
+                         [this, who](const Plan& got) { got_[who] = got ? (*got)->options.hostname : "none"; });
   }
   void answer(const std::string& image) {
     const std::lock_guard lock(mutex_);

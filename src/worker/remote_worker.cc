@@ -179,6 +179,7 @@ void RemoteWorker::learn(const KnownJob& job) {
   const auto [it, is_new] = jobs_.try_emplace(job->job);
   LearntJob& learnt = it->second;
   if (is_new) learnt.definition = definition_from_json(job->definition);
+  learnt.held_ms = now_ms();
   if (learnt.known != job) {
     learnt.known = job;
     learnt.renew_ms = now_ms() + std::max(job->key_renew_ms, kShortestRenewalMs);
@@ -235,7 +236,13 @@ std::set<JobId> RemoteWorker::jobs_held() const {
   return held;
 }
 
+// A slot that is set up for it keeps its image in use.
 void RemoteWorker::forget(JobId job) {
+  for (JobSlot& slot : slots_) {
+    if (!slot.slot || slot.job != job || slot.handed > 0 || !slot.waiting.empty()) continue;
+    loop_->remove(slot.slot->descriptor());
+    slot.slot.reset();
+  }
   calls_->forget(job);
   job_images_.forget(job);
   jobs_.erase(job);
@@ -254,11 +261,6 @@ void RemoteWorker::let_images_go() {
     if (held.contains(job) || learnt.held_ms == 0) learnt.held_ms = now_ms();
     const bool in_container = learnt.definition && learnt.definition->container;
     if (!in_container || now_ms() < learnt.held_ms + kIdleJobMs) continue;
-    for (JobSlot& slot : slots_) {
-      if (!slot.slot || slot.job != job || slot.handed > 0) continue;
-      loop_->remove(slot.slot->descriptor());
-      slot.slot.reset();
-    }
     forget(job);
   }
 }
@@ -386,7 +388,8 @@ void RemoteWorker::send_calls() {
           .given_up = said.given_up,
           .want = said.want,
           .wait_ms = options_.exit_when_idle && said.want > 0 ? std::min(poll->wait_ms, kIdleWaitMs) : poll->wait_ms,
-          .room = said.room};
+          .room = said.room,
+          .not_now = said.not_now};
       last_poll_ = number;
       if (out.want > 0) saw_nothing_to_do_ = false;
       with_frames(std::move(said), poll->worker, poll->incarnation,

@@ -18,8 +18,14 @@ TagResolver::TagResolver(LookUp look_up) : look_up_(std::move(look_up)) {
   }
 }
 
-TagResolver::~TagResolver() {
+void TagResolver::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_stopped_ = true;
+    asks_.clear();
+  }
   for (std::jthread& thread : threads_) thread.request_stop();
+  threads_.clear();
 }
 
 void TagResolver::resolve(const std::string& image, Resolved resolved) {
@@ -30,7 +36,7 @@ void TagResolver::resolve(const std::string& image, Resolved resolved) {
       same->waiting.push_back(std::move(resolved));
       return;
     }
-    if (asks_.size() < kMostAsks) {
+    if (asks_.size() < kMostAsks && !is_stopped_) {
       asks_.push_back({image, std::chrono::steady_clock::now(), {}});
       asks_.back().waiting.push_back(std::move(resolved));
       wakes_.notify_one();

@@ -22,12 +22,13 @@ class TagResolver final : public ImageResolver {
   using LookUp = std::function<Result<std::string>(const std::string& image, const std::stop_token& stop)>;
 
   explicit TagResolver(LookUp look_up);
-  /// Whoever is not answered yet is not answered.
-  ~TagResolver() override;
+  ~TagResolver() override { stop(); }
   TagResolver(const TagResolver&) = delete;
   TagResolver& operator=(const TagResolver&) = delete;
 
   void resolve(const std::string& image, Resolved resolved) override;
+  /// Whoever is not answered yet is not answered.
+  void stop() override;
 
  private:
   struct Ask {
@@ -42,6 +43,7 @@ class TagResolver final : public ImageResolver {
   std::mutex mutex_;  // guards what follows
   std::condition_variable_any wakes_;
   std::deque<Ask> asks_;
+  bool is_stopped_ = false;
   std::vector<std::jthread> threads_;  // last: they use all of the above
 };
 

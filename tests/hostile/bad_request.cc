@@ -64,10 +64,14 @@ string worker_message(Dice& dice, string_view call) {
                               .running = {{{drover::GrantId{3}, drover::ItemIndex{4}}, 5}},
                               .returned = {{drover::GrantId{6}, drover::ItemIndex{7}}}};
   if (call == "poll") {
-    return encode(
-        drover::WorkerPoll{{.report = report, .number = drover::PollNumber{9}, .given_up = {}, .want = 0, .wait_ms = 5},
-                           {"no frame"},
-                           {{0}}});
+    drover::WorkerPoll poll;
+    poll.poll.report = report;
+    poll.poll.number = drover::PollNumber{9};
+    poll.poll.wait_ms = 5;
+    poll.poll.not_now = {drover::JobId{8}};
+    poll.frames = {"no frame"};
+    poll.ended_frames = {{0}};
+    return encode(poll);
   }
   if (call == "report") return encode(drover::WorkerReport{report, {noise(dice, 200)}, {{0}}});
   if (call == "register") return encode(drover::WorkerHello{.protocol = 99, .name = "phantom", .incarnation = 7});

@@ -14,6 +14,7 @@
 
 #include "base/text.h"
 #include "run/remove_tree.h"
+#include "run/user_namespace.h"
 
 namespace drover {
 namespace {
@@ -69,7 +70,7 @@ LayerTree::LayerTree(Descriptor root, Descriptor trash, OverlayMarks marks, std:
     : root_(std::move(root)),
       trash_(std::move(trash)),
       marks_(marks),
-      is_root_user_(::geteuid() == 0),
+      is_root_user_(::geteuid() == 0 && may_mount()),  // else its containers are made in a user namespace
       most_entries_(most_entries) {}
 
 ImageResult<void> LayerTree::count(const LayerPath& path) {
@@ -228,9 +229,10 @@ ImageResult<void> LayerTree::own(int at, const std::string& name, const EntryAtt
 // be shut out of what is his.
 mode_t LayerTree::mode_of(const EntryAttributes& attributes) const {
   const mode_t mode = attributes.mode & kModeBits;
-  if (is_root_user_ || attributes.user == 0) return mode;
+  if (is_root_user_ || (attributes.user == 0 && attributes.group == 0)) return mode;
+  // To run as whoever it belongs to would be to run as root now.
   const mode_t owners = (mode & S_IRWXU) >> 6;
-  return mode | owners | owners << 3;
+  return (mode & ~mode_t{S_ISUID | S_ISGID}) | owners | owners << 3;
 }
 
 /// Owner, then mode, then capabilities: each change takes the next one away.

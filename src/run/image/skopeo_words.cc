@@ -201,7 +201,7 @@ ImageError skopeo_error(std::string_view said, const ImageReference& reference) 
           concat(what_happened(fault, reference, words), reason.empty() ? "" : " (", cause(reason),
                  reason.empty() ? "" : ")"),
           next_step(fault, reference, words),
-          fault == ImageFault::no_space ? ImageError::Disk::is_full : ImageError::Disk::as_it_is};
+          words.find("no space left") != std::string::npos ? ImageError::Disk::is_full : ImageError::Disk::as_it_is};
 }
 
 }  // namespace drover

@@ -30,13 +30,13 @@ ImageResult<void> StoreFolder::make() const {
   return {};
 }
 
-/// Each has its lock beside it, not in it: it is removed while the lock is held.
 std::optional<std::uint64_t> StoreFolder::free_bytes() const {
   struct statvfs disk{};
   if (::statvfs(path_.c_str(), &disk) != 0) return std::nullopt;
   return static_cast<std::uint64_t>(disk.f_bavail) * disk.f_frsize;
 }
 
+/// Each has its lock beside it, not in it: it is removed while the lock is held.
 void StoreFolder::clean() const {
   for (const std::string& name : names_in(work())) {
     constexpr std::string_view kLock = ".lock";

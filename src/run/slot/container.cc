@@ -390,7 +390,7 @@ void Container::discard() {
 }
 
 void Container::remove() {
-  for (const std::string& folder : cgroup_folders_) remove_cgroup_tree(folder);
+  remove_cgroup_trees(cgroup_folders_);
   oom_kills_before_ = 0;
 }
 

@@ -48,8 +48,12 @@ struct Passage {
 int open_inside(int root, const char* path) {
   open_how how{};
   how.flags = O_PATH | O_CLOEXEC;
-  how.resolve = RESOLVE_IN_ROOT;
-  return static_cast<int>(::syscall(SYS_openat2, root, path, &how, sizeof(how)));
+  how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+  // Whenever something is mounted or renamed meanwhile, anywhere, the kernel would rather be asked again.
+  int opened = -1;
+  do opened = static_cast<int>(::syscall(SYS_openat2, root, path, &how, sizeof(how)));
+  while (opened < 0 && (errno == EAGAIN || errno == EINTR));
+  return opened;
 }
 
 /// The place, made where there is none: what lies in memory is empty at first.
@@ -65,7 +69,7 @@ int place_inside(int root, const char* path, bool is_folder) {
     std::memcpy(part, path + at, end - at);
     part[end - at] = '\0';
     if (end == size && !is_folder) {
-      ::close(::openat(parent, part, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644));
+      ::mknodat(parent, part, S_IFREG | 0644, 0);
     } else {
       ::mkdirat(parent, part, 0755);
     }

@@ -40,10 +40,14 @@ struct Order {
   OrderKind kind = OrderKind::wait;
   std::uint64_t address_space = 0;
   std::uint64_t processes = 0;
+  bool has_processors = false;
+  cpu_set_t processors{};
   TaskPlan plan;
 
   /// Becomes the program, held to what it may have. Returns an errno if it cannot.
   int follow() {
+    // A runtime may have set it back.
+    if (has_processors) ::sched_setaffinity(0, sizeof(processors), &processors);
     set_resource_limits(address_space, processes);
     return execute(plan);
   }
@@ -57,6 +61,8 @@ Order read_order(const std::vector<char>& bytes) {
   order.kind = reader.get<OrderKind>();
   order.address_space = reader.get<std::uint64_t>();
   order.processes = reader.get<std::uint64_t>();
+  order.has_processors = reader.get<bool>();
+  order.processors = reader.get<cpu_set_t>();
   order.plan.wants_terminal = reader.get<bool>();
   order.plan.program = reader.text().data();
   order.plan.arguments.assign(1, nullptr);
@@ -190,6 +196,8 @@ Descriptor write_order(OrderKind kind, const TaskPlan& plan, const Setup& setup)
     frame.put(kind);
     frame.put(setup.address_space);
     frame.put(setup.processes);
+    frame.put(setup.has_processors);
+    frame.put(setup.processors);
     frame.put(plan.wants_terminal);
     frame.text(plan.program);
     // Each list as exec wants it: without the free place before, and without the null behind.
