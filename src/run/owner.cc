@@ -3,18 +3,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <fstream>
 #include <sstream>
 
 #include "base/text.h"
+#include "run/system_files.h"
 
 namespace drover {
 namespace {
 
 /// When a process began; empty: there is none any more.
 std::string start_time_of(const std::string& pid) {
-  std::ifstream file(concat("/proc/", pid, "/stat"));
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::string text = read_system_file(concat("/proc/", pid, "/stat"));
   const std::size_t name_end = text.rfind(')');
   if (name_end == std::string::npos) return {};
   std::istringstream fields(text.substr(name_end + 1));

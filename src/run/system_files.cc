@@ -4,16 +4,21 @@
 #include <unistd.h>
 
 #include <charconv>
-#include <fstream>
 #include <sstream>
 
 #include "run/descriptor.h"
 
 namespace drover {
 
+// Not by a stream: what is read of a process that ends meanwhile is an error, which a stream throws.
 std::string read_system_file(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string text;
+  char part[4096];
+  for (ssize_t got = 0; file && (got = ::read(file.get(), part, sizeof(part))) > 0;) {
+    text.append(part, static_cast<std::size_t>(got));
+  }
+  return text;
 }
 
 bool write_system_file(const std::string& path, std::string_view text) {

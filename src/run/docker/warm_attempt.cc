@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <boost/json/serialize.hpp>
-#include <fstream>
 #include <iterator>
 
 #include "base/text.h"
 #include "run/docker/start_failure.h"
 #include "run/stop_signal.h"
+#include "run/system_files.h"
 
 namespace drover {
 namespace json = boost::json;
@@ -25,8 +25,7 @@ constexpr std::chrono::milliseconds kFirstLook{1};
 constexpr std::chrono::milliseconds kLastLook{200};
 
 bool is_in_container(std::int64_t pid, const std::string& id) {
-  std::ifstream file(concat("/proc/", pid, "/cgroup"));
-  const std::string text(std::istreambuf_iterator<char>(file), {});
+  const std::string text = read_system_file(concat("/proc/", pid, "/cgroup"));
   return pid > 1 && text.find(id) != std::string::npos;
 }
 
