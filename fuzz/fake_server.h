@@ -39,6 +39,9 @@ class FakeBackend : public Backend {
     answered(JobCancelled{});
   }
   void later(std::function<void()> work) override { work(); }
+  void resolve_image(const std::string&, ImageResolver::Resolved resolved) override {
+    resolved(fail(ErrorCode::io, "nobody knows"));
+  }
   Result<DefinitionId> add_definition(std::string_view) override { return DefinitionId{1}; }
   Result<std::unique_ptr<ItemIntake>> begin_items() override { return std::make_unique<Intake>(items_taken); }
   Result<NewManifest> add_range(std::int64_t, std::uint64_t count) override {
