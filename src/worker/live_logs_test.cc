@@ -1,96 +1,19 @@
 #include "worker/live_logs.h"
 
-#include <gtest/gtest.h>
-
-#include <condition_variable>
-#include <deque>
-#include <filesystem>
-#include <future>
-#include <mutex>
-
-#include "base/entropy.h"
+#include "worker/test_spool.h"
 
 namespace drover {
 namespace {
 
-namespace fs = std::filesystem;
-
 const LogKey kKey{JobId{1}, ItemIndex{4}, AttemptNumber{1}};
 const Token kToken{GrantId{7}, ItemIndex{4}};
 
-/// A worker's loop, a spool, and a server that answers when it is told to.
-class LiveLogsTest : public testing::Test {
+class LiveLogsTest : public SpoolTest {
  protected:
-  LiveLogsTest()
-      : folder_(fs::temp_directory_path() / ("drover-live-" + std::to_string(random_number()))),
-        logs_(std::make_unique<LogWriter>(folder_, LogWriter::Kind::spool)),
-        live_(
-            *logs_, folder_,
-            [this](std::function<void()> work) {
-              const std::scoped_lock lock(mutex_);
-              posted_.push_back(std::move(work));
-              wakes_.notify_one();
-            },
-            [this](WorkerUpload upload, LiveLogs::Placed placed) {
-              uploads_.push_back(std::move(upload));
-              placed_ = std::move(placed);
-            }) {}
-  ~LiveLogsTest() override {
-    logs_.reset();
-    fs::remove_all(folder_);
-  }
-
   void print(const std::string& text) {
     logs_->add(kKey, LogStream::out, now_ms_, text);
     live_.on_printed(kToken, kKey, text.size());
   }
-  /// A step, and what comes of it at once.
-  void step() {
-    live_.step(WorkerId{3}, now_ms_);
-    std::promise<void> shown;
-    logs_->show({}, [&](const auto&) { shown.set_value(); });  // in order: those before it are done
-    shown.get_future().wait();
-    std::deque<std::function<void()>> work;
-    {
-      const std::scoped_lock lock(mutex_);
-      work.swap(posted_);
-    }
-    for (const auto& one : work) one();
-  }
-  /// The server has put the frames somewhere.
-  void answer() {
-    std::vector<std::string> places;
-    for (const std::string& frame : uploads_.back().frames) {
-      ExtentList list;
-      list.add({9, at_, frame.size()});
-      at_ += frame.size();
-      places.push_back(list.encode().value);
-    }
-    placed_(std::move(places));
-  }
-  static std::string text_of(const WorkerUpload& upload) {
-    std::string text;
-    FrameUnpacker unpacker;
-    for (const std::string& frame : upload.frames) {
-      std::string raw;
-      const auto sizes = read_frame_header(frame);
-      EXPECT_TRUE(sizes && unpacker.unpack(std::string_view(frame).substr(kFrameHeader), sizes->raw, raw));
-      RecordCursor cursor(raw);
-      while (const auto record = cursor.next()) text += record->bytes;
-    }
-    return text;
-  }
-
-  const fs::path folder_;
-  std::mutex mutex_;
-  std::condition_variable wakes_;
-  std::deque<std::function<void()>> posted_;
-  std::vector<WorkerUpload> uploads_;
-  LiveLogs::Placed placed_;
-  std::uint64_t at_ = 100;
-  std::int64_t now_ms_ = 1'000'000;
-  std::unique_ptr<LogWriter> logs_;
-  LiveLogs live_;
 };
 
 TEST_F(LiveLogsTest, ALittleStaysHereUntilTheAttemptEnds) {
@@ -108,7 +31,7 @@ TEST_F(LiveLogsTest, AQuarterOfAMegabyteGoesAheadAndNobodyIsTold) {
   print(much);
   step();
   ASSERT_EQ(uploads_.size(), 1U);
-  EXPECT_EQ(text_of(uploads_[0]), much);
+  EXPECT_EQ(text_of(uploads_[0].frames), much);
   EXPECT_TRUE(uploads_[0].shown.empty());
   answer();
   print("and a line\n");
@@ -135,7 +58,7 @@ TEST_F(LiveLogsTest, WhoeverWatchesIsToldAtOnceAndThenEachSecondThatHasSomething
   now_ms_ += 1000;
   step();
   ASSERT_EQ(uploads_.size(), 2U);
-  EXPECT_EQ(text_of(uploads_[1]), "one\ntw");
+  EXPECT_EQ(text_of(uploads_[1].frames), "one\ntw");
   EXPECT_EQ(uploads_[1].shown, (std::vector<WorkerUpload::Shown>{{kToken, {}, {0}}}));
   print("o\n");
   now_ms_ += 5000;
@@ -144,7 +67,7 @@ TEST_F(LiveLogsTest, WhoeverWatchesIsToldAtOnceAndThenEachSecondThatHasSomething
   answer();
   step();
   ASSERT_EQ(uploads_.size(), 3U);
-  EXPECT_EQ(text_of(uploads_[2]), "o\n");
+  EXPECT_EQ(text_of(uploads_[2].frames), "o\n");
   ExtentList before;
   before.add({9, 100, uploads_[1].frames[0].size()});
   EXPECT_EQ(uploads_[2].shown, (std::vector<WorkerUpload::Shown>{{kToken, before.encode(), {0}}}));
@@ -176,7 +99,7 @@ TEST_F(LiveLogsTest, WhatFailedIsSentAgainAfterAPauseInTheSameOrder) {
   now_ms_ += 2000;
   step();
   ASSERT_EQ(uploads_.size(), 2U);
-  EXPECT_EQ(text_of(uploads_[1]), "one\ntwo\n");
+  EXPECT_EQ(text_of(uploads_[1].frames), "one\ntwo\n");
   answer();
   EXPECT_EQ(live_.end(kToken).frames, 2U);
 }

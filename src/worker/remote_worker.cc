@@ -25,8 +25,6 @@ constexpr std::int64_t kIdleJobMs = 60'000;
 // Who goes when there is nothing to do does not wait for long whether something turns up.
 constexpr std::int64_t kIdleWaitMs = 1'000;
 constexpr std::int64_t kGoodbyeMs = 2'000;
-// A report brings at most so much of what its items printed; more goes ahead of it.
-constexpr std::size_t kMostBytesInReport = std::size_t{1} << 20;
 
 std::vector<Token> tokens_of(const std::vector<EndedAttempt>& ended) {
   std::vector<Token> tokens;
@@ -92,6 +90,13 @@ Result<void> RemoteWorker::prepare(const ServerCalls::MakeClient& make_client) {
   live_ = std::make_unique<LiveLogs>(
       *logs_, options_.spool, [this](std::function<void()> work) { loop_->post(std::move(work)); },
       [this](WorkerUpload upload, LiveLogs::Placed placed) { calls_->upload(std::move(upload), std::move(placed)); });
+  ended_logs_ = std::make_unique<EndedLogs>(
+      *logs_, *live_, options_.spool, [this](std::function<void()> work) { loop_->post(std::move(work)); },
+      [this](std::vector<EndedAttempt> ended) {
+        AgentReport later;
+        later.ended = std::move(ended);
+        agent_.tell_again(std::move(later), now_ms());
+      });
   return {};
 }
 
@@ -124,14 +129,14 @@ void RemoteWorker::say_goodbye() {
 }
 
 bool RemoteWorker::finished() const {
-  return failed_ || (agent_.draining() && session_.all_told() && uploading_.empty()) || interrupts_ > 2;
+  return failed_ || (agent_.draining() && session_.all_told() && ended_logs_->idle()) || interrupts_ > 2;
 }
 
 void RemoteWorker::step() {
   agent_.on_tick(now_ms());
   session_.on_tick(now_ms());
   const bool has_had_enough = options_.most_items > 0 && ended_ >= options_.most_items;
-  const bool is_idle = options_.exit_when_idle && saw_nothing_to_do_ && agent_.idle() && uploading_.empty();
+  const bool is_idle = options_.exit_when_idle && saw_nothing_to_do_ && agent_.idle() && ended_logs_->idle();
   if ((has_had_enough || is_idle) && !agent_.draining()) agent_.drain(now_ms());
   fetch_missing();
   job_images_.on_tick();
@@ -401,7 +406,7 @@ void RemoteWorker::send_calls() {
                     calls_->poll({std::move(out), std::move(report->frames), std::move(report->ended_frames)},
                                  within_ms,
                                  [this, number, told = std::move(told), asked](Result<WorkerPollAnswer> answer) {
-                                   if (answer) forget(told);
+                                   if (answer) ended_logs_->forget(told);
                                    // A poll that a later one overtakes is answered with nothing, which says nothing.
                                    if (answer && asked && number == last_poll_) {
                                      saw_nothing_to_do_ = answer->answer.leases.empty();
@@ -423,113 +428,16 @@ void RemoteWorker::send_calls() {
   }
 }
 
-void RemoteWorker::with_frames(AgentReport said, WorkerId worker, std::uint64_t incarnation,
-                               std::function<void(Result<WorkerReport>&)> go_on) {
+void RemoteWorker::with_frames(AgentReport said, WorkerId worker, std::uint64_t incarnation, EndedLogs::GoOn go_on) {
   for (const Token& token : said.returned) held_.erase(token);
-  auto report = std::make_shared<Report>(Report{worker, incarnation, std::move(said.ended), std::move(said.running),
-                                                std::move(said.returned), std::move(said.notes), said.leaving});
-  std::erase_if(report->ended, [&](const EndedAttempt& it) { return uploading_.contains(it.token); });
-  std::vector<LogKey> keys;
-  std::vector<Token> tokens;
-  for (EndedAttempt& ended : report->ended) {
-    if (!printed_.contains(ended.token)) {
-      const auto held = held_.extract(ended.token);
-      LiveLogs::Sent sent = live_->end(ended.token);
-      if (held.empty()) continue;
-      const LogKey key{held.mapped().job, ended.token.item, held.mapped().attempt};
-      printed_[ended.token] = {
-          .key = key, .last_line = logs_->end(key), .extents = {}, .sent = std::move(sent), .placed = false};
-    }
-    const Printed& printed = printed_.at(ended.token);
-    if (!ended.outcome.success()) ended.log.last_line = printed.last_line;
-    if (printed.placed) continue;
-    keys.push_back(printed.key);
-    tokens.push_back(ended.token);
+  for (const EndedAttempt& ended : said.ended) {
+    const auto held = held_.extract(ended.token);
+    if (held.empty()) continue;  // told before
+    ended_logs_->on_ended(ended.token, {held.mapped().job, ended.token.item, held.mapped().attempt});
   }
-  logs_->settle(std::move(keys), [this, report, tokens = std::move(tokens),
-                                  go_on = std::move(go_on)](const Result<std::vector<Bytes>>& places) {
-    loop_->post([this, report, tokens, go_on, places] {
-      Result<WorkerReport> framed = places ? Result<WorkerReport>() : std::unexpected(places.error());
-      if (!framed) return go_on(framed);
-      for (std::size_t i = 0; i < tokens.size(); ++i) {
-        Printed& printed = printed_[tokens[i]];
-        printed.extents = (*places)[i];
-        printed.placed = true;
-      }
-      framed = attach_frames(std::move(*report));
-      go_on(framed);
-    });
-  });
-}
-
-Result<WorkerReport> RemoteWorker::attach_frames(Report report) {
-  WorkerReport out{.report = std::move(report), .frames = {}, .ended_frames = {}};
-  LogReader spooled(options_.spool);
-  using Place = std::pair<std::uint64_t, std::uint64_t>;
-  std::map<Place, std::uint32_t> known;  // small outputs share frames
-  std::size_t bytes = 0;
-  AgentReport another_time;
-  for (EndedAttempt& ended : std::exchange(out.report.ended, {})) {
-    const auto printed = printed_.find(ended.token);
-    std::vector<FramePlace> frames;
-    if (printed != printed_.end() && !printed->second.extents.value.empty()) {
-      auto found = spooled.frames_of(ExtentList::decode(printed->second.extents.value));
-      if (!found) return pass(found);
-      const LiveLogs::Sent& sent = printed->second.sent;
-      ended.log.extents = sent.places.encode();
-      frames.assign(found->begin() + static_cast<std::ptrdiff_t>(std::min(sent.frames, found->size())), found->end());
-    }
-    std::size_t all = 0;
-    std::size_t more = 0;
-    for (const FramePlace& place : frames) {
-      all += place.next - place.offset;
-      if (!known.contains({place.segment, place.offset})) more += place.next - place.offset;
-    }
-    if (all > kMostBytesInReport) {
-      tell_when_uploaded(std::move(ended));
-      continue;
-    }
-    if (bytes + more > kMostBytesInReport) {
-      another_time.ended.push_back(std::move(ended));
-      continue;
-    }
-    bytes += more;
-    std::vector<std::uint32_t>& mine = out.ended_frames.emplace_back();
-    for (const FramePlace& place : frames) {
-      const auto [at, is_new] =
-          known.emplace(Place(place.segment, place.offset), static_cast<std::uint32_t>(out.frames.size()));
-      if (is_new) {
-        auto packed = spooled.packed(place);
-        if (!packed) return pass(packed);
-        out.frames.push_back(std::move(*packed));
-      }
-      mine.push_back(at->second);
-    }
-    out.report.ended.push_back(std::move(ended));
-  }
-  if (!another_time.ended.empty()) agent_.tell_again(std::move(another_time), now_ms());
-  return out;
-}
-
-void RemoteWorker::tell_when_uploaded(EndedAttempt ended) {
-  const Token token = ended.token;
-  const Printed& printed = printed_.at(token);
-  uploading_.emplace(token, std::move(ended));
-  live_->finish(token, printed.extents, printed.sent, [this, token](LiveLogs::Sent sent) {
-    printed_.at(token).sent = std::move(sent);
-    AgentReport report;
-    report.ended.push_back(std::move(uploading_.extract(token).mapped()));
-    agent_.tell_again(std::move(report), now_ms());
-  });
-}
-
-void RemoteWorker::forget(const std::vector<Token>& told) {
-  std::vector<LogKey> keys;
-  for (const Token& token : told) {
-    const auto printed = printed_.extract(token);
-    if (!printed.empty()) keys.push_back(printed.mapped().key);
-  }
-  if (!keys.empty()) logs_->forget(std::move(keys));
+  ended_logs_->with_frames({worker, incarnation, std::move(said.ended), std::move(said.running),
+                            std::move(said.returned), std::move(said.notes), said.leaving},
+                           std::move(go_on));
 }
 
 void RemoteWorker::on_welcome(std::uint64_t call, const Result<WorkerWelcome>& welcome) {
@@ -606,7 +514,7 @@ void RemoteWorker::on_fetched(GrantId grant, Result<LeasedWork> work) {
 
 void RemoteWorker::on_reported(std::uint64_t call, const std::vector<Token>& told, const Result<void>& taken) {
   if (!taken) return on_failure(call, taken.error());
-  forget(told);
+  ended_logs_->forget(told);
   session_.on_report_taken(call, now_ms());
 }
 

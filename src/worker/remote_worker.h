@@ -18,9 +18,9 @@
 #include "base/result.h"
 #include "engine/system_clock.h"
 #include "engine/timeline.h"
-#include "logs/log_reader.h"
 #include "logs/log_writer.h"
 #include "ports/runner.h"
+#include "worker/ended_logs.h"
 #include "worker/event_loop.h"
 #include "worker/images.h"
 #include "worker/job_images.h"
@@ -85,15 +85,6 @@ class RemoteWorker {
     bool under_way = false;
     std::int64_t not_before_ms = 0;
   };
-  /// What an ended item printed, until the server has taken the report.
-  struct Printed {
-    LogKey key;
-    std::string last_line;
-    Bytes extents;        // in the spool
-    LiveLogs::Sent sent;  // before it ended
-    bool placed = false;
-  };
-
   Result<void> prepare(const ServerCalls::MakeClient& make_client);
   void step();
   void say_goodbye();
@@ -114,11 +105,7 @@ class RemoteWorker {
   void recall(std::size_t slot);
 
   /// Goes on when what the report's items printed is in the spool's files, with the frames beside the report.
-  void with_frames(AgentReport said, WorkerId worker, std::uint64_t incarnation,
-                   std::function<void(Result<WorkerReport>&)> go_on);
-  Result<WorkerReport> attach_frames(Report report);
-  /// It is told when the server has all that it printed.
-  void tell_when_uploaded(EndedAttempt ended);
+  void with_frames(AgentReport said, WorkerId worker, std::uint64_t incarnation, EndedLogs::GoOn go_on);
   void on_welcome(std::uint64_t call, const Result<WorkerWelcome>& welcome);
   void on_answer(std::uint64_t call, Result<WorkerPollAnswer> answer);
   void take_lease(const Lease& lease, LeasedItems items);
@@ -128,7 +115,6 @@ class RemoteWorker {
   void on_failure(std::uint64_t call, const Error& error);
   void say_problem(const Error& error);
   void on_signal();
-  void forget(const std::vector<Token>& told);
   std::int64_t now_ms() const { return timeline_.now_ms(); }
 
   RemoteWorkerOptions options_;
@@ -148,10 +134,9 @@ class RemoteWorker {
   std::int64_t look_for_idle_ms_ = 0;
   std::map<Token, Held> held_;
   std::map<GrantId, Fetch> fetches_;
-  std::map<Token, Printed> printed_;
-  std::map<Token, EndedAttempt> uploading_;
   WorkerId worker_;  // as the server knows us; nobody yet: 0
   std::unique_ptr<LiveLogs> live_;
+  std::unique_ptr<EndedLogs> ended_logs_;
   int signals_ = -1;
   std::size_t interrupts_ = 0;
   std::uint64_t ended_ = 0;

@@ -9,8 +9,8 @@
 
 namespace drover {
 
-/// While this lives, SIGINT, SIGTERM and SIGHUP ask for a stop, and do not end the program. A second one of the same does. One at a
-/// time in a program.
+/// While this lives, SIGINT, SIGTERM and SIGHUP ask for a stop, and do not end the program. A second one of the same
+/// does. One at a time in a program.
 class StopOnSignal {
  public:
   StopOnSignal();
