@@ -168,7 +168,7 @@ TEST(Schedule, AgreesWithASlowReferenceOnEveryFirstGrant) {
         given += leases.empty() ? 0 : 1;
         choices += std::ranges::count_if(verdicts, [](const auto& it) { return it.second.has_value(); }) > 0 ? 1 : 0;
       }
-      ASSERT_FALSE(fault) << "seed " << seed << ", step " << step << ": " << *fault;
+      ASSERT_FALSE(fault) << "seed " << seed << ", step " << step << ": " << fault.value_or("");
     }
   }
   EXPECT_GT(given, 2000U);
