@@ -24,6 +24,7 @@ bool run_one(const char* program, const std::vector<std::string>& templates, lon
   std::vector<std::string> words = {program};
   for (const std::string& text : templates) words.push_back(filled(text, std::to_string(item)));
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   const pid_t pid = vfork();  // NOLINT(bugprone-unsafe-functions): the cheapest way there is, which is the point

@@ -97,7 +97,7 @@ class RandomCommands {
       case 6:
       case 7:
       case 8: return workers_.empty() ? register_worker() : Command{report(pick(workers_))};
-      default: return workers_.empty() ? register_worker() : Command{poll(pick(workers_))};
+      default: return workers_.empty() ? register_worker() : Command{poll(core, pick(workers_))};
     }
   }
 
@@ -317,7 +317,7 @@ class RandomCommands {
     return {{std::string(1 + random_.below(20), static_cast<char>(random_.below(256)))}, random_.below(1000), "a line"};
   }
 
-  Poll poll(FakeWorker& worker) {
+  Poll poll(const Core& core, FakeWorker& worker) {
     Poll poll;
     poll.report = report(worker);
     poll.number = PollNumber{random_.one_in(15) ? random_.below(worker.polls + 1) : ++worker.polls};
@@ -325,6 +325,7 @@ class RandomCommands {
     poll.want = random_.one_in(4) ? 0 : random_.one_in(6) ? random_.below(5000) : random_.below(20);
     if (random_.one_in(2)) poll.room = {random_.below(10'000), random_.below(5) << 30, {random_.below(3), 1, 1}};
     poll.wait_ms = random_.one_in(2) ? 0 : static_cast<std::int64_t>(random_.below(20'000));
+    while (random_.one_in(4)) poll.not_now.push_back(any_job(core));
     return poll;
   }
 

@@ -213,6 +213,7 @@ class Inspector {
     for (const auto& [sequence, poll] : volatile_.parked) {
       const Worker& worker = durable_.workers.at(poll.worker);
       const Session& session = volatile_.sessions.at(poll.worker);
+      if (!poll.not_now.empty()) continue;  // who does not take everything asks again soon
       if (poll.want == 0 || session.draining || !worker.quarantine.empty() || !suits(worker, job)) continue;
       expect(!job.ask.fits(poll.room), "job ", job.id.value, ": could be handed to worker ", worker.name,
              ", which waits for work");

@@ -10,17 +10,21 @@ namespace {
 /// Works out from the records alone who may be given something, and who must not be passed over.
 class Reference {
  public:
-  Reference(const Core& core, WorkerId worker, const Resources& room)
-      : durable_(core.durable()), volatile_(core.volatile_part()), worker_(durable_.workers.at(worker)), room_(room) {
+  Reference(const Core& core, const Poll& poll)
+      : durable_(core.durable()),
+        volatile_(core.volatile_part()),
+        worker_(durable_.workers.at(poll.report.worker)),
+        room_(poll.room) {
     for (const auto& [id, grant] : durable_.grants) {
       const Job& job = durable_.jobs.at(grant.job);
       const std::uint64_t held = held_by(grant);
       in_hands_[job.id] += held;
       busy_[job.place.queue] += job.ask.milli_cpus * held;
-      if (grant.worker == worker) holds_.insert({job.ask, job.require});
+      if (grant.worker == worker_.id) holds_.insert({job.ask, job.require});
     }
     for (const auto& [id, job] : durable_.jobs) {
-      if (may_be_given(job)) candidates_.push_back(&job);
+      const bool wanted = std::ranges::find(poll.not_now, id) == poll.not_now.end();
+      if (wanted && may_be_given(job)) candidates_.push_back(&job);
     }
   }
 
@@ -155,7 +159,7 @@ TEST(Schedule, AgreesWithASlowReferenceOnEveryFirstGrant) {
       const bool is_heard = worker.registered_ms != 0 && worker.incarnation == poll->report.incarnation &&
                             poll->number > session.last_poll;
       const bool is_given = is_heard && !session.draining && worker.quarantine.empty() && poll->want > 0;
-      const Reference reference(core, worker.id, poll->room);
+      const Reference reference(core, *poll);
       const bool expected = is_given && !reference.empty();
       std::optional<std::string> fault;
       {
