@@ -50,7 +50,7 @@ fuzz: setup  ## Fuzz every parser that faces the network, a minute each (FUZZ=on
 	@cmake --build --preset fuzz --target fuzzers -j $(JOBS)
 	@./fuzz/run build-fuzz $(or $(FUZZ_SECONDS),60) $(FUZZ)
 
-bench: build  ## Measure against peers and limits (BENCH=api, hostile, idle_workers, latency, lease_ack, local_run, logs, manifest, restart, schedule, store, submit)
+bench: build  ## Measure against peers and limits (BENCH=api, containers, hostile, idle_workers, latency, lease_ack, local_run, logs, manifest, restart, schedule, store, submit)
 	@./tools/setup bench
 	@./bench/run $(BENCH)
 

@@ -17,7 +17,7 @@ constexpr std::uint64_t kLargestJob = std::uint64_t{64} << 20;  // with its item
 /// What stands where the path has stars goes to `parts`.
 bool fits(const std::vector<std::string>& segments, const std::string& path, std::vector<std::string>& parts) {
   const auto wanted = path_segments(path);
-  if (wanted->size() != segments.size()) return false;
+  if (!wanted || wanted->size() != segments.size()) return false;
   for (std::size_t i = 0; i < segments.size(); ++i) {
     if ((*wanted)[i] == "*") {
       parts.push_back(segments[i]);

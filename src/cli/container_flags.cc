@@ -45,7 +45,8 @@ std::vector<std::string> with_whole_paths(std::vector<std::string> mounts) {
 
 // And by "oci:images/x:1": whoever goes on with it may stand elsewhere.
 std::optional<std::string> with_whole_path(std::optional<std::string> image) {
-  const auto reference = ImageReference::parse(image.value_or(""));
+  if (!image) return image;
+  const auto reference = ImageReference::parse(*image);
   if (!reference || !reference->is_local_path() || reference->path.starts_with('/')) return image;
   const std::size_t from = image->find(':') + 1;
   return image->replace(from, reference->path.size(), whole_path(reference->path));

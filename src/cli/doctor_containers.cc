@@ -55,10 +55,13 @@ Check without_root(const std::string& version) {
   std::uint64_t users = 0;
   for (const IdMap& map : space->users) users += map.count;
   if (users == 1) {
-    return {"containers", Verdict::warning, fmt::format("are run by {} without root, as user 0 of an image only", version),
-            "for other users: apt-get install uidmap; usermod --add-subuids 100000-165535 --add-subgids 100000-165535 NAME"};
+    return {"containers", Verdict::warning,
+            fmt::format("are run by {} without root, as user 0 of an image only", version),
+            "for other users: apt-get install uidmap; usermod --add-subuids 100000-165535 --add-subgids 100000-165535 "
+            "NAME"};
   }
-  return {"containers", Verdict::ok, fmt::format("are run by {} without root, as users 0 to {}", version, users - 1), ""};
+  return {"containers", Verdict::ok, fmt::format("are run by {} without root, as users 0 to {}", version, users - 1),
+          ""};
 }
 
 Check runtime() {

@@ -74,8 +74,8 @@ class LogFollowing {
     }
     tail_.emplace(wanted_.tail);
     auto read = print(false);
-    const std::string text = std::exchange(tail_, std::nullopt)->text();
-    if (read) write(text);
+    const auto tail = std::exchange(tail_, std::nullopt);
+    if (read && tail) write(tail->text());
     return read;
   }
 

@@ -239,15 +239,15 @@ Result<bool> each_piece_since(LogReader& reader, FramePlace& from,
     if (segment < from.segment) continue;
     if (segment > from.segment) from = {segment, 0, 0};
     while (true) {
-      auto place = reader.frame_at(segment, from.next);
-      if (!place) return pass(place);
-      if (!*place) {
+      auto read = reader.frame_at(segment, from.next);
+      if (!read) return pass(read);
+      if (const std::optional<FramePlace>& place = *read) {
+        from = *place;
+      } else {
         auto damaged = reader.is_damaged(segment, from.next);
         if (!damaged) return pass(damaged);
         if (!*damaged) break;
         from = {segment, from.next, kNoMore};
-      } else {
-        from = **place;
       }
       auto going_on = take({from, std::nullopt});
       if (!going_on || !*going_on) return going_on;

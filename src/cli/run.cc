@@ -38,8 +38,12 @@ struct RunFlags {
 // From the command and the time: "convert-20260114-101502". Making its folder claims it: of two that are started in the
 // same second one gets another.
 Result<std::string> claim_name(const std::string& root, const Definition& definition) {
-  std::string base = definition.command.empty() ? std::filesystem::path(definition.container->image).stem()
-                                                : std::filesystem::path(definition.command.front()).filename();
+  std::string base;
+  if (!definition.command.empty()) {
+    base = std::filesystem::path(definition.command.front()).filename();
+  } else if (definition.container) {
+    base = std::filesystem::path(definition.container->image).stem();
+  }
   base = base.substr(0, base.find(' '));
   std::erase_if(base, [](char c) { return !is_valid_name(std::string_view(&c, 1)) && c != '.'; });
   if (base.empty() || base.starts_with('.')) base = "run";
@@ -82,9 +86,10 @@ Result<void> compare(StoreReader& reader, const Job& job, const Definition& now,
   }
   if (before->workdir != now.workdir) return differs(fmt::format("it ran in {}", before->workdir));
   if (before->environment != now.environment) return differs("its --env settings were others");
-  if (before->container.has_value() != now.container.has_value()) return differs("it ran otherwise than in this image");
-  if (before->container && same_container(*before->container) != same_container(*now.container)) {
-    return differs(fmt::format("its container was another: {}", before->container->image));
+  const auto& container = before->container;
+  if (container.has_value() != now.container.has_value()) return differs("it ran otherwise than in this image");
+  if (container && now.container && same_container(*container) != same_container(*now.container)) {
+    return differs(fmt::format("its container was another: {}", container->image));
   }
   if (before->items != now.items) return differs("its items were of another kind");
 

@@ -51,8 +51,9 @@ Result<std::shared_ptr<const ContainerPlan>> container_of(StoreReader& reader, c
   if (!text) return pass(text);
   auto definition = definition_from_json(*text);
   if (!definition) return pass(definition);
-  if (!definition->container) return nullptr;
-  return image_here(root, runner, *definition->container, quiet);
+  const auto& container = definition->container;
+  if (!container) return nullptr;
+  return image_here(root, runner, *container, quiet);
 }
 
 // Limits that are asked for are held by different means on different machines; people should know by which.

@@ -101,7 +101,7 @@ Result<ServerClient> ServerClient::connect(const CommonFlags& common, const Serv
   return ServerClient(std::move(*client));
 }
 
-Result<json::value> ServerClient::call(HttpCall call) {
+Result<json::value> ServerClient::call(const HttpCall& call) {
   auto response = client_->call(call);
   if (!response) {
     Error error = response.error();

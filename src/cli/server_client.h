@@ -60,7 +60,7 @@ class ServerClient {
 
  private:
   explicit ServerClient(std::unique_ptr<HttpClient> client) : client_(std::move(client)) {}
-  Result<boost::json::value> call(HttpCall call);
+  Result<boost::json::value> call(const HttpCall& call);
 
   std::unique_ptr<HttpClient> client_;
 };

@@ -42,7 +42,7 @@ Result<int> status(const StatusFlags& flags) {
   if (flags.common.json) {
     boost::json::object out = job_to_json(job, *counts);
     out["held"] = held;
-    if (held) out["pid"] = run->holder->at("pid");
+    if (run->holder) out["pid"] = run->holder->at("pid");
     boost::json::array now;
     for (const auto& [item, it] : running) {
       now.push_back(boost::json::object{{"item", item}, {"attempt", it.attempt}, {"seconds", it.seconds}});

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <boost/json.hpp>
+#include <cmath>
 
 #include "base/units.h"
 #include "cli/answer.h"
@@ -15,7 +16,7 @@ std::string three_digits(double value) {
   if (value < 0.0005) return "<0.001";
   if (value < 10) return fmt::format("{:.3f}", value);
   if (value < 1000) return fmt::format("{:.1f}", value);
-  return format_count(static_cast<std::uint64_t>(value + 0.5));
+  return format_count(static_cast<std::uint64_t>(std::llround(value)));
 }
 
 }  // namespace

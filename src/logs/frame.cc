@@ -25,19 +25,20 @@ void put_u32(std::string& out, std::uint32_t number) {
   for (int shift = 0; shift < 32; shift += 8) out += static_cast<char>(number >> shift);
 }
 
-std::uint32_t get_u32(const char* at) {
+std::uint32_t get_u32(std::string_view bytes, std::size_t at) {
   std::uint32_t number = 0;
-  for (int i = 3; i >= 0; --i) number = number << 8 | static_cast<unsigned char>(at[i]);
+  for (int i = 3; i >= 0; --i)
+    number = number << 8 | static_cast<unsigned char>(bytes[at + static_cast<std::size_t>(i)]);
   return number;
 }
 
 }  // namespace
 
 std::optional<FrameSizes> read_frame_header(std::string_view bytes) {
-  if (bytes.size() < kFrameHeader || get_u32(bytes.data()) != kSizesMagic || get_u32(bytes.data() + 4) != 8) {
+  if (bytes.size() < kFrameHeader || get_u32(bytes, 0) != kSizesMagic || get_u32(bytes, 4) != 8) {
     return std::nullopt;
   }
-  const FrameSizes sizes{get_u32(bytes.data() + 8), get_u32(bytes.data() + 12)};
+  const FrameSizes sizes{get_u32(bytes, 8), get_u32(bytes, 12)};
   if (sizes.packed > kLargestFrame || sizes.raw > kLargestFrame) return std::nullopt;
   return sizes;
 }

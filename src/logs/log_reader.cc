@@ -134,7 +134,7 @@ Result<std::vector<FramePlace>> LogReader::frames_of(const ExtentList& extents, 
       auto place = frame_at(extent.segment, at);
       if (!place) return pass(place);
       // A header that is no header hides all behind it. The reader of the rest finds out that it is damaged.
-      places.push_back(*place ? **place : FramePlace{extent.segment, at, end});
+      places.push_back(place->value_or(FramePlace{extent.segment, at, end}));
     }
   }
   return places;

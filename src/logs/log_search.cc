@@ -294,7 +294,7 @@ Result<SearchCounts> LogSearch::finish() {
   }
   state_->changed.notify_all();
   for (std::thread& thread : state_->threads) thread.join();
-  if (state_->failed) return std::unexpected(*state_->failed);
+  if (const auto& failed = state_->failed) return std::unexpected(*failed);
   return state_->counts;
 }
 

@@ -375,7 +375,7 @@ TEST_F(LogWriterTest, ASpoolKeepsWhatRunsApartAndDeletesWhatIsNoLongerWaitedFor)
   EXPECT_FALSE(large[0].covers(last[0].all()[0].segment, last[0].all()[0].offset)) << "a frame of its own";
 
   writer_->forget({key_of(0)});
-  settle({});  // in order: it is done
+  ASSERT_TRUE(settle({}));  // in order: it is done
   EXPECT_EQ(segments_in(folder_), std::vector{last[0].all()[0].segment});
   EXPECT_EQ(text_of(read(last[0], key_of(1)), LogStream::out), "still running\n");
 }

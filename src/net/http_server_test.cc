@@ -213,6 +213,7 @@ TEST_F(HttpServerTest, TwoHundredPeersAtATimeOnTwoThreads) {
   options_.io_threads = 2;
   start();
   std::vector<RawPeer> peers;
+  peers.reserve(200);
   for (int i = 0; i < 200; ++i) peers.push_back(connect());
   for (int round = 0; round < 5; ++round) {
     for (RawPeer& peer : peers) ASSERT_TRUE(peer.send(round == 2 ? kLater : kHello));
@@ -348,6 +349,7 @@ TEST_F(HttpServerTest, WhoTakesConnectionsAndAsksNothingKeepsNobodyOut) {
   ASSERT_TRUE(known.send(kHello));
   EXPECT_EQ(known.read_response().body, "hello");
   std::vector<RawPeer> silent;
+  silent.reserve(20);
   for (int i = 0; i < 20; ++i) silent.push_back(connect());
   EXPECT_TRUE(silent.front().is_closed()) << "the first to come is the first to go";
   RawPeer late = connect();

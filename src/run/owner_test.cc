@@ -38,10 +38,8 @@ TEST(Owner, WhoHasEndedIsDeadBeforeAnybodyAsks) {
 }
 
 TEST(Owner, ANameLeadsBack) {
-  const Owner us = this_process();
-  const auto again = Owner::from_name(us.name());
-  ASSERT_TRUE(again.has_value());
-  EXPECT_TRUE(again->is_alive());
+  const auto again = Owner::from_name(this_process().name());
+  EXPECT_TRUE(again && again->is_alive());
   EXPECT_FALSE(Owner::from_name("volumes").has_value());
 }
 

@@ -43,6 +43,7 @@ Result<std::vector<sock_filter>> seccomp_filter(CapabilityMask capabilities) {
   }
   for (const CallRule& rule : seccomp_profile(capabilities)) {
     std::vector<scmp_arg_cmp> when;
+    when.reserve(rule.when.size());
     for (const CallCondition& condition : rule.when) when.push_back(comparison(condition));
     for (const std::string_view name : rule.names) {
       const int call = seccomp_syscall_resolve_name(std::string(name).c_str());

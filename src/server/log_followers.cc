@@ -71,7 +71,8 @@ void LogFollowers::on_shown(WorkerId worker, const Token& token, const ExtentLis
   const std::scoped_lock lock(mutex_);
   for (const Place& it : followers_) {
     // Only who runs it has something to say of it.
-    if (!it->running || it->running->token != token || it->running->worker != worker) continue;
+    const auto& running = it->running;
+    if (!running || running->token != token || running->worker != worker) continue;
     it->shown = extents;
     wake(*it);
   }
@@ -93,7 +94,8 @@ void LogFollowers::on_ended(const std::vector<Token>& tokens) {
   if (tokens.empty()) return;
   const std::scoped_lock lock(mutex_);
   for (const Place& it : followers_) {
-    if (!it->running || std::ranges::find(tokens, it->running->token) == tokens.end()) continue;
+    const auto& running = it->running;
+    if (!running || std::ranges::find(tokens, running->token) == tokens.end()) continue;
     it->watch_due = Clock::now();
     wake(*it);
   }

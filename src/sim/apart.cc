@@ -92,6 +92,7 @@ void Apart::start(const Act& act, Done done) {
 
 void Apart::wait_for_one() {
   std::vector<pollfd> ready;
+  ready.reserve(children_.size());
   for (const Child& child : children_) ready.push_back({child.pipe, POLLIN, 0});
   poll(ready.data(), ready.size(), -1);
   for (std::size_t i = 0; i < ready.size(); ++i) {

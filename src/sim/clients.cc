@@ -48,9 +48,10 @@ void Clients::send(std::uint64_t number) {
   for (const Forerunner& it : submit.after) {
     const auto other = jobs_.find(it.job);
     if (other == jobs_.end()) continue;  // it was cut out of the script
-    if (!other->second.id) return send_later(number);
-    if (auditor_.is_forgotten(*other->second.id)) continue;
-    command.after.push_back({*other->second.id, it.each && other->second.submit.total == submit.total});
+    const std::optional<JobId> id = other->second.id;
+    if (!id) return send_later(number);
+    if (auditor_.is_forgotten(*id)) continue;
+    command.after.push_back({*id, it.each && other->second.submit.total == submit.total});
   }
   auditor_.comes_after(job.uuid, command.after);
   ask(command, [this, number](const Effect& effect) {
@@ -108,12 +109,13 @@ void Clients::readmit(const std::string& worker) {
 void Clients::cancel(std::uint64_t number) {
   const auto found = jobs_.find(number);
   if (found == jobs_.end()) return;
-  if (!found->second.id) {
+  const std::optional<JobId> id = found->second.id;
+  if (!id) {
     found->second.cancel_when_accepted = true;
     return;
   }
-  auditor_.cancel_asked(*found->second.id);
-  ask(CancelJob{*found->second.id, "somebody wanted it"}, [this, id = *found->second.id](const Effect& effect) {
+  auditor_.cancel_asked(*id);
+  ask(CancelJob{*id, "somebody wanted it"}, [this, id = *id](const Effect& effect) {
     if (!std::holds_alternative<JobCancelled>(effect) && !auditor_.is_forgotten(id))
       auditor_.fail("a cancel was refused");
   });
@@ -128,9 +130,11 @@ void Clients::cancel_what_never_ends() {
 
 void Clients::retry(std::uint64_t number) {
   const auto found = jobs_.find(number);
-  if (found == jobs_.end() || !found->second.id || !server_.up()) return;
+  if (found == jobs_.end() || !server_.up()) return;
+  const std::optional<JobId> id = found->second.id;
+  if (!id) return;
   ReopenJob command;
-  command.job = *found->second.id;
+  command.job = *id;
   auto jobs = server_.store().jobs();
   if (!jobs) return auditor_.fail(jobs.error().message);
   for (const Job& job : *jobs) {

@@ -46,6 +46,7 @@ Queue Crowd::queue(const std::string& name) {
 std::vector<ScriptEvent> Crowd::make_queues(std::int64_t hours) {
   std::vector<ScriptEvent> events;
   queues_ = 1 + random_.below(4);
+  events.reserve(queues_);
   for (std::uint64_t i = 0; i < queues_; ++i) events.push_back({0, ChangeQueue{queue(concat("q", i))}});
   for (std::int64_t from_ms = 0; from_ms < hours * kHour; from_ms += kHour) {
     if (random_.one_in(2)) events.push_back({from_ms + between(0, kHour), ChangeQueue{queue(queue_name())}});

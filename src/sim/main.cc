@@ -50,11 +50,11 @@ bool parse(int argc, char** argv, Options& options) {
   return options.seeds > 0 && options.hours > 0 && options.side_by_side > 0;
 }
 
-void show_failure(const Options& options, std::uint64_t seed, const RunResult& result) {
-  std::printf("seed %llu FAILED: %s\n", static_cast<unsigned long long>(seed), result.failure->c_str());
+void show_failure(const Options& options, std::uint64_t seed, const std::string& failure) {
+  std::printf("seed %llu FAILED: %s\n", static_cast<unsigned long long>(seed), failure.c_str());
   if (!options.shrink) return;
   const auto tryout = [](const Script& script) { return act_apart([&] { return act_out(script); }).failure; };
-  const Script small = shrink(make_script(seed, options.hours), *result.failure, tryout);
+  const Script small = shrink(make_script(seed, options.hours), failure, tryout);
   std::printf("  %s\n%s", tryout(small).value_or("(it does not fail any more)").c_str(), describe(small).c_str());
 }
 
@@ -82,7 +82,7 @@ int main(int argc, char** argv) {
                   attempts += result.attempts;
                   if (result.failure) {
                     ++failed;
-                    show_failure(options, seed, result);
+                    show_failure(options, seed, result.failure.value_or(""));
                   }
                 });
   }

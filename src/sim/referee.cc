@@ -150,7 +150,9 @@ void Referee::inspect_hands(const Core& core) {
   for (const auto& [id, grant] : durable.grants) {
     const Submit* submit = auditor_.submit_of(durable.jobs.at(grant.job).uuid);
     if (submit == nullptr || submit->most_running() == 0) continue;
-    if ((in_hands[grant.job] += held_by(durable, grant)) > submit->most_running()) {
+    std::uint64_t& of_job = in_hands[grant.job];
+    of_job += held_by(durable, grant);
+    if (of_job > submit->most_running()) {
       auditor_.fail(concat("job ", submit->job, ": more of it is in workers' hands than may be"));
     }
     if (!submit->sequential) continue;

@@ -112,7 +112,7 @@ class Writer {
     for (std::uint64_t i = 0; i < jobs; ++i) {
       write_submit(at_ms + between(0, 10 * kMinute), random_.below(random_.one_in(4) ? 200 : 30), true);
     }
-    if (script_.workers.size() > 1 && crowd_->spoils()) write_spoilt(from_ms + between(0, 30 * kMinute));
+    if (script_.workers.size() > 1 && crowd_ && crowd_->spoils()) write_spoilt(from_ms + between(0, 30 * kMinute));
   }
 
   // A worker on which all fails, while others do well with the same job.

@@ -38,8 +38,8 @@ void SimServer::start() {
   ++generation_;
   has_stepped_ = false;
   Durable durable = load();
-  timeline_.emplace(wall_, steady_, durable.counters.now_ms);
-  stepper_.emplace(Core(std::move(durable), timeline_->now_ms()));
+  timeline_ = std::make_unique<Timeline>(wall_, steady_, durable.counters.now_ms);
+  stepper_ = std::make_unique<Stepper>(Core(std::move(durable), timeline_->now_ms()));
   if (const auto fault = find_fault(core())) auditor_.fail(concat("after a restart: ", *fault));
   turn_soon();
 }

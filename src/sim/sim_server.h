@@ -33,7 +33,7 @@ class SimServer {
   void slow_down(const SlowDisk& how);
   void jump_clock(const JumpClock& how) { wall_.ahead_ms += how.by_ms; }
 
-  bool up() const { return stepper_.has_value(); }
+  bool up() const { return stepper_ != nullptr; }
   /// Rises with every start: what was sent to an earlier one does not reach this one.
   std::uint64_t generation() const { return generation_; }
   void request(Command command, Reply reply);
@@ -83,8 +83,8 @@ class SimServer {
   SimWallClock wall_;
   SimSteadyClock steady_;
   MemoryStore store_;
-  std::optional<Timeline> timeline_;
-  std::optional<Stepper> stepper_;
+  std::unique_ptr<Timeline> timeline_;
+  std::unique_ptr<Stepper> stepper_;
   std::uint64_t generation_ = 0;
   std::uint64_t next_ticket_ = 1;
   std::map<Ticket, Reply> waiting_;

@@ -49,7 +49,7 @@ void SimWorker::start() {
   if (world_.plant == SeamPlant::strict_lease_ignored) plan.strict_lease = false;
   const std::uint64_t incarnation = random_.next() >> 1;
   if (world_.plant != SeamPlant::incarnation_reused || incarnation_ == 0) incarnation_ = incarnation;
-  process_.emplace(plan, incarnation_, std::move(left_behind), next_call_);
+  process_ = std::make_unique<Process>(plan, incarnation_, std::move(left_behind), next_call_);
   wake_at_ms_.reset();
   wake();
 }

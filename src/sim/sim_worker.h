@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -42,7 +43,7 @@ class SimWorker {
   /// The server has stopped: connections break, or nobody notices.
   void on_server_stopped();
 
-  bool up() const { return process_.has_value(); }
+  bool up() const { return process_ != nullptr; }
   /// All that runs on this machine fails.
   bool is_spoilt() const { return spoilt_ > 0 && spoilt_machine_ == machine_; }
   /// As the server knows it.
@@ -99,7 +100,7 @@ class SimWorker {
   std::uint64_t next_call_ = 1;
   std::uint64_t incarnation_ = 0;
   std::optional<LeftBehind> disk_;
-  std::optional<Process> process_;
+  std::unique_ptr<Process> process_;
   std::optional<std::int64_t> drain_asked_;  // and how long it stays away
   std::optional<std::int64_t> wake_at_ms_;
 };

@@ -104,7 +104,7 @@ class Facts {
     return text.find(part) != std::string::npos;
   }
   const ItemBlocks& blocks() const { return durable_.blocks.at(job_.id); }
-  ItemMark mark() const { return blocks().get(*item_); }
+  ItemMark mark() const { return blocks().get(item_.value_or(ItemIndex{0})); }
   bool is_parked(const Worker& worker) const { return now_.sessions.at(worker.id).parked != 0; }
   bool holds_nothing(const Worker& worker) const {
     return std::ranges::none_of(durable_.grants, [&](const auto& it) { return it.second.worker == worker.id; });
@@ -280,7 +280,7 @@ class Lifter {
       case WhyCode::most_running: twin_.end_all_of(job_); break;
       case WhyCode::after_job: twin_.make_succeed(said.job ? said.job : job_); break;
       case WhyCode::after_item: lift_forerunner(said.job); break;
-      case WhyCode::before_it: twin_.make_succeed(job_, ItemIndex{0}, *item_); break;
+      case WhyCode::before_it: twin_.make_succeed(job_, ItemIndex{0}, item_.value_or(ItemIndex{0})); break;
       case WhyCode::queue_disabled: change_queue([](Queue& queue) { queue.enabled = true; }); break;
       case WhyCode::retry_delay: twin_.wait_until(said.until_ms); break;
       case WhyCode::no_worker:

@@ -23,15 +23,18 @@ Result<void> query_ledger(const std::string& path, const std::string& sql, std::
     return fail(ErrorCode::bad_input, "only a query that reads is answered",
                 "write SELECT …; the tables are in docs/cli.md");
   }
+  const int columns = statement->columns();
   std::vector<std::string> names;
-  for (int column = 0; column < statement->columns(); ++column) names.push_back(statement->column_name(column));
+  names.reserve(static_cast<std::size_t>(columns));
+  for (int column = 0; column < columns; ++column) names.push_back(statement->column_name(column));
   sink.columns(names);
   while (true) {
     auto row = statement->step();
     if (!row) return pass(row);
     if (!*row) return {};
     std::vector<Cell> cells;
-    for (int column = 0; column < statement->columns(); ++column) cells.push_back(statement->cell(column));
+    cells.reserve(static_cast<std::size_t>(columns));
+    for (int column = 0; column < columns; ++column) cells.push_back(statement->cell(column));
     if (!sink.row(cells)) return {};
   }
 }

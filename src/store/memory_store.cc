@@ -344,6 +344,7 @@ Result<std::vector<FailedAlike>> MemoryStore::failures(JobId job) {
   });
   if (!read) return pass(read);
   std::vector<FailedAlike> out;
+  out.reserve(groups.size());
   for (auto& [key, group] : groups) out.push_back(std::move(group));
   std::ranges::stable_sort(out, [](const FailedAlike& a, const FailedAlike& b) { return a.items > b.items; });
   return out;

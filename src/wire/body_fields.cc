@@ -44,6 +44,7 @@ Result<void> BodyFields::read(std::string_view body, std::string_view what) cons
 
 std::string BodyFields::names() const {
   std::vector<std::string_view> all;
+  all.reserve(readers_.size());
   for (const auto& [name, read] : readers_) all.push_back(name);
   return in_a_row(all);
 }

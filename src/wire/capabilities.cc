@@ -99,7 +99,7 @@ Result<CapabilityMask> capabilities_of(const ContainerOptions& options) {
   if (!dropped) return pass(dropped);
   if (options.privileged) return kAll;
   CapabilityMask mask = 0;
-  for (const std::string_view name : kUsual) mask |= *capability_named(name);
+  for (const std::string_view name : kUsual) mask |= capability_named(name).value_or(0);
   return (mask & ~*dropped) | *added;
 }
 

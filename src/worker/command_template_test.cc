@@ -32,7 +32,7 @@ TEST(CommandTemplate, AppendsTheItemWhenNothingSaysWhere) {
 }
 
 TEST(CommandTemplate, TakesAnImagesWordsAsTheyAre) {
-  const auto after = [](Words before, Words command) {
+  const auto after = [](const Words& before, Words command) {
     const auto parsed = CommandTemplate::parse({std::move(command), false, "/", {}, ItemKind::json}, before);
     EXPECT_TRUE(parsed);
     return parsed->render(R"({"name":"x"})", ItemIndex{0}).value();

@@ -22,7 +22,9 @@ class JobImagesTest : public testing::Test {
               fetches_.emplace_back(options.image, std::move(got));
               return std::shared_ptr<ImageWish>(wish_, nullptr);
             },
-            [this](JobId job, std::shared_ptr<const ContainerPlan> plan) { ready_.emplace_back(job, plan->name); },
+            [this](JobId job, const std::shared_ptr<const ContainerPlan>& plan) {
+              ready_.emplace_back(job, plan->name);
+            },
             [this](const std::string& text) { notices_.push_back(text); }, [this] { return now_ms_; }) {
     ask();
   }
@@ -55,6 +57,7 @@ class JobImagesTest : public testing::Test {
   }
   std::vector<std::string> wanted() const {
     std::vector<std::string> out;
+    out.reserve(fetches_.size());
     for (const auto& [image, got] : fetches_) out.push_back(image);
     return out;
   }

@@ -97,7 +97,7 @@ Result<void> LocalRun::prepare(const Job& job) {
   loop_->watch(signals_, [this] { on_signal(); });
 
   auto control = ControlServer::listen(
-      *loop_, folder_.path(), [this](const auto& request, auto answer) { on_control(request, std::move(answer)); });
+      *loop_, folder_.path(), [this](const auto& request, const auto& answer) { on_control(request, answer); });
   if (!control) return pass(control);
   control_ = std::move(*control);
 
@@ -310,7 +310,7 @@ void LocalRun::on_signal() {
   }
 }
 
-void LocalRun::on_control(const json::object& request, ControlServer::Answer answer) {
+void LocalRun::on_control(const json::object& request, const ControlServer::Answer& answer) {
   const json::value* verb = request.if_contains("verb");
   const std::string name = verb != nullptr && verb->is_string() ? std::string(verb->get_string()) : "";
   if (name == "status") return answer_status(answer);

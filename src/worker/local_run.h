@@ -73,7 +73,7 @@ class LocalRun {
   void poll();
   void on_answer(Result<Effect> answer);
   void on_signal();
-  void on_control(const boost::json::object& request, ControlServer::Answer answer);
+  void on_control(const boost::json::object& request, const ControlServer::Answer& answer);
   void answer_status(const ControlServer::Answer& answer);
   void answer_log(const boost::json::object& request, const ControlServer::Answer& answer);
   void answer_retry(const ControlServer::Answer& answer);

@@ -28,6 +28,7 @@ constexpr std::int64_t kGoodbyeMs = 2'000;
 
 std::vector<Token> tokens_of(const std::vector<EndedAttempt>& ended) {
   std::vector<Token> tokens;
+  tokens.reserve(ended.size());
   for (const EndedAttempt& it : ended) tokens.push_back(it.token);
   return tokens;
 }
@@ -192,8 +193,8 @@ void RemoteWorker::learn(const KnownJob& job) {
     next_renewal_ms_ = std::min(next_renewal_ms_, learnt.renew_ms);
   }
   if (learnt.run) return;
-  if (learnt.definition && learnt.definition->container) {
-    return job_images_.want(job->job, *learnt.definition->container);
+  if (learnt.definition) {
+    if (const auto& container = learnt.definition->container) return job_images_.want(job->job, *container);
   }
   prepare_to_run(job->job, nullptr);
 }
@@ -272,7 +273,9 @@ void RemoteWorker::let_images_go() {
 
 Result<void> RemoteWorker::open_slot(std::size_t slot, const AgentItem& item) {
   JobSlot& it = slots_[slot];
-  SlotSetup setup = (*jobs_.at(item.job).run)->setup;
+  const auto& run = jobs_.at(item.job).run;
+  DROVER_CHECK(run && *run, "what cannot be run is not handed to a slot");
+  SlotSetup setup = (*run)->setup;
   setup.limits = held_to(setup.limits, item.ask);
   it.ask = item.ask;
   if (it.slot && it.slot->turn_to(setup)) {

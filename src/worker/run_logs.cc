@@ -151,27 +151,29 @@ Result<std::vector<LoggedAttempt>> RunLogs::unrecorded(std::optional<ItemIndex> 
     if (!closed) return pass(closed);
     if (*closed) continue;
     for (std::uint64_t at = 0;;) {
-      auto place = logs_.frame_at(segment, at);
-      if (!place) return pass(place);
-      if (!*place) break;
-      at = (*place)->next;
-      auto raw = logs_.frame(**place);
+      auto read = logs_.frame_at(segment, at);
+      if (!read) return pass(read);
+      const std::optional<FramePlace>& place = *read;
+      if (!place) break;
+      at = place->next;
+      auto raw = logs_.frame(*place);
       if (!raw) return pass(raw);
       if (*raw == nullptr) continue;
       RecordCursor cursor(**raw);
       while (const auto record = cursor.next()) {
         if (record->key.job != job_.id || (item && record->key.item != *item)) continue;
-        auto covered = rows_cover(record->key, **place);
+        auto covered = rows_cover(record->key, *place);
         if (!covered) return pass(covered);
         if (*covered) continue;
         LoggedAttempt& attempt = found[record->key];
         attempt.key = record->key;
-        attempt.extents.add({segment, (*place)->offset, (*place)->next - (*place)->offset});
+        attempt.extents.add({segment, place->offset, place->next - place->offset});
         attempt.bytes += record->bytes.size();
       }
     }
   }
   std::vector<LoggedAttempt> all;
+  all.reserve(found.size());
   for (auto& [key, attempt] : found) all.push_back(std::move(attempt));
   found_ = {item, std::move(segments), all};
   return all;

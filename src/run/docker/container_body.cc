@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/json/array.hpp>
 #include <cmath>
+#include <map>
 
 #include "base/text.h"
 #include "base/utf8.h"

@@ -101,7 +101,7 @@ Result<json::value> DockerDaemon::read(const HttpAnswer& answer, std::string_vie
 }
 
 void DockerDaemon::ask(DaemonRequest request, std::string what, Reply reply) {
-  loop_.send(std::move(request), [this, what = std::move(what), reply = std::move(reply)](HttpAnswer answer) {
+  loop_.send(std::move(request), [this, what = std::move(what), reply = std::move(reply)](const HttpAnswer& answer) {
     reply(read(answer, what));
   });
 }

@@ -239,7 +239,8 @@ std::string registry_auth(std::string auth_file, const std::string& host) {
   // Docker's own registry has another name there.
   for (const std::string& name : {host, host == "docker.io" ? std::string("https://index.docker.io/v1/") : host}) {
     const std::optional<std::string> login = from_base64(text_at(config, {"auths", name, "auth"}));
-    const std::size_t colon = login ? login->find(':') : std::string::npos;
+    if (!login) continue;
+    const std::size_t colon = login->find(':');
     if (colon == std::string::npos) continue;
     std::string auth = base64(json::serialize(json::object{
         {"username", login->substr(0, colon)}, {"password", login->substr(colon + 1)}, {"serveraddress", name}}));

@@ -12,7 +12,8 @@ constexpr const char* kPauseFolder = "/.drover";
 }  // namespace
 
 void WarmContainer::ready(Then then) {
-  if (!id_.empty() && items_ >= place_->setup.container->options.reuse->most_items) discard();
+  const auto& reuse = place_->setup.container->options.reuse;
+  if (!id_.empty() && (!reuse || items_ >= reuse->most_items)) discard();
   ++items_;
   if (!id_.empty()) return then(id_);
   place_->create(warm_container(place_->setup, place_->container_place(), kPauseFolder, kPauseName),

@@ -219,6 +219,7 @@ ImageResult<void> ImageFetch::fetch_archives(ImageSource& source, const std::str
   std::vector<Blob> known = distinct(manifest.layers);
   std::erase_if(known, [&](const Blob& layer) { return fetched.contains(layer.digest); });
   std::vector<Blob> archives;
+  archives.reserve(fetched.size());
   for (const auto& [digest, layer] : fetched) archives.push_back(layer);
   ImageProgress progress{ImagePhase::fetching, 0, ImageManifest{{}, archives}.compressed_bytes(), 0,
                          static_cast<std::uint32_t>(archives.size())};
