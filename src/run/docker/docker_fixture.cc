@@ -19,6 +19,7 @@ constexpr std::chrono::seconds kStartPatience{60};
 /// A program that dies with this one.
 pid_t spawn(const std::vector<std::string>& arguments, const std::string& log_path) {
   std::vector<char*> words;
+  words.reserve(arguments.size() + 1);
   for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
   words.push_back(nullptr);
   const int log = ::open(log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);

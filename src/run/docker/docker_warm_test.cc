@@ -35,7 +35,7 @@ TEST_F(DockerWarm, AFailureTakesItsContainerAlong) {
 }
 
 TEST_F(DockerWarm, AContainerIsReplacedAfterSoManyItems) {
-  options().reuse->most_items = 2;
+  options().reuse = ContainerReuse{.reset = ContainerReset::none, .most_items = 2};
   run(shell("touch /file"));
   EXPECT_TRUE(run(shell("ls /file")).outcome.success());
   EXPECT_EQ(run(shell("ls /file")).outcome.exit_code, 1);
@@ -100,7 +100,7 @@ TEST_F(DockerWarm, AContainerThatSomebodyRemovedIsReplaced) {
 }
 
 TEST_F(DockerWarm, AResetIsAFreshContainerEachAndANote) {
-  options().reuse->reset = ContainerReset::overlay;
+  options().reuse = ContainerReuse{.reset = ContainerReset::overlay};
   const Ended first = run(shell("touch /file"));
   EXPECT_EQ(first.notes, "[drover: Docker cannot reset a container's file system: each item gets a fresh container]\n");
   const Ended second = run(shell("ls /file"));

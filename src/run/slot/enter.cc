@@ -94,8 +94,9 @@ void change_root(Passage& passage) {
   if (::unshare(CLONE_NEWNS | CLONE_NEWIPC) != 0) give_up(passage, "make namespaces for it");
   if (::mount("", "/", "", MS_REC | MS_PRIVATE, nullptr) != 0) give_up(passage, "make its mounts private");
   const std::vector<Identity::Mount>& mounts = passage.entrance.identity->mounts;
+  const std::size_t count = mounts.size();
   int trees[Identity::kMostMounts];
-  for (std::size_t i = 0; i < mounts.size(); ++i) {
+  for (std::size_t i = 0; i < count; ++i) {
     trees[i] = mounts[i].is_memory
                    ? -1
                    : ::open_tree(AT_FDCWD, mounts[i].place.c_str(), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
@@ -104,7 +105,7 @@ void change_root(Passage& passage) {
   }
   // Any place will do: what is there is not seen any more.
   if (::move_mount(root, "", AT_FDCWD, "/proc", MOVE_MOUNT_F_EMPTY_PATH) != 0) give_up(passage, "mount its root");
-  for (std::size_t i = 0; i < mounts.size(); ++i) {
+  for (std::size_t i = 0; i < count; ++i) {
     if (!mounts[i].is_memory && trees[i] < 0) continue;
     const int place = place_inside(root, mounts[i].place.c_str(), trees[i] < 0 || is_folder(trees[i]));
     if (place < 0) give_up(passage, "find where to mount in its root");
