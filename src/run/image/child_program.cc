@@ -30,11 +30,11 @@ struct Launch {
   int null = -1;
   int out = -1;
   int err = -1;
+  int trouble = -1;  // takes the errno of what could not begin
   pid_t parent = 0;
-  volatile int error = 0;  // shared with the child
 };
 
-[[noreturn]] void become(Launch& launch) {
+[[noreturn]] void become(const Launch& launch) {
   ::setpgid(0, 0);
   // posix_spawn cannot say this, and skopeo on a registry that hangs would outlive us for good.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -49,20 +49,22 @@ struct Launch {
       (launch.folder == nullptr || ::chdir(launch.folder) == 0)) {
     ::execvpe(launch.words[0], launch.words.data(), launch.environment.data());
   }
-  launch.error = errno;
-  ::_exit(127);
+  const int error = errno;
+  const ssize_t said = ::write(launch.trouble, &error, sizeof error);
+  ::_exit(said == sizeof error ? 127 : 126);
 }
 
 /// vfork copies none of our memory. Signals wait meanwhile: their handlers would run in the child, on our stack.
-[[gnu::noinline]] pid_t start(Launch& launch) {
+[[gnu::noinline]] pid_t start(const Launch& launch) {
   sigset_t all;
   sigset_t before;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
   const pid_t pid = ::vfork();  // NOLINT(bugprone-unsafe-functions): posix_spawn cannot ask for the parent's death
   if (pid == 0) become(launch);
-  if (pid < 0) launch.error = errno;
+  const int error = errno;
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = error;
   return pid;
 }
 
@@ -98,6 +100,17 @@ bool read_some(const Descriptor& from, std::string& into) {
 std::int64_t now_ms() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch())
       .count();
+}
+
+/// How much there was before its end.
+std::size_t read_all(const Descriptor& from, void* into, std::size_t size) {
+  std::size_t got = 0;
+  while (got < size) {
+    const ssize_t more = ::read(from.get(), static_cast<char*>(into) + got, size - got);
+    if (more == 0 || (more < 0 && errno != EINTR)) break;
+    if (more > 0) got += static_cast<std::size_t>(more);
+  }
+  return got;
 }
 
 struct Pipe {
@@ -148,20 +161,29 @@ ChildEnd run_child(const ChildProgram& program, const ChildWatch& watch) {
   const Descriptor null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   Pipe out;
   Pipe err;
-  if (!null || !out.read || !err.read) {
+  Pipe trouble;
+  if (!null || !out.read || !err.read || !trouble.read) {
     end.number = errno;
     return end;
   }
-  Launch launch{pointers(words), pointers(environment), program.folder.empty() ? nullptr : program.folder.c_str(),
-                null.get(),      out.write.get(),       err.write.get(),
-                ::getpid()};
+  const Launch launch{.words = pointers(words),
+                      .environment = pointers(environment),
+                      .folder = program.folder.empty() ? nullptr : program.folder.c_str(),
+                      .null = null.get(),
+                      .out = out.write.get(),
+                      .err = err.write.get(),
+                      .trouble = trouble.write.get(),
+                      .parent = ::getpid()};
   const pid_t pid = start(launch);
+  int status = 0;
+  int error = pid < 0 ? errno : 0;
   out.write.reset();
   err.write.reset();
-  int status = 0;
-  if (pid < 0 || launch.error != 0) {
+  trouble.write.reset();  // the program has closed its own when it begins
+  const bool has_begun = pid > 0 && read_all(trouble.read, &error, sizeof error) == 0;
+  if (!has_begun) {
     if (pid > 0) ::waitpid(pid, &status, 0);
-    end.number = launch.error;
+    end.number = error;
     return end;
   }
   const Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
