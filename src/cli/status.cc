@@ -38,11 +38,12 @@ Result<int> status(const StatusFlags& flags) {
   const auto running = run->running();
   auto counts = count_items(*run->reader, job, running.size());
   if (!counts) return pass(counts);
-  const bool held = run->holder.has_value();
+  const auto& holder = run->holder;
+  const bool held = holder.has_value();
   if (flags.common.json) {
     boost::json::object out = job_to_json(job, *counts);
     out["held"] = held;
-    if (run->holder) out["pid"] = run->holder->at("pid");
+    if (holder) out["pid"] = holder->at("pid");
     boost::json::array now;
     for (const auto& [item, it] : running) {
       now.push_back(boost::json::object{{"item", item}, {"attempt", it.attempt}, {"seconds", it.seconds}});
