@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <string_view>
 #include <tuple>
 
@@ -102,17 +103,6 @@ std::int64_t now_ms() {
       .count();
 }
 
-/// How much there was before its end.
-std::size_t read_all(const Descriptor& from, void* into, std::size_t size) {
-  std::size_t got = 0;
-  while (got < size) {
-    const ssize_t more = ::read(from.get(), static_cast<char*>(into) + got, size - got);
-    if (more == 0 || (more < 0 && errno != EINTR)) break;
-    if (more > 0) got += static_cast<std::size_t>(more);
-  }
-  return got;
-}
-
 struct Pipe {
   Descriptor read;
   Descriptor write;
@@ -180,8 +170,11 @@ ChildEnd run_child(const ChildProgram& program, const ChildWatch& watch) {
   out.write.reset();
   err.write.reset();
   trouble.write.reset();  // the program has closed its own when it begins
-  const bool has_begun = pid > 0 && read_all(trouble.read, &error, sizeof error) == 0;
-  if (!has_begun) {
+  std::string said;
+  while (pid > 0 && read_some(trouble.read, said)) {
+  }
+  if (said.size() == sizeof error) std::memcpy(&error, said.data(), sizeof error);
+  if (error != 0) {
     if (pid > 0) ::waitpid(pid, &status, 0);
     end.number = error;
     return end;
