@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "base/check.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "sim/twin.h"
@@ -104,7 +105,10 @@ class Facts {
     return text.find(part) != std::string::npos;
   }
   const ItemBlocks& blocks() const { return durable_.blocks.at(job_.id); }
-  ItemMark mark() const { return blocks().get(item_.value_or(ItemIndex{0})); }
+  ItemMark mark() const {
+    DROVER_CHECK(item_, "only an item has a mark");
+    return blocks().get(*item_);
+  }
   bool is_parked(const Worker& worker) const { return now_.sessions.at(worker.id).parked != 0; }
   bool holds_nothing(const Worker& worker) const {
     return std::ranges::none_of(durable_.grants, [&](const auto& it) { return it.second.worker == worker.id; });
