@@ -142,7 +142,8 @@ void Agent::on_refused(std::size_t slot, Token token, std::string reason, std::i
 void Agent::on_returned(std::size_t slot, Token token, std::int64_t now_ms) {
   take_back(take_from(slot, token));
   if (slots_[slot].handed.empty()) yielded_ = false;
-  fill(now_ms);
+  // When the last has come back, all are handed out evenly.
+  if (!slots_[slot].recalled) fill(now_ms);
 }
 
 AgentItem Agent::take_from(std::size_t slot, Token token) {

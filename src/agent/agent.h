@@ -198,6 +198,7 @@ class Agent {
   bool all_are_long() const;
   Wish wish() const;
   void fill(std::int64_t now_ms);
+  void share();
   bool has_next() const { return !backlog_.empty() && !held_back_.contains(backlog_.front().token.grant); }
   std::optional<std::size_t> free_slot_for(const Resources& ask);
   void hand_first(std::size_t slot, std::int64_t now_ms);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <deque>
 
 #include "base/random.h"
 
@@ -83,11 +84,66 @@ TEST(Agent, OfAJobThatCannotStartYetFewAreKeptAndNoMoreAreWanted) {
   EXPECT_TRUE(poll.not_now.empty());
 }
 
-TEST(Agent, ShortItemsAreHandedAhead) {
-  Worked it(1);
-  it.lend(lease(1, 0, 20));
-  const auto starts = only<StartItem>(it.end(0, token(1, 0), 500));
-  EXPECT_EQ(starts.size(), 5U) << "one to run and four behind it";
+TEST(Agent, ShortItemsAreHandedAheadTheMoreTheShorter) {
+  for (const auto& [wall_us, behind] : {std::pair(100, 32U), std::pair(1'000, 16U), std::pair(10'000, 4U)}) {
+    Worked it(1);
+    it.lend(lease(1, 0, 100));
+    EXPECT_EQ(only<StartItem>(it.end(0, token(1, 0), wall_us)).size(), 1 + behind) << wall_us;
+  }
+}
+
+/// Two slots with what was handed to them, of which all take the same time.
+struct TwoSlots {
+  Worked worked{2};
+  std::deque<Token> inside[2];
+
+  /// Lends so many, and lets each slot end its first.
+  TwoSlots(std::uint64_t items, std::int64_t wall_us) {
+    note(worked.lend(lease(1, 0, items)));
+    end_first(0, wall_us);
+    end_first(1, wall_us);
+  }
+  std::vector<AgentAction> end_first(std::size_t slot, std::int64_t wall_us) {
+    const Token first = inside[slot].front();
+    inside[slot].pop_front();
+    return note(worked.end(slot, first, wall_us));
+  }
+  void give_back_all_but_one(std::size_t slot) {
+    while (inside[slot].size() > 1) {
+      const Token last = inside[slot].back();
+      inside[slot].pop_back();
+      worked.agent.on_returned(slot, last, worked.now_ms);
+    }
+    note(worked.agent.take_actions());
+  }
+
+ private:
+  std::vector<AgentAction> note(std::vector<AgentAction> actions) {
+    for (const StartItem& start : only<StartItem>(actions)) inside[start.slot].push_back(start.item.token);
+    return actions;
+  }
+};
+
+TEST(Agent, ASlotWithNothingToDoTakesHalfOfWhatWaitsInAnother) {
+  TwoSlots it(22, 1'000);
+  std::vector<AgentAction> actions;
+  while (!it.inside[0].empty()) {
+    ASSERT_TRUE(only<RecallSlot>(actions).empty()) << "while it has something to do";
+    actions = it.end_first(0, 1'000);
+  }
+  const std::size_t left = it.inside[1].size();
+  ASSERT_GE(left, 8U);
+  ASSERT_EQ(only<RecallSlot>(actions).size(), 1U);
+  EXPECT_EQ(only<RecallSlot>(actions).front().slot, 1U);
+  it.give_back_all_but_one(1);
+  EXPECT_EQ(it.inside[0].size() + it.inside[1].size(), left);
+  EXPECT_NEAR(static_cast<double>(it.inside[0].size()), static_cast<double>(it.inside[1].size()), 1);
+}
+
+TEST(Agent, LittleThatWaitsInASlotStaysThere) {
+  TwoSlots it(22, 100);
+  while (!it.inside[0].empty()) EXPECT_TRUE(only<RecallSlot>(it.end_first(0, 100)).empty());
+  EXPECT_GE(it.inside[1].size(), 8U);
 }
 
 TEST(Agent, LongItemsAreNot) {
@@ -103,8 +159,8 @@ TEST(Agent, WhatWaitsBehindALongOneIsRecalledAndRunsElsewhere) {
     for (const StartItem& start : only<StartItem>(actions)) where[start.item.token] = start.slot;
   };
   note(it.lend(lease(1, 0, 12)));
-  note(it.end(0, token(1, 0), 500));
-  note(it.end(1, token(1, 1), 500));
+  note(it.end(0, token(1, 0), 4'000));
+  note(it.end(1, token(1, 1), 4'000));
   ASSERT_EQ(where.size(), 12U) << "five in each slot, two done";
   ASSERT_EQ(only<RecallSlot>(it.tick(150)).size(), 2U);
   const auto running = it.agent.running();
@@ -190,7 +246,7 @@ TEST(Agent, ACancelReturnsWhatIsNotStartedAndStopsWhatRuns) {
 TEST(Agent, AnItemThatBeganWhileItsCancelWasOnTheWayIsStoppedToo) {
   Worked it(1);
   it.lend(lease(1, 0, 10));
-  it.end(0, token(1, 0), 500);  // now five are in the slot
+  it.end(0, token(1, 0), 4'000);  // now five are in the slot
   it.order(StopMode::kill_running);
   const auto stops = only<StopItem>(it.end(0, token(1, 1), 500));
   ASSERT_EQ(stops.size(), 1U);
@@ -396,7 +452,7 @@ TEST(Agent, AfterALongSilenceWhatRunsIsNamedAgainAndWhatDoesNotGoesBack) {
 TEST(Agent, NothingRunsOnWhenItsLeaseIsAbandoned) {
   Worked it(1);
   it.lend(lease(1, 0, 12));
-  it.end(0, token(1, 0), 500);  // five are in the slot
+  it.end(0, token(1, 0), 4'000);  // five are in the slot
   it.agent.abandon_leases(it.now_ms);
   EXPECT_EQ(only<StopItem>(it.agent.take_actions()).size(), 1U);
   const auto stops = only<StopItem>(it.end(0, token(1, 1), 500, true, {Ending::signalled, 0, 9, ""}));

@@ -6,9 +6,13 @@
 namespace drover {
 namespace {
 
-// Items are handed ahead while they are short.
-constexpr std::size_t kAhead = 4;
+// Items are handed ahead while they are short: about so much work, so that a slot need not tell of each end at once.
 constexpr double kShortUs = 20'000;
+constexpr double kAheadUs = 16'000;
+constexpr std::size_t kLeastAhead = 4;
+constexpr std::size_t kMostAhead = 32;
+// Less than this that waits in a slot is not moved to another that has nothing to do.
+constexpr double kWorthMovingUs = 5'000;
 // The backlog holds this much work at the rate lately seen.
 constexpr double kBacklogUs = 500'000;
 constexpr std::size_t kMostBacklog = 4096;
@@ -18,7 +22,8 @@ constexpr std::size_t kMostJobsAside = 64;
 }  // namespace
 
 std::size_t Agent::ahead() const {
-  return typical_us_ > 0 && typical_us_ < kShortUs ? kAhead : 0;
+  if (typical_us_ <= 0 || typical_us_ >= kShortUs) return 0;
+  return std::clamp(static_cast<std::size_t>(kAheadUs / typical_us_), kLeastAhead, kMostAhead);
 }
 
 // How many items run side by side, if they ask for what they lately did.
@@ -139,7 +144,8 @@ std::optional<std::size_t> Agent::free_slot_for(const Resources& ask) {
 // Hands items out evenly: every slot its first before any slot its second. And in order: where the first in line finds
 // no room, nothing overtakes it, so room for it comes.
 void Agent::fill(std::int64_t now_ms) {
-  if (holding_ || !has_next()) return;
+  if (holding_) return;
+  if (!has_next()) return share();
   Resources free = has_.minus(in_use());
   while (has_next() && backlog_.front().ask.fits(free)) {
     const Resources ask = backlog_.front().ask;
@@ -157,6 +163,16 @@ void Agent::fill(std::int64_t now_ms) {
       if (state.handed.front().item.ask == backlog_.front().ask) hand_first(slot, now_ms);
     }
   }
+}
+
+// Nothing is left to hand out: a slot with nothing to do takes from what waits in the fullest.
+void Agent::share() {
+  if (draining_ || free_slots() == 0) return;
+  const auto fullest = std::ranges::max_element(slots_, {}, [](const SlotState& it) { return it.handed.size(); });
+  if (fullest == slots_.end() || fullest->handed.size() < 2) return;
+  if (typical_us_ * static_cast<double>(fullest->handed.size() - 1) < kWorthMovingUs) return;
+  if (!fullest->handed.front().item.ask.fits(has_.minus(in_use()))) return;
+  recall(static_cast<std::size_t>(fullest - slots_.begin()));
 }
 
 void Agent::hand_first(std::size_t slot, std::int64_t now_ms) {

@@ -241,8 +241,8 @@ Outcome Attempt::outcome() const {
   return outcome;
 }
 
-void Attempt::report() {
-  const Outcome ended = outcome();
+Outcome Attempt::report() {
+  Outcome ended = outcome();
   FrameWriter frame(outbox_.bytes(), FrameKind::ended);
   frame.put(token_);
   frame.put(ended.ending);
@@ -254,6 +254,7 @@ void Attempt::report() {
   frame.put(stdout_.bytes());
   frame.put(stderr_.bytes());
   state_ = State::idle;
+  return ended;
 }
 
 }  // namespace drover::slot

@@ -52,7 +52,7 @@ class Attempt {
   int sweep_in_ms() const { return is_live() && is_killing_ ? sweep_wait_ms_ : -1; }
 
   /// Adds the frame that says how it ended.
-  void report();
+  Outcome report();
 
  private:
   enum class State : std::uint8_t { idle, running, clearing, over };

@@ -16,12 +16,13 @@
 namespace drover::slot {
 namespace {
 
-// An end is held back for so long at most, and only while so many tasks wait here: then there is still one to run while
-// drover sends more.
-constexpr int kHoldMs = 2;
+// An end is held back for so long at most, and only while so many tasks wait here: then there are still some to run
+// while drover, which may have to wait for a processor, sends more. A failure is soon told: it may be one too many.
+constexpr int kHoldMs = 10;
+constexpr int kHoldFailureMs = 2;
 // What a running attempt prints may gather for longer.
 constexpr int kHoldOutputMs = 50;
-constexpr std::size_t kHoldWhileQueued = 2;
+constexpr std::size_t kHoldWhileQueued = 8;
 constexpr std::size_t kHoldBytes = std::size_t{32} << 10;
 
 constexpr std::size_t kMostUnsent = std::size_t{256} << 10;
@@ -191,8 +192,7 @@ bool Helper::is_in_workdir() {
 }
 
 void Helper::report_attempt() {
-  hold(kHoldMs);
-  attempt_.report();
+  hold(attempt_.report().success() ? kHoldMs : kHoldFailureMs);
   ended_unsent_ = true;
 }
 

@@ -18,7 +18,7 @@ namespace drover::slot {
 /// Takes tasks from the socket, runs them one after another, and sends back how they ended.
 ///
 /// What ended is held back for a moment while more is waiting here, so that drover wakes once for several items. On a
-/// machine whose processors all run items its waking is at their cost: this is worth a fiftieth of the throughput.
+/// machine whose processors all run items its waking is at their cost: this is worth a twentieth of the throughput.
 class Helper {
  public:
   Helper();
