@@ -154,6 +154,21 @@ def test_a_machine_without_a_runtime(drover):
     assert "does not work" in examined_after(drover, broken, drover.data)["containers"]["text"]
 
 
+def test_a_chroot_holds_no_container(drover, tmp_path):
+    root = tmp_path / "root"
+    root.mkdir()
+    enter = f"mount --rbind / {root}; mount -t tmpfs tmpfs {root}/run; unset DOCKER_HOST; exec chroot {root}"
+
+    def inside(*words):
+        return subprocess.run(["unshare", "--mount", "sh", "-ec", f'{enter} "$0" "$@"', shared.BINARY, words[0], "--data", drover.data, *words[1:]],
+                              env=drover.environment(), capture_output=True, text=True, timeout=60)
+
+    containers, = (check for check in json.loads(inside("doctor", "--json").stdout)["checks"] if check["about"] == "containers")
+    assert containers["verdict"] == "warning" and "drover runs in a chroot" in containers["text"] and "pivot_root" in containers["next"]
+    run = inside("run", "--image", "rootfs:/", "--range", "1-1", "/bin/true")
+    assert run.returncode != 0 and "drover runs in a chroot" in run.stderr, run
+
+
 def test_data_on_an_overlay(drover, tmp_path):
     place = tmp_path / "overlay"
     for name in ("lower", "upper", "work", "root"):

@@ -69,10 +69,7 @@ Check runtime() {
   if (!found && runtime_for({}) == ContainerRuntime::docker) {
     return {"containers", Verdict::ok, "are run by this machine's Docker", ""};
   }
-  if (!found) {
-    return {"containers", Verdict::warning, "cannot be run (--image): neither crun nor runc is installed, nor Docker",
-            "install one of them: apt-get install crun"};
-  }
+  if (!found) return {"containers", Verdict::warning, found.error().message, found.error().next};
   const std::string version = version_of(found->path);
   if (version.empty()) {
     return {"containers", Verdict::warning, fmt::format("cannot be run (--image): {} does not work", found->path),

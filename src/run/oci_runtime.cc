@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "run/chroot.h"
 #include "run/installed_program.h"
 
 namespace drover {
@@ -14,6 +15,12 @@ Result<OciRuntime> find_oci_runtime(ContainerRuntime wanted) {
   };
   constexpr std::array kCandidates = {Candidate{ContainerRuntime::crun, "crun"},
                                       Candidate{ContainerRuntime::runc, "runc"}};
+  if (is_in_chroot()) {
+    return fail(
+        ErrorCode::denied, "containers cannot be run here: drover runs in a chroot, and nothing would hold them in one",
+        "run drover outside of it, or in one that is a root of its own (systemd-nspawn, pivot_root); a machine's "
+        "Docker runs them from anywhere: --runtime docker");
+  }
   for (const auto& [runtime, name] : kCandidates) {
     if (wanted != ContainerRuntime::any && wanted != runtime) continue;
     if (std::string path = installed_program(name); !path.empty()) {
