@@ -186,6 +186,19 @@ def test_a_program_that_ignores_the_polite_signal_is_killed_after_the_grace(drov
     assert 650_000 <= wall_us < 10_000_000
 
 
+def test_items_keep_their_order_behind_a_long_one(drover, tmp_path):
+    started = tmp_path / "started"
+    drover.run("--name", "r", "--jobs", 1, "--range", "1-200", "--", "sh", "-c", f'echo $1 >> {started}; [ $1 != 50 ] || sleep 0.3', "sh")
+    assert [int(line) for line in started.read_text().split()] == list(range(1, 201))
+
+
+def test_a_timeout_counts_from_the_start_of_the_item(drover):
+    """Many slots on few processors: the last to begin has its whole time too."""
+    drover("run", "--name", "r", "--quiet", "--jobs", 128, "--timeout", "500ms", "--range", "1-128", "--", "sh", "-c", "sleep 0.4")
+    early = drover("sql", "--run", "r", "--json", "SELECT count(*) AS early FROM attempts WHERE state = 'failed' AND wall_us < 500000")
+    assert early.json_lines == [{"early": 0}], early
+
+
 def test_a_timeout_takes_descendants_that_escaped_with_it(drover, script):
     """Nothing may be left when the test ends: the fixture looks."""
     item = script("item", "trap '' TERM; setsid sleep 1000 & (setsid sleep 1000 &) ; sleep 1000 & while :; do sleep 1; done")

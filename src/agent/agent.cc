@@ -218,7 +218,7 @@ void Agent::watch(std::size_t slot, std::int64_t now_ms) {
   }
   if (running.kill_at_ms != 0 && now_ms >= running.kill_at_ms) {
     running.kill_at_ms = now_ms + kKillAgainMs;
-    actions_.emplace_back(StopItem{slot, running.item.token, StopHow::kill});
+    actions_.emplace_back(StopItem{slot, running.item.token, StopHow::kill, running.kill_ran_ms});
   }
   if (now_ms >= running.since_ms + kPatienceMs) recall(slot);
   if (now_ms >= running.since_ms + kLongMs) running.is_long = true;
@@ -400,7 +400,9 @@ void Agent::begin_stop(std::size_t slot, StopReason reason, std::int64_t now_ms)
   if (running.stopping != StopReason::none && !at_once) return;
   if (running.stopping == StopReason::none) running.stopping = reason;
   running.kill_at_ms = now_ms + (at_once ? kKillAgainMs : running.item.grace_ms);
-  actions_.emplace_back(StopItem{slot, running.item.token, at_once ? StopHow::kill : StopHow::terminate});
+  const std::int64_t ran_ms = reason == StopReason::timeout ? running.item.timeout_ms : 0;
+  running.kill_ran_ms = ran_ms > 0 && !at_once ? ran_ms + running.item.grace_ms : ran_ms;
+  actions_.emplace_back(StopItem{slot, running.item.token, at_once ? StopHow::kill : StopHow::terminate, ran_ms});
 }
 
 // The one behind the ended one has begun. If an order to kill came meanwhile, it holds for this one too.

@@ -38,6 +38,7 @@ struct StopItem {
   std::size_t slot = 0;
   Token token;
   StopHow how = StopHow::terminate;
+  std::int64_t ran_ms = 0;  // not before it has run for so long: when it began the slot knows best
 };
 /// Ask the slot for everything it has not started.
 struct RecallSlot {
@@ -167,8 +168,9 @@ class Agent {
     std::int64_t since_ms = 0;  // when it became the first in its slot
     StopReason stopping = StopReason::none;
     std::int64_t kill_at_ms = 0;  // when to kill, or kill again; 0: not stopping
-    bool named = false;           // reported as running
-    bool is_long = false;         // has run for so long that nothing is put by behind it
+    std::int64_t kill_ran_ms = 0;
+    bool named = false;    // reported as running
+    bool is_long = false;  // has run for so long that nothing is put by behind it
   };
   struct Stopped {
     PollNumber up_to;  // what later polls brought of the job is none of this order's business

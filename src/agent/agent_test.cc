@@ -212,10 +212,12 @@ TEST(Agent, ATimeoutTerminatesThenKills) {
   auto stops = only<StopItem>(it.tick(1));
   ASSERT_EQ(stops.size(), 1U);
   EXPECT_EQ(stops[0].how, StopHow::terminate);
+  EXPECT_EQ(stops[0].ran_ms, 5000) << "the slot knows when it began";
   EXPECT_TRUE(only<StopItem>(it.tick(1999)).empty());
   stops = only<StopItem>(it.tick(1));
   ASSERT_EQ(stops.size(), 1U);
   EXPECT_EQ(stops[0].how, StopHow::kill);
+  EXPECT_EQ(stops[0].ran_ms, 7000);
   EXPECT_TRUE(only<StopItem>(it.tick(999)).empty());
   EXPECT_EQ(only<StopItem>(it.tick(1)).size(), 1U) << "it is still there";
   it.end(0, token(1, 0), 7'000'000, true, {Ending::signalled, 0, 9, ""});
@@ -230,6 +232,20 @@ TEST(Agent, AnItemThatEndedBeforeTheStopReachedItEndedByItself) {
   it.tick(5000);
   it.end(0, token(1, 0), 5'000'000, false);
   EXPECT_EQ(it.agent.make_poll(it.now_ms).ended[0].outcome.ending, Ending::exited);
+}
+
+TEST(Agent, WhoKillsDoesNotWaitForATimeout) {
+  Worked it(1);
+  it.lend(lease(1, 0, 1, 5000, 2000));
+  it.tick(5000);
+  it.agent.kill_all(it.now_ms);
+  const auto stops = only<StopItem>(it.agent.take_actions());
+  ASSERT_EQ(stops.size(), 1U);
+  EXPECT_EQ(stops[0].how, StopHow::kill);
+  EXPECT_EQ(stops[0].ran_ms, 0);
+  const auto again = only<StopItem>(it.tick(1000));
+  ASSERT_EQ(again.size(), 1U);
+  EXPECT_EQ(again[0].ran_ms, 0);
 }
 
 TEST(Agent, ACancelReturnsWhatIsNotStartedAndStopsWhatRuns) {

@@ -104,6 +104,7 @@ class AttemptHere {
       if (!write_whole(to, printed->bytes) && stopped_by_ == 0) stop_by(SIGPIPE);
     } else if (const auto* ended = std::get_if<AttemptEnded>(&event)) {
       ended_ = ended->outcome;
+      timed_out_ = timed_out_ && ended->was_stopped;
     } else if (const auto* died = std::get_if<SlotDied>(&event)) {
       died_ = died->reason;
     }
@@ -121,20 +122,23 @@ class AttemptHere {
   void stop_by(int signal) {
     const bool at_once = terminal_ != nullptr || stopped_by_ != 0;
     stopped_by_ = signal;
-    stop(at_once ? StopHow::kill : StopHow::terminate);
+    stop(at_once ? StopHow::kill : StopHow::terminate, 0);
   }
 
   /// Gently at first; what does not end by then is killed.
-  void stop(StopHow how) {
-    slot_.stop(token_, how);
+  void stop(StopHow how, std::int64_t ran_ms) {
+    slot_.stop(token_, how, ran_ms);
     is_stopping_ = true;
     stop_at_ms_ = steady_ms() + (how == StopHow::terminate ? rules_.grace_ms : kKillAgainMs);
   }
 
   void on_time() {
     if (stop_at_ms_ == 0 || steady_ms() < stop_at_ms_) return;
+    const bool is_gentle = !is_stopping_ && rules_.grace_ms > 0;
     timed_out_ = timed_out_ || !is_stopping_;
-    stop(is_stopping_ || rules_.grace_ms <= 0 ? StopHow::kill : StopHow::terminate);
+    const std::int64_t ran_ms =
+        timed_out_ && stopped_by_ == 0 ? rules_.timeout_ms + (is_stopping_ ? rules_.grace_ms : 0) : 0;
+    stop(is_gentle ? StopHow::terminate : StopHow::kill, ran_ms);
   }
 
   AttemptEnd end(const Outcome& outcome) const {

@@ -60,7 +60,7 @@ class ItemLog {
     return {attempt.key, same > 1 && !attempt.row && !attempt.running};
   }
   Result<void> keep_wanted(Attempts& attempts);
-  void turn_to(const LoggedAttempt& attempt, Which it, bool is_one_of_several);
+  PiecePrinter& turn_to(const LoggedAttempt& attempt, Which it, bool is_one_of_several);
   Result<bool> print_new(const LoggedAttempt& attempt, Which it, bool is_one_of_several);
 
   const ItemLogWish& wish_;
@@ -109,23 +109,24 @@ Result<void> ItemLog::keep_wanted(Attempts& attempts) {
   return {};
 }
 
-void ItemLog::turn_to(const LoggedAttempt& attempt, Which it, bool is_one_of_several) {
+PiecePrinter& ItemLog::turn_to(const LoggedAttempt& attempt, Which it, bool is_one_of_several) {
   finish_line();
-  pieces_.emplace(logs_.reader(), run_.job.id, wish_.lines, printer_);
   current_ = it;
   if (is_one_of_several && printed_[it] == 0 && !wish_.quiet) printer_.print_heading(heading(attempt));
+  return pieces_.emplace(logs_.reader(), run_.job.id, wish_.lines, printer_);
 }
 
 Result<bool> ItemLog::print_new(const LoggedAttempt& attempt, Which it, bool is_one_of_several) {
   auto pieces = pieces_of(logs_, attempt);
   if (!pieces) return pass(pieces);
   std::size_t& done = printed_[it];
-  if (current_ != it && (!pieces->empty() || is_one_of_several)) turn_to(attempt, it, is_one_of_several);
+  if (pieces->empty() && !is_one_of_several) return true;
+  PiecePrinter& printer = pieces_ && current_ == it ? *pieces_ : turn_to(attempt, it, is_one_of_several);
   if (pieces->size() <= done) return true;
   const bool is_first_look = done == 0;
   pieces->erase(pieces->begin(), pieces->begin() + static_cast<std::ptrdiff_t>(done));
   done += pieces->size();
-  return pieces_->print(*pieces, is_first_look ? wish_.tail : std::nullopt);
+  return printer.print(*pieces, is_first_look ? wish_.tail : std::nullopt);
 }
 
 void ItemLog::finish() {

@@ -83,9 +83,9 @@ class Slot {
   virtual bool turn_to(const SlotSetup& setup) = 0;
   /// Takes a task, to start when those before it have ended. At most kAhead wait behind the running one.
   virtual void start(const Task& task) = 0;
-  /// Stops the attempt if it is the one running; otherwise nothing happens.
-  virtual void stop(Token token, StopHow how) = 0;
-  /// Asks for everything not yet started; each comes back as TaskReturned.
+  /// Stops the attempt if it is the one running, when it has run for `ran_ms`; otherwise nothing happens.
+  virtual void stop(Token token, StopHow how, std::int64_t ran_ms) = 0;
+  /// Asks for everything not yet started; each comes back as TaskReturned, the last first.
   virtual void recall() = 0;
   /// Some of what happened since the last call; does not wait. An attempt that prints waits until it has been heard.
   virtual std::vector<SlotEvent> events() = 0;

@@ -94,7 +94,7 @@ class ProcessTest : public ::testing::Test {
     slot().send_more();
   }
   void stop(const Task& task, StopHow how) {
-    slot().stop(task.token, how);
+    slot().stop(task.token, how, 0);
     slot().send_more();
   }
 

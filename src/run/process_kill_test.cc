@@ -43,6 +43,33 @@ TEST_F(ProcessKill, KillEndsWhatIgnoresTerminate) {
   expect_gone(pids, 2);
 }
 
+TEST_F(ProcessKill, AStopWaitsUntilTheItemHasRunForSoLong) {
+  const Task late = shell("sleep 1000");
+  start(late);
+  slot().stop(late.token, StopHow::terminate, 300);
+  slot().send_more();
+  const Ended ended = next_end();
+  EXPECT_TRUE(ended.was_stopped);
+  EXPECT_EQ(ended.outcome.signal, SIGTERM);
+  EXPECT_GE(ended.usage.wall_us, 300'000);
+
+  const Task quick = shell("sleep 0.05");
+  start(quick);
+  slot().stop(quick.token, StopHow::kill, 60'000);
+  slot().send_more();
+  const Ended by_itself = next_end();
+  EXPECT_FALSE(by_itself.was_stopped);
+  EXPECT_TRUE(by_itself.outcome.success());
+}
+
+TEST_F(ProcessKill, OneThatWaitsDoesNotHoldUpOneThatDoesNot) {
+  const Task task = shell("trap '' TERM; sleep 1000");
+  start(task);
+  slot().stop(task.token, StopHow::terminate, 60'000);
+  stop(task, StopHow::kill);
+  EXPECT_EQ(next_end().outcome.signal, SIGKILL);
+}
+
 TEST_F(ProcessKill, StoppingAnotherTokenDoesNothing) {
   const Task running = shell("touch ready; while [ ! -e go ]; do sleep 0.01; done");
   const Task next = shell("exit 0");

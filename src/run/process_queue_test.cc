@@ -30,20 +30,22 @@ TEST_F(ProcessQueue, AnEndIsNotHeldBackBehindALongItem) {
   EXPECT_EQ(next_end().token, first.token);
 }
 
-TEST_F(ProcessQueue, RecallBringsBackWhatHasNotStarted) {
+TEST_F(ProcessQueue, RecallBringsBackWhatHasNotStartedTheLastFirst) {
   const Task running = shell("touch running; while [ ! -e go ]; do sleep 0.01; done");
-  std::set<Token> queued;
+  std::vector<Token> queued;
   slot().start(running);
   for (int i = 0; i < 4; ++i) {
     const Task each = shell("touch started");
-    queued.insert(each.token);
+    queued.push_back(each.token);
     slot().start(each);
   }
   slot().send_more();
   wait_for_file("running");
   slot().recall();
   slot().send_more();
-  for (int i = 0; i < 4; ++i) EXPECT_EQ(queued.erase(std::get<TaskReturned>(next_event()).token), 1U);
+  for (; !queued.empty(); queued.pop_back()) {
+    EXPECT_EQ(std::get<TaskReturned>(next_event()).token, queued.back());
+  }
 
   std::ofstream(folder_ / "go") << "";
   const Ended ended = next_end();

@@ -117,6 +117,7 @@ ProcessSlot::~ProcessSlot() {
   if (is_dead()) return;
   // Half closed, so that the end of the helper can be seen on the other half.
   ::shutdown(socket_.get(), SHUT_WR);
+  wake();
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
   std::vector<SlotEvent> unwanted;
   while (receive(unwanted) == Stream::open) {
@@ -142,16 +143,24 @@ void ProcessSlot::start(const Task& task) {
   frame.texts(task.environment);
 }
 
-void ProcessSlot::stop(Token token, StopHow how) {
+void ProcessSlot::stop(Token token, StopHow how, std::int64_t ran_ms) {
   if (is_dead()) return;
-  ::kill(helper_, SIGCONT);  // an item can stop its helper, which would then not hear of this
+  wake();
   FrameWriter frame(outbox_, FrameKind::stop);
   frame.put(token);
   frame.put(how);
+  frame.put(ran_ms);
 }
 
 void ProcessSlot::recall() {
-  if (!is_dead()) FrameWriter(outbox_, FrameKind::recall);
+  if (is_dead()) return;
+  wake();
+  FrameWriter(outbox_, FrameKind::recall);
+}
+
+// An item can stop its helper, which would then hear nothing.
+void ProcessSlot::wake() const {
+  ::kill(helper_, SIGCONT);
 }
 
 void ProcessSlot::send_more() {

@@ -30,11 +30,12 @@ class ProcessSlot final : public Slot {
 
   bool turn_to(const SlotSetup& setup) override;
   void start(const Task& task) override;
-  void stop(Token token, StopHow how) override;
+  void stop(Token token, StopHow how, std::int64_t ran_ms) override;
   void recall() override;
   std::vector<SlotEvent> events() override;
 
  private:
+  void wake() const;
   static constexpr pid_t kNobody = -1;
   enum class Stream { open, ended };
 

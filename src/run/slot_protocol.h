@@ -28,7 +28,7 @@ enum class FrameKind : std::uint8_t {
   container,  // a ContainerFrame
   setup,      // workdir, environment, log limit, nice
   task,       // token, program, stdout path, stderr path, wants terminal, arguments, environment
-  stop,       // token, how
+  stop,       // token, how, milliseconds that it has to have run for
   recall,     // nothing
   output,     // token, stream, time, then bytes to the end of the frame
   ended,      // token, ending, exit code, signal, was stopped, usage, reason, bytes of each stream

@@ -165,7 +165,7 @@ void LocalRun::do_actions() {
   for (auto actions = agent_.take_actions(); !actions.empty() && !failed_; actions = agent_.take_actions()) {
     for (const AgentAction& action : actions) {
       if (const auto* start = std::get_if<StartItem>(&action)) start_item(*start);
-      if (const auto* stop = std::get_if<StopItem>(&action)) slots_[stop->slot]->stop(stop->token, stop->how);
+      if (const auto* stop = std::get_if<StopItem>(&action)) slots_[stop->slot]->stop(stop->token, stop->how, stop->ran_ms);
       if (const auto* recall = std::get_if<RecallSlot>(&action)) slots_[recall->slot]->recall();
     }
   }

@@ -158,7 +158,7 @@ void RemoteWorker::do_actions() {
         start_waiting(start->slot);
       }
       if (const auto* stop = std::get_if<StopItem>(&action)) {
-        if (slots_[stop->slot].slot) slots_[stop->slot].slot->stop(stop->token, stop->how);
+        if (slots_[stop->slot].slot) slots_[stop->slot].slot->stop(stop->token, stop->how, stop->ran_ms);
       }
       if (const auto* again = std::get_if<RecallSlot>(&action)) recall(again->slot);
     }

@@ -33,15 +33,19 @@ void DockerAttempt::begin() {
   start();
 }
 
-void DockerAttempt::stop(StopHow how) {
+void DockerAttempt::stop(StopHow how, std::chrono::milliseconds ran) {
+  if (is_over()) return;
+  if (state_ == State::starting) return stops_.push_back({how, ran});
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(since_ + ran - std::chrono::steady_clock::now());
+  if (left.count() <= 0) return stop_now(how);
+  place_->daemon.loop().after(left, [self = shared_from_this(), how] { self->stop_now(how); });
+}
+
+void DockerAttempt::stop_now(StopHow how) {
   if (is_over()) return;
   was_stopped_ = true;
   if (is_stalled_) heard();  // a frozen one cannot end
-  if (state_ == State::starting) {
-    stops_.push_back(how);
-  } else {
-    send_stop(how);
-  }
+  send_stop(how);
 }
 
 void DockerAttempt::abandon() {
@@ -103,7 +107,8 @@ void DockerAttempt::heard() {
 
 void DockerAttempt::is_running() {
   state_ = State::running;
-  for (const StopHow how : std::exchange(stops_, {})) send_stop(how);
+  since_ = std::chrono::steady_clock::now();
+  for (const Stop& it : std::exchange(stops_, {})) stop(it.how, it.ran);
 }
 
 void DockerAttempt::not_started(std::string why) {

@@ -30,7 +30,8 @@ class DockerAttempt : public std::enable_shared_from_this<DockerAttempt> {
   Token token() const { return task_.token; }
 
   void begin();
-  void stop(StopHow how);
+  /// When it has run for so long.
+  void stop(StopHow how, std::chrono::milliseconds ran);
   /// What waits to be printed may be.
   void heard();
   /// Nobody wants to know how it ends. What it runs in goes.
@@ -67,6 +68,7 @@ class DockerAttempt : public std::enable_shared_from_this<DockerAttempt> {
  private:
   void report(Outcome outcome);
 
+  void stop_now(StopHow how);
   bool take(std::string_view bytes);
   void freeze();
   void thaw();
@@ -76,8 +78,13 @@ class DockerAttempt : public std::enable_shared_from_this<DockerAttempt> {
   DaemonGone daemon_gone_;
   AttemptOutput output_;
   HttpLoop::Exchange stream_ = 0;
-  std::vector<StopHow> stops_;  // that came before it ran
-  bool is_stalled_ = false;     // it has printed what nobody has heard
+  struct Stop {
+    StopHow how = StopHow::terminate;
+    std::chrono::milliseconds ran{0};
+  };
+  std::vector<Stop> stops_;                      // that came before it ran
+  std::chrono::steady_clock::time_point since_;  // when it began to run
+  bool is_stalled_ = false;                      // it has printed what nobody has heard
   std::uint64_t stalls_ = 0;
   bool is_frozen_ = false;  // or is about to be
 };

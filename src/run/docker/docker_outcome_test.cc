@@ -80,7 +80,7 @@ TEST_F(DockerOutcome, SigtermReachesTheItem) {
   const Task stopped = shell("trap 'echo ended; exit 7' TERM; echo ready; while :; do sleep 0.05; done");
   slot().start(stopped);
   wait_for_output("ready");
-  slot().stop(stopped.token, StopHow::terminate);
+  slot().stop(stopped.token, StopHow::terminate, 0);
   const Ended ended = next_end();
   EXPECT_EQ(ended.outcome, (Outcome{.exit_code = 7}));
   EXPECT_TRUE(ended.was_stopped);
@@ -91,7 +91,7 @@ TEST_F(DockerOutcome, SigtermEndsWhatDoesNotHandleIt) {
   const Task stopped = shell("echo ready; exec sleep 1000");
   slot().start(stopped);
   wait_for_output("ready");
-  slot().stop(stopped.token, StopHow::terminate);
+  slot().stop(stopped.token, StopHow::terminate, 0);
   EXPECT_EQ(next_end().outcome, (Outcome{.exit_code = 128 + SIGTERM}));
 }
 
@@ -99,8 +99,8 @@ TEST_F(DockerOutcome, SigkillEndsAnything) {
   const Task stopped = shell("trap '' TERM; sleep 1000 & echo ready; while :; do sleep 1000; done");
   slot().start(stopped);
   wait_for_output("ready");
-  slot().stop(stopped.token, StopHow::terminate);
-  slot().stop(stopped.token, StopHow::kill);
+  slot().stop(stopped.token, StopHow::terminate, 0);
+  slot().stop(stopped.token, StopHow::kill, 0);
   const Ended ended = next_end();
   EXPECT_EQ(ended.outcome, (Outcome{.exit_code = 128 + SIGKILL}));
   EXPECT_TRUE(ended.was_stopped);
@@ -109,14 +109,14 @@ TEST_F(DockerOutcome, SigkillEndsAnything) {
 TEST_F(DockerOutcome, AStopThatComesBeforeTheStartIsNotLost) {
   const Task stopped = shell("sleep 1000");
   slot().start(stopped);
-  slot().stop(stopped.token, StopHow::kill);
+  slot().stop(stopped.token, StopHow::kill, 0);
   EXPECT_EQ(next_end().outcome, (Outcome{.exit_code = 128 + SIGKILL}));
 }
 
 TEST_F(DockerOutcome, AStopOfAnotherChangesNothing) {
   const Task sleeping = shell("sleep 0.3");
   slot().start(sleeping);
-  slot().stop({GrantId(9), ItemIndex(9)}, StopHow::kill);
+  slot().stop({GrantId(9), ItemIndex(9)}, StopHow::kill, 0);
   const Ended ended = next_end();
   EXPECT_TRUE(ended.outcome.success());
   EXPECT_FALSE(ended.was_stopped);
@@ -129,10 +129,20 @@ TEST_F(DockerOutcome, WhatHasNotStartedComesBack) {
   for (const Task* one : {&first, &second, &third}) slot().start(*one);
   wait_for_output("ready");
   slot().recall();
-  EXPECT_EQ(std::get<TaskReturned>(next_event()).token, second.token);
   EXPECT_EQ(std::get<TaskReturned>(next_event()).token, third.token);
-  slot().stop(first.token, StopHow::kill);
+  EXPECT_EQ(std::get<TaskReturned>(next_event()).token, second.token);
+  slot().stop(first.token, StopHow::kill, 0);
   EXPECT_EQ(next_end().token, first.token);
+}
+
+TEST_F(DockerOutcome, AStopWaitsUntilTheItemHasRunForSoLong) {
+  const Task late = shell("date +%s%3N; exec sleep 1000");
+  slot().start(late);
+  slot().stop(late.token, StopHow::kill, 500);
+  const Ended ended = next_end();
+  EXPECT_TRUE(ended.was_stopped);
+  EXPECT_GE(ended.usage.wall_us, 500'000);
+  EXPECT_FALSE(ended.out.empty()) << "its container took time to be made, which is not its own";
 }
 
 TEST_F(DockerOutcome, ASlotThatGoesTakesItsContainerAlong) {

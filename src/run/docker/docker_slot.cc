@@ -34,8 +34,8 @@ void DockerSlot::start(const Task& task) {
   daemon_->loop().post([work = work_, task] { work->start(task); });
 }
 
-void DockerSlot::stop(Token token, StopHow how) {
-  daemon_->loop().post([work = work_, token, how] { work->stop(token, how); });
+void DockerSlot::stop(Token token, StopHow how, std::int64_t ran_ms) {
+  daemon_->loop().post([work = work_, token, how, ran_ms] { work->stop(token, how, ran_ms); });
 }
 
 void DockerSlot::recall() {

@@ -28,7 +28,7 @@ class DockerSlot final : public Slot {
 
   bool turn_to(const SlotSetup&) override { return false; }
   void start(const Task& task) override;
-  void stop(Token token, StopHow how) override;
+  void stop(Token token, StopHow how, std::int64_t ran_ms) override;
   void recall() override;
   std::vector<SlotEvent> events() override;
 

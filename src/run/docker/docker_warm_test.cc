@@ -58,7 +58,7 @@ TEST_F(DockerWarm, SignalsReachTheItem) {
   const Task stopped = shell("trap 'echo ended; exit 7' TERM; echo ready; while :; do sleep 0.05; done");
   slot().start(stopped);
   wait_for_output("ready");
-  slot().stop(stopped.token, StopHow::terminate);
+  slot().stop(stopped.token, StopHow::terminate, 0);
   const Ended ended = next_end();
   EXPECT_EQ(ended.outcome, (Outcome{.exit_code = 7}));
   EXPECT_EQ(ended.out, "ready\nended\n");
@@ -67,7 +67,7 @@ TEST_F(DockerWarm, SignalsReachTheItem) {
   const Task killed = shell("trap '' TERM; echo ready; while :; do sleep 1000; done");
   slot().start(killed);
   wait_for_output("ready");
-  slot().stop(killed.token, StopHow::kill);
+  slot().stop(killed.token, StopHow::kill, 0);
   EXPECT_EQ(next_end().outcome, (Outcome{.exit_code = 137}));
 }
 

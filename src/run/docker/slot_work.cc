@@ -62,12 +62,13 @@ void SlotWork::say_what_is_different(Token token) {
                        "[drover: Docker cannot reset a container's file system: each item gets a fresh container]\n");
 }
 
-void SlotWork::stop(Token token, StopHow how) {
-  if (attempt_ != nullptr && attempt_->token() == token) attempt_->stop(how);
+void SlotWork::stop(Token token, StopHow how, std::int64_t ran_ms) {
+  if (attempt_ != nullptr && attempt_->token() == token) attempt_->stop(how, std::chrono::milliseconds(ran_ms));
 }
 
 void SlotWork::recall() {
-  for (const Task& task : std::exchange(waiting_, {})) place_->events.add(TaskReturned{task.token});
+  const auto waiting = std::exchange(waiting_, {});
+  for (auto it = waiting.rbegin(); it != waiting.rend(); ++it) place_->events.add(TaskReturned{it->token});
 }
 
 void SlotWork::heard() {

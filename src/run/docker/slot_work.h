@@ -16,7 +16,7 @@ class SlotWork : public std::enable_shared_from_this<SlotWork> {
   explicit SlotWork(std::shared_ptr<SlotPlace> place);
 
   void start(Task task);
-  void stop(Token token, StopHow how);
+  void stop(Token token, StopHow how, std::int64_t ran_ms);
   void recall();
   /// Some room was made for what is printed.
   void heard();

@@ -17,6 +17,7 @@ namespace {
 // A sweep that brought nothing is repeated after a wait that doubles. At the longest, those that refuse are given up.
 constexpr int kFirstSweepWaitMs = 1;
 constexpr int kLastSweepWaitMs = 128;
+constexpr std::int64_t kLongestWaitMs = 60'000;
 
 // What is in a pipe counts as its writer's memory, and so does this process.
 constexpr std::uint64_t kTightMemory = std::uint64_t{64} << 20;
@@ -43,8 +44,7 @@ void Attempt::start(TaskFrame task, Setup& setup) {
     pid_ = launched.pid;
     problem_ = std::move(launched.problem);
   }
-  const bool is_starting = container_ != nullptr && container_->is_starting();
-  if (!is_starting) task_.reset();
+  if (!is_starting()) task_.reset();
   if (problem_.empty()) {
     state_ = State::running;
   } else {
@@ -66,7 +66,8 @@ void Attempt::on_started(int status) {
     state_ = State::clearing;
     return;
   }
-  if (stop_later_) stop(*stop_later_);
+  running_since_us_ = clock_us(CLOCK_MONOTONIC);
+  if (stop_later_) stop_now(*stop_later_);
   for (const EarlyEnd& it : std::exchange(early_, {})) take_end(it.pid, it.status, it.used);
 }
 
@@ -84,19 +85,51 @@ void Attempt::begin(Token token) {
   was_stopped_ = had_others_ = is_killing_ = false;
   status_ = 0;
   stop_later_.reset();
+  due_stops_.clear();
   early_.clear();
   sweep_wait_ms_ = kFirstSweepWaitMs;
   oom_kills_ = 0;
   usage_ = {.started_ms = clock_us(CLOCK_REALTIME) / 1'000};
-  started_us_ = clock_us(CLOCK_MONOTONIC);
+  started_us_ = running_since_us_ = clock_us(CLOCK_MONOTONIC);
   notes_.clear();
 }
 
-void Attempt::stop(StopHow how) {
+// The time of one whose container is being started has not begun.
+void Attempt::stop(StopHow how, std::int64_t ran_ms) {
+  if (ran_ms <= 0) return stop_now(how);
+  std::erase_if(due_stops_, [&](const DueStop& it) { return it.how == how; });
+  due_stops_.push_back({how, ran_ms * 1'000});
+  stop_if_due();
+}
+
+void Attempt::stop_if_due() {
+  if (due_stops_.empty() || !is_live() || is_starting()) return;
+  const std::int64_t ran_us = clock_us(CLOCK_MONOTONIC) - running_since_us_;
+  for (const DueStop& it : std::exchange(due_stops_, {})) {
+    if (ran_us < it.ran_us) {
+      due_stops_.push_back(it);
+    } else {
+      stop_now(it.how);
+    }
+  }
+}
+
+int Attempt::stop_in_ms() const {
+  if (due_stops_.empty() || !is_live() || is_starting()) return -1;
+  const std::int64_t first_us = std::ranges::min(due_stops_, {}, &DueStop::ran_us).ran_us;
+  const std::int64_t left_us = running_since_us_ + first_us - clock_us(CLOCK_MONOTONIC);
+  return static_cast<int>(std::clamp<std::int64_t>((left_us + 999) / 1'000, 0, kLongestWaitMs));
+}
+
+bool Attempt::is_starting() const {
+  return container_ != nullptr && container_->is_starting();
+}
+
+void Attempt::stop_now(StopHow how) {
   was_stopped_ = was_stopped_ || state_ == State::running;
   if (how == StopHow::kill) {
     sweep();
-  } else if (container_ != nullptr && container_->is_starting()) {
+  } else if (is_starting()) {
     stop_later_ = how;
   } else if (state_ == State::running) {
     // The first process may have left its group.
@@ -108,7 +141,7 @@ void Attempt::stop(StopHow how) {
 
 void Attempt::reap(bool streams_are_drained) {
   // While its container was being started nobody has looked at what it prints.
-  const bool was_starting = container_ != nullptr && container_->is_starting();
+  const bool was_starting = is_starting();
   pid_t pid = 0;
   int status = 0;
   rusage used;
@@ -126,9 +159,8 @@ void Attempt::reap(bool streams_are_drained) {
 }
 
 void Attempt::take_end(pid_t pid, int status, const rusage& used) {
-  const bool is_starting = container_ != nullptr && container_->is_starting();
-  if (pid == pid_ && is_starting) return on_started(status);
-  if (is_starting) return early_.push_back({pid, status, used});
+  if (pid == pid_ && is_starting()) return on_started(status);
+  if (is_starting()) return early_.push_back({pid, status, used});
   add_usage(usage_, used);
   if (pid != pid_) {
     had_others_ = true;

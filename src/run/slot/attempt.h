@@ -37,7 +37,11 @@ class Attempt {
   void start(TaskFrame task, Setup& setup);
   /// Over at once, without a process.
   void refuse(Token token, std::string why);
-  void stop(StopHow how);
+  /// When it has run for so long.
+  void stop(StopHow how, std::int64_t ran_ms);
+  void stop_if_due();
+  /// How long until then; -1: nothing will be due.
+  int stop_in_ms() const;
 
   StreamCapture& standard_output() { return stdout_; }
   StreamCapture& standard_error() { return stderr_; }
@@ -63,8 +67,15 @@ class Attempt {
     rusage used{};
   };
 
+  struct DueStop {
+    StopHow how = StopHow::terminate;
+    std::int64_t ran_us = 0;
+  };
+
   bool is_live() const { return state_ == State::running || state_ == State::clearing; }
+  bool is_starting() const;
   void begin(Token token);
+  void stop_now(StopHow how);
   void take_end(pid_t pid, int status, const rusage& used);
   void on_started(int status);
   void read_last_words();
@@ -96,8 +107,10 @@ class Attempt {
   std::int64_t oom_kills_before_ = 0;
   std::int64_t oom_kills_ = 0;
   std::uint64_t memory_limit_ = 0;
-  std::int64_t started_us_ = 0;  // steady clock
-  std::string problem_;          // why it did not start
+  std::int64_t started_us_ = 0;        // steady clock
+  std::int64_t running_since_us_ = 0;  // the same, without what a container takes to be started
+  std::vector<DueStop> due_stops_;
+  std::string problem_;  // why it did not start
   std::vector<std::string> notes_;
 
   /// Processes that we are not permitted to kill: they outlive their attempt, and no later one waits for them.

@@ -51,6 +51,12 @@ pid_t take_child_signal(int child_signals) {
   return is_end ? static_cast<pid_t>(info.ssi_pid) : -1;
 }
 
+/// Of two waits, of which -1 is one for ever.
+int sooner(int one, int other) {
+  if (one < 0 || other < 0) return std::max(one, other);
+  return std::min(one, other);
+}
+
 bool is_large(std::span<const char> frame) {
   return frame.size() > kLargeTask;
 }
@@ -94,6 +100,7 @@ void Helper::wait_for_something() {
   const int ready = ::poll(waits, std::size(waits), wait_ms());
   if (ready < 0) return;
   if (ready == 0 && attempt_.sweep_in_ms() >= 0) attempt_.sweep_again();
+  attempt_.stop_if_due();
   if (ready == 0 && attempt_.is_idle() && setup_.container.idle_ms() == 0) setup_.container.discard();
 
   if (standard_output.revents != 0) attempt_.standard_output().take();
@@ -111,13 +118,10 @@ void Helper::wait_for_something() {
 }
 
 int Helper::wait_ms() const {
-  int wait = attempt_.sweep_in_ms();
-  if (attempt_.is_idle()) wait = setup_.container.idle_ms();
-  if (!outbox_.empty() && !may_send_) {
-    const auto held = static_cast<int>(std::max<std::int64_t>(send_at_ms_ - steady_ms(), 0));
-    wait = wait < 0 ? held : std::min(wait, held);
-  }
-  return wait;
+  const bool is_held = !outbox_.empty() && !may_send_;
+  const int held = is_held ? static_cast<int>(std::max<std::int64_t>(send_at_ms_ - steady_ms(), 0)) : -1;
+  if (attempt_.is_idle()) return sooner(setup_.container.idle_ms(), held);
+  return sooner(sooner(attempt_.sweep_in_ms(), attempt_.stop_in_ms()), held);
 }
 
 void Helper::receive() {
@@ -148,8 +152,9 @@ void Helper::take_in(std::span<const char> frame) {
     case FrameKind::stop: {
       const auto token = reader.get<Token>();
       const auto how = reader.get<StopHow>();
+      const auto ran_ms = reader.get<std::int64_t>();
       run_next();  // the task it is about may have come in the same read
-      if (attempt_.is_running(token)) attempt_.stop(how);
+      if (attempt_.is_running(token)) attempt_.stop(how, ran_ms);
       break;
     }
     case FrameKind::recall: return_queued(); break;
@@ -161,7 +166,9 @@ void Helper::take_in(std::span<const char> frame) {
 }
 
 void Helper::return_queued() {
-  for (const TaskFrame& task : queue_) FrameWriter(outbox_.bytes(), FrameKind::returned).put(task.token());
+  for (auto it = queue_.rbegin(); it != queue_.rend(); ++it) {
+    FrameWriter(outbox_.bytes(), FrameKind::returned).put(it->token());
+  }
   queue_.clear();
   may_send_ = true;
 }
