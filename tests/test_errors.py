@@ -111,7 +111,7 @@ def test_no_words_behind_three_colons_and_an_empty_folder_are_empty_lists(drover
     ("./no-such-program", ("./no-such-program", "not found")),
     ("/no/such/program", ("/no/such/program", "not found")),
     ("./plain-file", ("plain-file", "not an executable", "chmod +x")),
-    ("./folder", ("folder", "not an executable")),
+    ("./folder", ("folder", "is a folder")),
 ])
 def test_a_command_that_cannot_run_is_refused_before_anything_is_made(drover, tmp_path, command, names):
     (tmp_path / "plain-file").write_text("#!/bin/sh\n")
@@ -387,9 +387,9 @@ def test_a_disk_that_fills_up_while_the_list_is_read_is_named_and_the_line_works
 def test_output_that_did_not_fit_under_out_is_not_lost_in_silence(drover, small_disk):
     small_disk.resize("64k")
     ended = drover("run", "--name", "r", "--out", small_disk.path, "--jobs", 1, "--", "head", "-c", "200000", ":::", "/dev/zero")
-    (reason,), = drover.rows("r", "SELECT reason FROM items")
-    told = ended.err + ended.out + (reason or "")
-    assert str(small_disk.path / "0.out") in told and "No space left" in told, ended
+    assert ended.status == 1 and f"{small_disk.path / '0.out'}: No space left" in ended.err and "drover resume r" in ended.err, ended
+    (state, reason), = drover.rows("r", "SELECT state, reason FROM attempts")
+    assert state == "lost" and "No space left" in reason
 
 
 def test_a_read_only_disk_is_named_and_what_is_on_it_can_still_be_read(on_small_disk, small_disk):

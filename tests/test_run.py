@@ -897,11 +897,82 @@ def test_fresh_interrupted_while_it_reads_its_list_keeps_the_old_run(drover, tmp
     os.mkfifo(fifo)
     run = drover.start("run", "--name", "r", "--fresh", "--items", fifo, "--", "true")
     wait_until(lambda: any(name.startswith(".aside") for name in os.listdir(drover.data / "runs")), "the old run to be set aside")
+    time.sleep(0.3)  # it waits for its list
     run.signal(signal.SIGTERM)
-    run.done(30)
+    assert run.done(30).status == 130
+    assert drover.status("r")["counts"] == counts(succeeded=2), "it is back at once"
     assert drover("resume", "r").status == 0
     drover.check_all_succeeded("r", 2)
     assert os.listdir(drover.data / "runs") == ["r"]
+
+
+def test_fresh_killed_while_it_reads_its_list_keeps_the_old_run(drover, tmp_path):
+    assert drover("run", "--name", "r", "--", "true", ":::", "a", "b").status == 0
+    os.mkfifo(tmp_path / "list")
+    run = drover.start("run", "--name", "r", "--fresh", "--items", tmp_path / "list", "--", "true")
+    wait_until(lambda: drover.database("r").exists() and any(name.startswith(".aside") for name in os.listdir(drover.data / "runs")),
+               "the new run to have a ledger")
+    run.kill()
+    assert drover.status("r")["counts"] == counts(succeeded=2)
+    assert drover("resume", "r").status == 0
+    drover.check_all_succeeded("r", 2)
+
+
+def test_a_list_that_is_given_up_leaves_nothing_behind(drover, tmp_path):
+    assert drover("run", "--name", "good", "--", "true", ":::", "a").status == 0
+    os.mkfifo(tmp_path / "list")
+    for how in (signal.SIGINT, signal.SIGTERM):
+        run = drover.start("run", "--items", tmp_path / "list", "--", "cat")
+        wait_until(lambda: len(drover.runs()) == 2, "its folder to be made")
+        time.sleep(0.3)  # it waits for its list
+        run.signal(how)
+        ended = run.done(30)
+        assert ended.status == 130 and "nothing was started" in ended.err and "next:" in ended.err, ended
+        assert drover.runs() == ["good"]
+
+
+def test_the_newest_run_is_one_that_has_a_job(drover, tmp_path):
+    assert drover("run", "--name", "good", "--", "true", ":::", "a").status == 0
+    os.mkfifo(tmp_path / "list")
+    run = drover.start("run", "--name", "young", "--items", tmp_path / "list", "--", "cat")
+    wait_until(lambda: drover.database("young").exists(), "its ledger to be made")
+    drover("status").refuses("'young'", "reading its list")
+    run.kill()
+    assert drover("status", "--json").json_lines[-1]["name"] == "good"
+    assert drover("resume", "young").refuses("'young'")
+
+
+def test_a_shell_line_names_the_run_by_its_first_word(drover):
+    assert drover("run", "--shell", "--", "/bin/echo {} > /dev/null", ":::", "a").status == 0
+    assert [name.split("-")[0] for name in drover.runs()] == ["echo"]
+
+
+def test_an_item_that_does_not_fit_is_named_by_its_line(drover, tmp_path):
+    (tmp_path / "l").write_text('{"a": 1}\n\n{"b": 2}\n')
+    drover("run", "--jsonl", tmp_path / "l", "--", "echo", "{a}").refuses(str(tmp_path / "l"), "line 3", "'a'")
+
+
+def test_an_answer_that_is_lost_is_told(drover):
+    assert drover("run", "--name", "r", "--", "echo", ":::", "a").status == 0
+    for words in (["version"], ["status", "r"], ["items", "r"], ["logs", "r"], ["sql", "--run", "r", "SELECT 1"]):
+        with open("/dev/full", "wb") as full:
+            said = subprocess.run([BINARY, *words], env=drover.environment(), stdout=full, stderr=subprocess.PIPE, text=True)
+        assert said.returncode == 1 and "No space left on device" in said.stderr, said
+    with open("/dev/full", "wb") as full:
+        run = subprocess.run([BINARY, "run", "--json", "--", "true", ":::", "a"], env=drover.environment(), stdout=full, stderr=subprocess.PIPE)
+    assert run.returncode == 0, "what it did is recorded"
+
+
+def test_output_that_finds_no_room_stops_the_run_and_is_made_again(drover, small_disk):
+    small_disk.resize("64k")
+    line = ("--name", "r", "--jobs", 2, "--range", "1-60", "--out", small_disk.path / "o", "--", "sh", "-c", "head -c 4000 /dev/zero")
+    ended = drover("run", *line)
+    assert ended.status == 1 and "could not write all" in ended.err and "drover resume r" in ended.err, ended
+    assert 0 < drover.status("r")["counts"]["succeeded"] < 60
+    small_disk.resize("8m")
+    assert drover("resume", "r", "--out", small_disk.path / "o").status == 0
+    drover.check_all_succeeded("r", 60)
+    assert {(small_disk.path / "o" / f"{item}.out").stat().st_size for item in range(60)} == {4000}
 
 
 def test_a_repeated_env_setting_is_the_same_line(drover):

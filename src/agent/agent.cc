@@ -158,7 +158,12 @@ AgentItem Agent::take_from(std::size_t slot, Token token) {
 
 void Agent::tell(std::size_t slot, EndedAttempt ended, std::int64_t now_ms) {
   ended.slot = static_cast<std::uint32_t>(slot);
-  const std::int64_t at_ms = now_ms + (ended.outcome.success() ? kReportDelayMs : kFailureDelayMs);
+  std::int64_t at_ms = now_ms + kReportDelayMs;
+  if (!ended.outcome.success()) {
+    // The first for a while may be the one that its job is to stop for.
+    at_ms = now_ms >= failed_ms_ + kReportDelayMs ? now_ms : now_ms + kFailureDelayMs;
+    failed_ms_ = now_ms;
+  }
   report_at_ms_ = ended_.empty() ? at_ms : std::min(report_at_ms_, at_ms);
   ended_.push_back(std::move(ended));
   yielded_ = false;

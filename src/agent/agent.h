@@ -238,7 +238,8 @@ class Agent {
   std::vector<AgentAction> actions_;
 
   std::vector<EndedAttempt> ended_;
-  std::int64_t report_at_ms_ = 0;  // when what has ended is told at the latest
+  std::int64_t report_at_ms_ = 0;                                          // when what has ended is told at the latest
+  std::int64_t failed_ms_ = std::numeric_limits<std::int64_t>::min() / 2;  // when an attempt failed last
   std::vector<Token> returned_;
   std::map<JobId, JobNote> notes_;  // to be told
   PollNumber last_poll_;

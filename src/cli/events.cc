@@ -62,7 +62,7 @@ class Events {
       for (const json::value& it : events) print(it);
       if (events.size() < kPage) break;
     }
-    std::fflush(stdout);
+    flush_output();
     return {};
   }
 
@@ -114,7 +114,7 @@ class Events {
       return {};
     }
     print(value);
-    std::fflush(stdout);
+    flush_output();
     if (nobody_reads_) return fail(ErrorCode::stopped, "nobody reads");
     return {};
   }
@@ -133,7 +133,7 @@ class Events {
       if (const std::string detail = text_in(event, "detail"); !detail.empty()) line += ": " + plain_text(detail);
     }
     line += '\n';
-    nobody_reads_ = std::fwrite(line.data(), 1, line.size(), stdout) != line.size() || std::ferror(stdout) != 0;
+    nobody_reads_ = !print_text(stdout, line) || std::ferror(stdout) != 0;
   }
 
   ServerClient& client_;

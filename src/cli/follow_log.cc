@@ -142,9 +142,7 @@ class LogFollowing {
     }
   }
 
-  void write(std::string_view bytes) {
-    nobody_reads_ = std::fwrite(bytes.data(), 1, bytes.size(), stdout) != bytes.size() || std::fflush(stdout) != 0;
-  }
+  void write(std::string_view bytes) { nobody_reads_ = !print_text(stdout, bytes) || !flush_output(); }
 
   ServerClient& client_;
   const FollowedLog& wanted_;

@@ -32,7 +32,7 @@ std::string heading(const LoggedAttempt& attempt) {
 /// Who looks for what an item printed wants to hear of it that it never ran.
 void explain_silence(ItemIndex item, const Attempt& attempt) {
   if (attempt.ending == Ending::exited) return;
-  std::fflush(stdout);
+  flush_output();
   print_notice(fmt::format("item {} has printed nothing: {}", item.value,
                            attempt.reason.empty() ? std::string(to_string(attempt.ending)) : attempt.reason));
 }
@@ -138,7 +138,7 @@ void ItemLog::finish() {
 }  // namespace
 
 void wait_for_more_log() {
-  std::fflush(stdout);
+  flush_output();
   ::poll(nullptr, 0, kFollowEveryMs);
 }
 

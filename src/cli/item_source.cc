@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fnmatch.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,10 +23,17 @@ constexpr std::size_t kReadBytes = std::size_t{1} << 20;
 // More than the longest item that will be taken: a line that does not end must not fill the memory.
 constexpr std::size_t kMostBuffered = std::size_t{8} << 20;
 
+constexpr int kLookForStopMs = 100;
+
+std::unexpected<Error> interrupted() {
+  return fail(ErrorCode::stopped, "interrupted while the list was read: nothing was started",
+              "type the same line again");
+}
+
 class LineReader {
  public:
-  LineReader(const LinesSource& source, const TakeItem& take)
-      : name_(source.path == "-" ? "standard input" : source.path), end_(source.end), take_(take) {}
+  LineReader(const LinesSource& source, const TakeItem& take, const std::stop_token& stop)
+      : name_(source.path == "-" ? "standard input" : source.path), end_(source.end), take_(take), stop_(stop) {}
 
   Result<void> read_all(int descriptor) {
     buffer_.resize(kReadBytes);
@@ -37,8 +45,9 @@ class LineReader {
         }
         buffer_.resize(buffer_.size() * 2);
       }
+      if (!wait_for_more(descriptor)) return interrupted();
       const ssize_t got = read(descriptor, buffer_.data() + filled_, buffer_.size() - filled_);
-      if (got < 0 && errno == EINTR) continue;
+      if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
       if (got < 0) return std::unexpected(errno_error(errno, name_, "give a list that can be read"));
       if (got == 0) return take_last();
       filled_ += static_cast<std::size_t>(got);
@@ -47,6 +56,17 @@ class LineReader {
   }
 
  private:
+  // Somebody may be typing it, or has yet to open the other end. False: it is not wanted any more.
+  bool wait_for_more(int descriptor) const {
+    pollfd more{descriptor, POLLIN, 0};
+    const int wait_ms = stop_.stop_possible() ? kLookForStopMs : -1;
+    while (!stop_.stop_requested()) {
+      const int ready = poll(&more, 1, wait_ms);
+      if (ready > 0 || (ready < 0 && errno != EINTR)) return true;
+    }
+    return false;
+  }
+
   Result<void> take_whole_lines() {
     std::size_t begin = 0;
     while (begin < filled_) {
@@ -67,6 +87,7 @@ class LineReader {
   }
 
   Result<void> take_one(std::string_view item) {
+    ++line_;
     if (end_ == '\n') {
       if (item.empty()) return {};
       if (std::memchr(item.data(), '\0', item.size()) != nullptr) {
@@ -76,30 +97,36 @@ class LineReader {
       }
     }
     ++taken_;
-    return take_(item);
+    auto taken = take_(item);
+    if (!taken && taken.error().code == ErrorCode::bad_input && end_ == '\n') {
+      taken.error().message = fmt::format("{}, line {}: {}", name_, line_, taken.error().message);
+    }
+    return taken;
   }
 
   std::string name_;
   char end_;
   const TakeItem& take_;
+  const std::stop_token& stop_;
   std::string buffer_;
   std::size_t filled_ = 0;
+  std::uint64_t line_ = 0;
   std::uint64_t taken_ = 0;
 };
 
-Result<void> read_from(const LinesSource& source, const TakeItem& take) {
+Result<void> read_from(const LinesSource& source, const TakeItem& take, const std::stop_token& stop) {
   const bool standard_input = source.path == "-";
-  const int descriptor = standard_input ? STDIN_FILENO : open(source.path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int descriptor = standard_input ? STDIN_FILENO : open(source.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) {
     return std::unexpected(errno_error(errno, fmt::format("cannot read the list {}", source.path),
                                        "check the path, or give - for standard input"));
   }
-  auto done = LineReader(source, take).read_all(descriptor);
+  auto done = LineReader(source, take, stop).read_all(descriptor);
   if (!standard_input) close(descriptor);
   return done;
 }
 
-Result<void> read_from(const WordsSource& source, const TakeItem& take) {
+Result<void> read_from(const WordsSource& source, const TakeItem& take, const std::stop_token& /*stop*/) {
   for (const std::string& word : source.words) {
     if (auto taken = take(word); !taken) return taken;
   }
@@ -133,11 +160,11 @@ Result<void> walk(const fs::path& folder, const fs::path& below, const std::stri
   return {};
 }
 
-Result<void> read_from(const FolderSource& source, const TakeItem& take) {
+Result<void> read_from(const FolderSource& source, const TakeItem& take, const std::stop_token& /*stop*/) {
   return walk(source.path, {}, source.match, take);
 }
 
-Result<void> read_from(const RangeSource& source, const TakeItem& take) {
+Result<void> read_from(const RangeSource& source, const TakeItem& take, const std::stop_token& /*stop*/) {
   for (std::int64_t number = source.first; number <= source.last; ++number) {
     if (auto taken = take(std::to_string(number)); !taken) return taken;
   }
@@ -146,8 +173,12 @@ Result<void> read_from(const RangeSource& source, const TakeItem& take) {
 
 }  // namespace
 
-Result<void> read_items(const ItemSource& source, const TakeItem& take) {
-  return std::visit([&](const auto& it) { return read_from(it, take); }, source);
+Result<void> read_items(const ItemSource& source, const TakeItem& take, const std::stop_token& stop) {
+  const TakeItem take_unless_stopped = [&](std::string_view item) -> Result<void> {
+    if (stop.stop_requested()) return interrupted();
+    return take(item);
+  };
+  return std::visit([&](const auto& it) { return read_from(it, take_unless_stopped, stop); }, source);
 }
 
 Result<RangeSource> parse_range(const std::string& text) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -34,8 +35,8 @@ using ItemSource = std::variant<LinesSource, WordsSource, FolderSource, RangeSou
 
 using TakeItem = std::function<Result<void>(std::string_view)>;
 
-/// Reads every item, in order, holding only a few in memory.
-Result<void> read_items(const ItemSource& source, const TakeItem& take);
+/// Reads every item, in order, holding only a few in memory. Asked to stop, it ends with an error.
+Result<void> read_items(const ItemSource& source, const TakeItem& take, const std::stop_token& stop = {});
 
 /// "1-1000000"
 Result<RangeSource> parse_range(const std::string& text);

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "base/utf8.h"
+#include "cli/print.h"
 
 namespace drover {
 namespace json = boost::json;
@@ -23,7 +24,7 @@ std::string time_text(std::int64_t time_ms) {
 bool LogPrinter::write(std::string_view text) {
   if (text.empty()) return true;
   at_line_start_ = text.back() == '\n';
-  return std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+  return print_text(stdout, text);
 }
 
 void LogPrinter::print_heading(const std::string& text) {

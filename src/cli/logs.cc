@@ -227,7 +227,6 @@ Result<int> logs(const LogsFlags& flags) {
                 : one_item                                    ? print_item(reading)
                 : flags.by_time || flags.follow || flags.tail ? print_by_time(reading)
                                                               : print_by_item(reading);
-  std::fflush(stdout);
   return status;
 }
 

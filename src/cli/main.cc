@@ -4,9 +4,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 
+#include "cli/print.h"
 #include "cli/usage_error.h"
 #include "cli/verb.h"
 
@@ -51,6 +54,18 @@ void take_one_word_each(CLI::App& app) {
     if (!option->get_positional()) option->allow_extra_args(false);
   }
   for (CLI::App* part : app.get_subcommands([](const CLI::App*) { return true; })) take_one_word_each(*part);
+}
+
+/// Not that of a verb that went well while its answer was lost, such as on a full disk. Of a run that is another
+/// matter: what it did is recorded.
+int exit_status(const drover::Invocation& invocation, const std::string& verb) {
+  const bool is_whole = drover::flush_output() && drover::lost_output_error == 0;
+  if (is_whole || drover::lost_output_error == EPIPE) return invocation.exit_status;
+  drover::print_error({drover::ErrorCode::io,
+                       std::string("not all could be printed: ") + strerrordesc_np(drover::lost_output_error),
+                       "look at where standard output goes"});
+  const bool is_run = verb == "run" || verb == "resume" || verb == "retry";
+  return is_run || invocation.exit_status != 0 ? invocation.exit_status : drover::kSomeDidNot;
 }
 
 }  // namespace
@@ -102,7 +117,7 @@ int main(int argc, char** argv) {
     std::fputs(app.help().c_str(), stderr);
     return drover::kBadUsage;
   }
-  const std::string& verb = words.back();
+  const std::string verb = words.back();
   const bool known = !app.get_subcommands([&](const CLI::App* it) { return it->get_name() == verb; }).empty();
   if (!verb.starts_with('-') && !known) {
     drover::print_error(drover::unknown_verb(app, verb));
@@ -118,5 +133,5 @@ int main(int argc, char** argv) {
     drover::print_error(drover::usage_error(app, error));
     return drover::kBadUsage;
   }
-  return invocation.exit_status;
+  return exit_status(invocation, verb);
 }

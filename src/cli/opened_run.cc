@@ -9,6 +9,11 @@
 
 namespace drover {
 
+Error list_not_read(const std::string& run) {
+  return {ErrorCode::not_found, fmt::format("run '{}' has not finished reading its list", run),
+          "if it was interrupted then, type the whole 'drover run' line again"};
+}
+
 Result<OpenedRun> open_run(const CommonFlags& flags, const std::string& text) {
   const std::string root = data_root(flags.data);
   auto reference = resolve(root, text);
@@ -19,10 +24,7 @@ Result<OpenedRun> open_run(const CommonFlags& flags, const std::string& text) {
   if (!reader) return pass(reader);
   auto jobs = (*reader)->jobs();
   if (!jobs) return pass(jobs);
-  if (jobs->empty()) {
-    return fail(ErrorCode::not_found, fmt::format("run '{}' has not finished reading its list", reference->run),
-                "if it was interrupted then, type the whole 'drover run' line again");
-  }
+  if (jobs->empty()) return std::unexpected(list_not_read(reference->run));
   OpenedRun run{std::move(*folder), *reference, std::move(*reader), std::move(jobs->back()), std::nullopt};
   if (run.folder.holder()) {
     if (auto answer = ask_holder(run.folder.path(), {{"verb", "status"}})) run.holder = std::move(*answer);

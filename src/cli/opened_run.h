@@ -27,6 +27,9 @@ struct OpenedRun {
   std::map<std::uint64_t, Running> running() const;
 };
 
+/// Why nothing can be said of a run without a job.
+Error list_not_read(const std::string& run);
+
 Result<OpenedRun> open_run(const CommonFlags& flags, const std::string& reference);
 
 }  // namespace drover

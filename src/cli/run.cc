@@ -40,11 +40,11 @@ struct RunFlags {
 Result<std::string> claim_name(const std::string& root, const Definition& definition) {
   std::string base;
   if (!definition.command.empty()) {
-    base = std::filesystem::path(definition.command.front()).filename();
+    const std::string& line = definition.command.front();
+    base = std::filesystem::path(line.substr(0, line.find(' '))).filename();
   } else if (definition.container) {
     base = std::filesystem::path(definition.container->image).stem();
   }
-  base = base.substr(0, base.find(' '));
   std::erase_if(base, [](char c) { return !is_valid_name(std::string_view(&c, 1)) && c != '.'; });
   if (base.empty() || base.starts_with('.')) base = "run";
   base = fmt::format("{}-{:%Y%m%d-%H%M%S}", base.substr(0, 64), fmt::localtime(std::time(nullptr)));
@@ -212,6 +212,10 @@ Result<int> run(const RunFlags& flags, const Invocation& invocation) {
   // A run whose list was never accepted leaves nothing behind, and what --fresh was to replace stays.
   if (!status && !accepted) {
     if (auto discarded = folder->discard(); !discarded) print_error(discarded.error());
+    if (status.error().code == ErrorCode::stopped) {
+      print_error(status.error());
+      return kInterrupted;
+    }
   }
   return status;
 }

@@ -7,6 +7,7 @@
 
 #include "base/units.h"
 #include "cli/image_here.h"
+#include "cli/opened_run.h"
 #include "cli/run_reporter.h"
 #include "store/sqlite_store.h"
 #include "wire/definition.h"
@@ -16,14 +17,14 @@ namespace drover {
 namespace {
 
 Result<Job> job_to_drive(LocalRun& run, StoreReader& reader, const std::optional<SubmitJob>& fresh,
-                         const DriveOptions& options) {
+                         const DriveOptions& options, const std::string& name) {
   if (fresh) {
     auto accepted = run.engine().ask(*fresh);
     if (!accepted) return pass(accepted);
   }
   auto jobs = reader.jobs();
   if (!jobs) return pass(jobs);
-  if (jobs->empty()) return fail(ErrorCode::not_found, "the run has no job", "type the whole 'drover run' line again");
+  if (jobs->empty()) return std::unexpected(list_not_read(name));
   Job job = jobs->back();
   if (fresh) return job;
 
@@ -112,7 +113,7 @@ Result<int> drive(RunFolder& folder, Store& store, const std::optional<SubmitJob
                   .failed = [&](const FailedAttempt& failed) { reporter.failed(failed); },
                   .notice = [&](const std::string& text) { reporter.notice(text); }});
     if (auto started = run.start(store); !started) return pass(started);
-    auto job = job_to_drive(run, **reader, fresh, options);
+    auto job = job_to_drive(run, **reader, fresh, options, folder.name());
     if (!job) return pass(job);
     reporter.started(*job, options.resumed);
     if (auto said = say_limits(**reader, *job, options, runner, reporter); !said) return pass(said);

@@ -43,7 +43,10 @@ std::string said_last(const FailureGroup& group) {
   if (group.shape.empty() && (text.ends_with(group.what) || text.starts_with("exited with code "))) {
     return ", without a word";
   }
-  return fmt::format(": {}", plain_text(after_last_return(text), 100));
+  const std::string words = plain_text(after_last_return(text), 100);
+  // Some say themselves how it ended: "timed out after 5 s".
+  if (!words.starts_with(group.what)) return fmt::format(": {}", words);
+  return words.substr(group.what.size());
 }
 
 }  // namespace
@@ -69,7 +72,7 @@ void Reporter::started(const Job& job, bool resumed) {
                                               {"total", job.total},
                                               {"left", job.total - done_of(job)},
                                               {"resumed", resumed}}));
-    std::fflush(stdout);
+    flush_output();
     return;
   }
   if (flags_.quiet) return;
@@ -162,7 +165,7 @@ void Reporter::print_progress_event(const RunProgress& progress) {
   event["left_seconds_low"] = range != nullptr ? json::value(range->low_s) : json::value(nullptr);
   event["left_seconds_high"] = range != nullptr ? json::value(range->high_s) : json::value(nullptr);
   show("{}\n", json::serialize(event));
-  std::fflush(stdout);
+  flush_output();
 }
 
 void Reporter::print_progress_line(const RunProgress& progress) {
@@ -189,7 +192,7 @@ void Reporter::failed(const FailedAttempt& failed) {
                    {"signal", or_null(failed.outcome.signal != 0, failed.outcome.signal)},
                    {"reason", utf8(describe(failed.outcome))},
                    {"last_line", utf8(failed.last_line)}}));
-  std::fflush(stdout);
+  flush_output();
 }
 
 void Reporter::clear() {
@@ -219,7 +222,7 @@ Result<void> Reporter::summary(const Job& job, bool interrupted) {
   } else {
     print_summary(job, interrupted, *counts, *summary);
   }
-  std::fflush(stdout);
+  flush_output();
   return {};
 }
 

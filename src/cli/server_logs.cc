@@ -20,7 +20,7 @@ namespace {
 constexpr std::uint64_t kPage = 1000;
 
 Result<void> write_out(std::string_view bytes) {
-  if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size()) return {};
+  if (print_text(stdout, bytes)) return {};
   return std::unexpected(errno_error(errno, "standard output"));
 }
 
@@ -121,7 +121,7 @@ Result<void> print_item(ServerClient& client, const CommonFlags& common, const s
     return write_out(piece);
   });
   if (!done || bytes > 0 || common.quiet || wanted.only_stderr) return done;
-  std::fflush(stdout);
+  flush_output();
   return explain_silence(client, job, item);
 }
 
@@ -189,7 +189,7 @@ Result<int> server_logs(const CommonFlags& common, const ServerFlags& server, co
                                          wanted.ignore_case ? "&ignore_case=1" : "", wanted.failed ? "&failed=1" : "")),
         [&](std::string_view piece) { return lines.take(piece); });
     if (!done) return pass(done);
-    std::fflush(stdout);
+    flush_output();
     return lines.count() > 0 ? kAllSucceeded : kSomeDidNot;
   } else if (wanted.failed) {
     done = print_failed(*client, common, which->job, wanted);
@@ -200,7 +200,7 @@ Result<int> server_logs(const CommonFlags& common, const ServerFlags& server, co
     done = print_item(*client, common, which->job, *parse_number(which->item), wanted);
   }
   if (!done) return pass(done);
-  std::fflush(stdout);
+  flush_output();
   return kAllSucceeded;
 }
 

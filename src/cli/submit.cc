@@ -373,7 +373,7 @@ void add_submit(CLI::App& app, Invocation& invocation) {
                "  drover submit --image python:3.12 --mount /srv:/srv --range 1-9 -- python /srv/process.py {}\n"
                "  drover submit --dir /mnt/data --map /mnt/data=s3://bucket/data -- ./process {}");
   verb->callback([flags, verb, &invocation] {
-    if (flags->schema) return print_text(stdout, job_schema());
+    if (flags->schema) return static_cast<void>(print_text(stdout, job_schema()));
     flags->command.words = verb->remaining();
     auto done = submit(*flags, *verb, invocation);
     invocation.exit_status = done ? *done : failure(done.error());

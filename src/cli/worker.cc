@@ -139,7 +139,7 @@ Result<int> work(Flags& flags) {
     if (common.json) {
       show("{}\n", boost::json::serialize(boost::json::object{
                        {"event", "notice"}, {"time_ms", SystemWallClock().epoch_ms()}, {"text", utf8(text)}}));
-      std::fflush(stdout);
+      flush_output();
     } else if (!common.quiet) {
       print_notice(text);
     }

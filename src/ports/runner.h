@@ -55,6 +55,7 @@ struct AttemptEnded {
   bool was_stopped = false;        // a stop() reached it before it ended
   std::uint64_t stdout_bytes = 0;  // all that was written
   std::uint64_t stderr_bytes = 0;
+  int copy_error = 0;  // why a copy of its output is not whole, as errno tells it; 0: it is
 };
 
 /// A task that was taken ahead and not started comes back, after recall().

@@ -49,6 +49,7 @@ std::optional<SlotEvent> read_event(std::span<const char> bytes) {
     ended.outcome.reason = frame.text();
     ended.stdout_bytes = frame.get<std::uint64_t>();
     ended.stderr_bytes = frame.get<std::uint64_t>();
+    ended.copy_error = frame.get<std::int32_t>();
     event = std::move(ended);
   }
   return frame.intact() ? std::move(event) : std::nullopt;

@@ -31,7 +31,7 @@ enum class FrameKind : std::uint8_t {
   stop,       // token, how, milliseconds that it has to have run for
   recall,     // nothing
   output,     // token, stream, time, then bytes to the end of the frame
-  ended,      // token, ending, exit code, signal, was stopped, usage, reason, bytes of each stream
+  ended,      // token, ending, exit code, signal, was stopped, usage, reason, bytes of each stream, error of a copy
   returned,   // token
   order,      // from the helper to the first process of a container: what to do, address space, processes, wants
               // terminal, program, arguments, environment

@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "base/text.h"
+#include "store/sqlite_store.h"
 
 namespace drover {
 namespace {
@@ -178,14 +179,23 @@ Result<std::string> RunFolder::claim(const std::string& root, const std::string&
 
 Result<RunFolder> RunFolder::look(const std::string& root, const std::string& name) {
   RunFolder folder(root, name);
-  if (folder.has_database()) return folder;
+  if (folder.has_database() && folder.holder()) return folder;
   // Set aside, and nothing has taken its place yet.
-  folder.path_ = folder.aside();
+  RunFolder before(root, name);
+  before.path_ = before.aside();
+  if (before.has_database()) return before;
   if (!folder.has_database()) {
     return fail(ErrorCode::not_found, concat("there is no run '", name, "' in ", root),
                 "see what there is with 'ls " + root + "/runs'");
   }
   return folder;
+}
+
+bool RunFolder::has_job() const {
+  auto reader = open_sqlite_reader(database());
+  if (!reader) return true;
+  auto jobs = (*reader)->jobs();
+  return !jobs || !jobs->empty();
 }
 
 bool RunFolder::has_database() const {
@@ -222,18 +232,19 @@ std::vector<std::string> RunFolder::all(const std::string& root) {
 }
 
 std::optional<std::string> RunFolder::newest(const std::string& root) {
-  std::optional<std::string> best;
-  std::pair<std::int64_t, std::int64_t> best_time;
+  using Time = std::pair<std::int64_t, std::int64_t>;
+  std::vector<std::pair<Time, std::string>> found;
   for (const std::string& name : all(root)) {
     struct stat info{};
     if (stat(concat(root, "/runs/", name, "/lock").c_str(), &info) != 0) continue;
-    if (!RunFolder(root, name).has_database()) continue;
-    const std::pair<std::int64_t, std::int64_t> time{info.st_mtim.tv_sec, info.st_mtim.tv_nsec};
-    if (best && time <= best_time) continue;
-    best = name;
-    best_time = time;
+    if (RunFolder(root, name).has_database()) found.push_back({{info.st_mtim.tv_sec, info.st_mtim.tv_nsec}, name});
   }
-  return best;
+  std::ranges::stable_sort(found, std::greater(), &std::pair<Time, std::string>::first);
+  for (const auto& [time, name] : found) {
+    const RunFolder folder(root, name);
+    if (folder.has_job() || folder.holder()) return name;
+  }
+  return std::nullopt;
 }
 
 // By one rename, so that a crash leaves either all of it or none in its place; its lock goes with it.

@@ -28,9 +28,9 @@ class RunFolder {
   static Result<RunFolder> hold_server(const std::string& root);
   /// A worker's, likewise.
   static Result<RunFolder> hold_worker(const std::string& root, const std::string& name);
-  /// A folder that is only read.
+  /// A folder that is only read: the one that was set aside, if whoever did that has gone.
   static Result<RunFolder> look(const std::string& root, const std::string& name);
-  /// The run most recently held, if any.
+  /// The run most recently held, if any, of those with a job, or which are held now.
   static std::optional<std::string> newest(const std::string& root);
   static std::vector<std::string> all(const std::string& root);
   /// The process that is the server of this folder now, if one is.
@@ -52,6 +52,8 @@ class RunFolder {
   std::string database() const { return path_ + "/drover.db"; }
   std::string logs() const { return path_ + "/logs"; }
   bool has_database() const;
+  /// It has a job, or cannot be read, which whoever reads it will say.
+  bool has_job() const;
   /// Keeps the lock while it is open anywhere: slots inherit it, so that a folder is free only when all of a run's
   /// processes are gone.
   int lock_descriptor() const { return lock_; }

@@ -144,6 +144,7 @@ Result<RunEnd> LocalRun::run(const Job& job) {
     loop_->turn(std::max<std::int64_t>(0, until_ms - now_ms()));
   }
   if (failed_) return std::unexpected(*failed_);
+  if (output_lost_) return std::unexpected(*output_lost_);
   show_progress();
   return interrupts_ > 0 && !job_.ended() ? RunEnd::interrupted : RunEnd::job_ended;
 }
@@ -165,7 +166,8 @@ void LocalRun::do_actions() {
   for (auto actions = agent_.take_actions(); !actions.empty() && !failed_; actions = agent_.take_actions()) {
     for (const AgentAction& action : actions) {
       if (const auto* start = std::get_if<StartItem>(&action)) start_item(*start);
-      if (const auto* stop = std::get_if<StopItem>(&action)) slots_[stop->slot]->stop(stop->token, stop->how, stop->ran_ms);
+      if (const auto* stop = std::get_if<StopItem>(&action))
+        slots_[stop->slot]->stop(stop->token, stop->how, stop->ran_ms);
       if (const auto* recall = std::get_if<RecallSlot>(&action)) slots_[recall->slot]->recall();
     }
   }
@@ -229,6 +231,7 @@ void LocalRun::on_printed(const AttemptPrinted& printed) {
 }
 
 void LocalRun::on_attempt_ended(std::size_t slot, AttemptEnded& ended) {
+  if (ended.copy_error != 0) on_output_lost(ended);
   if (ended.outcome.success() && !ended.outcome.reason.empty()) {
     listener_.notice(concat("item ", ended.token.item.value, ": ", ended.outcome.reason));
   }
@@ -236,6 +239,15 @@ void LocalRun::on_attempt_ended(std::size_t slot, AttemptEnded& ended) {
   EndedAttempt told{.token = ended.token, .outcome = std::move(ended.outcome), .usage = ended.usage};
   told.log.bytes = ended.stdout_bytes + ended.stderr_bytes;
   agent_.on_ended(slot, std::move(told), ended.was_stopped, now_ms());
+}
+
+// An item whose output is not where it was wanted is not done, and the next would fare no better.
+void LocalRun::on_output_lost(AttemptEnded& ended) {
+  Error error = errno_error(ended.copy_error, "");
+  error.message = concat("item ", ended.token.item.value, " ", ended.outcome.reason);
+  ended.outcome = {.ending = Ending::lost, .reason = concat("lost: it ", ended.outcome.reason)};
+  if (!output_lost_) output_lost_ = std::move(error);
+  agent_.drain(now_ms());
 }
 
 // What it came to is known now, and so is what it said last.

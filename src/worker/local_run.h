@@ -69,6 +69,7 @@ class LocalRun {
   void on_slot_event(std::size_t slot, SlotEvent& event);
   void on_printed(const AttemptPrinted& printed);
   void on_attempt_ended(std::size_t slot, AttemptEnded& ended);
+  void on_output_lost(AttemptEnded& ended);
   void note_failure(const EndedAttempt& ended, AttemptNumber attempt);
   void poll();
   void on_answer(Result<Effect> answer);
@@ -115,6 +116,7 @@ class LocalRun {
   std::string holding_;  // why nothing new is started for now
   RunStatistics statistics_;
   std::optional<Error> failed_;
+  std::optional<Error> output_lost_;  // what was printed is not where it was wanted
 
   // Last, and in this order: their threads call into what is above, the log's into the engine.
   std::unique_ptr<Engine> engine_;

@@ -11,11 +11,12 @@
 namespace drover {
 namespace {
 
-enum class Found : std::uint8_t { nothing, not_executable, executable };
+enum class Found : std::uint8_t { nothing, a_folder, not_executable, executable };
 
 Found look_at(const std::string& path) {
   struct stat info{};
   if (stat(path.c_str(), &info) != 0) return Found::nothing;
+  if (S_ISDIR(info.st_mode)) return Found::a_folder;
   if (!S_ISREG(info.st_mode) || access(path.c_str(), X_OK) != 0) return Found::not_executable;
   return Found::executable;
 }
@@ -65,9 +66,11 @@ Result<std::string> find_program(const Definition& definition) {
   struct stat info{};
   // A job that names no folder runs where its worker does.
   const std::string workdir = definition.workdir.empty() ? "." : definition.workdir;
-  if (stat(workdir.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) {
-    return fail(ErrorCode::bad_input, concat("the folder to run in, ", workdir, ", is not there"),
-                "make it, or start a run elsewhere with --workdir");
+  const bool is_there = stat(workdir.c_str(), &info) == 0;
+  if (!is_there || !S_ISDIR(info.st_mode)) {
+    return fail(ErrorCode::bad_input,
+                concat("the folder to run in, ", workdir, is_there ? ", is no folder" : ", is not there"),
+                is_there ? "name one with --workdir" : "make it, or start a run elsewhere with --workdir");
   }
   auto command = CommandTemplate::parse(definition);
   if (!command) return pass(command);
@@ -86,16 +89,22 @@ Result<std::string> find_program(const Definition& definition) {
       at = end + 1;
     }
   }
+  std::string folder;
   std::string not_executable;
   for (const std::string& candidate : candidates) {
     const Found found = look_at(candidate);
     if (found == Found::executable) return candidate;
+    if (found == Found::a_folder && folder.empty()) folder = candidate;
     if (found == Found::not_executable && not_executable.empty()) not_executable = candidate;
   }
   if (!not_executable.empty()) {
     return fail(ErrorCode::bad_input,
                 concat("command '", *program, "': ", not_executable, " is not an executable file"),
                 concat("make it executable with 'chmod +x ", not_executable, "', or name its interpreter first"));
+  }
+  if (!folder.empty()) {
+    return fail(ErrorCode::bad_input, concat("command '", *program, "': ", folder, " is a folder"),
+                "name a program in it, or another");
   }
   return fail(ErrorCode::bad_input,
               concat("command '", *program, "' was not found",

@@ -31,6 +31,8 @@ class AttemptOutput {
 
   std::uint64_t stdout_bytes() const { return stdout_.bytes; }
   std::uint64_t stderr_bytes() const { return stderr_.bytes; }
+  /// What went wrong with a copy, as errno tells it; 0: nothing.
+  int copy_error() const { return stdout_.copy_error != 0 ? stdout_.copy_error : stderr_.copy_error; }
   /// What went wrong with the copies.
   std::vector<std::string> problems() const;
 

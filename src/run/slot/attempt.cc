@@ -285,6 +285,7 @@ Outcome Attempt::report() {
   frame.text(ended.reason);
   frame.put(stdout_.bytes());
   frame.put(stderr_.bytes());
+  frame.put(std::int32_t{stdout_.copy_error() != 0 ? stdout_.copy_error() : stderr_.copy_error()});
   state_ = State::idle;
   return ended;
 }

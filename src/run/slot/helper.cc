@@ -17,9 +17,10 @@ namespace drover::slot {
 namespace {
 
 // An end is held back for so long at most, and only while so many tasks wait here: then there are still some to run
-// while drover, which may have to wait for a processor, sends more. A failure is soon told: it may be one too many.
+// while drover, which may have to wait for a processor, sends more.
 constexpr int kHoldMs = 10;
 constexpr int kHoldFailureMs = 2;
+constexpr int kFailuresTogetherMs = 50;
 // What a running attempt prints may gather for longer.
 constexpr int kHoldOutputMs = 50;
 constexpr std::size_t kHoldWhileQueued = 8;
@@ -199,8 +200,17 @@ bool Helper::is_in_workdir() {
 }
 
 void Helper::report_attempt() {
-  hold(attempt_.report().success() ? kHoldMs : kHoldFailureMs);
+  const bool is_success = attempt_.report().success();
+  hold(is_success ? kHoldMs : failure_hold_ms());
   ended_unsent_ = true;
+}
+
+// The first for a while is told at once: it may be the one that its job is to stop for.
+int Helper::failure_hold_ms() {
+  const std::int64_t now_ms = steady_ms();
+  const bool is_first = now_ms >= failed_ms_ + kFailuresTogetherMs;
+  failed_ms_ = now_ms;
+  return is_first ? 0 : kHoldFailureMs;
 }
 
 /// What is in the outbox by now, or soon will be, goes out after this time at the latest.

@@ -35,6 +35,7 @@ class Helper {
   bool is_in_workdir();
   void report_attempt();
   void hold(int most_ms);
+  int failure_hold_ms();
   void send();
   int wait_ms() const;
   void shrink();
@@ -45,10 +46,11 @@ class Helper {
   Descriptor birthplace_;     // the folder that this process was started in
   FrameBuffer inbox_;
   Outbox outbox_;
-  std::int64_t send_at_ms_ = 0;  // when the outbox is sent at the latest
-  bool is_holding_ = false;      // the outbox holds something, or is about to
-  bool ended_unsent_ = false;    // it holds how an attempt ended
-  bool may_send_ = false;        // no more reason to hold it back
+  std::int64_t send_at_ms_ = 0;          // when the outbox is sent at the latest
+  std::int64_t failed_ms_ = -1'000'000;  // when an attempt failed last
+  bool is_holding_ = false;              // the outbox holds something, or is about to
+  bool ended_unsent_ = false;            // it holds how an attempt ended
+  bool may_send_ = false;                // no more reason to hold it back
   bool is_told_to_end_ = false;
 
   Setup setup_;

@@ -33,7 +33,9 @@ class StreamCapture {
   void drain();
 
   std::uint64_t bytes() const { return bytes_; }
-  /// Why the file does not hold everything; empty: it does.
+  /// Why the file does not hold everything, as errno tells it; 0: it does.
+  int copy_error() const { return copy_error_; }
+  /// The same for people; empty: it does.
   std::string copy_problem() const;
 
  private:
