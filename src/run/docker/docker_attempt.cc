@@ -138,8 +138,8 @@ void DockerAttempt::report(Outcome outcome) {
   if (is_over()) return;
   state_ = State::ended;
   clean_up();
-  AttemptEnded ended{task_.token,  std::move(outcome),     usage_,
-                     was_stopped_, output_.stdout_bytes(), output_.stderr_bytes(),
+  AttemptEnded ended{task_.token,         std::move(outcome),     usage_,
+                     was_stopped_,        output_.stdout_bytes(), output_.stderr_bytes(),
                      output_.copy_error()};
   ended_(std::move(ended));
 }
