@@ -268,7 +268,7 @@ def test_schemathesis_finds_nothing(busy, tmp_path):
     phases = "examples,coverage,fuzzing,stateful" if SOAK else "examples,coverage,fuzzing"
     done = subprocess.run(
         [str(schemathesis()), "--config-file", str(config), "run", str(DESCRIPTION), "--url", busy.address, "--phases", phases,
-         "--checks", "all", "--max-examples", "40" if SOAK else "5", "--seed", "1", "--request-timeout", "20",
+         "--checks", "all", "--max-examples", "200" if SOAK else "5", "--seed", "1", "--request-timeout", "20",
          "-H", f"Authorization: Bearer {busy.key}"],
         cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=1500, text=True)
     assert done.returncode == 0, done.stdout[-20000:]
