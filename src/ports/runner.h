@@ -82,7 +82,7 @@ class Slot {
   /// Makes it a slot for other items, without the cost of another. Everything that it was given has ended or come back.
   /// False: it cannot be that one; open it.
   virtual bool turn_to(const SlotSetup& setup) = 0;
-  /// Takes a task, to start when those before it have ended. At most kAhead wait behind the running one.
+  /// Takes a task, to start when those before it have ended.
   virtual void start(const Task& task) = 0;
   /// Stops the attempt if it is the one running, when it has run for `ran_ms`; otherwise nothing happens.
   virtual void stop(Token token, StopHow how, std::int64_t ran_ms) = 0;
