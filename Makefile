@@ -1,6 +1,6 @@
 # For people: make help.
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-asan test-tsan sim sim-mutants fuzz bench soak format lint dist deb install clean
+.PHONY: help setup build demo test test-clients test-asan test-tsan sim sim-mutants fuzz bench soak endurance format lint dist deb install clean
 
 PREFIX ?= /usr/local
 BENCH ?= all
@@ -8,55 +8,69 @@ JOBS ?= $(shell nproc)
 SOURCES = $(shell git ls-files 'src/*.cc' 'src/*.h' 'bench/*.cc' 'bench/*.h' 'tests/*.cc' 'tests/*.h' 'examples/*.cc' \
 	'examples/*.h' 'fuzz/*.cc' 'fuzz/*.h' 'deploy/*.cc')
 
-help:  ## Show what there is to make
-	@grep -hE '^[a-z-]+:.*  ## ' $(MAKEFILE_LIST) | awk -F ':.*  ## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+# $(call compile,PRESET,TARGETS)
+compile = cmake --preset $(1) >/dev/null && cmake --build --preset $(1) -j $(JOBS) --target $(2)
 
-setup:  ## Install the Debian packages that are missing
-	@./tools/setup
+help:  ## Show what there is to make
+	@grep -hE '^[a-z-]+:.*  ## ' $(MAKEFILE_LIST) | awk -F ':.*  ## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+setup:  ## Install the Debian packages that building takes; the other targets install what they need
+	@./tools/setup build
 
 build: setup  ## Build build/bin/drover
-	@cmake --preset release >/dev/null
-	@cmake --build --preset release -j $(JOBS)
+	@$(call compile,release,drover)
 
-demo: build  ## Render a thousand pictures, and show the sheet and the report
+demo: setup  ## Render a thousand pictures, and show the sheet and the report
+	@$(call compile,release,demo)
 	@./tools/demo build/bin/drover
 
-test: build  ## Build, and run every test but the long ones
-	@ctest --preset release -j 2
+test:  ## Build, and run every test but the long ones
+	@./tools/setup test
+	@$(call compile,release,test_programs)
+	@ctest --preset release -j 2 -LE '^clients$$'
+
+test-clients:  ## Tests with clients that are slow, or that come from PyPI
+	@./tools/setup test clients
+	@$(call compile,release,drover)
+	@ctest --preset release -j 2 -L '^clients$$'
 
 test-asan: setup  ## Unit tests under the address and undefined-behaviour sanitizers
-	@cmake --preset asan >/dev/null
-	@cmake --build --preset asan --target unit_tests -j $(JOBS)
+	@./tools/setup test
+	@$(call compile,asan,unit_tests)
 	@ctest --preset asan -L unit
 
 test-tsan: setup  ## Unit tests under the thread sanitizer
-	@cmake --preset tsan >/dev/null
-	@cmake --build --preset tsan --target unit_tests -j $(JOBS)
+	@./tools/setup test
+	@$(call compile,tsan,unit_tests)
 	@ctest --preset tsan -L unit
 
-sim: setup  ## Simulate lost packets, dead disks, killed machines: many seeds, or SEED=n again (SEEDS=, HOURS= each)
-	@cmake --preset release >/dev/null
-	@cmake --build --preset release --target simulate -j $(JOBS)
-	@build/bin/simulate --seed $(or $(SEED),1) --seeds $(or $(SEEDS),$(if $(SEED),1,1050)) --hours $(or $(HOURS),10)
+sim: setup  ## Simulate lost packets, full disks, stalls, killed machines: many new seeds, or SEED=n again (SEEDS=, HOURS= each)
+	@$(call compile,release,simulate)
+	@build/bin/simulate $(if $(SEED),--seed $(SEED)) --seeds $(or $(SEEDS),$(if $(SEED),1,1050)) --hours $(or $(HOURS),10)
 
 sim-mutants: setup  ## Plant faults, and show how many seeds it takes to find each
-	@cmake --preset release >/dev/null
-	@cmake --build --preset release --target sim_mutants -j $(JOBS)
+	@$(call compile,release,sim_mutants)
 	@build/bin/sim_mutants
 
-fuzz: setup  ## Fuzz every parser that faces the network, a minute each (FUZZ=one of them, FUZZ_SECONDS=60)
+fuzz:  ## Fuzz every parser that faces the network, a minute each (FUZZ=one of them, FUZZ_SECONDS=60)
 	@./tools/setup fuzz
-	@cmake --preset fuzz >/dev/null
-	@cmake --build --preset fuzz --target fuzzers -j $(JOBS)
+	@$(call compile,fuzz,fuzzers)
 	@./fuzz/run build-fuzz $(or $(FUZZ_SECONDS),60) $(FUZZ)
 
-bench: build  ## Measure against peers and limits (BENCH=api, containers, hostile, idle_workers, latency, lease_ack, local_run, logs, manifest, restart, schedule, store, submit)
+bench: setup  ## Measure against peers and limits (BENCH=api, containers, hostile, idle_workers, latency, lease_ack, lifecycle, local_run, logs, manifest, restart, schedule, store, submit)
 	@./tools/setup bench
+	@$(call compile,release,test_programs)
 	@./bench/run $(BENCH)
 
-soak: build  ## The long tests
-	@./tools/setup soak
-	@DROVER_SOAK=1 ctest --preset release -j 1
+soak:  ## The long forms of the tests that have one: under an hour on two cores
+	@./tools/setup test soak
+	@$(call compile,release,test_programs)
+	@DROVER_SOAK=1 ctest --preset release -j 1 -L '^soak$$'
+
+endurance:  ## What takes longer than a soak may; for changes to what it tests
+	@./tools/setup test clients soak
+	@$(call compile,release,test_programs)
+	@DROVER_SOAK=1 DROVER_ENDURANCE=1 ctest --preset release -j 1 -L '^endurance$$'
 
 format: setup  ## Format the sources
 	@./tools/setup lint
@@ -67,11 +81,13 @@ lint: build  ## Check format and run clang-tidy
 	@clang-format-19 --dry-run -Werror $(SOURCES)
 	@./tools/tidy build $(JOBS)
 
-dist: build  ## Pack a tarball that runs on any Linux of this architecture, with nothing installed
-	@cmake --build --preset release --target drover_launcher -j $(JOBS)
+dist: setup  ## Pack a tarball that runs on any Linux of this architecture, with nothing installed
+	@./tools/setup package
+	@$(call compile,release,drover drover_launcher)
 	@./deploy/dist/pack build
 
 deb: build  ## Make a Debian package, with units for systemd
+	@./tools/setup package
 	@cmake -E chdir build cpack --config CPackConfig.cmake >/dev/null
 	@ls build/package/*.deb
 

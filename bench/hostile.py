@@ -3,10 +3,14 @@
 
 One server, one worker that runs processes, and somebody who sends malformed, truncated, oversized and wrong requests from the same
 machine. Rounds with and without alternate within one job, so that the machine's moods touch both alike.
+
+Then somebody with a key that may only read besieges a server with everything that such a key can do (tests/siege.py), and the polls of a
+worker are timed meanwhile.
 """
 
 import json
 import os
+import pathlib
 import signal
 import subprocess
 import sys
@@ -15,7 +19,13 @@ import time
 import harness
 import served
 
+TESTS = pathlib.Path(__file__).resolve().parents[1] / "tests"
+sys.path.append(str(TESTS))
+
+from worker_protocol import time_polls  # noqa: E402
+
 BAD_A_SECOND = 500
+MOST_POLL_MS = 100  # the 99th percentile, under siege
 
 
 class Job:
@@ -49,6 +59,30 @@ class Job:
             process.wait()
 
 
+def percentile_99(ordered):
+    return ordered[int(len(ordered) * 0.99)]
+
+
+def polls_under_siege(flags, data, seconds):
+    """How long polls take, in milliseconds, the shortest first: without and with a siege; and how the siege was answered."""
+    server = served.Server(flags, data)
+    connection = server.connection()
+    server.submit("--name", "loud", "--range", "1-1", "--", "sh", "-c", "seq 300000")
+    worker = subprocess.Popen([server.drover, "worker", "--data", data, "--quiet", "--exit-when-idle"], env=harness.environment())
+    worker.wait()
+    try:
+        key = server.ask(connection, "POST", "/api/v1/keys", {"scope": "read", "label": "besieger"})["token"]
+        worker_key = server.ask(connection, "POST", "/api/v1/keys", {"scope": "worker", "label": "besieged"})["token"]
+        alone = time_polls(server.connection, worker_key, seconds)
+        siege = subprocess.Popen([sys.executable, TESTS / "siege.py", "127.0.0.1", str(server.port), key, "loud", str(seconds)], stdout=subprocess.PIPE)
+        besieged = time_polls(server.connection, worker_key, seconds, name="besieged")
+        answers = json.loads(siege.communicate()[0])
+    finally:
+        server.process.send_signal(signal.SIGKILL)
+        server.process.wait()
+    return [took * 1000 for took in alone], [took * 1000 for took in besieged], answers
+
+
 def main():
     parser = harness.options(__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=0, metavar="N", help="of each kind; default: 8")
@@ -72,16 +106,24 @@ def main():
                         wrong += seen["wrong"]
         finally:
             job.end()
+    with harness.work_folder(flags) as work, harness.fresh_folder(work / "besieged") as data:
+        harness.progress("siege")
+        quiet, besieged, answers = polls_under_siege(flags, data, 1 if flags.tiny else 10)
     if wrong:
         sys.exit(f"bench: bad requests were answered wrongly: {wrong[:3]}")
     alone, beside = harness.median(without), harness.median(with_bad)
     harness.print_table(f"a real job on {len(os.sched_getaffinity(0))} cores, {rounds} rounds of {seconds:g} s each",
                         ["", "items/s", "bad requests/s"],
                         [["alone", f"{alone:,.0f}", "0"], ["with bad requests", f"{beside:,.0f}", f"{sent / rounds:,.0f}"]])
+    harness.print_table("polls of a worker while one key besieges the server", ["", "polls", "median", "p99"],
+                        [[words, f"{len(took):,}", f"{took[len(took) // 2]:.1f} ms", f"{percentile_99(took):.1f} ms"]
+                         for words, took in (("alone", quiet), ("under siege", besieged))])
     targets = harness.Targets()
     if not flags.tiny:
+        targets.below("p99 of a poll under siege, ms", percentile_99(besieged), MOST_POLL_MS)
         targets.at_least("rate with 500 bad requests a second / without", beside / alone, 0.90)
-    return harness.finish(flags, "hostile", {"seconds": seconds, "without": without, "with": with_bad, "bad_per_second": sent / rounds},
+    return harness.finish(flags, "hostile", {"seconds": seconds, "without": without, "with": with_bad, "bad_per_second": sent / rounds, "poll_p99_ms": percentile_99(quiet),
+                                             "poll_p99_besieged_ms": percentile_99(besieged), "siege": answers},
                           targets)
 
 

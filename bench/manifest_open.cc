@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "engine/engine.h"
 #include "engine/system_clock.h"
@@ -17,11 +18,11 @@ void open_half_finished(const std::string& database) {
   auto engine = must(Engine::start(*store, wall, steady, [](const Effect&) {}));
   const double load_seconds = whole.seconds() - store_seconds;
   // Another incarnation of the worker that held grants: they go back first, as after a crash.
-  constexpr std::uint64_t kIncarnation = 2;
-  const auto registered = std::get<WorkerRegistered>(must(engine->ask(RegisterWorker{"local", kIncarnation, 0})));
+  const auto incarnation = static_cast<std::uint64_t>(getpid()) + 2;
+  const auto registered = std::get<WorkerRegistered>(must(engine->ask(RegisterWorker{"local", incarnation, 0})));
   Poll poll;
   poll.report.worker = registered.worker;
-  poll.report.incarnation = kIncarnation;
+  poll.report.incarnation = incarnation;
   poll.number = PollNumber{1};
   poll.want = 512;
   const auto answer = std::get<PollAnswer>(must(engine->ask(poll)));

@@ -1,5 +1,6 @@
-// schedule_bench QUEUES JOBS WORKERS ITEMS DECISIONS: what it costs the core to decide who is next. ITEMS are all of
-// them; a hundred classes of requirements, and half of the jobs fit no worker. Prints one line of JSON.
+// schedule_bench QUEUES JOBS WORKERS ITEMS DECISIONS KINDS ENDED: what it costs the core to decide who is next. ITEMS
+// are all of them; a hundred classes of requirements, and half of the jobs fit no worker. The workers are of KINDS
+// kinds, and ENDED jobs have ended before. Prints one line of JSON.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,6 +26,8 @@ struct Size {
   std::uint64_t workers = 0;
   std::uint64_t items = 0;
   std::uint64_t decisions = 0;
+  std::uint64_t kinds = 0;
+  std::uint64_t ended = 0;
 };
 
 struct ByGrant {
@@ -48,10 +51,12 @@ class Farm {
     }
     for (std::uint64_t i = 0; i < size.workers; ++i) {
       RegisterWorker hello{fmt::format("worker{}", i), 1, 0};
-      hello.has = {kSlots * 1000, (16 + 16 * (i % 4)) * kGiB, {i % 2 * 4, 0, 0}};
+      // Machines of one model differ in the bytes of memory that their systems leave.
+      hello.has = {kSlots * 1000, (16 + 16 * (i % 4)) * kGiB + i % size.kinds * 4096, {i % 2 * 4, 0, 0}};
       hello.labels["zone"] = fmt::format("z{}", i % 5);
       tell(hello);
     }
+    for (std::uint64_t i = 0; i < size.ended; ++i) submit(i, 0);  // a job without items ends as it begins
   }
 
   void submit_all() {
@@ -198,8 +203,8 @@ double at(std::vector<double> all, std::size_t percent) {
 }
 
 std::string figures(const std::string& name, const std::vector<double>& took) {
-  return fmt::format(R"("{0}_us": {1:.3f}, "{0}_p50_us": {2:.3f}, "{0}_p99_us": {3:.3f})", name, 1e6 * mean(took),
-                     1e6 * at(took, 50), 1e6 * at(took, 99));
+  return fmt::format(R"("{0}_us": {1:.3f}, "{0}_p50_us": {2:.3f}, "{0}_p99_us": {3:.3f}, "{0}_most_us": {4:.1f})", name,
+                     1e6 * mean(took), 1e6 * at(took, 50), 1e6 * at(took, 99), 1e6 * at(took, 100));
 }
 
 void measure(const Size& size) {
@@ -211,20 +216,21 @@ void measure(const Size& size) {
   Farm idle(size);
   const std::vector<double> submissions = idle.submit_to_waiting();
   fmt::print(
-      "{{\"queues\": {}, \"jobs\": {}, \"workers\": {}, \"items\": {}, \"peak_kib\": {}, \"look_us\": {:.4f}, {}, "
+      "{{\"queues\": {}, \"jobs\": {}, \"workers\": {}, \"items\": {}, \"kinds\": {}, \"ended\": {}, \"peak_kib\": {}, "
+      "\"look_us\": {:.4f}, {}, "
       "{}}}\n",
-      size.queues, size.jobs, size.workers, size.items, peak_resident_kib(), 1e6 * look, figures("decision", decisions),
-      figures("submission", submissions));
+      size.queues, size.jobs, size.workers, size.items, size.kinds, size.ended, peak_resident_kib(), 1e6 * look,
+      figures("decision", decisions), figures("submission", submissions));
 }
 
 }  // namespace
 }  // namespace drover
 
 int main(int argc, char** argv) {
-  if (argc != 6) {
-    std::fputs("usage: schedule_bench QUEUES JOBS WORKERS ITEMS DECISIONS\n", stderr);
+  if (argc != 8) {
+    std::fputs("usage: schedule_bench QUEUES JOBS WORKERS ITEMS DECISIONS KINDS ENDED\n", stderr);
     return 2;
   }
   const auto number = [&](int i) { return std::strtoull(argv[i], nullptr, 10); };
-  drover::measure({number(1), number(2), number(3), number(4), number(5)});
+  drover::measure({number(1), number(2), number(3), number(4), number(5), number(6), number(7)});
 }

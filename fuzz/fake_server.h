@@ -38,7 +38,8 @@ class FakeBackend : public Backend {
     if (std::holds_alternative<AddRevision>(command)) return answered(RevisionAdded{1});
     answered(JobCancelled{});
   }
-  void later(std::function<void()> work) override { work(); }
+  void remove_job(JobId, std::function<void(Result<Effect>)> answered) override { answered(JobForgotten{}); }
+  void later(const Holder&, std::function<void()> work) override { work(); }
   void resolve_image(const std::string&, ImageResolver::Resolved resolved) override {
     resolved(fail(ErrorCode::io, "nobody knows"));
   }
@@ -57,10 +58,11 @@ class FakeBackend : public Backend {
     return JobView{job, {.pending = 3}};
   }
   std::optional<Job> find_job(JobId) override { return job; }
-  void ask_sql(std::string, std::uint64_t, std::function<void(const Result<SqlAnswer>&)> answered) override {
+  void ask_sql(std::string, std::uint64_t, const Holder&,
+               std::function<void(const Result<SqlAnswer>&)> answered) override {
     answered(SqlAnswer{.columns = {"one"}, .rows = {{SqlCell{std::int64_t{1}}}}});
   }
-  Result<void> follow_events(EventId, const std::string&, const std::string&,
+  Result<void> follow_events(EventId, const std::string&, const Holder&, const std::string&,
                              const std::function<std::shared_ptr<HttpStream>()>& begin) override {
     begin();
     return {};
@@ -73,8 +75,14 @@ class FakeBackend : public Backend {
     }
     return out;
   }
+  Result<std::vector<ItemView>> ended_items(const Job& of, AttemptOrder, std::uint64_t skip,
+                                            std::uint64_t limit) override {
+    return items(of, {ItemIndex{skip}, limit, ""});
+  }
   Result<std::vector<Attempt>> attempts(JobId, ItemIndex) override { return std::vector<Attempt>{}; }
-  Result<std::unique_ptr<HttpBodySource>> log(const LogQuestion&) override { return std::make_unique<Text>(); }
+  Result<std::unique_ptr<HttpBodySource>> log(const LogQuestion&, const std::vector<Attempt>&) override {
+    return std::make_unique<Text>();
+  }
   Result<void> log_of_running(const LogQuestion&, const std::function<std::shared_ptr<HttpStream>()>& begin) override {
     begin();
     return {};
@@ -94,6 +102,7 @@ class FakeExchange : public HttpExchange {
  public:
   void send(HttpResponse response) override { answer = std::move(response); }
   void send(HttpResponse head, std::unique_ptr<HttpBodySource>) override { answer = std::move(head); }
+  void send(HttpResponse head, HttpFilePart) override { answer = std::move(head); }
   std::shared_ptr<HttpStream> stream(HttpResponse head) override {
     answer = std::move(head);
     return nullptr;

@@ -22,6 +22,9 @@ void fuzz_one(std::string_view bytes) {
   }
   Submission job = file->job;
   if (job.definition.command.empty() && job.base_definition.empty()) job.definition.command = {"true"};
+  // Those that the file names by a folder or another file are read by the client.
+  const auto* items = std::get_if<std::vector<std::string>>(&job.items);
+  if (items != nullptr && items->empty()) job.items = NumberItems{.first = 1, .last = 1};
   const std::string text = submission_to_json(job);
   const auto sent = submission_from_json(text);
   DROVER_CHECK(sent.has_value(), "what a file says can be sent");

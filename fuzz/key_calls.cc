@@ -1,5 +1,5 @@
 // What is asked of the keys: a first byte says which call, the rest is its body.
-#include "server/key_calls.h"
+#include "api/keys/key_calls.h"
 
 #include <array>
 
@@ -41,7 +41,10 @@ void fuzz_one(std::string_view bytes) {
   if (method == "DELETE") request.head.path += choices.rest();
   request.body = choices.rest();
   const auto exchange = std::make_shared<FakeExchange>();
-  calls.handle(std::move(request), HttpReply(exchange));
+  DROVER_CHECK(calls.owns(request.head), "it knows its own calls");
+  auto call = calls.resolve(request.head);
+  DROVER_CHECK(call.has_value(), "they are told apart when they are handled");
+  call->handle(std::move(request), HttpReply(exchange), {});
   DROVER_CHECK(exchange->answer && exchange->answer->status < 500, "every call is answered, and breaks nothing");
 }
 

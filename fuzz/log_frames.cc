@@ -14,9 +14,10 @@ constexpr std::uint64_t kMostRaw = std::uint64_t{4} << 20;
 void read_back(const ExtentList& extents) {
   LogReader reader(own_folder());
   std::uint64_t records = 0;
-  // What cannot be read is an error or a note, and it ends.
-  static_cast<void>(reader.each_record(extents, {JobId{1}, ItemIndex{0}, AttemptNumber{1}},
-                                       [&](const LogRecord&) { return ++records < 1000; }));
+  // What cannot be read is told, and it ends.
+  reader.each_record(
+      extents, {JobId{1}, ItemIndex{0}, AttemptNumber{1}}, [&](const LogRecord&) { return ++records < 1000; },
+      [](const LogDamage&) {});
 }
 
 void look_into(std::string_view frame) {
@@ -34,7 +35,7 @@ void look_into(std::string_view frame) {
 }  // namespace
 
 void fuzz_one(std::string_view bytes) {
-  static LogIntake intake(own_folder(), [](const std::optional<Error>&) {});
+  static LogIntake intake(own_folder(), FreeSpace(own_folder(), 0, ""), [](const std::optional<Error>&) {});
   RecordCursor cursor(bytes);
   while (cursor.next()) {
   }

@@ -1,5 +1,5 @@
 // A whole request to the API, "METHOD PATH?QUERY\nBODY": it is answered once, and errors are problems.
-#include "api/native.h"
+#include "api/native/native.h"
 
 #include "fake_server.h"
 #include "fuzzed.h"
@@ -25,18 +25,18 @@ HttpRequest request_of(std::string_view bytes) {
 
 void fuzz_one(std::string_view bytes) {
   FakeBackend backend;
-  NativeApi api(backend);
+  NativeApi api(backend, {.version = "1", .now_ms = [] { return 0; }});
   HttpRequest request = request_of(bytes);
-  static_cast<void>(api.recognise(request.head));
-  HttpBodyPlan plan = api.plan(request.head);
+  auto call = api.resolve(request.head);
   const auto exchange = std::make_shared<FakeExchange>();
-  if (plan.refusal) {
-    exchange->send(std::move(*plan.refusal));
+  if (!call || call->refusal) {
+    exchange->send(call ? std::move(*call->refusal) : std::move(call.error()));
   } else {
-    if (request.body.size() > plan.most_bytes) request.body.clear();
-    if (plan.sink && plan.sink->take(request.body)) static_cast<void>(plan.sink->finish());
-    request.sink = std::move(plan.sink);
-    api.handle(std::move(request), HttpReply(exchange), {"key", "label", "admin"});
+    if (request.body.size() > call->most_bytes) request.body.clear();
+    if (call->sink && call->sink->take(request.body)) static_cast<void>(call->sink->finish());
+    request.sink = std::move(call->sink);
+    call->handle(std::move(request), HttpReply(exchange),
+                 {.caller = {.scope = Scope::admin, .key_id = "key", .label = "label"}});
   }
   DROVER_CHECK(exchange->answer.has_value(), "every request is answered");
   const HttpResponse& answer = *exchange->answer;

@@ -57,6 +57,10 @@ void write_seeds(const Folder& folder) {
               "\x07POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nExpect: 100-continue\r\n\r\n"
               "5;a=b\r\nabcde\r\n0\r\nTrailer: x\r\n\r\n",
               "\x02GET http://x/y?z HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"});
+  folder.put("registry_answer",
+             {R"(Bearer realm="https://auth.docker.io/token",service="registry.docker.io",scope="repository:x:pull")",
+              R"(Basic realm="a \"b\"")", R"({"auths":{"https://index.docker.io/v1/":{"auth":"YW5uOnNlY3JldA=="}}})",
+              "http://10.0.0.7:5000", "docker.io", "none"});
   folder.put("url", {"/api/v1/jobs/a%2Fb/items/3/log", "a=1&b=x+y&c=%41&&d", "1.5h", "512MiB", "18446744073709551615",
                      "6f1c1f9e-2f0b-4c53-9d3f-0a8f7f5b1c11", "\xc3\xa4\xe2\x82\xac\xf0\x9f\x90\x82\xff"});
   folder.put("authorization",

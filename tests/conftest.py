@@ -1,7 +1,9 @@
+import faulthandler
 import os
 import pathlib
 import shlex
 import shutil
+import signal
 import subprocess
 import tempfile
 
@@ -11,6 +13,15 @@ import drover as shared
 from terminal import Terminal
 
 NOBODY = 65534
+
+# What the tests start is on this machine: no proxy leads there.
+for variable in [name for name in os.environ if name.lower() in ("http_proxy", "https_proxy", "all_proxy")]:
+    del os.environ[variable]
+
+# tests/bounded.py asks where a test is that takes too long.
+if "DROVER_TEST_STACKS" in os.environ:
+    stacks = open(os.environ.pop("DROVER_TEST_STACKS"), "a")
+    faulthandler.register(signal.SIGUSR1, file=stacks, all_threads=True)
 
 
 @pytest.fixture

@@ -1,10 +1,12 @@
 /* What a hostile item tries from inside its container, as root there. Each line: what, and what came of it. */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <stdio.h>
 #include <sys/mount.h>
 #include <sys/ptrace.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -86,6 +88,9 @@ int main(void) {
   said("release_agent", opens("/sys/fs/cgroup/memory/release_agent", O_WRONLY));
   said("memory of the machine", opens("/dev/mem", O_RDONLY));
   said("read a disk", reads_a_disk());
+  said("listen to what others send", socket(AF_PACKET, SOCK_RAW, htons(3)));
+  said("listen to what others send, by protocol", socket(AF_INET, SOCK_RAW, IPPROTO_TCP));
+  said("the same over IPv6", socket(AF_INET6, SOCK_RAW, IPPROTO_TCP));
   said("chroot and back", leaves_by_chroot());
   return 0;
 }

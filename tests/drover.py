@@ -4,6 +4,7 @@ Every Drover has a data folder of its own and a mark in its environment, which e
 still carries the mark when a test is over was left behind.
 """
 
+import contextlib
 import fcntl
 import hashlib
 import json
@@ -13,11 +14,14 @@ import shlex
 import signal
 import sqlite3
 import subprocess
+import threading
 import time
 import uuid
 
 BINARY = os.environ.get("DROVER_BIN") or str(pathlib.Path(__file__).parents[1] / "build/bin/drover")
-SOAK = os.environ.get("DROVER_SOAK") == "1"
+# `make soak` runs the long forms of tests, `make endurance` forms that are longer still.
+ENDURANCE = os.environ.get("DROVER_ENDURANCE") == "1"
+SOAK = ENDURANCE or os.environ.get("DROVER_SOAK") == "1"
 PATIENCE_S = 60
 ITEM_STATES = {"pending", "waiting", "running", "succeeded", "failed", "cancelled"}
 
@@ -109,30 +113,53 @@ class Done:
         return self
 
 
+class Drain:
+    """Reads a pipe to its end, so that the other side never waits, and keeps the last of it."""
+
+    MOST = 64 << 20
+
+    def __init__(self, pipe):
+        self.pipe, self.kept = pipe, bytearray()
+        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread.start()
+
+    def run(self):
+        while piece := os.read(self.pipe.fileno(), 1 << 16):
+            self.kept += piece
+            if len(self.kept) > self.MOST:
+                del self.kept[:self.MOST // 2]
+        self.pipe.close()
+
+    def all(self, seconds):
+        """When the pipe is closed at the other end."""
+        self.thread.join(seconds)
+        assert not self.thread.is_alive(), "a process still holds the pipe open"
+        return bytes(self.kept)
+
+
 class Running:
-    """A drover that is on its way."""
+    """A drover that is on its way. Its standard error is read all the time."""
 
     def __init__(self, arguments, process):
         self.arguments, self.process = arguments, process
         self.pid = process.pid
-        self.heard = b""
+        self.error = Drain(process.stderr) if process.stderr is not None else None
+        process.stderr = None  # the drain's, not communicate()'s
 
     def signal(self, number):
-        os.kill(self.pid, number)
+        """Nothing happens to one that has ended: its number may be another's by now."""
+        self.process.send_signal(number)
 
     def alive(self):
         return self.process.poll() is None
 
     def says(self, words):
         """Whether it has said this on its standard error by now."""
-        os.set_blocking(self.process.stderr.fileno(), False)
-        self.heard += self.process.stderr.read() or b""
-        os.set_blocking(self.process.stderr.fileno(), True)
-        return words.encode() in self.heard
+        return words.encode() in bytes(self.error.kept)
 
-    def done(self, seconds=PATIENCE_S):
-        out, err = self.process.communicate(timeout=seconds)
-        return Done(self.arguments, self.process.returncode, out, self.heard + (err or b""))
+    def done(self, seconds=PATIENCE_S, input=None):
+        out, _ = self.process.communicate(input=input, timeout=seconds)
+        return Done(self.arguments, self.process.returncode, out or b"", self.error.all(seconds) if self.error else b"")
 
     def kill(self):
         self.signal(signal.SIGKILL)
@@ -158,7 +185,7 @@ class Drover:
         if as_user is not None:
             words = ["setpriv", f"--reuid={as_user}", f"--regid={as_user}", "--clear-groups", *words]
         process = subprocess.Popen(
-            words, env=self.environment(env), stdin=stdin, stdout=subprocess.PIPE,
+            words, env=self.environment(env), stdin=stdin, stdout=options.pop("stdout", subprocess.PIPE),
             stderr=options.pop("stderr", subprocess.PIPE), cwd=options.pop("cwd", self.folder), **options)
         running = Running(arguments, process)
         self.started.append(running)
@@ -168,9 +195,7 @@ class Drover:
         """Runs drover to its end."""
         if input is None:
             return self.start(*arguments, **options).done(seconds)
-        running = self.start(*arguments, stdin=subprocess.PIPE, **options)
-        out, err = running.process.communicate(input=input, timeout=seconds)
-        return Done(arguments, running.process.returncode, out, err)
+        return self.start(*arguments, stdin=subprocess.PIPE, **options).done(seconds, input)
 
     def run(self, *arguments, **options):
         """`drover run --json …`, with its summary at hand."""
@@ -245,12 +270,13 @@ class Drover:
             if running.alive():
                 running.kill()
         try:
-            wait_until(lambda: not self.left_over(), "the processes of the test to end", 10)
+            wait_until(lambda: not self.left_over(), "the processes of the test to end", 30)
             return {}
         except AssertionError:
             left = self.left_over()
             for pid in left:
-                os.kill(pid, signal.SIGKILL)
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
             return left
 
 

@@ -137,6 +137,18 @@ def bomb(size, inside=True):
     return b"".join(out) + packer.flush(), "sha256:" + whole.hexdigest()
 
 
+def many_xattrs(count):
+    """One file with so many attributes that an image may not set, each of another name."""
+    return pax_file([(b"SCHILY.xattr.trusted.%d" % at, b"") for at in range(count)])
+
+
+def long_sparse_map(count):
+    """A file without a byte of data, and a list of that many holes: GNU's sparse format 1.0, whose list is in the file's data."""
+    holes = b"%d\n" % count + b"0\n0\n" * count
+    holes += bytes(-len(holes) % 512)
+    return pax_file([(b"GNU.sparse.major", b"1"), (b"GNU.sparse.minor", b"0"), (b"GNU.sparse.name", b"sparse"), (b"GNU.sparse.realsize", b"4096")], holes)
+
+
 def deep_tar():
     """Deeper than a path can be long, by way of links."""
     tar = Tar()
@@ -192,6 +204,9 @@ def hostile_layers():
     layers["deep"] = deep_tar()
     layers["sparse"] = sparse_tar(8 << 20)
     layers["sparse-huge"] = sparse_tar(1 << 40)
+    layers["many-xattrs"] = many_xattrs(5_000)
+    layers["sparse-map"] = long_sparse_map(1 << 21)
+    layers["sparse-map-short"] = long_sparse_map(1 << 10)
     layers["not-a-tar"] = b"this is no tar\n" * 100
     layers["empty"] = bytes(1024)
     layers["nothing"] = b""
@@ -356,9 +371,17 @@ USER, PASSWORD = "shepherd", "sesame"
 PASSWORD_HASH = "$2b$05$abcdefghijklmnopqrstuuKcS.CYWVYVaLiiCKrrc0A5s3mGesJ9O"
 
 
+_held_ports = []
+
+
 def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
+    """One that nobody listens at, and that nobody is given by chance as long as this process lives: whoever names it, and sets SO_REUSEADDR as
+    servers do, can listen there."""
+    holder = socket.socket()
+    holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    holder.bind(("127.0.0.1", 0))
+    _held_ports.append(holder)
+    return holder.getsockname()[1]
 
 
 def die_with_parent():
@@ -380,7 +403,7 @@ class Registry:
         (self.folder / "config.yml").write_text(json.dumps(config))
         self.process = subprocess.Popen(["docker-registry", "serve", self.folder / "config.yml"], stdin=subprocess.DEVNULL,
                                         stdout=subprocess.DEVNULL, stderr=(self.folder / "log").open("w"), preexec_fn=die_with_parent)
-        until = time.monotonic() + 20
+        until = time.monotonic() + 60
         while True:
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
                 return
@@ -398,17 +421,19 @@ class Registry:
 
 
 class Docker:
-    """dockerd with folders of its own, and no network: images can be loaded into it, and containers run on the machine's network or none."""
+    """dockerd with folders of its own, and no network: images can be loaded into it, and containers run on the machine's network or none.
+    `config` is what its daemon.json says."""
 
-    def __init__(self):
+    def __init__(self, config=None):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="drover-docker-"))
+        (self.folder / "daemon.json").write_text(json.dumps(config or {}))
         self.socket = self.folder / "docker.sock"
         self.host = f"unix://{self.socket}"
         self.process = subprocess.Popen(
             ["dockerd", "--data-root", self.folder / "data", "--exec-root", self.folder / "exec", "--pidfile", self.folder / "pid", "--host", self.host,
-             "--bridge=none", "--iptables=false", "--ip-masq=false"],
+             "--config-file", self.folder / "daemon.json", "--bridge=none", "--iptables=false", "--ip-masq=false"],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=(self.folder / "log").open("w"), preexec_fn=die_with_parent)
-        until = time.monotonic() + 30
+        until = time.monotonic() + 90
         while True:
             with contextlib.suppress(OSError):
                 if self.request("GET", "/_ping") == b"OK":
@@ -455,12 +480,13 @@ def auth_file(path, host, user=USER, password=PASSWORD):
 
 class Proxy:
     """Stands before a registry. Modes: `pass`, and counts; `hang`, accepts and says nothing; `hang-blobs`, stops in the middle of a large
-    blob; `slow`, stops there until go() is called; `corrupt`, changes a byte of it; `break`, hangs up in the middle of it; `endless`, never stops sending it; `busy`, answers 503."""
+    blob; `slow`, stops there until go() is called; `corrupt`, changes a byte of it; `break`, hangs up in the middle of it; `endless`, never stops sending it; `busy`, answers 503; `limited`, answers 429. The
+    mode may be changed at any time."""
 
     LARGE = 20_000
 
     def __init__(self, mode, upstream):
-        self.blobs = []
+        self.blobs, self.refused = [], 0
         proxy, self.stopped, self.goes_on = self, threading.Event(), threading.Event()
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -485,8 +511,12 @@ class Proxy:
         if self.mode == "hang":
             self.stopped.wait(120)
             return
-        if self.mode == "busy":
-            request.send_error(503)
+        if self.mode in ("busy", "limited"):
+            self.refused += 1
+            request.send_response(503 if self.mode == "busy" else 429)
+            request.send_header("Retry-After", "0")
+            request.send_header("Content-Length", "0")
+            request.end_headers()
             return
         there = http.client.HTTPConnection(self.upstream, timeout=60)
         there.putrequest(request.command, request.path, skip_host=True, skip_accept_encoding=True)

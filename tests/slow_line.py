@@ -12,8 +12,9 @@ class SlowLine:
         self.brought_up = 0
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.address = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
-        # All connections share the line.
-        self.locks = {"up": threading.Lock(), "down": threading.Lock()}
+        # All connections share the line, in the order in which they want it.
+        self.lock = threading.Lock()
+        self.free_at = {"up": 0.0, "down": 0.0}
         threading.Thread(target=self._accept, daemon=True).start()
 
     def close(self):
@@ -38,8 +39,9 @@ class SlowLine:
         try:
             while piece := source.recv(16_384):
                 if rate:
-                    with self.locks[way]:
-                        time.sleep(len(piece) / rate)
+                    with self.lock:
+                        done = self.free_at[way] = max(self.free_at[way], time.monotonic()) + len(piece) / rate
+                    time.sleep(max(0.0, done - time.monotonic()))
                 if way == "up":
                     self.brought_up += len(piece)
                 target.sendall(piece)

@@ -13,7 +13,7 @@ from test_server import Server, check_all_succeeded_once, submit, worker
 
 @pytest.fixture
 def server(drover):
-    return Server(drover, "--lease", "3s")
+    return Server(drover, "--lease", "6s")
 
 
 @pytest.fixture
@@ -34,17 +34,18 @@ def restored(tmp_path):
     assert not any(left), f"processes were left over: {left}"
 
 
-def test_a_restored_server_has_every_job_and_log_and_goes_on(server, restored, tmp_path):
+def test_a_restored_server_has_every_job_and_log_and_goes_on(server, restored, gate, tmp_path):
     worker(server)
     submit(server, "done", "--range", "1-50", "--", "sh", "-c", "echo line of $0; test $0 != 7", "{}")
     assert server.ends("done")["counts"] == {"pending": 0, "waiting": 0, "running": 0, "succeeded": 49, "failed": 1, "cancelled": 0}
-    submit(server, "half", "--range", "1-400", "--", "sh", "-c", "echo $0; sleep 0.01", "{}")
+    submit(server, "half", "--range", "1-400", "--", "sh", "-c", f"test $0 -le 200 || {gate.word}; echo $0; sleep 0.01", "{}")
     wait_until(lambda: server.job("half")["counts"]["succeeded"] > 20, "some to end")
     file = tmp_path / "backup.tar.zst"
     said = server.drover("backup", file, "--json").json_lines[0]
     assert (said["jobs"], said["log_files"] > 0) == (2, True)
     assert stat.S_IMODE(os.stat(file).st_mode) == 0o600
     assert sorted(path.name for path in tmp_path.glob("backup*")) == ["backup.tar.zst"]
+    gate.open()
     assert server.ends("half")["counts"]["succeeded"] == 400  # it was not disturbed
 
     other = Server(restored(file), "--lease", "3s")
@@ -101,10 +102,10 @@ def test_what_cannot_be_backed_up_or_restored_is_named(server, tmp_path):
     server.drover("restore", file).refuses("exists", "choose another --data")
     (tmp_path / "empty").mkdir()
     nobody = Drover(tmp_path / "empty")
-    nobody("backup", tmp_path / "c.tar.zst").refuses("there is no server's ledger", "--data")
+    nobody("backup", tmp_path / "c.tar.zst").refuses("no server ledger found", "--data")
     nobody("restore", tmp_path / "missing").refuses("missing", "No such file")
     (tmp_path / "text").write_text("no backup at all")
-    nobody("restore", tmp_path / "text").refuses("is no backup of drover's")
+    nobody("restore", tmp_path / "text").refuses("is not a Drover backup")
     whole = file.read_bytes()
     (tmp_path / "torn").write_bytes(whole[:len(whole) // 2])
     nobody("restore", tmp_path / "torn").refuses("torn")
@@ -113,7 +114,7 @@ def test_what_cannot_be_backed_up_or_restored_is_named(server, tmp_path):
     (evil / "keys.json").write_text("{}")
     subprocess.run(["tar", "-C", evil, "-cf", tmp_path / "evil.tar", "keys.json"], check=True)
     subprocess.run(["zstd", "-q", tmp_path / "evil.tar"], check=True)
-    nobody("restore", tmp_path / "evil.tar.zst").refuses("is no backup of drover's")
+    nobody("restore", tmp_path / "evil.tar.zst").refuses("is not a Drover backup")
     assert not (nobody.data / "server").exists() and not list(nobody.data.glob("server*"))
 
 

@@ -61,7 +61,7 @@ def test_what_is_wrong_in_a_file_is_named_with_its_line(drover, config):
             ('\nlisen = ["127.0.0.1:0"]\n', "line 2", "'lisen'", "listen, advertise"),
             ('log = "text"\nplain-http = "yes"\n', "line 2", "'plain-http'", "true or false"),
             ("listen = 8750\n", "line 1", "'listen'", "list"), ('listen = ["127.0.0.1:0", 5]\n', "line 1", "'listen'"),
-            ("\n\nlog = true\n", "line 3", "'log'", "text"), ('log = "loud"\n', "line 1", "'log'", "loud"),
+            ("\n\nlog = true\n", "line 3", "'log'", "string"), ('log = "loud"\n', "line 1", "'log'", "loud"),
             ("[server]\nlog = 'text'\n", "line 1", "'server'"), ('config = "other.toml"\n', "line 1", "'config'"),
             ("help = true\n", "'help'"), ('log = "text"\nlog = "json"\n', "line 2", "log"), ("log = \n", "line 1"), ("what is this", "line 1")):
         path = config(text)

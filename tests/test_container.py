@@ -98,7 +98,7 @@ def test_a_server_and_a_worker_of_the_images_run_a_job(buildah, base, tarball): 
         words += [buildah("mount", buildah("from", "--pull-never", f"drover-{role}")), json.dumps(config)]
     assert {path.name for path in pathlib.Path(words[0]).iterdir()} == {"opt", "var"}, "the server's image holds the server alone"
     done = subprocess.run(["unshare", "--mount", "--pid", "--net", "--fork", "--kill-child", "sh", "-c", JOB, ENTER, *words],
-                          env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}, capture_output=True, text=True, timeout=120)
+                          env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done
     assert "20 succeeded" in done.stdout, done
     assert "item 7 as 10001\n" in done.stdout, done

@@ -110,7 +110,7 @@ def serve(root):
     address = root.path / "var/lib/drover/server/address"
     address.unlink(missing_ok=True)
     server = Service(root, "drover-server")
-    wait_until(lambda: address.exists() or not server.alive(), "the server to listen")
+    wait_until(lambda: (address.exists() and address.read_text().endswith("\n")) or not server.alive(), "the server to listen")
     assert server.alive(), server.log()
     return server
 

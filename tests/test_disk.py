@@ -14,8 +14,8 @@ def test_it_is_held_or_refused(drover, tmp_path):
     images.plain("gzip").write_layout(tmp_path / "box")
     done = drover("run", "--name", "x", "--image", f"oci:{tmp_path}/box", "--user", "0", "--entrypoint", "", "--disk", "4MiB", "--", "sh", "-c", "{}", ":::",
                   WRITE.format(2), WRITE.format(8))
-    if "cannot be held here" in done.err:
-        done.refuses("--disk cannot be held here", "has no project quotas", "prjquota")
+    if "cannot be enforced on this machine" in done.err:
+        done.refuses("--disk cannot be enforced on this machine", "has no project quotas", "prjquota")
         assert drover.rows_if_any("x", "select * from attempts") == []
     else:
         assert done.status == 0 and drover("logs", "x:1").out.splitlines()[-1] == "1"

@@ -53,7 +53,7 @@ def bare(tarball, tmp_path):
 def test_it_runs_where_there_is_nothing(bare):
     done = subprocess.run(["unshare", "--mount", "--pid", "--net", "--fork", "--kill-child", "sh", "-c",
                            'ip link set lo up; exec chroot "$0" /bin/busybox env -i PATH=/bin HOME=/ /bin/sh -c "$1"', bare, JOB],
-                          capture_output=True, text=True, timeout=120)
+                          capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done
     assert "20 succeeded" in done.stdout, done
     assert "item 7 of bare\n" in done.stdout and "and here 5\n" in done.stdout

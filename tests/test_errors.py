@@ -111,7 +111,7 @@ def test_no_words_behind_three_colons_and_an_empty_folder_are_empty_lists(drover
     ("./no-such-program", ("./no-such-program", "not found")),
     ("/no/such/program", ("/no/such/program", "not found")),
     ("./plain-file", ("plain-file", "not an executable", "chmod +x")),
-    ("./folder", ("folder", "is a folder")),
+    ("./folder", ("folder", "is a directory")),
 ])
 def test_a_command_that_cannot_run_is_refused_before_anything_is_made(drover, tmp_path, command, names):
     (tmp_path / "plain-file").write_text("#!/bin/sh\n")
@@ -135,7 +135,7 @@ def test_a_program_whose_interpreter_is_missing_could_not_start(drover, tmp_path
     assert ended.status == 1, ended
     rows = drover.rows(ended.summary["name"], "SELECT state, ending, exit_code, signal, reason FROM items")
     assert [row[:4] for row in rows] == [("failed", "not_started", None, None)] * 2
-    assert rows[0][4].endswith("program: the file is there, but not the interpreter it asks for: /no/such/interpreter")
+    assert rows[0][4].endswith("program: the file exists, but its interpreter does not: /no/such/interpreter")
 
 
 def test_a_program_that_goes_away_in_mid_run_fails_what_is_left_by_name(drover, script):
@@ -233,7 +233,7 @@ def test_a_flag_that_may_be_repeated_takes_one_word(drover, flags):
     done = drover("run", *flags.split(), "true", ":::", "a")
     assert (done.status == 0) == ("--image" not in flags) == ("/no/such/image" not in done.err), done
     nothing_to_run = drover("run", *flags.split(), ":::", "a")
-    assert ("no command was given" in nothing_to_run.err) == ("--image" not in flags), nothing_to_run
+    assert ("no command given" in nothing_to_run.err) == ("--image" not in flags), nothing_to_run
     assert "no items were given" not in nothing_to_run.err
 
 
@@ -300,7 +300,7 @@ def check_survives_a_full_disk(drover, disk, line, total):
     stopped = drover(*line)
     assert stopped.status == 1, stopped
     assert "full" in stopped.err and "drover resume r" in stopped.err, stopped
-    wait_until(lambda: not drover.left_over(), "its items to be gone", 10)
+    wait_until(lambda: not drover.left_over(), "its items to be gone", 30)
     shown = drover("status", "r", "--json")
     assert shown.status == 0, shown
     before = shown.json_lines[-1]
@@ -490,7 +490,7 @@ def test_somebody_elses_database_is_named_and_left_as_it_is(drover):
     connection.commit()
     connection.close()
     verbs = (*WRITING, *READING, ("run", "--name", "r", "--", "true", ":::", "a"))
-    check_refused_untouched(drover, verbs, str(drover.database("r")), "not one of Drover's")
+    check_refused_untouched(drover, verbs, str(drover.database("r")), "not a Drover ledger")
 
 
 def test_a_newer_schema_is_named_and_left_as_it_is(drover):
@@ -536,7 +536,7 @@ def test_of_several_that_start_the_same_run_at_once_one_runs_it(drover, tmp_path
     for started in [drover.start(*line) for _ in range(5)]:
         ended = started.done()
         if ended.status != 0:
-            ended.refuses("'r'", "held by process")
+            ended.refuses("'r'", "in use by process")
     drover.check_all_succeeded("r", 200)
     assert len((tmp_path / "ran").read_text().split()) == 200
 
@@ -553,14 +553,15 @@ def test_a_folder_that_another_process_holds_is_refused_and_its_pid_named(drover
     drover.check_all_succeeded("r", 1)
 
 
-def test_somebody_elses_write_lock_makes_a_run_wait_and_say_so(drover):
+def test_somebody_elses_write_lock_makes_a_run_wait_and_say_so(drover, gate):
     total = 400
     running = drover.start("run", "--name", "r", "--jobs", 2, "--range", f"1-{total}", "--", "sh", "-c",
-                           "exec sleep 0.005")
+                           f'test "$1" -le 50 || {gate.word}; exec sleep 0.005', "sh")
     wait_until(lambda: drover.rows_if_any("r", "SELECT 1 FROM jobs WHERE succeeded > 20"), "the first items")
     connection = sqlite3.connect(drover.database("r"), isolation_level=None, timeout=60)
     connection.execute("BEGIN IMMEDIATE")
     (before,), = connection.execute("SELECT succeeded FROM jobs")
+    gate.open()
     wait_until(lambda: running.says("write lock"), "a word about the write lock")
     assert running.alive()
     assert connection.execute("SELECT succeeded FROM jobs").fetchall() == [(before,)] and before < total

@@ -18,10 +18,11 @@ ports → core, agent, base
 engine → core, ports, base
 store, logs, net, run, accel, objects, provide → ports, wire, base
 keys → wire, base
+notices → base
 screen → base
 page → base, core, ports, screen
 run → accel
-api → wire, core, ports, base
+api → wire, core, ports, keys, base
 server, worker, cli → everything
 sim → base, core, agent, engine, wire, ports, api, store
 runtime → accel, wire, base
@@ -50,6 +51,7 @@ LIBRARY_ROOMS = {
     r"CLI/.*": {"cli"},
     r"yaml-cpp/.*": {"wire"},
     r"boost/(asio|beast)[/.].*": {"net"},
+    r"spdlog/.*": {"notices"},
 }
 
 
@@ -207,3 +209,9 @@ def test_a_planted_look_outside_is_caught(tmp_path, room, line):
     assert impurities(tmp_path) == []
     planted.write_text(f"{line}\n")
     assert len(impurities(tmp_path)) >= 1
+
+
+def test_every_file_of_tests_is_run():
+    registered = re.sub(r"#.*", "", (ROOT / "tests/CMakeLists.txt").read_text())
+    names = {path.stem.removeprefix("test_") for path in (ROOT / "tests").glob("test_*.py")} | {path.stem for path in (ROOT / "tests/walkthroughs").glob("W*.py")}
+    assert names <= set(re.findall(r"\w+", registered)), "tests/CMakeLists.txt does not register them"

@@ -140,7 +140,7 @@ def test_a_table_of_cases_on_a_worker(drover, catalogue, registry, docker, data,
 def test_the_images_own_signal_asks_it_to_end(drover, docker, tmp_path, flags):
     images.Image([images.busybox_layer()], "", Env=["PATH=/bin"], StopSignal="SIGUSR1").write_docker_archive(tmp_path / "usr1.tar", "drover.test/usr1:1")
     lines = "trap 'echo usr1; exit 3' USR1; trap 'echo term; exit 4' TERM; echo ready; while :; do sleep 0.05; done"
-    done = drover("run", "--name", "x", "--image", f"docker-archive:{tmp_path}/usr1.tar", "--timeout", "2s", "--grace", "60s", "--runtime", *flags.split(),
+    done = drover("run", "--name", "x", "--image", f"docker-archive:{tmp_path}/usr1.tar", "--timeout", "4s", "--grace", "60s", "--runtime", *flags.split(),
                   "--", "sh", "-c", lines, ":::", "a", env={"DOCKER_HOST": docker.host})
     assert done.status == 1, done
     printed = drover("logs", "x:0").out.splitlines()
@@ -194,7 +194,7 @@ def test_the_server_looks_up_what_a_tag_means(drover, catalogue, registry, tmp_p
     for word in ("first", "second"):
         images.Image([images.busybox_layer(), images.Tar().add("word", f"{word}\n".encode()).bytes()], Env=["PATH=/bin"]).write_layout(tmp_path / word)
     registry.push(f"oci:{tmp_path}/first:latest", "team/moves:1")
-    server = Server(drover)
+    server = Server(drover, "--registries", f"docker.io,{registry.host}")
     job = {"command": ["sh", "-c", "cat /word"], "range": [1, 1], "image": f"{registry.host}/team/moves:1"}
     status, said = server.ask("POST", "/api/v1/jobs", {"name": "tag", **job})
     assert (status, said["notice"]) == (201, None), said
@@ -208,16 +208,18 @@ def test_the_server_looks_up_what_a_tag_means(drover, catalogue, registry, tmp_p
 
 
 def test_a_tag_that_the_server_cannot_look_up_is_the_workers_affair(drover, registry):
-    server = Server(drover)
+    hangs = images.Proxy("hang", registry.host)
+    absent = f"127.0.0.1:{images.free_port()}"
+    server = Server(drover, "--registries", f"{absent},{registry.host}", "--registries", hangs.host)
     job = {"command": ["true"], "range": [1, 1]}
-    for image, why in ((f"127.0.0.1:{images.free_port()}/team/plain:1", "unreachable"), (f"{registry.host}/team/nothing:1", "missing")):
+    for image, why in ((f"{absent}/team/plain:1", "unreachable"), (f"{registry.host}/team/nothing:1", "missing"),
+                       ("registry.invalid/team/plain:1", "registry.invalid is not one of the registries that this server queries")):
         status, said = server.ask("POST", "/api/v1/jobs", {**job, "image": image})
-        assert (status, said["notice"]) == (201, f"the server could not look up image {image} ({why}): each worker will look for itself"), said
+        assert (status, said["notice"]) == (201, f"the server could not look up image {image} ({why}); each worker will look it up"), said
     # Paths and Docker's images are the worker's alone.
     for image in ("oci:/nowhere", "docker-daemon:none", f"{registry.host}/team/plain@sha256:{'0' * 64}"):
         assert server.ask("POST", "/api/v1/jobs", {**job, "image": image})[1]["notice"] is None
     # One that hangs holds up nobody else.
-    hangs = images.Proxy("hang", registry.host)
     answers = []
     asks = [threading.Thread(target=lambda n=n: answers.append(server.ask("POST", "/api/v1/jobs", {**job, "image": f"{hangs.host}/team/n{n}:1"})))
             for n in range(8)]
@@ -307,10 +309,10 @@ def test_a_script_without_its_interpreter_says_which_one(drover, tmp_path, flags
     assert done.status == 1, done
     rows = drover.rows("it", "SELECT ending, reason FROM items ORDER BY item")
     assert {ending for ending, _ in rows} == {"not_started"}
-    there = "the file is there, but not the interpreter it asks for: "
+    there = "the file exists, but its interpreter does not: "
     assert [reason.removeprefix("could not start ") for _, reason in rows] == [
         f"broken: {there}/no/such/interpreter", f"/bin/broken: {there}/no/such/interpreter",
-        f"windows: {there}/bin/sh with a carriage return behind it, as Windows ends lines", "absent: not found in PATH of the container"]
+        f"windows: {there}/bin/sh (followed by a carriage return: the file has Windows line endings)", "absent: not found in the container's PATH"]
 
 
 def test_a_relative_path_of_an_image_begins_where_it_was_typed(drover, tmp_path):

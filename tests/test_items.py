@@ -9,6 +9,8 @@ import subprocess
 
 import pytest
 
+from test_server import Server, worker
+
 # What makes quoting, splitting and decoding go wrong. No newlines here: those need -0.
 HOSTILE = [
     b"plain", b"two words", b"  leading and trailing  ", b"tab\there", b"single ' quote", b'double " quote',
@@ -62,6 +64,38 @@ def test_items_that_end_with_nul_may_contain_newlines(drover, seen, list_of):
     ended = drover("run", "-0", "--items", list_of(items, b"\0"), "--", seen.program, "{}")
     assert ended.status == 0, ended
     check_kept(drover, seen, items)
+
+
+@pytest.mark.parametrize("verb", ["run", "submit"])
+def test_empty_items_keep_their_places_wherever_the_list_comes_from(drover, seen, list_of, verb, tmp_path):
+    items = [b"", b"a", b"", b"", b"b", b""]
+    words = [b"a", b"", b"b"]
+    job = tmp_path / "job.yaml"
+    job.write_text(json.dumps({"command": [seen.program, "{}"], "items_file": "list"}))
+    server = None
+    if verb == "submit":
+        server = Server(drover)
+        worker(server)
+    sources = [(["-0", "--items", list_of(items, b"\0"), "--", seen.program, "{}"], None, items),
+               (["-0", "--items", "-", "--", seen.program, "{}"], joined(items, b"\0"), items),
+               (["-0", "--items", "-", "--", seen.program, "{}"], b"a\0\0b", words),
+               (["--", seen.program, "{}", ":::", *words], None, words),
+               (["--items", "-", "--", seen.program, "{}"], b"a\n\n\nb\n\n", [b"a", b"b"])]
+    if verb == "submit":
+        sources.append(([job, "-0"], None, items))
+    for number, (arguments, given, wanted) in enumerate(sources):
+        if server is None:
+            ended = drover("run", *arguments, input=given)
+            assert ended.status == 0, ended
+            check_kept(drover, seen, wanted)
+        else:
+            name = f"job{number}"
+            done = server.cli("submit", "--name", name, *arguments, input=given)
+            assert done.status == 0, done
+            assert server.ends(name)["counts"]["succeeded"] == len(wanted)
+            assert seen() == {index: [item] for index, item in enumerate(wanted)}, arguments
+        for index in range(len(wanted)):
+            (tmp_path / "seen" / str(index)).unlink()
 
 
 def test_items_come_from_standard_input(drover, seen):
@@ -154,10 +188,10 @@ def test_the_last_line_needs_no_newline(drover, seen, tmp_path):
     check_kept(drover, seen, [b"a", b"b"])
 
 
-def test_a_carriage_return_belongs_to_the_item_as_in_gnu_parallel(drover, seen, tmp_path):
-    (tmp_path / "list").write_bytes(b"a\r\nb\r\n")
+def test_a_carriage_return_belongs_to_the_item_unless_the_first_line_ends_with_one(drover, seen, tmp_path):
+    (tmp_path / "list").write_bytes(b"a\nb\r\n\rc\n")
     assert drover("run", "--items", tmp_path / "list", "--", seen.program).status == 0
-    check_kept(drover, seen, [b"a\r", b"b\r"])
+    check_kept(drover, seen, [b"a", b"b\r", b"\rc"])
 
 
 def test_the_same_item_twice_is_two_items(drover, seen, list_of):
@@ -370,7 +404,7 @@ def test_an_attempt_knows_its_job_its_item_and_its_number(drover, tmp_path, list
             environment = environment_of(tmp_path / f"{index}.{attempt}")
             assert {name: value for name, value in environment.items()
                     if name.startswith(b"DROVER_") and name not in (b"DROVER_DATA", b"DROVER_TEST_MARK", b"DROVER_BIN",
-                                                                    b"DROVER_SOAK", b"DROVER_SEED")} == {
+                                                                    b"DROVER_SOAK", b"DROVER_ENDURANCE", b"DROVER_SEED")} == {
                 b"DROVER_JOB_ID": ended.summary["id"].encode(), b"DROVER_ITEM": item,
                 b"DROVER_ITEM_INDEX": b"%d" % index, b"DROVER_ATTEMPT": b"%d" % attempt}
 

@@ -2,6 +2,7 @@
 that editors read agrees with the parser."""
 
 import json
+import os
 import pathlib
 import re
 
@@ -236,8 +237,9 @@ retries: 1
     assert done.status == 0 and done.json_lines[0]["name"] == "from-file", done
     ended = server.ends("from-file")
     assert (ended["counts"]["succeeded"], ended["counts"]["failed"]) == (1, 1), ended
-    assert server.cli("logs", "from-file:0").out == "green /new/a 7\n"
-    assert server.cli("logs", "from-file:1").out == "green /new/b 7\n" * 2
+    nice = min(os.nice(0) + 7, 19)
+    assert server.cli("logs", "from-file:0").out == f"green /new/a {nice}\n"
+    assert server.cli("logs", "from-file:1").out == f"green /new/b {nice}\n" * 2
     assert running.alive()
 
 

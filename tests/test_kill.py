@@ -69,10 +69,10 @@ class Killer:
             assert self.kill_once(), f"it was done with {self.kills_left} kills to go"
             self.kills_left -= 1
             if self.chance.random() < 0.2:
-                wait_until(lambda: not self.drover.left_over(), "every descendant of the killed drover to die", 10)
+                wait_until(lambda: not self.drover.left_over(), "every descendant of the killed drover to die", 30)
 
 
-def test_killed_at_random_moments_and_resumed_every_item_ends_exactly_once(drover, chance, forever, script, tmp_path):
+def test_killed_at_random_moments_and_resumed_every_item_ends_exactly_once(drover, chance, forever, gate, script, tmp_path):
     log, ghosts, locks = tmp_path / "log", tmp_path / "ghosts", tmp_path / "locks"
     locks.mkdir()
     # The lock goes to everything the item starts: whoever finds it taken runs beside a ghost.
@@ -80,6 +80,7 @@ def test_killed_at_random_moments_and_resumed_every_item_ends_exactly_once(drove
         i=$DROVER_ITEM_INDEX
         exec 9>{locks}/$i
         flock -n 9 || {{ echo $i >> {ghosts}; exit 99; }}
+        [ $i -lt {ITEMS - 8} ] || {gate.word}  # it is not done before the last kill
         case $((i % 40)) in
           0) setsid {forever} > /dev/null 2>&1 & ;;
           10) (env -i setsid {forever} > /dev/null 2>&1 & ) ;;
@@ -90,6 +91,7 @@ def test_killed_at_random_moments_and_resumed_every_item_ends_exactly_once(drove
         echo $i $DROVER_ATTEMPT >> {log}""")
     line = ("run", "--name", "killed", "--quiet", "--jobs", 4, "--range", f"1-{ITEMS}", "--", item)
     Killer(drover, chance, "killed", line, ITEMS).kill(KILLS)
+    gate.open()
 
     last = drover("resume", "killed", "--json", seconds=300)
     assert last.status == 0, last
@@ -104,7 +106,7 @@ def test_killed_at_random_moments_and_resumed_every_item_ends_exactly_once(drove
         times[index] = times.get(index, 0) + 1
     assert latest == dict(drover.rows("killed", "SELECT item, attempt FROM items"))
     assert max(times.values()) <= KILLS + 1
-    wait_until(lambda: not drover.left_over(), "every process to be gone", 10)
+    wait_until(lambda: not drover.left_over(), "every process to be gone", 30)
 
 
 def test_killed_while_it_starts_it_starts_again(drover, chance, tmp_path):
@@ -161,7 +163,7 @@ def test_a_killed_run_takes_every_descendant_with_it(drover, forever, script):
     running = drover.start("run", "--name", "herd", "--jobs", 2, "--", item, ":::", 1, 2)
     wait_until(lambda: list(drover.left_over().values()).count(f"{forever} ") == 10, "the herd")
     running.kill()
-    wait_until(lambda: not drover.left_over(), "every descendant to die", 10)
+    wait_until(lambda: not drover.left_over(), "every descendant to die", 30)
 
 
 def test_an_attempt_that_a_kill_cut_short_is_lost_and_costs_no_try(drover, gate, script):
@@ -199,3 +201,17 @@ def test_a_killed_helper_of_a_slot_costs_no_try_and_the_run_goes_on(drover, gate
     assert ended.status == 0, ended
     assert drover.rows("helper", "SELECT state FROM attempts WHERE item = 0 ORDER BY attempt") == [("lost",), ("succeeded",)]
     drover.check_all_succeeded("helper", 20)
+
+
+def test_a_retry_of_many_items_is_resumed_where_it_was(drover, tmp_path):
+    items = 1500
+    words = ("--", "sh", "-c", f"test -e {tmp_path}/ok")
+    assert drover("run", "--name", "many", "--jobs", 4, "--quiet", "--range", f"1-{items}", *words).status == 1
+    (tmp_path / "ok").touch()
+    running = drover.start("retry", "many", "--jobs", 4, "--quiet")
+    wait_until(lambda: done_so_far(drover, "many") > 50 or not running.alive(), "the retry to be under way")
+    running.kill()
+    running.done()
+    assert drover("resume", "many", "--jobs", 4, "--quiet").status == 0
+    drover.check_ledger("many")
+    assert drover.rows("many", "SELECT count(*) FROM items WHERE state = 'succeeded'") == [(items,)]

@@ -11,7 +11,7 @@ from test_server import Server, check_all_succeeded_once, submit, worker
 
 @pytest.fixture
 def server(drover):
-    return Server(drover, "--lease", "3s")
+    return Server(drover, "--lease", "6s")
 
 
 def behind(server, line, *flags, name="slow"):
@@ -21,7 +21,7 @@ def behind(server, line, *flags, name="slow"):
 
 
 def test_a_log_that_takes_longer_than_a_lease_arrives_once(server):
-    line = SlowLine(server.address, up=1_000_000)
+    line = SlowLine(server.address, up=400_000)
     behind(server, line)
     submit(server, "loud", "--", "sh", "-c", "head -c 9000000 /dev/urandom | od -An -v -tx1 | head -c 9000000", ":::", "a")
     ended = server.ends("loud")
@@ -52,7 +52,7 @@ def test_many_logs_that_wait_for_the_server_arrive_piece_by_piece(server):
 
 def test_items_that_take_longer_than_a_lease_to_arrive_run_once(server, tmp_path):
     (tmp_path / "list").write_text("".join(f"{index:05}{'x' * 90_000}\n" for index in range(16)))
-    line = SlowLine(server.address, down=200_000)
+    line = SlowLine(server.address, down=120_000)
     behind(server, line)
     submit(server, "wide", "--items", tmp_path / "list", "--", "sh", "-c", 'printf %s "$1" | head -c 5; printf %s "$1" | wc -c', "sh")
     assert server.ends("wide")["counts"]["succeeded"] == 16
@@ -85,8 +85,8 @@ def test_of_two_workers_with_one_name_on_two_machines_one_goes_and_the_work_is_d
 
 
 def test_a_worker_that_goes_when_idle_does_not_go_from_work(server, gate):
-    running = worker(server, "--exit-when-idle", cpus=1)
     submit(server, "first", "--", "sh", "-c", gate.word, "{}", ":::", "a")
+    running = worker(server, "--exit-when-idle", cpus=1)
     wait_until(lambda: server.job("first")["counts"]["running"] == 1, "the first to run")
     time.sleep(3)
     submit(server, "second", "--range", "1-5", "--", "true")

@@ -12,7 +12,7 @@ from drover import SOAK, processes_marked, wait_until
 from test_server import Server, check_all_succeeded_once
 
 MANY = 100_000 if SOAK else 2_000
-LEASE_S = 3
+LEASE_S = 5
 PORT = 8750
 
 
@@ -157,7 +157,7 @@ def test_what_runs_beyond_its_lease_does_not_count(server, network, gate, ends_w
     """Its worker is cut off, somebody else is given the item; when the line is mended, the first attempt is a lost one, whether it
     has ended meanwhile or still runs: then it is killed."""
     server.join(1, "--cpus", 1)
-    runs_first = f"sleep {LEASE_S}" if ends_while_away else gate.word
+    runs_first = f"sleep {3 * LEASE_S}" if ends_while_away else gate.word
     server.submit("one", "--", "sh", "-c", f"echo attempt $DROVER_ATTEMPT; if [ $DROVER_ATTEMPT = 1 ]; then {runs_first}; else {gate.word}; fi",
                   ":::", "a")
     # An attempt is counted when it was named as running.

@@ -88,7 +88,7 @@ def test_failures_come_in_groups_with_the_way_to_their_logs(browser, report, dro
     groups = browser.value("[...document.querySelectorAll('.failure')].map((it) => it.textContent)")
     assert len(groups) == 2, groups
     assert groups[0].startswith("4 items") and "exit code 3" in groups[0] and "cannot read item" in groups[0]
-    assert groups[1].startswith("4 attempts, tried again") and "exit code 7" in groups[1]
+    assert groups[1].startswith("4 attempts, retried") and "exit code 7" in groups[1]
     command = text_of(browser, ".failure .copy").split()
     assert command[:2] == ["drover", "logs"]
     logs = drover(*command[1:])

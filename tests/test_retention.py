@@ -28,7 +28,7 @@ def run_jobs(server):
 
 @pytest.fixture
 def server(drover):
-    server = Server(drover, "--keep", "3s")
+    server = Server(drover, "--keep", "5s")
     yield server
     if server.running.alive():
         server.stop()
@@ -44,7 +44,7 @@ def test_an_ended_job_goes_with_its_rows_and_a_running_one_stays(server):
             "deleted_jobs": 0, "deleted_manifests": 0}
     wait_until(lambda: tables(server) == left, "its rows to be swept")
     assert [job["name"] for job in server.ask("GET", "/api/v1/jobs")[1]["jobs"]] == ["waits"]
-    assert "forgotten" in server.stop().err
+    assert "deleted" in server.stop().err
     server.flags = ("--keep", "0")
     server.start()
     run_jobs(server)
@@ -119,7 +119,7 @@ def test_an_old_job_is_still_there_when_the_server_has_just_started(drover):
     server.start()
     time.sleep(2)
     assert server.job("old")["state"] == "succeeded"
-    assert "forgotten" not in server.stop().err
+    assert "deleted" not in server.stop().err
 
 
 def test_with_zero_everything_is_kept(drover):

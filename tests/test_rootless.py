@@ -126,7 +126,7 @@ def test_who_is_nobody_here_is_named(somebody, image):
         assert "cannot run as user 70000:" in done.err
     else:
         done = somebody.run(image=image, command=["true"])
-        assert "cannot run as user 1000:1000: it is not root, and has no such users to give" in done.err
+        assert "cannot run as user 1000:1000 on this machine: drover is not root, and has no subordinate id for it" in done.err
     assert "--add-subuids" in done.err and "--user 0" in done.err
 
 
@@ -134,7 +134,7 @@ def test_a_folder_of_somebody_else_is_named(somebody, place):
     root = place / "root"
     root.mkdir(exist_ok=True)
     done = somebody.run(image=f"rootfs:{root}", command=["true"])
-    assert f"{root} belongs to user 0, whom a container made without root does not know" in done.err and "cp -r" in done.err
+    assert f"{root} belongs to user 0, which a rootless container cannot map" in done.err and "cp -r" in done.err
 
 
 def test_limits_are_held_as_far_as_they_can(somebody, image):
@@ -163,13 +163,13 @@ def test_nothing_is_left_of_one_that_was_killed(somebody, image):
                 found.append(int(folder.name))
         return found
 
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while not sleeping():
         assert time.monotonic() < deadline
         time.sleep(0.05)
     process.kill()
     process.communicate()
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 30
     while sleeping():
         assert time.monotonic() < deadline
         time.sleep(0.05)
@@ -196,4 +196,4 @@ def test_what_others_wrote_in_his_name_goes_too(somebody, image):
 def test_doctor_says_what_it_can(somebody):
     done = somebody("doctor")
     said = next(line for line in done.out.splitlines() if "containers" in line)
-    assert ("as users 0 to 65536" if somebody.users == "many" else "as user 0 of an image only") in said, done.out
+    assert ("as users 0 to 65536" if somebody.users == "many" else "only as user 0 in the container") in said, done.out

@@ -1,6 +1,7 @@
 """Who may do what, how a machine joins, and where secrets are and are not: with the real binaries, over real sockets."""
 
 import base64
+import http.server
 import json
 import os
 import pathlib
@@ -134,7 +135,7 @@ def test_a_jobs_key_reads_its_own_job_and_does_nothing_else(server, tmp_path):
 
 
 def test_attempts_of_a_job_share_a_key_which_is_renewed_and_ends(drover, tmp_path):
-    server = Server(drover, "--job-key-life", "1s")
+    server = Server(drover, "--job-key-life", "5s")
     worker(server)
     attempt = Attempt(server, "long", tmp_path, count=2)
     first = attempt.key(0)
@@ -154,7 +155,7 @@ def test_attempts_of_a_job_share_a_key_which_is_renewed_and_ends(drover, tmp_pat
 
 def test_what_starts_late_starts_with_a_fresh_key(drover, tmp_path):
     """The second item came with the same lease, and starts when the first key has ended."""
-    server = Server(drover, "--job-key-life", "1s")
+    server = Server(drover, "--job-key-life", "5s")
     worker(server, name="narrow", cpus=1)
     submit(server, "late", "--range", "1-2", "--", "sh", "-c",
            f'echo "$DROVER_KEY" > {tmp_path}/$DROVER_ITEM_INDEX; {shared.BINARY} status "$DROVER_JOB_ID" && '
@@ -267,7 +268,7 @@ def test_a_removed_key_ends_a_worker_at_once(server, tmp_path):
     attempt.key()
     wait_until(lambda: server.job("job")["counts"]["running"] == 1, "the item to be named as running")
     assert server.cli("key", "delete", keys_of(server, "worker")[0]["id"]).status == 0
-    ended = running.done(10)
+    ended = running.done(18)  # its poll would have waited for 20 s
     assert ended.status == 2 and "key" in ended.err and "next:" in ended.err, ended
     assert running.access.read_text() not in ended.err
     attempt.let_go()
@@ -302,7 +303,7 @@ def test_a_poll_that_waits_is_answered_when_its_key_is_removed(server):
     connection = server.connection()
     connection.request("POST", "/worker/v1/poll", poll, {"Authorization": f"Bearer {made['token']}"})
     assert server.cli("key", "delete", made["id"]).status == 0
-    connection.sock.settimeout(5)
+    connection.sock.settimeout(15)
     response = connection.getresponse()
     status, words = problem((response.status, json.loads(response.read())))
     assert status == 401 and "removed" in words
@@ -338,7 +339,7 @@ def test_a_token_does_not_work_after_its_time(server, tmp_path):
 def test_a_removed_token_does_not_work(server, tmp_path):
     made = server.cli("key", "join", "--json").json_lines[0]
     assert server.cli("key", "delete", made["id"]).status == 0
-    join(server, tmp_path, made["token"], "w").done().refuses("does not know")
+    join(server, tmp_path, made["token"], "w").done().refuses("unknown join token")
 
 
 def test_what_is_no_token_is_refused(server, tmp_path):
@@ -578,3 +579,63 @@ def test_a_flood_of_failures_is_no_flood_in_the_log(server):
     told = [line for line in lines if " 401 " in line]
     left_out = sum(int(re.search(r"(\d+) more requests refused or failed", line).group(1)) for line in lines if "more requests refused or failed" in line)
     assert left_out > 0 and len(told) + left_out <= asked, (asked, len(told), left_out)
+
+
+# --- whom the server connects to
+
+
+class FakeRegistry:
+    """Answers everything with what a test says, and remembers what it was asked."""
+
+    def __init__(self, status, headers, body=b""):
+        self.asked, fake = [], self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                fake.asked.append((self.path, dict(self.headers)))
+                self.send_response(status)
+                for key, value in headers.items():
+                    self.send_header(key, value)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.host = f"127.0.0.1:{self.server.server_address[1]}"
+        threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True).start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+def test_the_name_of_an_image_makes_the_server_connect_nowhere_private(drover):
+    """A registry of the attacker's sends the server on to a service that only the server's machine can reach, and would get its answer as a token."""
+    job = {"command": ["true"], "range": [1, 1]}
+    with FakeRegistry(200, {"Content-Type": "application/json"}, b'{"token": "credentials-of-the-machine"}') as inside:
+        realm = {"WWW-Authenticate": f'Bearer realm="http://{inside.host}/latest/meta-data",service="x"'}
+        with FakeRegistry(401, realm) as evil, FakeRegistry(307, {"Location": f"http://{inside.host}/latest/meta-data"}) as moved:
+            # By default no registry on a private address is asked at all, by number or by name.
+            server = Server(drover)
+            for host in (evil.host, evil.host.replace("127.0.0.1", "localhost"), inside.host):
+                status, said = server.ask("POST", "/api/v1/jobs", {**job, "image": f"{host}/team/tool:1"})
+                assert status == 201 and "is not one of the registries that this server queries" in said["notice"], said
+            assert evil.asked == inside.asked == []
+            server.stop()
+            # One that the operator named is asked, and leads nowhere else that was not named.
+            server = Server(drover, "--registries", f"http://{evil.host},http://{moved.host}")
+            for host in (evil.host, moved.host):
+                status, said = server.ask("POST", "/api/v1/jobs", {**job, "image": f"{host}/team/tool:1"})
+                assert status == 201 and "redirects to a private address" in said["notice"], said
+            assert len(evil.asked) == len(moved.asked) == 1 and inside.asked == []
+            assert all("Authorization" not in headers for _, headers in evil.asked)
+
+
+def test_registries_are_read_from_flags_and_refused_if_malformed(drover):
+    drover("server", "--listen", "127.0.0.1:0", "--registries", "not a host").refuses("'not a host' is not a valid registry")

@@ -48,7 +48,7 @@ class Server:
 
     @property
     def key(self):
-        first, = [key for key in json.loads((self.drover.data / "server/keys.json").read_text())["keys"] if key["label"] == "first"]
+        first, = [key for key in json.loads((self.drover.data / "server/keys.json").read_text())["keys"] if (key["scope"], key["label"]) == ("admin", "first")]
         return f"{first['id']}.{first['secret']}"
 
     def connection(self):
@@ -186,6 +186,51 @@ def test_an_item_runs_with_what_its_job_says(server, tmp_path):
     assert shown == [f"green {tmp_path} 0 1 first", f"green {tmp_path} 1 1 377376", f"green {tmp_path} 2 1 $(reboot)"]
 
 
+def test_a_retry_of_many_items_goes_on_through_restarts_of_the_server(server, tmp_path):
+    """More items than one command reopens, so that most are still to be read when the server is killed."""
+    items = 1500
+    submit(server, "many", "--range", f"1-{items}", "--", "sh", "-c", f"test -e {tmp_path}/ok")
+    worker(server, cpus=4)
+    assert server.ends("many")["counts"]["failed"] == items
+    assert server.ask("POST", "/api/v1/workers/w1/drain")[0] == 200
+    (tmp_path / "ok").touch()
+    status, said = server.ask("POST", "/api/v1/jobs/many/retry", {"exit_code": 1})
+    assert (status, said["items"]) == (200, items)
+    server.kill()
+    server.start()
+    worker(server, name="w2", cpus=4)
+    counts = server.ends("many")["counts"]
+    assert counts["succeeded"] == items, counts
+    assert server.rows("select attempt, count(*) from items group by 1") == [(2, items)]
+
+
+def test_a_cancel_stops_a_retry_of_many_items(server):
+    submit(server, "many", "--range", "1-1000", "--", "false")
+    busy = worker(server, cpus=4)
+    assert server.ends("many")["counts"]["failed"] == 1000
+    busy.kill()
+    assert server.ask("POST", "/api/v1/jobs/many/retry")[1]["items"] == 1000
+    assert server.ask("POST", "/api/v1/jobs/many/cancel")[0] == 200
+    job = server.ends("many")
+    assert job["state"] == "cancelled" and job["counts"]["failed"] + job["counts"]["cancelled"] == 1000
+    assert server.rows("select reopening from jobs") == [(None,)]
+
+
+def test_a_queue_is_served_by_its_fleets(server):
+    def token(*flags):
+        return server.cli("key", "join", "--quiet", *flags).out.strip()
+    assert server.cli("queue", "set", "night", "--fleet", "spot").status == 0
+    job = submit(server, "nightly", "--queue", "night", "--range", "1-3", "--", "true")
+    worker(server, "--join", token("--fleet", "desktop"), name="desk")
+    assert "needs a worker of fleet 'spot'; none of 1 worker belongs to it" in server.cli("why", job["id"]).out
+    worker(server, "--join", token("--fleet", "spot"), name="cheap")
+    assert server.ends("nightly")["state"] == "succeeded"
+    assert server.rows("select distinct worker from items") == [("cheap",)]
+    listed = {it["name"]: it["fleet"] for it in server.ask("GET", "/api/v1/workers")[1]["workers"]}
+    assert listed == {"desk": "desktop", "cheap": "spot"}
+    assert "FLEET" in server.cli("workers").out
+
+
 def test_failures_are_retried_and_named(server):
     worker(server)
     submit(server, "bad", "--retries", 1, "--", "sh", "-c", "echo why >&2; exit $0", "{}", ":::", "0", "3", "0", "7")
@@ -230,19 +275,68 @@ def test_searches_that_nobody_reads_hold_up_nobody(server):
     assert (status, refused["code"]) == (400, "bad_input")
 
 
+def test_a_search_says_what_it_could_not_read(server):
+    worker(server)
+    submit(server, "chatty", "--range", "1-20", "--", "sh", "-c", "seq -f \"item $0 line %.0f\" 20000", "{}")
+    assert server.ends("chatty")["counts"]["succeeded"] == 20
+    whole = server.cli("logs", "chatty", "--grep", "line")
+    assert whole.status == 0 and whole.out.count("\n") == 400_000
+    segment = sorted((server.drover.data / "server/logs").glob("*.zst"))[0]
+    stored = segment.read_bytes()
+    # What was sent twice, because an attempt ended during an upload, is in the segment twice, and one of them is nobody's.
+    for part in range(1, 16):
+        damaged = bytearray(stored)
+        damaged[len(damaged) * part // 16] ^= 0x10
+        segment.write_bytes(damaged)
+        if server.cli("logs", "chatty", "--grep", "line").status != 0:
+            break
+    for flags in ((), ("--json",)):
+        found = server.cli("logs", "chatty", "--grep", "line", *flags)
+        assert found.status == 2 and 0 < found.out.count("\n") < 400_000, found
+        assert "incomplete" in found.err and segment.name in found.err and " in 1 part" in found.err, found
+    assert "incomplete" in found.json_lines[-1]["problem"], found
+
+
 def test_logs_are_kept_again_when_there_is_room_again(on_small_disk, small_disk, drover, tmp_path):
     server = Server(on_small_disk, "--min-free", "0")
     submit(server, "loud", "--", "sh", "-c", "head -c 8000000 /dev/urandom | base64 -w 99", "{}", ":::", "a")
     small_disk.resize("4m")
     elsewhere = drover.start("worker", "--name", "w", "--server", server.address, env={"DROVER_KEY": server.key})
-    wait_until(lambda: server.running.says("cannot be kept"), "the server to say what is wrong")
+    wait_until(lambda: server.running.says("cannot be stored"), "the server to say what is wrong")
     assert server.job("loud")["counts"]["succeeded"] == 0
     small_disk.resize("64m")
     assert server.ends("loud")["counts"]["succeeded"] == 1
-    assert server.running.says("can be kept again")
+    assert server.running.says("can be stored again")
     encoded = (8_000_000 + 2) // 3 * 4
     assert len(server.cli("logs", "loud:0").out) == encoded + -(-encoded // 99)  # with the ends of its lines
     elsewhere.kill()
+
+
+def test_logs_leave_the_ledger_its_room_and_cost_no_lease(on_small_disk, small_disk, drover):
+    """The ledger keeps half of --min-free. A worker whose logs are refused keeps them, and its leases."""
+    server = Server(on_small_disk, "--min-free", "32MiB", "--lease", "6s")
+    access = {"DROVER_KEY": server.key}
+    submit(server, "loud", "--require", "logs=many", "--range", "1-16", "--", "sh", "-c", "head -c 4000000 /dev/urandom | base64 -w 99")
+    submit(server, "silent", "--require", "logs=none", "--range", "1-2", "--", "sleep", "4")
+    submit(server, "talks", "--require", "logs=some", "--range", "1-50", "--", "sh", "-c", "head -c 20000 /dev/urandom | base64 -w 99")
+    drover.start("worker", "--name", "loud", "--label", "logs=many", "--server", server.address, env=access)
+    wait_until(lambda: server.running.says("cannot be stored") or not server.running.alive(), "the server to refuse logs")
+    disk = os.statvfs(small_disk.path)
+    assert 12 << 20 < disk.f_bavail * disk.f_frsize < 32 << 20
+    # What a third one prints is refused with its reports, again and again, and it says so once.
+    talks = drover.start("worker", "--name", "talks", "--label", "logs=some", "--server", server.address, env=access)
+    # For longer than a lease another worker's items run, one after the other, and are recorded.
+    drover.start("worker", "--name", "silent", "--cpus", 1, "--label", "logs=none", "--server", server.address, env=access)
+    assert server.ends("silent")["counts"]["succeeded"] == 2
+    assert server.job("loud")["counts"]["succeeded"] < 16
+    wait_until(lambda: talks.says("trying again"), "the worker to say that its logs are refused")
+    small_disk.resize("256m")
+    assert server.ends("loud")["counts"]["succeeded"] == 16
+    check_all_succeeded_once(server, "loud", 16)
+    assert server.rows("select max(attempt) from attempts") == [(1,)], "no lease was lost"
+    assert len(server.cli("logs", "loud:15").out) > 5_000_000
+    assert server.ends("talks")["counts"]["succeeded"] == 50
+    assert bytes(talks.error.kept).count(b"trying again") == 1
 
 
 def test_a_page_deep_inside_a_job_is_found_at_once(server):
@@ -253,6 +347,62 @@ def test_a_page_deep_inside_a_job_is_found_at_once(server):
     assert server.ask("GET", "/api/v1/jobs/vast/items/2000000000")[1]["state"] == "pending"
     assert server.ask("GET", "/api/v1/jobs/vast/items?state=failed")[1] == {"items": [], "next": None}
     assert time.monotonic() - before < 60  # going through them one by one takes minutes
+
+
+def test_a_worker_that_has_not_come_back_yet_is_listed(server):
+    gone, back = worker(server, name="gone"), worker(server, name="back")
+    left = worker(server, name="left")
+    left.signal(signal.SIGTERM)
+    assert left.done().status == 0
+    server.kill()
+    gone.kill()
+    server.start()
+
+    def states():
+        return {it["name"]: it["state"] for it in server.ask("GET", "/api/v1/workers")[1]["workers"]}
+
+    wait_until(lambda: states() == {"gone": "unheard", "back": "alive", "left": "left"}, "the one to come back")
+    assert "unheard" in server.cli("workers").out
+    back.kill()
+
+
+@pytest.mark.parametrize("loss", ["removed", "empty", "without tables"])
+def test_a_server_that_has_lost_its_ledger_does_not_start(drover, server, loss):
+    worker(server)
+    submit(server, "job", "--", "echo", "{}", ":::", "a")
+    server.ends("job")
+    server.stop()
+    ledger = drover.data / "server/drover.db"
+    for file in ledger.parent.glob("drover.db*"):
+        file.unlink()
+    if loss == "empty":
+        ledger.touch()
+    if loss == "without tables":
+        with sqlite3.connect(ledger) as connection:
+            connection.execute("create table t(a)")
+            connection.execute("drop table t")
+        connection.close()
+    drover("server", "--listen", "127.0.0.1:0").refuses(str(ledger), "missing or empty", "keys and logs", "backup")
+    checks = {it["about"]: it for it in drover("doctor", "--json").json_lines[0]["checks"] if it["group"] == "folder"}
+    assert checks["ledger"]["verdict"] == "problem" and "missing or empty" in checks["ledger"]["text"], checks
+
+
+@pytest.mark.parametrize("file", ["drover.db", "drover.db-wal"])
+def test_a_server_whose_ledger_is_removed_acknowledges_nothing_more(drover, server, file):
+    submit(server, "kept", "--range", "1-3", "--", "true")
+    (drover.data / "server" / file).rename(drover.data / "taken")
+    lost = server.cli("submit", "--name", "lost", "--range", "1-3", "--", "true")
+    assert lost.status != 0, lost
+    ended = server.running.done()
+    assert ended.status == 1 and "was removed or replaced" in ended.err and "backup" in ended.err, ended
+
+
+def test_an_idle_server_notices_that_its_ledger_was_replaced(drover, server):
+    ledger = drover.data / "server/drover.db"
+    (drover.data / "copy").write_bytes(ledger.read_bytes())
+    (drover.data / "copy").rename(ledger)
+    ended = server.running.done()
+    assert ended.status == 1 and "was removed or replaced" in ended.err, ended
 
 
 def test_cancel_kills_what_runs(server):
@@ -381,6 +531,7 @@ def test_killed_under_load_of_several_clients_it_keeps_its_word(server):
         time.sleep(dice.uniform(0.05, 0.6))
         server.kill()
         server.start()
+    wait_until(lambda: len(acknowledged) > KILLS, "some jobs to be acknowledged")
     over.set()
     for one in clients:
         one.join()
@@ -396,12 +547,13 @@ def test_killed_under_load_of_several_clients_it_keeps_its_word(server):
     assert server.rows("select count(*) from attempts group by job, item having sum(settled and state = 'succeeded') <> 1") == []
 
 
-def test_a_worker_outlives_an_absent_server(server):
+def test_a_worker_outlives_an_absent_server(server, gate):
     running = worker(server)
-    submit(server, "slow", "--", "sh", "-c", "sleep 2; echo done", ":::", "a", "b")
+    submit(server, "slow", "--", "sh", "-c", f"{gate.word}; echo done", ":::", "a", "b")
     wait_until(lambda: server.job("slow")["counts"]["running"] == 2, "both to run")
     server.kill()
     wait_until(lambda: running.says("trying again"), "the worker to notice")
+    gate.open()
     server.start()
     assert server.ends("slow")["counts"]["succeeded"] == 2
     assert server.rows("select attempt, state from attempts") == [(1, "succeeded")] * 2
@@ -430,7 +582,7 @@ def test_a_worker_is_drained_from_afar(server, gate):
     submit(server, "slow", "--range", "1-100", "--shell", "--", f"{gate.word}; true {{}}")
     wait_until(lambda: server.job("slow")["counts"]["running"] == 2, "two to run")
     said = server.cli("workers", "drain", "w1")
-    assert said.status == 0 and "takes no more" in said.out, said
+    assert said.status == 0 and "takes no new items" in said.out, said
     assert "draining" in server.cli("workers").out and 'drover_workers{state="draining"} 1' in server.ask("GET", "/metrics")[1]
     gate.open()
     assert running.done().status == 0
@@ -439,7 +591,7 @@ def test_a_worker_is_drained_from_afar(server, gate):
     counts = server.job("slow")["counts"]
     assert (counts["running"], counts["succeeded"]) == (0, 2)
     assert server.rows("select distinct state from attempts") == [("succeeded",)]
-    server.cli("workers", "drain", "w9").refuses("there is no worker 'w9'", "drover workers")
+    server.cli("workers", "drain", "w9").refuses("worker 'w9' not found", "drover workers")
 
 
 def test_a_worker_that_dies_while_it_drains_is_asked_again_when_it_is_back(server):
@@ -450,13 +602,15 @@ def test_a_worker_that_dies_while_it_drains_is_asked_again_when_it_is_back(serve
     wait_until(lambda: first.says("drain") or state_of_worker(server) == "draining", "it to hear of it")
     first.kill()
     again = server.drover.start("worker", "--name", "w1", "--cpus", 2)  # which may be gone as soon as it has registered
-    assert again.done().status == 0 and server.job("slow")["counts"]["pending"] + server.job("slow")["counts"]["waiting"] == 4
+    assert again.done().status == 0
+    counts = server.job("slow")["counts"]
+    assert counts["pending"] + counts["waiting"] == 4, counts
     worker(server)  # it has done what it was asked, so this one is a worker like any other
     wait_until(lambda: server.job("slow")["counts"]["running"] == 2, "two to run again")
 
 
 def test_who_has_left_is_not_lost_after_a_restart(drover):
-    server = Server(drover, "--lease", "3s")
+    server = Server(drover, "--lease", "6s")
     gone = worker(server, name="gone")
     gone.signal(signal.SIGTERM)
     assert gone.done().status == 0
@@ -502,7 +656,7 @@ def test_a_lease_that_cannot_be_is_refused(drover):
 
 def test_a_second_server_on_the_same_data_is_refused(server):
     second = server.drover("server", "--listen", "127.0.0.1:0")
-    second.refuses("is held by process", str(server.running.pid))
+    second.refuses("is in use by process", str(server.running.pid))
 
 
 # --- peers that misbehave
@@ -513,7 +667,7 @@ def test_bad_requests_are_answered_with_what_is_wrong(server):
             (b"{", "not a JSON object"), ({"items": ["a"]}, "command"), ({"command": ["true"]}, "items"),
             ({"command": ["true"], "items": ["a", {"b": 1}]}, "both"), ({"command": ["true"], "items": ["a"], "retrys": 1}, "retrys"),
             ({"command": ["true"], "items": ["a"], "timeout": "soon"}, "soon"),
-            ({"command": ["true"], "items": ["a"], "range": [1, 2]}, "only one"),
+            ({"command": ["true"], "items": ["a"], "range": [1, 2]}, "cannot be combined"),
             ({"command": ["true"], "range": [5, 1]}, "range"), ({"command": ["true"], "manifest": 99}, "99"),
             ({"command": ["true"], "items": ["a"], "name": "a/b"}, "a/b"), ({"command": "true", "items": ["a"]}, "command")):
         status, said = server.ask("POST", "/api/v1/jobs", body)

@@ -139,7 +139,7 @@ def nothing_left(drover, seat):
     """Neither cgroup nor mount is left of what was started and has ended."""
     yield
     pids = [it.pid for it in drover.started if not it.alive()] + [it.process.pid for it in seat.taken]
-    wait_until(lambda: not cgroups_of(pids), f"no cgroup to be left: {cgroups_of(pids)}", 10)
+    wait_until(lambda: not cgroups_of(pids), f"no cgroup to be left: {cgroups_of(pids)}", 30)
     assert str(drover.folder) not in pathlib.Path("/proc/mounts").read_text()
 
 
@@ -165,7 +165,7 @@ def test_a_process_item_gets_a_terminal(drover, seat, tmp_path):
     one.ask("stty size", "31 97")
     one.ask("tty", "/dev/pts/")
     one.resize(40, 132)
-    one.ask("sleep 0.1; stty size", "40 132")
+    one.ask("until stty size | grep -q 40.132; do sleep 0.1; done; stty size", "40 132")
     # Keys are the shell's, not ours.
     first, second = sleeps()
     one.type(f"{first}\n")
@@ -202,7 +202,7 @@ def test_a_container_item_gets_a_terminal_of_the_container(drover, seat, catalog
     one.ask("busybox tty", "/dev/pts/0")
     one.ask("echo through >/dev/stderr; echo and >/dev/tty", "through\n")
     one.resize(40, 132)
-    one.ask("sleep 0.1; busybox stty size", "40 132")
+    one.ask("until busybox stty size | grep -q 40.132; do sleep 0.1; done; busybox stty size", "40 132")
     one.ask("sleep 1000 & echo st''arted", "started")
     first, second = sleeps()
     one.type(f"{first}\n")
@@ -271,7 +271,7 @@ def test_a_terminal_by_way_of_docker(drover, seat, catalogue, tmp_path):
         one.ask("echo [$DROVER_ITEM] $MODE $TERM $(id -u)", "[a] fast xterm 1000")
         one.ask("busybox stty size", "31 97")
         one.resize(40, 132)
-        one.ask("sleep 0.3; busybox stty size", "40 132")
+        one.ask("until busybox stty size | grep -q 40.132; do sleep 0.1; done; busybox stty size", "40 132")
         first, _ = sleeps()
         one.type(f"{first}\n")
         wait_until(lambda: runs(first), "it to sleep")
@@ -300,7 +300,7 @@ def test_nothing_is_left_of_a_shell_that_is_killed(drover, seat, catalogue, noth
         one.process.send_signal(number)
         status = one.ends()
         assert status == (-number if number == signal.SIGKILL else 128 + number)
-        wait_until(lambda: not drover.left_over(), "its processes to end", 10)
+        wait_until(lambda: not drover.left_over(), "its processes to end", 30)
     assert one.is_as_before()
     # The next one tidies up after the first.
     assert drover("shell", "job:0", "--", "true").status == 0
@@ -315,25 +315,25 @@ def test_a_command_needs_no_terminal(drover, catalogue, nothing_left):
     quiet = drover("shell", "--quiet", "job:0", "--", "sh", "-c", "kill -9 $$")
     assert (quiet.status, quiet.err) == (137, ""), quiet
     missing = drover("shell", "--quiet", "job:0", "--", "nothing")
-    assert (missing.status, missing.err) == (127, "drover: could not start nothing: not found in PATH of the container\n"), missing
+    assert (missing.status, missing.err) == (127, "drover: could not start nothing: not found in the container's PATH\n"), missing
 
 
 def test_what_cannot_be_looked_into_is_said(drover, seat, catalogue, tmp_path):
     run(drover, "job", "--", "false", "{}", ":::", "a")
-    drover("shell", "job:0").refuses("a shell takes a terminal", "drover shell job:0 -- ls -l")
+    drover("shell", "job:0").refuses("shell requires a terminal", "drover shell job:0 -- ls -l")
     drover("shell", "job:0", "--json", "--", "ls").refuses("--json")
     for verb, more in (("shell", ["--", "true"]), ("repro", [])):
-        drover(verb, "nothing:0", *more).refuses("there is no run 'nothing'")
-        drover(verb, "job", *more).refuses("one item is meant", "JOB:INDEX")
-        drover(verb, "job:1", *more).refuses("run 'job' has no item 1", "its items are 0 to 0")
-        drover(verb, "job:x", *more).refuses("names no item")
+        drover(verb, "nothing:0", *more).refuses("run 'nothing' not found")
+        drover(verb, "job", *more).refuses("an item is required", "JOB:INDEX")
+        drover(verb, "job:1", *more).refuses("run 'job' has no item 1", "valid indexes are 0 to 0")
+        drover(verb, "job:x", *more).refuses("invalid item reference")
         drover(verb, "job:0", "--attempt", "2", *more).refuses("job:0 has no attempt 2", "drover items job:0")
-    drover("shell", "job:0", "ls").refuses("'ls' stands before the --")
+    drover("shell", "job:0", "ls").refuses("unexpected argument 'ls' before --")
     drover("shell", "job:0", "--nothing").refuses("--nothing")
     # An image without a shell.
     run(drover, "bare", "--image", f"oci:{catalogue}/bare", "--", "/opt/busybox", "false", ":::", "a")
     one = seat("shell", "bare:0")
-    one.reads("drover: could not start /bin/sh: No such file or directory\n  next: an image without a shell has other programs: drover shell bare:0 -- PROGRAM")
+    one.reads("drover: could not start /bin/sh: No such file or directory\n  next: if the image has no shell, name another program: drover shell bare:0 -- PROGRAM")
     assert one.ends() == 2 and one.is_as_before()
     assert drover("shell", "bare:0", "--", "/opt/busybox", "echo", "hi").out == "hi\n"
     # An image that is gone.
@@ -386,11 +386,11 @@ def test_a_container_item_runs_again(drover, catalogue, tmp_path, nothing_left, 
         "--", "sh", "-c", "{}", ":::", "cat /hello /data/*; kill -9 $$", "a=x; while :; do a=$a$a$a$a; done", "touch /data/made")
     same = drover("repro", "job:0")
     assert same.status == 137 and same.out == "hello from the image\n", same
-    assert "the same as recorded: exit code 137 on attempt 1" in same.err and "different here" not in same.err, same
+    assert "the same as recorded: exit code 137 on attempt 1" in same.err and "different on this machine" not in same.err, same
     assert "the same as recorded: out of memory on attempt 1" in (large := drover("repro", "job:1")).err and large.status == 137, large
     (tmp_path / "in").rename(tmp_path / "away")
     other = drover("repro", "job:2")
-    assert other.status == 1 and f"different here: /data is not mounted: there is no {tmp_path}/in here" in other.err, other
+    assert other.status == 1 and f"different on this machine: /data is not mounted: {tmp_path}/in does not exist on this machine" in other.err, other
     assert "recorded: exit code 0 on attempt 1; here: exit code 1" in other.err, other
     assert containers_left(drover) == []
 
@@ -421,7 +421,7 @@ def test_items_of_a_server(drover, seat, catalogue, nothing_left, runtime):
     server.ends("job")
     again = server.cli("repro", "job:1")
     assert (again.status, again.raw_out) == (6, b"\xff\xfe " + server.address.encode() + b"\n"), again
-    assert "different here: it ran on worker 'far-away'" in again.err and "DROVER_KEY is not set" in again.err, again
+    assert "different on this machine: it ran on worker 'far-away'" in again.err and "DROVER_KEY is not set" in again.err, again
     assert "the same as recorded: exit code 6 on attempt 1 on worker 'far-away'" in again.err, again
     server.cli("repro", "job:7").refuses("job job has no item 7")
     server.cli("shell", "nothing:0", "--", "true").refuses("nothing")

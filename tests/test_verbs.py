@@ -49,7 +49,7 @@ def test_why_is_one_sentence(server):
     said(server.cli("status", "huge"), "why        needs 900")
     assert said(server.cli("why")).out.startswith("job 'huge'"), "without a name it is the newest"
     server.cli("why", "huge:3").refuses("item 3")
-    server.cli("why", "huge:x").refuses("'huge:x' names no item")
+    server.cli("why", "huge:x").refuses("invalid item reference 'huge:x'")
     server.cli("why", "nobody").refuses("nobody")
 
 
@@ -68,7 +68,7 @@ def test_a_queue_from_its_making_to_its_end(server):
     assert shown["weights"] == {"a": 1.0, "b": 4.0, "batch*": 2.5} and shown["fleets"] == [] and shown["priority"] == 5, "the rest stays"
     listed = {row["NAME"]: row for row in rows(server.cli("queue", "list"))}
     assert listed["night"]["ORDER"] == "fair" and listed["default"]["STATE"] == "enabled"
-    said(server.cli("queue", "disable", "night"), "takes no jobs")
+    said(server.cli("queue", "disable", "night"), "accepts no jobs")
     server.cli("submit", "--queue", "night", "--range", "1-2", "--", "true").refuses("night", "disabled")
     said(server.cli("queue", "enable", "night"))
     submit(server, "late", "--queue", "night", "--share", "a", "--range", "1-2", "--", "true")
@@ -88,7 +88,7 @@ CANNOT_BE_SAID_OF_QUEUES = [
     (["set", "q", "--decay", "soon"], ["--decay 'soon'"]), (["set", "q", "--decay", "8d"], ["--decay 8d", "7d"]),
     (["set", "q", "--order", "random"], ["random", "fair"]), (["set", "not a name"], ["not a name"]), (["delete", "default"], ["default"]),
     (["set", "q", "--reserve", "100"], ["--reserve"]), (["set", "q", "--fleet", "a b"], ["--fleet 'a b'", "drover fleet list"]),
-    (["--data", "/nowhere"], ["drover queue", "list, show, set"]), (["--data", "/nowhere", "list"], ["'--data' stands before 'list'"]),
+    (["--data", "/nowhere"], ["drover queue", "list, show, set"]), (["--data", "/nowhere", "list"], ["option '--data' must come after 'list'"]),
 ]
 
 
@@ -112,7 +112,7 @@ def test_a_definition_and_jobs_from_it(server, tmp_path):
     assert server.cli("logs", "g:0").out == "hello anna\n"
     said(server.cli("status", "g"), "definition greet:1")
     file.write_text("command: [echo, bye, '{}']\n")
-    server.cli("definition", "register", file).refuses("greet.yaml", "called", "--name")
+    server.cli("definition", "register", file).refuses("greet.yaml", "does not name the definition", "--name")
     said(server.cli("definition", "register", file, "--name", "greet"), "'greet:2'")
     shown = server.cli("definition", "show", "greet:1", "--json").json_lines[0]
     assert shown["job"]["workdir"] == str(tmp_path / "work") and shown["job"]["retries"] == 2
@@ -135,7 +135,7 @@ def test_a_definition_and_jobs_from_it(server, tmp_path):
 def test_a_fleet_is_written_down_and_says_so(server):
     made = said(server.cli("fleet", "set", "spot", "--provider", "ec2", "--most", 100, "--spot", "--shape", "c7g.4xlarge", "--shape", "m7g.large"),
                 "new fleet 'spot'", "0 to 100")
-    assert "only written down" in made.err
+    assert "only recorded" in made.err
     said(server.cli("fleet", "set", "spot", "--least", 2, "--no-spot"))
     shown = server.cli("fleet", "show", "spot", "--json").json_lines[0]
     assert (shown["least"], shown["most"], shown["spot"], shown["shapes"], shown["provider"]) == (2, 100, False, ["c7g.4xlarge", "m7g.large"], "ec2")
@@ -170,7 +170,7 @@ def test_events_go_on_behind_the_last_one_when_the_server_comes_back(server):
     submit(server, "two", "--range", "1-1", "--", "true")
     second, = lines_of(running, 1)
     assert (second["kind"], second["name"]) == ("job_submitted", "two") and second["id"] > first["id"]
-    wait_until(lambda: running.says("is back"), "it to be said")
+    wait_until(lambda: running.says("reconnected"), "it to be said")
     running.signal(signal.SIGTERM)
     running.done()
 
@@ -197,7 +197,7 @@ def test_events_of_one_job_and_of_all(server):
     assert [event["id"] for event in everything] == sorted(event["id"] for event in everything) and len(everything) > len(shown) == 3
     assert server.cli("events", "--after", everything[-1]["id"], "--json").out == ""
     server.cli("events", "nobody").refuses("nobody")
-    server.cli("events", "mine:0").refuses("a job is meant, not one of its items")
+    server.cli("events", "mine:0").refuses("expected a job, not one of its items")
     os.set_blocking(late.process.stdout.fileno(), True)
     comes = itertools.dropwhile(lambda event: event["kind"] == "queue_changed", iter(lambda: lines_of(late, 1)[0], None))
     assert [event["name"] for event in itertools.islice(comes, 3)] == ["mine"] * 3, "who follows everything sees what comes"
@@ -222,7 +222,7 @@ def test_usage_in_hours(server):
     assert [row["QUEUE"] for row in rows(server.cli("usage", "--by", "queue"))] == ["default"]
     told = server.cli("usage", "--json").json_lines[0]
     assert told["by"] == "owner" and {line["owner"] for line in told["usage"]} == {"first", "ci"}
-    said(server.cli("status", "bad"), "CPU-hours", "of the time asked for, ", "of the CPU time: 2 attempts failed, 0 lost")
+    said(server.cli("status", "bad"), "CPU-hours", "of the reserved time, ", "of the CPU time: 2 attempts failed, 0 lost")
 
 
 def test_what_a_dead_worker_had_is_wasted(server):
@@ -234,7 +234,7 @@ def test_what_a_dead_worker_had_is_wasted(server):
     said(server.cli("workers", "fence", "doomed"))
     row, = rows(server.cli("usage"))
     assert (row["LOST"], row["WASTED"], row["WASTED-CPU-H"]) == ("1", "100 %", "0") and row["WASTED-H"] == row["ASKED-H"] != "0", row
-    said(server.cli("status", "long"), "100 % of the time asked for", "0 attempts failed, 1 lost")
+    said(server.cli("status", "long"), "100 % of the reserved time", "0 attempts failed, 1 lost")
     figures = server.ask("GET", "/metrics")[1]
     assert 'drover_attempts_total{ending="lost"} 1' in figures
     assert 'drover_wasted_cpu_seconds{queue="default"} 0' in figures
@@ -283,7 +283,7 @@ def test_a_worker_on_which_all_fails_is_set_apart_and_let_in_again(server):
     assert {row["NAME"]: row["STATE"] for row in rows(server.cli("workers")) if "CPUS" in row} == {"good": "alive", "bad": "quarantined"}, shown
     assert any(event["kind"] == "worker_quarantined" for event in server.cli("events", "--json").json_lines)
     said(server.cli("cancel", "both"))
-    said(server.cli("workers", "readmit", "bad"), "given items again")
+    said(server.cli("workers", "readmit", "bad"), "gets items again")
     assert "quarantined" not in server.cli("workers").out
     server.cli("workers", "readmit", "nobody").refuses("nobody")
 
@@ -292,8 +292,10 @@ def test_items_by_what_they_took(server):
     worker(server)
     submit(server, "times", "--", "sh", "-c", "sleep $0", ":::", "0", "0.4", "0.1")
     server.ends("times")
-    assert [item["item"] for item in server.cli("items", "times", "--sort", "duration", "--json").json_lines] == ["0.4", "0.1", "0"]
-    assert [item["item"] for item in server.cli("items", "times", "--sort", "duration", "--limit", 1, "--json").json_lines] == ["0.4"]
+    # On a busy machine "0" may take longer than any other.
+    longest_first = [("0", "0.4", "0.1")[item] for item, in server.rows("select item from attempts order by wall_us desc")]
+    assert [item["item"] for item in server.cli("items", "times", "--sort", "duration", "--json").json_lines] == longest_first
+    assert [item["item"] for item in server.cli("items", "times", "--sort", "duration", "--limit", 1, "--json").json_lines] == longest_first[:1]
     shown = server.cli("items", "times", "--sort", "memory", "--limit", 2)
     assert "MEMORY" in said(shown).out.splitlines()[0] and "--limit 0" in shown.err
     table = said(server.cli("items", "times", "--tsv")).out.splitlines()
@@ -308,7 +310,7 @@ def test_a_retry_of_some(server, tmp_path):
     submit(server, "some", "--workdir", tmp_path, "--", "sh", "-c", '[ ! -e bad ] || { [ "$0" != killed ] || kill -9 $$; exit "$0"; }',
            ":::", "3", "4", "killed", "4")
     server.ends("some")
-    said(server.cli("retry", "some", "--exit-code", 77), "no item that failed matches")
+    said(server.cli("retry", "some", "--exit-code", 77), "no failed items match")
     server.ends("some")
     (tmp_path / "bad").unlink()
     said(server.cli("retry", "some", "--exit-code", 4), "2 items will run again")

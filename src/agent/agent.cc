@@ -75,7 +75,7 @@ void Agent::on_answer(PollNumber number, const std::vector<Lease>& leases, const
                            lease.grace_ms,
                            typical_ask_,
                            number};
-      if (stop_order_for(item) != nullptr) {
+      if (stop_order_for(item) != nullptr || declined_.contains(item.job)) {
         returned_.push_back(item.token);
       } else if (const auto waiting = aside_.find(item.job); waiting != aside_.end()) {
         waiting->second.push_back(item);
@@ -87,6 +87,7 @@ void Agent::on_answer(PollNumber number, const std::vector<Lease>& leases, const
     }
   }
   if (draining_) drain(now_ms);  // what was asked for before the drain goes straight back
+  forget_stop_orders();
   fill(now_ms);
 }
 
@@ -118,7 +119,7 @@ void Agent::on_ended(std::size_t slot, EndedAttempt ended, bool was_stopped, std
         break;
       case StopReason::lease_over:
         ended.outcome.ending = Ending::lost;
-        ended.outcome.reason = "lost: its lease ran out";
+        ended.outcome.reason = "lost: its lease expired";
         break;
     }
   }
@@ -248,17 +249,15 @@ void Agent::give_up(PollNumber number) {
   if (unanswered_.erase(number) == 0) return;
   if (number == last_poll_) asked_.reset();
   given_up_.push_back({number, {}});
+  forget_stop_orders();
   // The answer may have said what is gone. It is said again of what is named again.
   for (SlotState& slot : slots_) {
     if (!slot.handed.empty()) slot.handed.front().named = false;
   }
 }
 
-void Agent::tell_again(AgentReport report, std::int64_t now_ms) {
-  if (!report.ended.empty()) report_at_ms_ = now_ms;
+void Agent::tell_again(AgentReport report) {
   if (report.leaving == Leaving::draining) told_of_draining_ = false;
-  ended_.insert(ended_.begin(), std::make_move_iterator(report.ended.begin()),
-                std::make_move_iterator(report.ended.end()));
   returned_.insert(returned_.begin(), report.returned.begin(), report.returned.end());
   for (JobNote& note : report.notes) notes_.emplace(note.job, std::move(note));  // what was said since comes first
   for (const RunningAttempt& running : report.running) {
@@ -268,22 +267,31 @@ void Agent::tell_again(AgentReport report, std::int64_t now_ms) {
   }
 }
 
-void Agent::doubt_leases(std::int64_t now_ms) {
+void Agent::return_unstarted(std::int64_t now_ms) {
   return_backlog();
-  for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
-    recall(slot);
-    if (!slots_[slot].handed.empty()) slots_[slot].handed.front().named = false;
-  }
+  for (std::size_t slot = 0; slot < slots_.size(); ++slot) recall(slot);
   fill(now_ms);
+}
+
+void Agent::doubt_leases(std::int64_t now_ms) {
+  for (SlotState& slot : slots_) {
+    if (!slot.handed.empty()) slot.handed.front().named = false;
+  }
+  return_unstarted(now_ms);
 }
 
 void Agent::abandon_leases(std::int64_t now_ms) {
   abandoned_up_to_ = newest_answer_;
-  return_backlog();
+  return_strict();
   for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
-    recall(slot);
-    if (!slots_[slot].handed.empty()) begin_stop(slot, StopReason::lease_over, now_ms);
+    const auto& handed = slots_[slot].handed;
+    if (std::ranges::any_of(handed, [&](const Handed& it) { return is_abandoned(it.item); })) recall(slot);
+    if (!handed.empty() && is_abandoned(handed.front().item)) begin_stop(slot, StopReason::lease_over, now_ms);
   }
+}
+
+bool Agent::is_abandoned(const AgentItem& item) const {
+  return item.poll <= abandoned_up_to_ && is_strict_ && is_strict_(item.job);
 }
 
 void Agent::on_gone(const std::vector<Token>& gone, std::int64_t now_ms) {
@@ -304,18 +312,20 @@ std::vector<AgentAction> Agent::take_actions() {
   return std::exchange(actions_, {});
 }
 
-bool Agent::has_news(std::int64_t now_ms) const {
-  if (!ended_.empty() && (ended_.size() >= kReportItems || now_ms >= report_at_ms_ || !has_work())) {
-    return true;
-  }
+bool Agent::has_ended_news(std::int64_t now_ms) const {
+  return !ended_.empty() && (ended_.size() >= kReportItems || now_ms >= report_at_ms_ || !has_work());
+}
+
+bool Agent::has_other_news(std::int64_t now_ms) const {
   if (!returned_.empty() || !notes_.empty() || (draining_ && !told_of_draining_ && has_work())) return true;
   return std::ranges::any_of(slots_, [&](const SlotState& slot) {
     return !slot.handed.empty() && !slot.handed.front().named && now_ms >= slot.handed.front().since_ms + kNameAfterMs;
   });
 }
 
-AgentReport Agent::make_report(std::int64_t now_ms) {
-  AgentReport report{std::exchange(ended_, {}), {}, std::exchange(returned_, {})};
+AgentReport Agent::make_report(std::int64_t now_ms, Ended ended) {
+  AgentReport report{{}, {}, std::exchange(returned_, {})};
+  if (ended == Ended::taken) report.ended = take_ended();
   for (auto& [job, note] : std::exchange(notes_, {})) report.notes.push_back(std::move(note));
   report.leaving = draining_ ? Leaving::draining : Leaving::no;
   told_of_draining_ = draining_;
@@ -329,11 +339,14 @@ AgentReport Agent::make_report(std::int64_t now_ms) {
   return report;
 }
 
-AgentPoll Agent::make_poll(std::int64_t now_ms) {
+AgentPoll Agent::make_poll(std::int64_t now_ms, Ended ended) {
   last_poll_ = PollNumber{last_poll_.value + 1};
   const Wish wished = wish();
-  AgentPoll poll{make_report(now_ms), last_poll_, {}, wished.want, wished.room};
-  if (wished.want > 0) poll.not_now = jobs_aside();
+  AgentPoll poll{make_report(now_ms, ended), last_poll_, {}, wished.want, wished.room};
+  if (wished.want > 0) poll.not_now = not_now();
+  // Of what it has nothing of, the server knows only what the last poll said.
+  for (const auto& [job, reason] : declined_) poll.notes.push_back({job, reason, false});
+  declined_news_ = false;
   for (GivenUp& it : given_up_) {
     poll.given_up.push_back(it.number);
     if (!it.told_by) it.told_by = last_poll_;
@@ -368,7 +381,7 @@ std::optional<std::int64_t> Agent::next_deadline(std::int64_t after_ms) const {
 }
 
 bool Agent::has_work() const {
-  return !backlog_.empty() || !jobs_aside().empty() ||
+  return !backlog_.empty() || jobs_aside() > 0 ||
          std::ranges::any_of(slots_, [](const SlotState& slot) { return !slot.handed.empty(); });
 }
 
@@ -389,6 +402,19 @@ std::vector<RunningNow> Agent::running() const {
 const Agent::Stopped* Agent::stop_order_for(const AgentItem& item) const {
   const auto it = stopped_.find(item.job);
   return it != stopped_.end() && item.poll <= it->second.up_to ? &it->second : nullptr;
+}
+
+// An order concerns what came with the polls up to its own: when all of those have been answered or given up, and
+// nothing that they brought is in a slot, it has done its work.
+void Agent::forget_stop_orders() {
+  std::erase_if(stopped_, [&](const auto& order) {
+    const auto& [job, stopped] = order;
+    if (!unanswered_.empty() && *unanswered_.begin() <= stopped.up_to) return false;
+    return std::ranges::none_of(slots_, [&](const SlotState& slot) {
+      return std::ranges::any_of(slot.handed,
+                                 [&](const Handed& it) { return it.item.job == job && it.item.poll <= stopped.up_to; });
+    });
+  });
 }
 
 void Agent::recall(std::size_t slot) {
@@ -418,7 +444,7 @@ void Agent::next_in_slot(std::size_t slot, std::int64_t now_ms) {
   state.handed.front().since_ms = now_ms;
   const Stopped* order = stop_order_for(state.handed.front().item);
   if (order != nullptr && order->mode == StopMode::kill_running) begin_stop(slot, StopReason::cancelled, now_ms);
-  if (state.handed.front().item.poll <= abandoned_up_to_) begin_stop(slot, StopReason::lease_over, now_ms);
+  if (is_abandoned(state.handed.front().item)) begin_stop(slot, StopReason::lease_over, now_ms);
   if (killing_) begin_stop(slot, StopReason::interrupted, now_ms);
 }
 

@@ -6,11 +6,13 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -61,7 +63,7 @@ struct AgentPoll : AgentReport {
   std::vector<PollNumber> given_up;  // whose answers are no longer waited for
   std::uint64_t want = 0;
   Resources room;                   // which the wanted items share
-  std::vector<JobId> not_now = {};  // nothing more of these: what they need is not here
+  std::vector<JobId> not_now = {};  // nothing more of these: what they need is not here; why, notes say
 };
 
 /// What runs in a slot right now.
@@ -92,8 +94,13 @@ class Agent {
   void on_job_ready(JobId job, std::int64_t now_ms);
   /// What of it is here goes back, and the server is told that no machine can run it.
   void on_job_impossible(JobId job, const std::string& reason, std::int64_t now_ms);
-  /// What of it is here counts as lost: another machine, or another time, may do better.
-  void on_job_failed_here(JobId job, const std::string& reason, std::int64_t now_ms);
+  /// Something that the job needs cannot be had for now: what of it is here goes back without a trace, and no poll asks
+  /// for more of it until accept().
+  void decline(JobId job, const std::string& reason, std::int64_t now_ms);
+  void accept(JobId job);
+  bool declines_any() const { return !declined_.empty(); }
+  /// What the job's item is cannot be known, on whatever machine: it fails, and that says nothing of this worker.
+  void on_unreadable(Token token, const std::string& reason, std::int64_t now_ms);
   /// What it waits for, for people.
   void note(JobId job, const std::string& text);
   bool is_set_aside(JobId job) const { return aside_.contains(job); }
@@ -116,12 +123,17 @@ class Agent {
 
   /// The poll's answer is no longer waited for. Later polls say so until one of them is answered.
   void give_up(PollNumber number);
-  /// What a report or a poll said may not have arrived: it is said again.
-  void tell_again(AgentReport report, std::int64_t now_ms);
+  /// What a report or a poll said may not have arrived: it is said again. Of what has ended the session takes care.
+  void tell_again(AgentReport report);
   /// The server was out of reach for longer than the leases last, and may have handed its items to others. What is not
   /// started goes back, and what runs is named again, so that the server says what of it is gone.
   void doubt_leases(std::int64_t now_ms);
-  /// The leases have run out: nothing of them may run on.
+  /// Items of these jobs must not run when their lease may have expired. For the whole life of the agent; none: no
+  /// job's.
+  using IsStrict = std::function<bool(JobId)>;
+  void set_strict(IsStrict is_strict) { is_strict_ = std::move(is_strict); }
+  bool may_be_strict() const { return is_strict_ != nullptr; }
+  /// The leases are about to expire: items of strict jobs are killed, and those not started go back.
   void abandon_leases(std::int64_t now_ms);
   /// These are somebody else's by now.
   void on_gone(const std::vector<Token>& gone, std::int64_t now_ms);
@@ -131,28 +143,40 @@ class Agent {
   /// Drain, and kill what runs: it counts as lost, not as tried.
   void kill_all(std::int64_t now_ms);
 
-  /// The machine is short of something: start nothing more for now; what is leased stays here.
+  /// The machine is short of something: start nothing more for now, and ask for nothing; what is leased stays here.
   void hold(bool on, std::int64_t now_ms);
+  /// No more than so many items are handed to a slot ahead of the one that it runs.
+  void limit_ahead(std::size_t most) { most_ahead_ = most; }
+  /// What is not started goes back, for others to run.
+  void return_unstarted(std::int64_t now_ms);
 
   std::vector<AgentAction> take_actions();
   /// There is something to tell or to ask.
   bool should_poll(std::int64_t now_ms) const { return has_news(now_ms) || wants_to_ask(); }
-  AgentPoll make_poll(std::int64_t now_ms);
+  /// Whether a poll or a report takes the attempts that have ended with it, or leaves them to take_ended().
+  enum class Ended : std::uint8_t { taken, left };
+  AgentPoll make_poll(std::int64_t now_ms, Ended ended = Ended::taken);
   /// There is something that the server should hear of now.
-  bool has_news(std::int64_t now_ms) const;
+  bool has_news(std::int64_t now_ms) const { return has_ended_news(now_ms) || has_other_news(now_ms); }
+  /// Attempts have ended, and it is time to tell.
+  bool has_ended_news(std::int64_t now_ms) const;
+  /// Something else is to be told.
+  bool has_other_news(std::int64_t now_ms) const;
   /// No poll is under way, or none that asks for the items that there is room for, or one that asks for more.
   bool wants_to_ask() const;
   /// The news without a question.
-  AgentReport make_report(std::int64_t now_ms);
+  AgentReport make_report(std::int64_t now_ms, Ended ended = Ended::taken);
+  /// The attempts that have ended since the last call: the caller tells the server.
+  std::vector<EndedAttempt> take_ended() { return std::exchange(ended_, {}); }
   /// When on_tick() or a poll is due. What was due by `after_ms`, and could not be told yet, is left out.
   std::optional<std::int64_t> next_deadline(std::int64_t after_ms = std::numeric_limits<std::int64_t>::min()) const;
 
   bool draining() const { return draining_; }
   /// Nothing runs, nothing is held, nothing is left to tell.
   bool idle() const;
+  /// Orders to stop that may still concern items here.
+  std::size_t stop_orders() const { return stopped_.size(); }
   std::vector<RunningNow> running() const;
-  /// What has ended and waits to be told.
-  const std::vector<EndedAttempt>& untold() const { return ended_; }
   std::size_t slots() const { return slots_.size(); }
 
  private:
@@ -190,6 +214,8 @@ class Agent {
   };
 
   const Stopped* stop_order_for(const AgentItem& item) const;
+  void forget_stop_orders();
+  bool is_abandoned(const AgentItem& item) const;
   bool has_work() const;
   std::size_t ahead() const;
   std::size_t width() const;
@@ -208,9 +234,11 @@ class Agent {
   void take_back(const AgentItem& item);
   void leaves_backlog(const AgentItem& item);
   void return_backlog();
+  void return_strict();
   std::deque<AgentItem> take_aside(JobId job);
   void keep_few(std::deque<AgentItem>& waiting);
-  std::vector<JobId> jobs_aside() const;
+  std::size_t jobs_aside() const;
+  std::vector<JobId> not_now() const;
   void tell(std::size_t slot, EndedAttempt ended, std::int64_t now_ms);
   void recall(std::size_t slot);
   void begin_stop(std::size_t slot, StopReason reason, std::int64_t now_ms);
@@ -226,12 +254,15 @@ class Agent {
   std::deque<AgentItem> backlog_;
   std::set<GrantId> held_back_;
   std::map<JobId, std::deque<AgentItem>> aside_;
-  Resources backlog_ask_;  // of all in it
+  std::map<JobId, std::string> declined_;  // and why
+  bool declined_news_ = false;             // which no poll has told
+  Resources backlog_ask_;                  // of all in it
   std::map<JobId, Stopped> stopped_;
   bool draining_ = false;
   bool told_of_draining_ = false;
   bool killing_ = false;
   bool holding_ = false;
+  std::size_t most_ahead_ = SIZE_MAX;
   double typical_us_ = 0;  // how long items take lately; 0: not known
   Resources typical_ask_;  // what they ask for lately
   bool yielded_ = false;   // what had no room was put back; nothing is asked for until something here has ended
@@ -244,7 +275,8 @@ class Agent {
   std::map<JobId, JobNote> notes_;  // to be told
   PollNumber last_poll_;
   PollNumber newest_answer_;
-  PollNumber abandoned_up_to_;       // what these polls brought may not run
+  IsStrict is_strict_;
+  PollNumber abandoned_up_to_;       // what these polls brought of strict jobs may not run
   std::set<PollNumber> unanswered_;  // on their way or parked; there always is one, to carry orders back
   std::optional<Wish> asked_;        // by the last one, which is not answered
   struct GivenUp {

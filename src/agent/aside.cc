@@ -1,5 +1,9 @@
 // Jobs of which nothing can be started yet: their items wait beside the backlog, and take nothing from others.
+#include <algorithm>
+
 #include "agent/agent.h"
+#include "agent/plant.h"
+#include "base/usage_bounds.h"
 
 namespace drover {
 
@@ -28,12 +32,19 @@ std::deque<AgentItem> Agent::take_aside(JobId job) {
 }
 
 // Those of which something waits.
-std::vector<JobId> Agent::jobs_aside() const {
-  std::vector<JobId> jobs;
-  for (const auto& [job, items] : aside_) {
-    if (!items.empty()) jobs.push_back(job);
+std::size_t Agent::jobs_aside() const {
+  return static_cast<std::size_t>(std::ranges::count_if(aside_, [](const auto& it) { return !it.second.empty(); }));
+}
+
+std::vector<JobId> Agent::not_now() const {
+  std::set<JobId> jobs;
+  for (const auto& [job, reason] : declined_) {
+    if (!planted(AgentPlant::declined_jobs_wanted)) jobs.insert(job);
   }
-  return jobs;
+  for (const auto& [job, items] : aside_) {
+    if (!items.empty()) jobs.insert(job);
+  }
+  return {jobs.begin(), jobs.end()};
 }
 
 void Agent::on_job_ready(JobId job, std::int64_t now_ms) {
@@ -52,14 +63,30 @@ void Agent::on_job_impossible(JobId job, const std::string& reason, std::int64_t
   fill(now_ms);
 }
 
-void Agent::on_job_failed_here(JobId job, const std::string& reason, std::int64_t now_ms) {
-  for (const AgentItem& item : take_aside(job)) {
-    ended_.push_back({.token = item.token,
-                      .outcome = {.ending = Ending::lost, .reason = "lost: " + reason},
-                      .usage = {.started_ms = now_ms}});
-    report_at_ms_ = now_ms;
-  }
-  note(job, {});
+void Agent::decline(JobId job, const std::string& reason, std::int64_t now_ms) {
+  set_aside(job);
+  for (const AgentItem& item : take_aside(job)) returned_.push_back(item.token);
+  notes_.erase(job);
+  declined_[job] = reason;
+  declined_news_ = true;
+  fill(now_ms);
+}
+
+void Agent::accept(JobId job) {
+  if (declined_.erase(job) > 0) declined_news_ = true;
+}
+
+void Agent::on_unreadable(Token token, const std::string& reason, std::int64_t now_ms) {
+  const auto is_it = [&](const AgentItem& item) { return item.token == token; };
+  std::size_t found = std::erase_if(backlog_, [&](const AgentItem& item) {
+    if (is_it(item)) leaves_backlog(item);
+    return is_it(item);
+  });
+  for (auto& [job, items] : aside_) found += std::erase_if(items, is_it);
+  if (found == 0) return;  // it was returned meanwhile
+  tell(kNoSlot,
+       {.token = token, .outcome = {.ending = Ending::not_started, .reason = reason}, .usage = {.started_ms = now_ms}},
+       now_ms);
   fill(now_ms);
 }
 

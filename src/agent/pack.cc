@@ -23,7 +23,7 @@ constexpr std::size_t kMostJobsAside = 64;
 
 std::size_t Agent::ahead() const {
   if (typical_us_ <= 0 || typical_us_ >= kShortUs) return 0;
-  return std::clamp(static_cast<std::size_t>(kAheadUs / typical_us_), kLeastAhead, kMostAhead);
+  return std::min(std::clamp(static_cast<std::size_t>(kAheadUs / typical_us_), kLeastAhead, kMostAhead), most_ahead_);
 }
 
 // How many items run side by side, if they ask for what they lately did.
@@ -70,7 +70,7 @@ bool Agent::all_are_long() const {
 }
 
 bool Agent::wants_to_ask() const {
-  if (unanswered_.empty()) return true;
+  if (unanswered_.empty() || declined_news_) return true;
   if (!asked_) return wish().want > 0;
   // A question that waits for an answer would be given back just what is put back.
   if (all_are_long() && wish().want < asked_->want) return true;
@@ -81,7 +81,7 @@ bool Agent::wants_to_ask() const {
 }
 
 Agent::Wish Agent::wish() const {
-  if (draining_ || yielded_) return {};
+  if (draining_ || yielded_ || holding_) return {};
   Wish wish;
   if (typical_us_ >= kLongMs * 1000.0 || all_are_long()) {
     // What fits right now, and nothing to put by.
@@ -97,13 +97,13 @@ Agent::Wish Agent::wish() const {
     wish.room = has_.times(rounds).minus(backlog_ask_);
     if (backlog_.size() * 2 <= target) wish.want = target - backlog_.size();
   }
-  if (wish.room.milli_cpus == 0 || jobs_aside().size() >= kMostJobsAside) wish.want = 0;
+  if (wish.room.milli_cpus == 0 || jobs_aside() >= kMostJobsAside) wish.want = 0;
   return wish;
 }
 
 // An unstarted item is in the agent's hands again.
 void Agent::take_back(const AgentItem& item) {
-  if (draining_ || stop_order_for(item) != nullptr || item.poll <= abandoned_up_to_) {
+  if (draining_ || stop_order_for(item) != nullptr || is_abandoned(item)) {
     returned_.push_back(item.token);
   } else {
     backlog_.push_front(item);
@@ -123,6 +123,23 @@ void Agent::return_backlog() {
   }
   backlog_.clear();
   backlog_ask_ = {};
+}
+
+// What is not started of strict jobs, whose lease is about to expire.
+void Agent::return_strict() {
+  std::erase_if(backlog_, [&](const AgentItem& item) {
+    if (!is_abandoned(item)) return false;
+    returned_.push_back(item.token);
+    leaves_backlog(item);
+    return true;
+  });
+  for (auto& [job, items] : aside_) {
+    std::erase_if(items, [&](const AgentItem& item) {
+      if (!is_abandoned(item)) return false;
+      returned_.push_back(item.token);
+      return true;
+    });
+  }
 }
 
 // One that held its like before, if there is one: it need not be made anew for other limits.

@@ -1,26 +1,31 @@
 // A worker's side of its session with a far server, as pure as the agent it speaks for: it says what to send, is told
 // what came back, and what did not. The driver owns sockets and clocks.
 //
-// What it promises: one poll is always under way; a poll whose answer does not come is named as given up; what a call
-// told and nobody acknowledged is told again (hearing it twice changes nothing); what ended before the process was
-// started anew is told in the name of the incarnation that ran it, before the new one registers and thereby loses it.
+// What it promises: one poll is always under way; a poll whose answer does not come is named as given up; an attempt
+// that has ended is first written to the spool and then told until it is acknowledged (hearing it twice changes
+// nothing); what ended before the process was restarted is told in the name of the incarnation that ran it, before the
+// new one registers and thereby loses it.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "agent/agent.h"
+#include "agent/report_outbox.h"
+#include "base/result.h"
 
 namespace drover {
 
-/// What an earlier process on this machine had not been thanked for, as its disk kept it.
+/// What an earlier process on this machine had in its spool and the server had not acknowledged.
 struct LeftBehind {
   WorkerId worker;
   std::uint64_t incarnation = 0;
-  std::vector<EndedAttempt> ended;
+  std::vector<SpooledEnd> ended;
 };
 
 struct HelloCall {
@@ -48,11 +53,26 @@ struct SessionCall {
 class ServerSession {
  public:
   struct Options {
-    bool strict_lease = false;  // kill what runs when the leases have run out, rather than hope that they are renewed
     std::uint64_t first_call = 1;
   };
 
   ServerSession(Agent& agent, std::uint64_t incarnation, std::optional<LeftBehind> left_behind, Options options);
+
+  /// The attempts whose end is to be told next: the driver writes them and their logs to the spool and calls
+  /// on_spooled(). Empty while it is still busy with those before.
+  std::vector<EndedAttempt> take_ended(std::int64_t now_ms);
+  void on_spooled(std::vector<SpooledEnd> ended);
+  /// The log of one that is uploaded ahead of its report is with the server.
+  void on_uploaded(EndedAttempt ended) { outbox_.on_uploaded(std::move(ended)); }
+  /// Attempts that the server has acknowledged, or does not want, since the last call of this. The spool need not keep
+  /// them.
+  std::vector<Token> take_told() { return outbox_.take_told(); }
+
+  /// Attempts whose reports the server refused for good since the last call of this, and what became of each.
+  struct RefusedEnd : ReportOutbox::Refused {
+    std::string why;
+  };
+  std::vector<RefusedEnd> take_refused() { return std::exchange(refused_, {}); }
 
   /// What is to be sent now.
   std::vector<SessionCall> take_calls(std::int64_t now_ms);
@@ -62,18 +82,24 @@ class ServerSession {
   void on_poll_answer(std::uint64_t call, const std::vector<Lease>& leases, const std::vector<StopOrder>& stops,
                       const std::vector<Token>& gone, bool drain, std::int64_t now_ms);
   void on_report_taken(std::uint64_t call, std::int64_t now_ms);
+  /// The server refused the call, or it did not get there.
+  void on_error(std::uint64_t call, const Error& error, std::int64_t now_ms);
   /// The server does not know us.
-  void on_not_registered(std::uint64_t call, std::int64_t now_ms);
+  void on_not_registered(std::uint64_t call);
   /// Another worker goes by our name.
   void on_replaced(std::uint64_t call, std::int64_t now_ms);
+  /// The server has understood the call and will never take it as it is.
+  void on_refused(std::uint64_t call, const std::string& why, std::int64_t now_ms);
   /// No answer will come.
   void on_failed(std::uint64_t call, std::int64_t now_ms);
   void on_tick(std::int64_t now_ms);
 
   std::optional<std::int64_t> next_deadline(std::int64_t now_ms) const;
 
-  /// What would be lost with this process if its disk did not keep it.
+  /// What the spool holds: what the next process has to tell if this one is killed now.
   std::optional<LeftBehind> left_behind() const;
+  /// How many attempts are in it.
+  std::size_t untold() const { return outbox_.size(); }
   /// Nothing is under way but questions, and nothing is left to tell.
   bool all_told() const;
   bool registered() const { return registered_; }
@@ -92,11 +118,14 @@ class ServerSession {
   };
 
   bool has_something_to_send(std::int64_t now_ms) const;
+  bool waits_for_spool(std::int64_t now_ms) const;
+  bool has_to_poll(std::int64_t now_ms) const { return agent_.wants_to_ask() && !waits_for_spool(now_ms); }
+  bool has_to_report(std::int64_t now_ms) const;
   bool under_way(std::size_t kind) const;
   SessionCall send(decltype(SessionCall::what) what, std::int64_t bound_ms, std::int64_t now_ms);
   std::optional<UnderWay> take(std::uint64_t call);
   void heard(const UnderWay& call, std::int64_t now_ms);
-  void tell_again(UnderWay call, std::int64_t now_ms);
+  void tell_again(UnderWay call);
   void pause(std::uint32_t times, std::int64_t now_ms);
   std::int64_t lease_over_ms() const;
   std::int64_t answer_ms() const;
@@ -104,8 +133,16 @@ class ServerSession {
 
   Agent& agent_;
   const std::uint64_t incarnation_;
-  std::optional<LeftBehind> left_behind_;
-  const Options options_;
+
+  /// Who ran what is in the outbox, if that was an earlier process.
+  struct Former {
+    WorkerId worker;
+    std::uint64_t incarnation = 0;
+  };
+  std::optional<Former> former_;
+  ReportOutbox outbox_;
+  std::optional<std::int64_t> spooling_since_ms_;
+  std::vector<RefusedEnd> refused_;
 
   WorkerId worker_;  // who we were when last registered
   bool registered_ = false;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace drover {
 namespace {
 
@@ -14,10 +16,21 @@ struct Spoken {
   ServerSession session;
   std::int64_t now_ms = 1'000'000;
 
-  explicit Spoken(std::optional<LeftBehind> left_behind = {}, ServerSession::Options options = {})
-      : agent(1), session(agent, 7, std::move(left_behind), options) {}
+  explicit Spoken(std::optional<LeftBehind> left_behind = {})
+      : agent(1), session(agent, 7, std::move(left_behind), {}) {}
 
-  std::vector<SessionCall> calls() { return session.take_calls(now_ms); }
+  /// The spool takes what has ended at once.
+  std::vector<SessionCall> calls() {
+    spool(session.take_ended(now_ms));
+    return session.take_calls(now_ms);
+  }
+  void spool(std::vector<EndedAttempt> ended, std::size_t bytes = 0) {
+    if (ended.empty()) return;
+    std::vector<SpooledEnd> spooled;
+    spooled.reserve(ended.size());
+    for (EndedAttempt& it : ended) spooled.push_back({.ended = std::move(it), .bytes = bytes});
+    session.on_spooled(std::move(spooled));
+  }
   template <class Call>
   std::pair<std::uint64_t, Call> only_call() {
     const std::vector<SessionCall> all = calls();
@@ -31,8 +44,9 @@ struct Spoken {
     const Lease lease{.grant = GrantId{1}, .job = JobId{1}, .count = count};
     session.on_poll_answer(call, {lease}, {}, {}, false, now_ms);
   }
-  void end_first() {
-    agent.on_ended(0, {.token = {GrantId{1}, ItemIndex{0}}, .usage = {.wall_us = 1000}}, false, now_ms);
+  void end_first() { end(0); }
+  void end(std::uint64_t item) {
+    agent.on_ended(0, {.token = {GrantId{1}, ItemIndex{item}}, .usage = {.wall_us = 1000}}, false, now_ms);
   }
   LeftBehind left_behind() const {
     const auto left = session.left_behind();
@@ -87,7 +101,8 @@ TEST(ServerSession, WhereLeasesAreShortSilenceIsNotWaitedForLongerThanOne) {
 }
 
 TEST(ServerSession, ShortStrictLeasesAreNotAbandonedWhileTheyAreRenewed) {
-  Spoken it({}, {.strict_lease = true});
+  Spoken it;
+  it.agent.set_strict([](JobId) { return true; });
   it.register_it(2'000, 600);
   it.lend(it.only_call<PollCall>().first);
   it.agent.take_actions();
@@ -119,22 +134,129 @@ TEST(ServerSession, WhatEndedIsToldUntilItIsAcknowledged) {
 }
 
 TEST(ServerSession, WhatWasLeftBehindIsToldInItsOwnNameBeforeTheNewOneIsHeardOf) {
-  const LeftBehind left{WorkerId{2}, 5, {EndedAttempt{.token = {GrantId{9}, ItemIndex{4}}}}};
+  const EndedAttempt ended{.token = {GrantId{9}, ItemIndex{4}}};
+  const LeftBehind left{WorkerId{2}, 5, {{.ended = ended}}};
   Spoken it(left);
   const auto [call, report] = it.only_call<ReportCall>();
   EXPECT_EQ(report.worker, WorkerId{2});
   EXPECT_EQ(report.incarnation, 5U);
-  EXPECT_EQ(report.report.ended, left.ended);
+  EXPECT_EQ(report.report.ended, std::vector{ended});
   EXPECT_TRUE(it.calls().empty());
+  EXPECT_EQ(it.left_behind().incarnation, 5U);
   it.session.on_report_taken(call, it.now_ms);
+  EXPECT_EQ(it.session.take_told(), std::vector{ended.token});
   EXPECT_EQ(it.only_call<HelloCall>().second.incarnation, 7U);
+}
+
+TEST(ServerSession, MuchThatWasLeftBehindIsToldInSeveralReports) {
+  LeftBehind left{WorkerId{2}, 5, {}};
+  for (std::uint64_t item = 0; item < ReportOutbox::kMostItems + 1; ++item) {
+    left.ended.push_back({.ended = {.token = {GrantId{9}, ItemIndex{item}}}});
+  }
+  Spoken it(left);
+  const auto [first, most] = it.only_call<ReportCall>();
+  EXPECT_EQ(most.report.ended.size(), ReportOutbox::kMostItems);
+  EXPECT_TRUE(it.calls().empty()) << "one report at a time";
+  it.session.on_report_taken(first, it.now_ms);
+  const auto [second, rest] = it.only_call<ReportCall>();
+  EXPECT_EQ(rest.incarnation, 5U);
+  EXPECT_EQ(rest.report.ended.size(), 1U);
+  it.session.on_report_taken(second, it.now_ms);
+  it.only_call<HelloCall>();
+}
+
+TEST(ServerSession, WhatWasLeftBehindIsDroppedWhenTheServerHasForgottenWhoRanIt) {
+  Spoken it(LeftBehind{WorkerId{2}, 5, {{.ended = {.token = {GrantId{9}, ItemIndex{4}}}}}});
+  it.session.on_not_registered(it.only_call<ReportCall>().first);
+  EXPECT_EQ(it.session.take_told().size(), 1U) << "its log is kept for nobody";
+  it.only_call<HelloCall>();
+}
+
+TEST(ServerSession, HoweverOftenACallFailsWhatHasEndedIsThereOnce) {
+  Spoken it;
+  it.register_it();
+  it.lend(it.only_call<PollCall>().first, 20);
+  it.only_call<PollCall>();
+  it.agent.take_actions();
+  for (std::uint64_t item = 0; item < 20; ++item) it.end(item);
+  it.spool(it.session.take_ended(it.now_ms), 400'000);
+  for (int failures = 0; failures < 12; ++failures) {
+    for (const SessionCall& call : it.calls()) {
+      const auto* report = std::get_if<ReportCall>(&call.what);
+      if (report != nullptr) {
+        EXPECT_EQ(report->report.ended.size(), 2U) << "as many as a mebibyte of logs holds";
+      }
+      it.session.on_failed(call.number, it.now_ms);
+    }
+    EXPECT_EQ(it.session.untold(), 20U);
+    it.later(10'000);
+  }
+  std::vector<std::uint64_t> told;
+  for (int rounds = 0; rounds < 20 && it.session.untold() > 0; ++rounds) {
+    for (const SessionCall& call : it.calls()) {
+      const auto* poll = std::get_if<PollCall>(&call.what);
+      const AgentReport& said = poll != nullptr ? poll->poll : std::get<ReportCall>(call.what).report;
+      for (const EndedAttempt& ended : said.ended) told.push_back(ended.token.item.value);
+      if (poll != nullptr) it.session.on_poll_answer(call.number, {}, {}, {}, false, it.now_ms);
+      if (poll == nullptr) it.session.on_report_taken(call.number, it.now_ms);
+    }
+  }
+  EXPECT_EQ(told.size(), 20U);
+  EXPECT_TRUE(std::ranges::is_sorted(told));
+  EXPECT_EQ(it.session.take_told().size(), 20U);
+  EXPECT_TRUE(it.session.all_told());
+}
+
+TEST(ServerSession, ADiskThatDoesNotAnswerHoldsUpNoPoll) {
+  Spoken it;
+  it.register_it();
+  it.lend(it.only_call<PollCall>().first);
+  const auto [parked, first] = it.only_call<PollCall>();
+  it.end_first();
+  const std::vector<EndedAttempt> ended = it.session.take_ended(it.now_ms);
+  ASSERT_EQ(ended.size(), 1U);
+  it.session.on_poll_answer(parked, {}, {}, {}, false, it.now_ms);
+  EXPECT_TRUE(it.calls().empty()) << "the poll waits a moment, to tell what has ended";
+  EXPECT_FALSE(it.session.all_told());
+  it.later(250);
+  const auto [poll, second] = it.only_call<PollCall>();
+  EXPECT_TRUE(second.poll.ended.empty());
+  EXPECT_FALSE(it.session.left_behind()) << "a process that is killed now leaves nothing of it";
+  it.spool(ended);
+  EXPECT_EQ(it.only_call<ReportCall>().second.report.ended, ended);
+}
+
+TEST(ServerSession, WhatIsUploadedIsToldWhenItIsThere) {
+  Spoken it;
+  it.register_it();
+  it.lend(it.only_call<PollCall>().first);
+  it.only_call<PollCall>();
+  it.end_first();
+  std::vector<EndedAttempt> ended = it.session.take_ended(it.now_ms);
+  it.session.on_spooled({{.ended = ended.at(0), .bytes = std::size_t{5} << 20, .uploading = true}});
+  EXPECT_TRUE(it.calls().empty());
+  EXPECT_EQ(it.left_behind().ended.size(), 1U);
+  ended[0].log.extents = {"where it is"};
+  it.session.on_uploaded(ended[0]);
+  EXPECT_EQ(it.only_call<ReportCall>().second.report.ended, ended);
+}
+
+TEST(ServerSession, OnlyItemsOfStrictJobsAreKilledWhenTheirLeaseRunsOut) {
+  Spoken it;
+  it.agent.set_strict([](JobId job) { return job == JobId{2}; });
+  it.register_it();
+  it.lend(it.only_call<PollCall>().first);
+  it.agent.take_actions();
+  it.calls();
+  it.later(kTermMs);
+  EXPECT_TRUE(it.agent.take_actions().empty());
 }
 
 TEST(ServerSession, ADisownedWorkerRegistersAgainAndDoubtsItsLeases) {
   Spoken it;
   it.register_it();
   it.lend(it.only_call<PollCall>().first, 3);
-  it.session.on_not_registered(it.only_call<PollCall>().first, it.now_ms);
+  it.session.on_not_registered(it.only_call<PollCall>().first);
   it.register_it();
   const auto [call, poll] = it.only_call<PollCall>();
   EXPECT_EQ(poll.poll.returned.size(), 2U);
@@ -183,7 +305,8 @@ TEST(ServerSession, WhatIsHeldBackIsStartedWhenItIsReadyAndGoesBackLikeTheRest) 
 }
 
 TEST(ServerSession, StrictLeasesAreAbandonedBeforeTheyRunOut) {
-  Spoken it({}, {.strict_lease = true});
+  Spoken it;
+  it.agent.set_strict([](JobId) { return true; });
   it.register_it();
   it.lend(it.only_call<PollCall>().first);
   it.agent.take_actions();
@@ -194,6 +317,60 @@ TEST(ServerSession, StrictLeasesAreAbandonedBeforeTheyRunOut) {
   const auto actions = it.agent.take_actions();
   ASSERT_EQ(actions.size(), 1U);
   EXPECT_EQ(std::get<StopItem>(actions[0]).how, StopHow::kill);
+}
+
+// It used to be told for ever, and what ended after it waited behind it.
+TEST(ServerSession, AReportThatIsRefusedForGoodEnds) {
+  Spoken spoken;
+  spoken.register_it();
+  spoken.lend(spoken.only_call<PollCall>().first, 2);
+  spoken.agent.take_actions();
+  spoken.end(0);
+  const Error refusal{ErrorCode::bad_input, "the report is malformed", ""};
+  std::size_t told = 0;
+  std::vector<Token> returned;
+  for (int turn = 0; turn < 20; ++turn) {
+    for (const SessionCall& call : spoken.calls()) {
+      const auto* poll = std::get_if<PollCall>(&call.what);
+      const AgentReport& said = poll != nullptr ? poll->poll : std::get<ReportCall>(call.what).report;
+      returned.insert(returned.end(), said.returned.begin(), said.returned.end());
+      const bool is_bad = std::ranges::any_of(said.ended, [](const auto& it) { return it.token.item.value == 0; });
+      told += said.ended.size();
+      if (is_bad) {
+        spoken.session.on_error(call.number, refusal, spoken.now_ms);
+      } else if (poll == nullptr) {
+        spoken.session.on_report_taken(call.number, spoken.now_ms);
+      }
+    }
+    if (turn == 10) spoken.end(1);
+    spoken.later(100);
+  }
+  EXPECT_EQ(told, 3U) << "twice the bad one, once the good one";
+  EXPECT_EQ(spoken.session.untold(), 0U);
+  EXPECT_EQ(returned, (std::vector<Token>{{GrantId{1}, ItemIndex{0}}})) << "somebody else runs it";
+  const auto refused = spoken.session.take_refused();
+  ASSERT_EQ(refused.size(), 2U);
+  EXPECT_EQ(refused[0].what, ReportOutbox::Refused::What::told_bare);
+  EXPECT_EQ(refused[1].what, ReportOutbox::Refused::What::given_up);
+  EXPECT_EQ(refused[1].why, "the report is malformed");
+}
+
+TEST(ServerSession, WhatAnEarlierProcessLeftAndIsRefusedDoesNotKeepThisOneFromRegistering) {
+  Spoken spoken(
+      LeftBehind{.worker = WorkerId{2},
+                 .incarnation = 5,
+                 .ended = {{.ended = {.token = {GrantId{1}, ItemIndex{0}}}, .bytes = 0, .uploading = false}}});
+  for (int turn = 0; turn < 10; ++turn) {
+    for (const SessionCall& call : spoken.calls()) {
+      if (std::holds_alternative<HelloCall>(call.what)) {
+        EXPECT_EQ(spoken.session.untold(), 0U);
+        return;
+      }
+      spoken.session.on_error(call.number, {ErrorCode::bad_input, "malformed", ""}, spoken.now_ms);
+    }
+    spoken.later(100);
+  }
+  FAIL() << "it never registers";
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ inline HttpResponse json_response(int status, const boost::json::value& body) {
 inline Result<boost::json::object> object_in(std::string_view body) {
   boost::json::error_code error;
   boost::json::value value = boost::json::parse(body.empty() ? "{}" : body, error);
-  if (error || !value.is_object()) return fail(ErrorCode::bad_input, "the request's body is not a JSON object");
+  if (error || !value.is_object()) return fail(ErrorCode::bad_input, "the request body is not a JSON object");
   return std::move(value.get_object());
 }
 

@@ -22,6 +22,8 @@ std::span<const ErrorMeaning> error_meanings();
 /// The status that fits the code.
 int http_status(ErrorCode code);
 HttpResponse problem(const Error& error);
+/// A limit of one key, or of all, is reached: 429, to be sent again a little later.
+HttpResponse too_many(const Error& error);
 /// The same, for a status that no code of ours stands for.
 HttpResponse problem(int status, const Error& error);
 /// There is such a path, but not for this method; `allowed` are those it is for, as the header says it.

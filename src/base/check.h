@@ -5,7 +5,7 @@
 
 namespace drover {
 
-/// Prints where and what to stderr, then aborts.
+/// Prints where and what to stderr, unless nobody reads it, then aborts.
 [[noreturn]] void check_failed(const char* file, int line, const char* condition, std::string_view why);
 
 }  // namespace drover

@@ -1,4 +1,4 @@
-// Putting text together without a formatting library: base and core have none.
+// Small things with text. Putting it together without a formatting library: base and core have none.
 #pragma once
 
 #include <concepts>
@@ -25,6 +25,23 @@ std::string concat(const Parts&... parts) {
   std::string out;
   (append_text(out, parts), ...);
   return out;
+}
+
+/// ASCII letters; all else stays as it is.
+inline std::string in_small_letters(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return out;
+}
+
+/// The value of a hexadecimal digit, or -1 if it is not one.
+inline int hex_value(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
 }
 
 }  // namespace drover

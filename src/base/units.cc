@@ -21,7 +21,8 @@ Result<Split> split_unit(std::string_view text, std::string_view kind, std::stri
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
   if (error != std::errc{} || number < 0 || !std::isfinite(number)) {
-    return fail(ErrorCode::bad_input, concat("'", text, "' is not a ", kind), concat("write ", example));
+    return fail(ErrorCode::bad_input, concat("invalid ", kind, " '", text, "'"),
+                concat("use a number with a unit, such as ", example));
   }
   return Split{number, text.substr(static_cast<std::size_t>(end - text.data()))};
 }
@@ -34,11 +35,11 @@ Result<std::uint64_t> scale(std::string_view text, std::string_view kind, std::s
   for (const auto& [name, factor] : units) {
     if (split->unit != name) continue;
     const double value = split->number * factor;
-    if (value > 9e15) return fail(ErrorCode::bad_input, concat("'", text, "' is too large a ", kind));
+    if (value > 9e15) return fail(ErrorCode::bad_input, concat(kind, " '", text, "' is too large"));
     return static_cast<std::uint64_t>(std::llround(value));
   }
-  return fail(ErrorCode::bad_input, concat("'", text, "' has no unit that a ", kind, " knows"),
-              concat("write ", example));
+  return fail(ErrorCode::bad_input, concat("unknown unit in ", kind, " '", text, "'"),
+              concat("use a number with a unit, such as ", example));
 }
 
 std::string one_decimal(double value) {

@@ -1,16 +1,11 @@
 #include "base/url.h"
 
+#include "base/text.h"
+
 #include <algorithm>
 
 namespace drover {
 namespace {
-
-int hex_value(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 /// Cuts the text at its first `separator` and gives what stood before it.
 std::string_view cut(std::string_view& text, char separator) {

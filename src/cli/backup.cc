@@ -1,5 +1,4 @@
 // drover backup, drover restore: a server's jobs and logs in one file, and back.
-#include <CLI/CLI.hpp>
 #include <boost/json.hpp>
 
 #include "base/units.h"
@@ -27,19 +26,19 @@ Result<int> work_on(const Flags& flags, Work work, std::string_view done) {
          boost::json::serialize(boost::json::object{
              {"file", flags.file}, {"jobs", backup->jobs}, {"log_files", backup->files}, {"bytes", backup->bytes}}));
   } else if (!flags.common.quiet) {
-    show("{}: {} {}, {} of logs, {} in all\n", flags.file, plural(backup->jobs, "job"), done,
-         plural(backup->files, "file"), format_size(backup->bytes));
+    show("{}: {} {}, {}, {} total\n", flags.file, plural(backup->jobs, "job"), done, plural(backup->files, "log file"),
+         format_size(backup->bytes));
   }
   return kAllSucceeded;
 }
 
-CLI::App* add(CLI::App& app, Invocation& invocation, const char* name, const char* help, Work work,
-              std::string_view done) {
+Verb add(const Verb& app, Invocation& invocation, const char* name, const char* help, Work work,
+         std::string_view done) {
   auto flags = std::make_shared<Flags>();
-  CLI::App* verb = app.add_subcommand(name, help);
-  add_common_flags(*verb, flags->common);
-  verb->add_option("file", flags->file, "The backup")->type_name("FILE")->required();
-  verb->callback([flags, work, done, &invocation] {
+  Verb verb = app.add_subcommand(name, help);
+  add_common_flags(verb, flags->common);
+  verb.add_option("file", flags->file, "Backup file").type_name("FILE").required();
+  verb.callback([flags, work, done, &invocation] {
     auto worked = work_on(*flags, work, done);
     invocation.exit_status = worked ? *worked : failure(worked.error());
   });
@@ -48,17 +47,18 @@ CLI::App* add(CLI::App& app, Invocation& invocation, const char* name, const cha
 
 }  // namespace
 
-void add_backup(CLI::App& app, Invocation& invocation) {
-  add(app, invocation, "backup", "Write a server's jobs and logs into one file, while it works", write_backup, "saved")
-      ->footer("Example:\n  drover backup monday.tar.zst");
+void add_backup(const Verb& app, Invocation& invocation) {
+  add(app, invocation, "backup", "Write a server's jobs and logs to one file, even while the server is running",
+      write_backup, "saved")
+      .footer("Example:\n  drover backup monday.tar.zst");
 }
 
-void add_restore(CLI::App& app, Invocation& invocation) {
+void add_restore(const Verb& app, Invocation& invocation) {
   constexpr Work kRestore = [](const std::string& root, const std::string& file) {
     return restore_backup(root, file, SystemWallClock().epoch_ms());
   };
-  add(app, invocation, "restore", "Make a server's folder from a backup", kRestore, "restored")
-      ->footer("Example:\n  drover restore monday.tar.zst --data restored");
+  add(app, invocation, "restore", "Create a server's data folder from a backup", kRestore, "restored")
+      .footer("Example:\n  drover restore monday.tar.zst --data restored");
 }
 
 }  // namespace drover

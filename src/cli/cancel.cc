@@ -1,7 +1,6 @@
 // drover cancel: nothing more of a run is started, and what runs is stopped.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <boost/json.hpp>
 #include <thread>
 
@@ -51,7 +50,7 @@ Result<bool> cancel_in(const std::string& root, const std::string& name) {
     if (folder->holder()) {
       auto answer = ask_holder(folder->path(), {{"verb", "cancel"}});
       if (answer && answer->at("ok").as_bool()) return true;
-      if (answer) return fail(ErrorCode::conflict, std::string(answer->at("error").as_string()), "try again");
+      if (answer) return fail(ErrorCode::conflict, std::string(answer->at("error").as_string()), "retry the command");
       if (answer.error().code != ErrorCode::not_found || i == kTries) return pass(answer);
     } else {
       auto held = RunFolder::hold(root, name, print_notice);
@@ -73,7 +72,7 @@ Result<int> cancel(const CancelFlags& flags) {
   if (flags.common.json) {
     show("{}\n", boost::json::serialize(boost::json::object{{"name", reference->run}, {"cancelled", *changed}}));
   } else if (!flags.common.quiet) {
-    const std::string outcome = *changed ? "is cancelled; drover resume would go on with it" : "had ended already";
+    const std::string outcome = *changed ? "is cancelled; resume it with 'drover resume'" : "had already ended";
     show("run '{}' {}\n", reference->run, outcome);
   }
   return kAllSucceeded;
@@ -81,14 +80,14 @@ Result<int> cancel(const CancelFlags& flags) {
 
 }  // namespace
 
-void add_cancel(CLI::App& app, Invocation& invocation) {
+void add_cancel(const Verb& app, Invocation& invocation) {
   auto flags = std::make_shared<CancelFlags>();
-  CLI::App* verb = app.add_subcommand("cancel", "Stop a run: kill what runs, start nothing more");
-  add_common_flags(*verb, flags->common);
-  add_server_flag(*verb, flags->server);
-  verb->add_option("run", flags->reference, "The run, by name or id (default: the newest)")->type_name("RUN");
-  verb->footer("Example:\n  drover cancel nightly");
-  verb->callback([flags, &invocation] {
+  Verb verb = app.add_subcommand("cancel", "Stop a run: kill its running items and start no more");
+  add_common_flags(verb, flags->common);
+  add_place_flags(verb, flags->server);
+  verb.add_option("run", flags->reference, "Name or id of the run (default: the newest)").type_name("RUN");
+  verb.footer("Example:\n  drover cancel nightly");
+  verb.callback([flags, &invocation] {
     auto done = cancel(*flags);
     invocation.exit_status = done ? *done : failure(done.error());
   });

@@ -11,14 +11,10 @@
 #include "cli/verb.h"
 #include "wire/definition.h"
 
-namespace CLI {
-class App;
-}
-
 namespace drover {
 
 struct CommandFlags {
-  const CLI::App* verb = nullptr;  // whose flags they are
+  Verb verb;                       // whose flags they are
   std::vector<std::string> words;  // of the command, before any --
   std::string items;
   bool null_separated = false;
@@ -26,6 +22,7 @@ struct CommandFlags {
   std::string dir;
   std::string match;
   std::string jsonl;
+  bool allow_empty = false;
   std::vector<std::string> environment;
   std::string workdir;
   bool shell = false;
@@ -35,17 +32,21 @@ struct CommandFlags {
 
 /// What the placeholders of a command mean, for a verb's footer.
 inline constexpr const char* kCommandHelp =
-    "In the command {} is the item, {.} the item without its extension, {/} its last path component, {//} its\n"
-    "folder, {/.} its last component without extension, {#} its number from 1. Without any, the item is the last\n"
-    "argument. The command sees DROVER_JOB_ID, DROVER_ITEM, DROVER_ITEM_INDEX and DROVER_ATTEMPT.\n\n";
+    "In the command, {} is the item, {.} the item without its extension, {/} its last path component, {//} its\n"
+    "directory, {/.} its last path component without extension, and {#} its number, starting at 1. Without a\n"
+    "placeholder, the item is the last argument. The command's environment contains DROVER_JOB_ID, DROVER_ITEM,\n"
+    "DROVER_ITEM_INDEX and DROVER_ATTEMPT.\n\n";
 
-void add_command_flags(CLI::App& app, CommandFlags& flags);
+void add_command_flags(const Verb& verb, CommandFlags& flags);
 /// The command's words, those behind the -- too.
 Result<std::vector<std::string>> take_command(const CommandFlags& flags, const Invocation& invocation);
 /// Where the items come from. Takes them off the command if they stand behind its :::.
 Result<ItemSource> choose_source(const CommandFlags& flags, std::vector<std::string>& command);
 /// The folder to run in: of this machine, or inside a container, where empty is the image's own.
 Result<std::string> find_workdir(const CommandFlags& flags, bool in_container);
+/// Says so if a list turned out to be empty, unless that is allowed.
+void warn_if_empty(std::uint64_t items, const CommandFlags& flags, const CommonFlags& common);
+
 Result<Definition> make_definition(const CommandFlags& flags, std::vector<std::string> command);
 
 }  // namespace drover

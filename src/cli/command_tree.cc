@@ -83,6 +83,7 @@ Command command_tree(const CLI::App& app) {
       command.arguments.push_back({.name = option->get_name(),
                                    .help = option->get_description(),
                                    .required = option->get_required(),
+                                   .repeats = option->get_expected_max() > 1,
                                    .value = value_of(*option)});
     } else {
       command.flags.push_back(flag_of(*option));

@@ -48,6 +48,7 @@ struct CommandArgument {
   std::string name;
   std::string help;
   bool required = false;
+  bool repeats = false;
   CommandValue value;
 };
 

@@ -50,7 +50,7 @@ class Completing {
       completion.program_at = index;
       return completion;
     }
-    if (arguments_ < command_->arguments.size()) completion = value(command_->arguments[arguments_].value, word, "");
+    if (const CommandArgument* argument = next_argument()) completion = value(argument->value, word, "");
     if (arguments_ == 0) {
       for (const Command& part : command_->parts) offer(completion, part.name, part.help, word);
     }
@@ -58,6 +58,12 @@ class Completing {
   }
 
  private:
+  const CommandArgument* next_argument() const {
+    const std::vector<CommandArgument>& known = command_->arguments;
+    if (arguments_ < known.size()) return &known[arguments_];
+    return !known.empty() && known.back().repeats ? &known.back() : nullptr;
+  }
+
   static void offer(Completion& completion, const std::string& word, const std::string& help, std::string_view begun) {
     if (word.starts_with(begun)) completion.candidates.push_back({word, help});
   }

@@ -1,5 +1,4 @@
 // drover completion: a script that lets a shell complete drover's words; and the hidden verb that the scripts ask.
-#include <CLI/CLI.hpp>
 
 #include "cli/complete_words.h"
 #include "cli/completion_scripts.h"
@@ -26,25 +25,25 @@ std::string_view word_for(ShellCompletes by_shell) {
 
 }  // namespace
 
-void add_completion(CLI::App& app, Invocation& invocation) {
+void add_completion(const Verb& app, Invocation& invocation) {
   auto shell = std::make_shared<std::string>();
-  CLI::App* verb = app.add_subcommand("completion", "Print a script that completes drover's words in a shell");
-  verb->add_option("shell", *shell, "The shell that it is for")
-      ->type_name("SHELL")
-      ->required()
-      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
-  verb->footer(
+  Verb verb = app.add_subcommand("completion", "Print a completion script for a shell");
+  verb.add_option("shell", *shell, "Shell that the script is for")
+      .type_name("SHELL")
+      .required()
+      .one_of({"bash", "zsh", "fish"});
+  verb.footer(
       "Examples:\n"
       "  eval \"$(drover completion bash)\"\n"
       "  drover completion zsh > ~/.zfunc/_drover\n"
       "  drover completion fish > ~/.config/fish/completions/drover.fish");
-  verb->callback([shell] { print_text(stdout, script_for(*shell)); });
+  verb.callback([shell] { print_text(stdout, script_for(*shell)); });
 
   // What the scripts ask, in words behind a -- : one line "KIND NUMBER", then one "WORD<tab>HELP" for each candidate.
-  CLI::App* asked = app.add_subcommand("__complete", "");
-  asked->group("");
-  asked->callback([&app, &invocation] {
-    const Command root = command_tree(app);
+  Verb asked = app.add_subcommand("__complete", "");
+  asked.hide();
+  asked.callback([&app, &invocation] {
+    const Command root = command_tree(app.app());
     const Completion completion = complete_words(root, invocation.after_dashes, known_names);
     show("{} {}\n", word_for(completion.by_shell),
          completion.by_shell == ShellCompletes::program ? completion.program_at : completion.cut);

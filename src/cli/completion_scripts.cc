@@ -65,7 +65,7 @@ complete -F _drover drover
 )bash";
 
 const std::string_view kZshCompletion = R"zsh(#compdef drover
-# zsh completion for drover: put this into a file _drover in a folder of $fpath, or  source <(drover completion zsh)
+# zsh completion for drover: save as _drover in a directory in your $fpath, or run: source <(drover completion zsh)
 _drover() {
   local program=${(Q)words[1]} line kind number
   local -a lines shown
@@ -102,7 +102,8 @@ fi
 )zsh";
 
 const std::string_view kFishCompletion =
-    R"fish(# fish completion for drover: keep it as ~/.config/fish/completions/drover.fish, or  drover completion fish | source
+    R"fish(# fish completion for drover: save as ~/.config/fish/completions/drover.fish,
+# or run: drover completion fish | source
 function __drover_complete
     set -l before (commandline -opc)
     set -l current (commandline -ct)

@@ -22,8 +22,8 @@ std::string_view words_for(Kind kind) {
   switch (kind) {
     case Kind::yes_or_no: return "true or false";
     case Kind::number: return "a number";
-    case Kind::text: return "a text in quotes";
-    case Kind::list: return "a text in quotes, or a list of them";
+    case Kind::text: return "a quoted string";
+    case Kind::list: return "a quoted string, or a list of quoted strings";
   }
   return "";
 }
@@ -70,13 +70,13 @@ Result<void> set(CLI::App& verb, const std::string& path, std::string_view key, 
   };
   CLI::Option* option = verb.get_option_no_throw(fmt::format("--{}", key));
   if (option == nullptr || !is_setting(*option)) {
-    return wrong(fmt::format("there is no setting '{}'", key), fmt::format("there are {}", setting_names(verb)));
+    return wrong(fmt::format("unknown setting '{}'", key), fmt::format("the settings are {}", setting_names(verb)));
   }
   const Kind kind = kind_of(*option);
   const auto words = words_of(node, kind);
   if (!words) {
     return wrong(fmt::format("'{}' must be {}", key, words_for(kind)),
-                 fmt::format("correct it; 'drover {} --help' says what it means", verb.get_name()));
+                 fmt::format("see 'drover {} --help' for its meaning", verb.get_name()));
   }
   if (option->count() > 0 || words->empty()) return {};
   try {
@@ -84,17 +84,17 @@ Result<void> set(CLI::App& verb, const std::string& path, std::string_view key, 
     option->run_callback();
   } catch (const CLI::ParseError& error) {
     return wrong(fmt::format("'{}': {}", key, error.what()),
-                 fmt::format("correct it; 'drover {} --help' says what it may be", verb.get_name()));
+                 fmt::format("see 'drover {} --help' for valid values", verb.get_name()));
   }
   return {};
 }
 
 }  // namespace
 
-void add_config_flag(CLI::App& verb, std::string& path, std::string_view prefix) {
-  verb.add_option("--config", path, "A file of settings (TOML): each flag without its dashes is one")
-      ->type_name("FILE");
-  for (CLI::Option* option : verb.get_options()) {
+void add_config_flag(const Verb& verb, std::string& path, std::string_view prefix) {
+  verb.add_option("--config", path, "Settings file (TOML); each key is the name of a flag without the leading dashes")
+      .type_name("FILE");
+  for (CLI::Option* option : verb.app().get_options()) {
     if (option->get_lnames().empty() || option->get_lnames().front() == "help" || !option->get_envname().empty())
       continue;
     std::string name = fmt::format("{}_{}", prefix, option->get_lnames().front());
@@ -104,22 +104,22 @@ void add_config_flag(CLI::App& verb, std::string& path, std::string_view prefix)
   }
 }
 
-Result<void> read_config(CLI::App& verb, const std::string& path) {
+Result<void> read_config(const Verb& verb, const std::string& path) {
   if (path.empty()) return {};
   toml::table settings;
   try {
     settings = toml::parse_file(path);
   } catch (const toml::parse_error& error) {
     if (error.source().begin.line == 0) {
-      return fail(ErrorCode::not_found, fmt::format("cannot read the settings in {}", path),
-                  "check the path behind --config, and who may read the file");
+      return fail(ErrorCode::not_found, fmt::format("cannot read settings file {}", path),
+                  "check the path given with --config and the file's permissions");
     }
     return fail(ErrorCode::bad_input,
                 fmt::format("{}, line {}: {}", path, error.source().begin.line, error.description()),
-                "a line reads: key = \"text\", key = true, or key = [\"a\", \"b\"]");
+                "write each line as key = \"text\", key = true, or key = [\"a\", \"b\"]");
   }
   for (const auto& [key, node] : settings) {
-    if (auto done = set(verb, path, key.str(), node); !done) return done;
+    if (auto done = set(verb.app(), path, key.str(), node); !done) return done;
   }
   return {};
 }

@@ -6,18 +6,15 @@
 #include <string_view>
 
 #include "base/result.h"
-
-namespace CLI {
-class App;
-}
+#include "cli/verb_options.h"
 
 namespace drover {
 
 /// Adds --config, and to every flag the variable that stands for it: $PREFIX_PLAIN_HTTP for --plain-http. After all
 /// other flags.
-void add_config_flag(CLI::App& verb, std::string& path, std::string_view prefix);
+void add_config_flag(const Verb& verb, std::string& path, std::string_view prefix);
 
 /// Gives the verb's flags that are not set yet what the file says. An error names the file, the line and the key.
-Result<void> read_config(CLI::App& verb, const std::string& path);
+Result<void> read_config(const Verb& verb, const std::string& path);
 
 }  // namespace drover

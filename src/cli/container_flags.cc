@@ -1,6 +1,5 @@
 #include "cli/container_flags.h"
 
-#include <CLI/CLI.hpp>
 #include <boost/json.hpp>
 #include <filesystem>
 
@@ -22,8 +21,8 @@ std::string flag_of(const std::string& path) {
 
 Error as_error(const JobProblem& problem) {
   Error error = flag_error(problem, flag_of(problem.field), "run");
-  if (problem.next.starts_with("add image:")) error.next = "add --image NAME, or take it away";
-  if (problem.next.starts_with("add reuse:")) error.next = "add --reuse, or take it away";
+  if (problem.next.starts_with("add image:")) error.next = "add --image NAME, or omit the flag";
+  if (problem.next.starts_with("add reuse:")) error.next = "add --reuse, or omit the flag";
   return error;
 }
 
@@ -33,11 +32,18 @@ std::string whole_path(const std::string& path) {
   return whole;
 }
 
-// What a shell's user means by "./in:/in".
+/// Whether a source is a path relative to this folder: a plain name that nothing here has is a volume's.
+bool is_relative_path(const std::string& source) {
+  if (source.empty() || source.starts_with('/')) return false;
+  std::error_code ignored;
+  return source.starts_with('.') || source.contains('/') || std::filesystem::exists(source, ignored);
+}
+
+// "in:/in", "./in:/in" and "data/in:/in".
 std::vector<std::string> with_whole_paths(std::vector<std::string> mounts) {
   for (std::string& mount : mounts) {
     const std::size_t colon = mount.find(':');
-    if (!mount.starts_with('.') || colon == std::string::npos) continue;
+    if (colon == std::string::npos || !is_relative_path(mount.substr(0, colon))) continue;
     mount = whole_path(mount.substr(0, colon)) + mount.substr(colon);
   }
   return mounts;
@@ -54,42 +60,47 @@ std::optional<std::string> with_whole_path(std::optional<std::string> image) {
 
 }  // namespace
 
-void add_container_flags(CLI::App& verb, ContainerFlags& flags) {
+void add_container_flags(const Verb& verb, ContainerFlags& flags) {
   const auto text = [&](const char* name, std::optional<std::string>& into, const char* help, const char* type) {
-    verb.add_option(name, into, help)->type_name(type);
+    verb.add_option(name, into, help).type_name(type);
   };
   const auto repeated = [&](const char* name, std::vector<std::string>& into, const char* help, const char* type) {
-    verb.add_option(name, into, help)->type_name(type)->expected(1)->take_all();
+    verb.add_option(name, into, help).type_name(type).repeatable();
   };
   text("--image", flags.image,
-       "Run items in this container image: NAME[:TAG|@DIGEST], oci:PATH, docker-archive:PATH, docker-daemon:NAME or "
-       "rootfs:PATH",
+       "Run each item in this container image: NAME[:TAG|@DIGEST], oci:PATH, docker-archive:PATH, docker-daemon:NAME "
+       "or rootfs:PATH",
        "IMAGE");
-  repeated("--mount", flags.mounts,
-           "A folder or file of the machine that the container sees, or a volume's name; may be repeated",
-           "SOURCE:TARGET[:ro]");
-  repeated("--tmpfs", flags.tmpfs, "An empty folder in memory; may be repeated", "TARGET[:SIZE]");
-  text("--user", flags.user, "Who the command is inside the container (default: as the image says)", "USER[:GROUP]");
+  repeated(
+      "--mount", flags.mounts,
+      "Mount a directory or file from the machine, or a volume; a relative path is relative to the current directory, "
+      "and a name that does not exist there is a volume; repeatable",
+      "SOURCE:TARGET[:ro]");
+  repeated("--tmpfs", flags.tmpfs, "Mount an empty in-memory file system (tmpfs); repeatable", "TARGET[:SIZE]");
+  text("--user", flags.user, "User that the command runs as in the container (default: set by the image)",
+       "USER[:GROUP]");
   repeated("--entrypoint", flags.entrypoint,
-           "A word before the command, instead of the image's own; may be repeated; '' is none", "WORD");
-  text("--network", flags.network, "host: the machine's; none: only a loopback (default: host)", "host|none");
-  text("--hostname", flags.hostname, "What the container's machine is called", "NAME");
-  text("--shm-size", flags.shm_size, "The size of /dev/shm (default: 64MiB)", "SIZE");
-  text("--disk", flags.disk, "What an item may write into its container's root", "SIZE");
-  repeated("--device", flags.devices, "A device of the machine; may be repeated", "PATH[:INSIDE[:rwm]]");
-  repeated("--ulimit", flags.ulimits, "A limit of each process; may be repeated", "NAME=SOFT[:HARD]");
-  repeated("--cap-add", flags.cap_add, "A capability beyond the usual few; may be repeated", "NAME");
-  repeated("--cap-drop", flags.cap_drop, "A capability that it shall not have; may be repeated", "NAME");
-  verb.add_flag("--read-only", flags.read_only, "Nothing in the container can be written but mounts");
-  verb.add_flag("--privileged", flags.privileged, "All capabilities and devices: as much as root on the machine");
-  verb.add_flag("--no-init", flags.no_init, "The command itself is the container's first process");
+           "Word to put before the command in place of the image's entrypoint; '' for none; repeatable", "WORD");
+  text("--network", flags.network, "host: the machine's network; none: loopback only (default: host)", "host|none");
+  text("--hostname", flags.hostname, "Host name of the container", "NAME");
+  text("--shm-size", flags.shm_size, "Size of /dev/shm (default: 64MiB)", "SIZE");
+  text("--disk", flags.disk, "Limit on what an item can write to its container's root file system", "SIZE");
+  repeated("--device", flags.devices, "Make one of the machine's devices available in the container; repeatable",
+           "PATH[:INSIDE[:rwm]]");
+  repeated("--ulimit", flags.ulimits, "Set a resource limit (ulimit) for each process; repeatable", "NAME=SOFT[:HARD]");
+  repeated("--cap-add", flags.cap_add, "Capability to add to the default set; repeatable", "NAME");
+  repeated("--cap-drop", flags.cap_drop, "Capability to remove; repeatable", "NAME");
+  verb.add_flag("--read-only", flags.read_only, "Make the container's file system read-only, except for mounts");
+  verb.add_flag("--privileged", flags.privileged,
+                "Grant all capabilities and devices; equivalent to root on the machine");
+  verb.add_flag("--no-init", flags.no_init, "Run the command itself as the container's first process");
   verb.add_flag("--reuse", flags.reuse, "Run items one after another in the same container");
   text("--reset", flags.reset,
-       "With --reuse, between items: overlay: the image's file system anew; none: as the item before left it "
-       "(default: overlay)",
+       "With --reuse, what each item starts with: overlay: a fresh file system from the image; none: what the previous "
+       "item left (default: overlay)",
        "overlay|none");
-  text("--reuse-limit", flags.reuse_limit, "With --reuse: a new container after so many items (default: 1000)", "N");
-  text("--runtime", flags.runtime, "What runs the container (default: any)", "any|crun|runc|docker");
+  text("--reuse-limit", flags.reuse_limit, "With --reuse: start a new container after N items (default: 1000)", "N");
+  text("--runtime", flags.runtime, "Container runtime (default: any)", "any|crun|runc|docker");
 }
 
 Result<void> apply_container_flags(const ContainerFlags& flags, bool has_definition,

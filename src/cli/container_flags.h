@@ -9,10 +9,7 @@
 
 #include "base/container.h"
 #include "base/result.h"
-
-namespace CLI {
-class App;
-}
+#include "cli/verb_options.h"
 
 namespace drover {
 
@@ -40,7 +37,7 @@ struct ContainerFlags {
   std::optional<std::string> reuse_limit;
 };
 
-void add_container_flags(CLI::App& verb, ContainerFlags& flags);
+void add_container_flags(const Verb& verb, ContainerFlags& flags);
 
 /// Puts what was typed over what is said by now. `has_definition`: a definition may name the image. The fields that
 /// were typed are added to `said`.

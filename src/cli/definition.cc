@@ -1,7 +1,6 @@
 // drover definition: jobs without their items, kept by name, so that many can be made from them.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <boost/json.hpp>
 
 #include "base/utf8.h"
@@ -52,7 +51,8 @@ Result<int> show_one(ServerClient& client, const Flags& flags) {
                         value.is_string() ? std::string(value.get_string()) : json::serialize(value));
   }
   if (flag_in(*answer, "active")) {
-    text += fmt::format("\n  a job from it: drover submit --definition {} --items list.txt", text_in(*answer, "name"));
+    text += fmt::format("\n  submit a job from it: drover submit --definition {} --items list.txt",
+                        text_in(*answer, "name"));
   }
   return tell(flags.common, *answer, text);
 }
@@ -79,15 +79,14 @@ Result<int> add(ServerClient& client, const Flags& flags) {
     return kBadUsage;
   }
   if (const std::string field = said_of_items(*file); !field.empty()) {
-    return fail(
-        ErrorCode::bad_input, fmt::format("{} says '{}', and a definition has no items of its own", shown, field),
-        "leave it away; whoever submits a job from it says its items: drover submit --definition NAME --items …");
+    return fail(ErrorCode::bad_input, fmt::format("{} sets '{}', but a definition cannot have items", shown, field),
+                "remove it; items are given when a job is submitted: drover submit --definition NAME --items …");
   }
   Submission& job = file->job;
   if (!flags.name.empty()) job.name = flags.name;
   if (job.name.empty()) {
-    return fail(ErrorCode::bad_input, fmt::format("{} does not say what the definition is called", shown),
-                "add 'name: …' to it, or give --name NAME");
+    return fail(ErrorCode::bad_input, fmt::format("{} does not name the definition", shown),
+                "add 'name: …' to it, or use --name NAME");
   }
   if (!job.definition.workdir.empty()) {
     const fs::path folder = flags.file == "-" ? fs::path() : fs::path(flags.file).parent_path();
@@ -104,37 +103,38 @@ Result<int> retire(ServerClient& client, const Flags& flags) {
   auto answer = client.remove(path_of(flags));
   if (!answer) return pass(answer);
   return tell(flags.common, *answer,
-              fmt::format("definition '{}' is retired: no new job is made from it", reference_in(*answer)));
+              fmt::format("definition '{}' is retired: no new jobs can be submitted from it", reference_in(*answer)));
 }
 
 }  // namespace
 
-void add_definition(CLI::App& app, Invocation& invocation) {
+void add_definition(const Verb& app, Invocation& invocation) {
   auto flags = std::make_shared<Flags>();
-  CLI::App* verb = app.add_subcommand("definition", "List, show, register and retire a server's definitions");
-  verb->require_subcommand(1);
-  verb->footer(
+  Verb verb = app.add_subcommand("definition", "List, show, register and retire a server's job definitions");
+  verb.require_subcommand(1);
+  verb.footer(
       "Examples:\n  drover definition register resize.yaml\n  drover submit --definition resize --items photos.txt");
   const auto add_part = [&](const char* name, const char* help, const char* example, auto ask) {
-    return add_server_verb(*verb, name, help, example, *flags, invocation,
+    return add_server_verb(verb, name, help, example, *flags, invocation,
                            [flags, ask](ServerClient& client) { return ask(client, *flags); });
   };
-  const auto about_one = [&](CLI::App* it) {
-    it->add_option("definition", flags->definition, "NAME, its newest revision that is active, or NAME:REVISION")
-        ->type_name("DEFINITION")
-        ->required();
+  const auto about_one = [&](Verb it) {
+    it.add_option("definition", flags->definition, "NAME for the newest active revision, or NAME:REVISION")
+        .type_name("DEFINITION")
+        .required();
   };
   add_part(
       "list", "List definitions and their revisions", "drover definition list",
       [](ServerClient& client, const Flags& it) { return show_answer(client, it, "/api/v1/definitions", print_list); });
-  about_one(add_part("show", "Show what a definition says", "drover definition show resize", show_one));
-  CLI::App* adding = add_part("register", "Keep a job file without items as a definition, or as its next revision",
-                              "drover definition register resize.yaml", add);
-  adding->add_option("file", flags->file, "A job file, .yaml or .json, without items; - is standard input")
-      ->type_name("FILE")
-      ->required();
-  adding->add_option("--name", flags->name, "Its name (default: what the file says)")->type_name("NAME");
-  about_one(add_part("retire", "Let no new job be made from a revision", "drover definition retire resize:1", retire));
+  about_one(add_part("show", "Show a definition", "drover definition show resize", show_one));
+  Verb adding = add_part("register", "Register a job file without items as a definition, or as its next revision",
+                         "drover definition register resize.yaml", add);
+  adding.add_option("file", flags->file, "Job file without items, .yaml or .json; - is standard input")
+      .type_name("FILE")
+      .required();
+  adding.add_option("--name", flags->name, "Name of the definition (default: the name in the file)").type_name("NAME");
+  about_one(add_part("retire", "Retire a revision: no new job can be based on it", "drover definition retire resize:1",
+                     retire));
 }
 
 }  // namespace drover

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <boost/json.hpp>
 #include <future>
@@ -90,15 +89,16 @@ int examine(const Flags& flags) {
 
 }  // namespace
 
-void add_doctor(CLI::App& app, Invocation& invocation) {
+void add_doctor(const Verb& app, Invocation& invocation) {
   auto flags = std::make_shared<Flags>();
-  CLI::App* verb = app.add_subcommand("doctor", "Say what is wrong with this machine, or with the way to a server");
-  add_common_flags(*verb, flags->common);
-  add_server_flag(*verb, flags->server);
-  verb->footer(
+  Verb verb =
+      app.add_subcommand("doctor", "Check this machine, its data folder and the connection to a server for problems");
+  add_common_flags(verb, flags->common);
+  add_server_flag(verb, flags->server);
+  verb.footer(
       "Examples:\n  drover doctor\n  drover doctor --server https://head.example.org:8750\n"
-      "Exit status: 0 no problem (warnings there may be), 1 some problem.");
-  verb->callback([flags, &invocation] { invocation.exit_status = examine(*flags); });
+      "Exit status: 0 if there are no problems (there may be warnings), 1 if there are.");
+  verb.callback([flags, &invocation] { invocation.exit_status = examine(*flags); });
 }
 
 }  // namespace drover

@@ -56,32 +56,31 @@ Check without_root(const std::string& version) {
   for (const IdMap& map : space->users) users += map.count;
   if (users == 1) {
     return {"containers", Verdict::warning,
-            fmt::format("are run by {} without root, as user 0 of an image only", version),
+            fmt::format("run with {}, rootless, but only as user 0 in the container", version),
             "for other users: apt-get install uidmap; usermod --add-subuids 100000-165535 --add-subgids 100000-165535 "
             "NAME"};
   }
-  return {"containers", Verdict::ok, fmt::format("are run by {} without root, as users 0 to {}", version, users - 1),
-          ""};
+  return {"containers", Verdict::ok, fmt::format("run with {}, rootless, as users 0 to {}", version, users - 1), ""};
 }
 
 Check runtime() {
   const auto found = find_oci_runtime(ContainerRuntime::any);
   if (!found && runtime_for({}) == ContainerRuntime::docker) {
-    return {"containers", Verdict::ok, "are run by this machine's Docker", ""};
+    return {"containers", Verdict::ok, "run with Docker on this machine", ""};
   }
   if (!found) return {"containers", Verdict::warning, found.error().message, found.error().next};
   const std::string version = version_of(found->path);
   if (version.empty()) {
-    return {"containers", Verdict::warning, fmt::format("cannot be run (--image): {} does not work", found->path),
-            fmt::format("see what {} --version says", found->path)};
+    return {"containers", Verdict::warning, fmt::format("cannot run (--image): '{} --version' failed", found->path),
+            fmt::format("check the output of {} --version", found->path)};
   }
   if (!may_mount()) return without_root(version);
   if (const int error = overlay_error(); error != 0) {
     return {"containers", Verdict::warning,
-            fmt::format("cannot be run (--image): an image's layers cannot be mounted: {}", std::strerror(error)),
+            fmt::format("cannot run (--image): image layers cannot be mounted: {}", std::strerror(error)),
             "load the kernel's overlay module: modprobe overlay"};
   }
-  return {"containers", Verdict::ok, fmt::format("are run by {}", version), ""};
+  return {"containers", Verdict::ok, fmt::format("run with {}", version), ""};
 }
 
 Check images() {
@@ -90,7 +89,7 @@ Check images() {
     return {"images", Verdict::warning, "cannot be fetched from registries: skopeo is not installed",
             "install it: apt-get install skopeo; oci: and rootfs: work without it"};
   }
-  return {"images", Verdict::ok, fmt::format("are fetched by {}", version), ""};
+  return {"images", Verdict::ok, fmt::format("fetched with {}", version), ""};
 }
 
 }  // namespace
@@ -102,11 +101,12 @@ std::vector<Check> check_containers(const std::string& root) {
   while (!std::filesystem::exists(there, ignored) && there.has_relative_path()) there = there.parent_path();
   struct statfs kind{};
   if (::statfs(there.c_str(), &kind) == 0 && static_cast<long>(kind.f_type) == kOverlayMagic) {
-    checks.push_back({"layers", Verdict::warning,
-                      fmt::format("{} lies on an overlay, and none can lie on another: containers (--image) cannot be "
-                                  "run with data there",
-                                  there.string()),
-                      "name a folder on a plain file system, such as a volume, with --data"});
+    checks.push_back(
+        {"layers", Verdict::warning,
+         fmt::format("{} is on an overlay file system, and overlays cannot be nested: containers (--image) cannot "
+                     "run with data there",
+                     there.string()),
+         "use --data with a folder on a regular file system, such as a volume"});
   }
   return checks;
 }

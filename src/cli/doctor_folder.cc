@@ -13,7 +13,9 @@
 
 #include "base/units.h"
 #include "cli/doctor_check.h"
+#include "server/lost_ledger.h"
 #include "store/ledger_check.h"
+#include "store/ledger_file.h"
 #include "store/run_folder.h"
 
 namespace drover {
@@ -33,16 +35,17 @@ struct DiskKind {
   const char* trouble;  // nullptr: none
 };
 
-constexpr const char* kOverNetwork = "locks and syncs over a network are not always kept, and each commit waits for it";
+constexpr const char* kOverNetwork =
+    "locks and syncs over a network are not always reliable, and each commit waits for the network";
 constexpr DiskKind kDisks[] = {
     {0x6969, "NFS", kOverNetwork},
     {0xFF534D42, "CIFS", kOverNetwork},
     {0xFE534D42, "SMB", kOverNetwork},
     {0x01021997, "9p", kOverNetwork},
-    {0x65735546, "FUSE", "what it keeps when the power fails depends on the program behind it"},
-    {0x01021994, "tmpfs", "it is memory: all is gone with the next boot"},
-    {0x858458f6, "ramfs", "it is memory: all is gone with the next boot"},
-    {0x794c7630, "overlay", "it is a container's own layer: all is gone with the container"},
+    {0x65735546, "FUSE", "whether data survives a power failure depends on the FUSE driver"},
+    {0x01021994, "tmpfs", "it is in memory: all data is lost at the next boot"},
+    {0x858458f6, "ramfs", "it is in memory: all data is lost at the next boot"},
+    {0x794c7630, "overlay", "it is a container's writable layer: all data is lost when the container is removed"},
     {0xEF53, "ext4", nullptr},
     {0x58465342, "XFS", nullptr},
     {0x9123683E, "Btrfs", nullptr},
@@ -69,40 +72,41 @@ std::string why_not_writable(const fs::path& folder) {
 Check folder_itself(const std::string& root, const fs::path& there) {
   std::error_code error;
   if (fs::exists(there, error) && !fs::is_directory(there, error)) {
-    return {"data folder", Verdict::problem, fmt::format("{} is no folder", there.string()),
+    return {"data folder", Verdict::problem, fmt::format("{} is not a folder", there.string()),
             "choose another with --data or $DROVER_DATA"};
   }
   if (const std::string why = why_not_writable(there); !why.empty()) {
-    return {"data folder", Verdict::problem, fmt::format("{} cannot be written: {}", there.string(), why),
-            "choose another with --data or $DROVER_DATA, or mend its rights"};
+    return {"data folder", Verdict::problem, fmt::format("{} is not writable: {}", there.string(), why),
+            "choose another with --data or $DROVER_DATA, or fix its permissions"};
   }
-  const std::string later = there == fs::path(root) ? "" : ", which the first run makes";
+  const std::string later = there == fs::path(root) ? "" : ", will be created by the first run";
   return {"data folder", Verdict::ok, root + later, ""};
 }
 
 Check disk(const fs::path& there) {
   struct statfs kind{};
   if (::statfs(there.c_str(), &kind) != 0) {
-    return {"disk", Verdict::problem, fmt::format("{}: {}", there.string(), std::strerror(errno)), "look at the disk"};
+    return {"disk", Verdict::problem, fmt::format("{}: {}", there.string(), std::strerror(errno)), "check the disk"};
   }
   const auto* known =
       std::ranges::find_if(kDisks, [&](const DiskKind& it) { return it.magic == static_cast<long>(kind.f_type); });
   const std::uint64_t free = std::uint64_t{kind.f_bavail} * static_cast<std::uint64_t>(kind.f_bsize);
-  const std::string name = known == std::end(kDisks) ? fmt::format("kind {:x}", kind.f_type) : known->name;
+  const std::string name = known == std::end(kDisks) ? fmt::format("type 0x{:x}", kind.f_type) : known->name;
   const std::string text = fmt::format("{}, {} free", name, format_size(free));
   if (free < kTooLittle) {
-    return {"disk", Verdict::problem, text + ": a server takes no new jobs, and a run may stop",
-            "free some space there"};
+    return {"disk", Verdict::problem, text + ": too little for a server to accept new jobs; runs may stop",
+            "free some disk space"};
   }
   if (kind.f_files > 0 && kind.f_ffree < kFewInodes) {
-    return {"disk", Verdict::problem, fmt::format("{}, but only {}", text, plural(kind.f_ffree, "file")) + " more fit",
+    return {"disk", Verdict::problem,
+            fmt::format("{}, but only {}", text, plural(kind.f_ffree, "file")) + " can be created",
             "remove files there"};
   }
   if (known != std::end(kDisks) && known->trouble != nullptr) {
     return {"disk", Verdict::warning, fmt::format("{}; {}", text, known->trouble),
-            "keep data that matters on a disk of this machine: --data DIR or $DROVER_DATA"};
+            "keep important data on a local disk: --data DIR or $DROVER_DATA"};
   }
-  if (free < kLittle) return {"disk", Verdict::warning, text + ": long logs may fill it", "free some space there"};
+  if (free < kLittle) return {"disk", Verdict::warning, text + ": long logs may fill it", "free some disk space"};
   return {"disk", Verdict::ok, text, ""};
 }
 
@@ -125,11 +129,12 @@ void check_locks(const std::string& root, std::vector<Check>& checks) {
     } else if (is_held(folder->path())) {
       checks.push_back(
           {"locks", Verdict::warning,
-           fmt::format("run '{}' is locked, but whoever took it is gone: processes of its items still die", name),
-           fmt::format("wait; if it lasts, see who it is: fuser {}/lock", folder->path())});
+           fmt::format("run '{}' is locked, but its process has exited: some of its items' processes are still exiting",
+                       name),
+           fmt::format("wait; if it stays locked, find the process: fuser {}/lock", folder->path())});
     }
   }
-  checks.push_back({"locks", Verdict::ok, held.empty() ? "no run is held" : "held: " + held, ""});
+  checks.push_back({"locks", Verdict::ok, held.empty() ? "no run is locked" : "locked: " + held, ""});
 }
 
 struct Ledger {
@@ -145,7 +150,10 @@ std::vector<Ledger> ledgers_in(const std::string& root) {
   const auto add = [&](std::string title, const std::string& path) {
     if (fs::exists(path, error)) out.push_back({std::move(title), path, fs::last_write_time(path, error)});
   };
-  add("the server", root + "/server/drover.db");
+  // One that is lost is a matter of its own.
+  if (const std::string of_server = root + "/server/drover.db"; !is_ledger_missing(of_server)) {
+    add("the server", of_server);
+  }
   const auto server = static_cast<std::ptrdiff_t>(out.size());
   for (const std::string& name : RunFolder::all(root)) {
     if (auto folder = RunFolder::look(root, name)) add(fmt::format("run '{}'", name), folder->database());
@@ -155,14 +163,17 @@ std::vector<Ledger> ledgers_in(const std::string& root) {
 }
 
 std::string remedy(const Error& error, const Ledger& ledger) {
-  if (error.code != ErrorCode::damaged) return error.next.empty() ? "look at its folder's rights" : error.next;
-  return ledger.title == "the server" ? "drover restore a backup into another --data; keep this one"
-                                      : "keep a copy; sqlite3 FILE .recover may save most of it";
+  if (error.code != ErrorCode::damaged) return error.next.empty() ? "check the permissions of its folder" : error.next;
+  return ledger.title == "the server"
+             ? "restore a backup into another folder: drover restore FILE --data DIR; keep the damaged folder"
+             : "keep a copy; sqlite3 FILE .recover may recover most of it";
 }
 
 void check_ledgers(const std::string& root, std::vector<Check>& checks) {
   using Clock = std::chrono::steady_clock;
   const auto until = Clock::now() + std::chrono::milliseconds(kLedgersMs);
+  const auto there = check_for_lost_ledger(root + "/server");
+  if (!there) checks.push_back({"ledger", Verdict::problem, there.error().message, there.error().next});
   const std::vector<Ledger> ledgers = ledgers_in(root);
   std::size_t whole = 0;
   std::size_t failed = 0;
@@ -180,21 +191,22 @@ void check_ledgers(const std::string& root, std::vector<Check>& checks) {
       older += fmt::format("{}{}", older.empty() ? "" : ", ", ledger.title);
       continue;
     }
-    checks.push_back({"ledger", Verdict::problem, fmt::format("that of {}: {}", ledger.title, state.error().message),
+    checks.push_back({"ledger", Verdict::problem, fmt::format("of {}: {}", ledger.title, state.error().message),
                       remedy(state.error(), ledger)});
   }
   if (!older.empty()) {
     checks.push_back({"ledger", Verdict::warning,
-                      fmt::format("an older drover wrote {}: cannot be shown as it is", older),
-                      "bring them forward: drover resume RUN; a server does so when it starts"});
+                      fmt::format("{} written by an older version of drover: cannot be read until upgraded", older),
+                      "upgrade a run with drover resume RUN; a server upgrades its ledger when it starts"});
   }
+  if (!there && ledgers.empty()) return;
   if (ledgers.empty() || whole + failed == 0) {
-    checks.push_back(
-        {"ledger", Verdict::ok, ledgers.empty() ? "there is none yet" : "too large to be checked in a second", ""});
+    checks.push_back({"ledger", Verdict::ok, ledgers.empty() ? "none yet" : "too large to check in a second", ""});
     return;
   }
-  const std::string rest = whole + failed == ledgers.size() ? "" : fmt::format(" of {}, the newest", ledgers.size());
-  if (whole > 0) checks.push_back({"ledger", Verdict::ok, fmt::format("{}{} checked and whole", whole, rest), ""});
+  const std::string rest = whole + failed == ledgers.size() ? "" : fmt::format(" of {} (the newest)", ledgers.size());
+  if (whole > 0)
+    checks.push_back({"ledger", Verdict::ok, fmt::format("{}{} checked, no damage found", whole, rest), ""});
 }
 
 }  // namespace

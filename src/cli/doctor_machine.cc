@@ -40,7 +40,7 @@ Check kernel() {
   [[maybe_unused]] const int read = std::sscanf(name.release, "%d.%d", &major, &minor);
   if (std::pair(major, minor) >= kOldestKernel) return {"kernel", Verdict::ok, name.release, ""};
   return {"kernel", Verdict::problem,
-          fmt::format("{} is older than {}.{}, the oldest that drover is made for", name.release, kOldestKernel.first,
+          fmt::format("{} is older than {}.{}, the oldest that drover supports", name.release, kOldestKernel.first,
                       kOldestKernel.second),
           "use a newer kernel"};
 }
@@ -54,21 +54,22 @@ Check cgroups() {
   const bool holds_pids = !trial.join.empty() || !trial.clone_into.empty();
   trial.remove();
   if (found.version() == CgroupVersion::none || !holds_pids) {
-    return {"cgroups", Verdict::warning,
-            "none may be made here: --memory limits the address space of each process, --cpus the processors it may "
-            "use, and --pids has no effect",
-            "run drover as root, in a unit with Delegate=yes, or in a container with a cgroup of its own to write"};
+    return {
+        "cgroups", Verdict::warning,
+        "cannot be created on this machine: --memory limits the address space of each process, --cpus the CPUs it may "
+        "use, and --pids has no effect",
+        "run drover as root, in a unit with Delegate=yes, or in a container with a writable cgroup of its own"};
   }
   const std::string version = found.version() == CgroupVersion::v2 ? "version 2" : "version 1";
   if (holds_memory && holds_cpus) {
-    return {"cgroups", Verdict::ok, fmt::format("{}: --memory, --cpus and --pids are held", version), ""};
+    return {"cgroups", Verdict::ok, fmt::format("{}: --memory, --cpus and --pids are enforced", version), ""};
   }
   const std::string missing = !holds_memory && !holds_cpus ? "--memory and --cpus"
                               : holds_memory               ? "--cpus"
                                                            : "--memory";
   return {"cgroups", Verdict::warning,
-          fmt::format("{}, without the controllers for {}: those are held less strictly", version, missing),
-          "let the controllers memory and cpu be handed down to drover's cgroup"};
+          fmt::format("{}, without the controllers for {}: enforced less strictly", version, missing),
+          "delegate the memory and cpu controllers to drover's cgroup"};
 }
 
 Check open_files() {
@@ -79,7 +80,7 @@ Check open_files() {
             limit.rlim_max == RLIM_INFINITY ? "no limit" : fmt::format("up to {}", format_count(limit.rlim_max)), ""};
   }
   return {"open files", Verdict::warning,
-          fmt::format("at most {}: a server or worker under load runs out of them", format_count(limit.rlim_max)),
+          fmt::format("at most {}: too few for a server or worker under load", format_count(limit.rlim_max)),
           fmt::format("raise it: ulimit -Hn {}, or LimitNOFILE= in the unit", kFewFiles * 16)};
 }
 
@@ -102,8 +103,8 @@ Check processes() {
     return {"processes", Verdict::ok, limit == 0 ? "no limit" : fmt::format("up to {}", format_count(limit)), ""};
   }
   return {"processes", Verdict::warning,
-          fmt::format("at most {}, of all items together and of drover itself", format_count(limit)),
-          "raise ulimit -u, or the pids limit of the container"};
+          fmt::format("at most {}, for all items and drover itself", format_count(limit)),
+          "raise ulimit -u, or the container's pids limit"};
 }
 
 Check clock() {
@@ -111,13 +112,14 @@ Check clock() {
   const std::tm now = fmt::gmtime(static_cast<std::time_t>(now_ms / 1000));
   if (now.tm_year + 1900 < kYearOfThis) {
     return {"clock", Verdict::problem,
-            fmt::format("it says {:%Y-%m-%d}, which is past: certificates will not verify", now), "set the clock"};
+            fmt::format("it reads {:%Y-%m-%d}, which is in the past: certificates will not verify", now),
+            "set the clock"};
   }
   timex state{};
   const int told = adjtimex(&state);
   if (told >= 0 && (state.status & STA_UNSYNC) != 0) {
-    return {"clock", Verdict::warning, fmt::format("{:%Y-%m-%d %H:%M:%S} UTC, and nothing keeps it right", now),
-            "let chrony or systemd-timesyncd set it"};
+    return {"clock", Verdict::warning, fmt::format("{:%Y-%m-%d %H:%M:%S} UTC, not synchronised", now),
+            "synchronise it with chrony or systemd-timesyncd"};
   }
   return {"clock", Verdict::ok, fmt::format("{:%Y-%m-%d %H:%M:%S} UTC{}", now, told >= 0 ? ", synchronised" : ""), ""};
 }
@@ -125,14 +127,15 @@ Check clock() {
 Check shared_memory() {
   struct statvfs disk{};
   if (::statvfs("/dev/shm", &disk) != 0 || ::access("/dev/shm", W_OK) != 0) {
-    return {"/dev/shm", Verdict::warning, "is missing or not for this user: programs that share memory fail",
-            "mount a tmpfs there, with mode 1777"};
+    return {"/dev/shm", Verdict::warning,
+            "missing or not accessible to this user: programs that use shared memory will fail",
+            "mount a tmpfs there with mode 1777"};
   }
   const std::uint64_t size = std::uint64_t{disk.f_blocks} * disk.f_frsize;
   if (size <= kSmallSharedMemory) {
     return {"/dev/shm", Verdict::warning,
-            fmt::format("has {}: too little for programs that load data in several processes", format_size(size)),
-            "make it larger (of a container: --shm-size)"};
+            fmt::format("{}: too small for programs that load data in several processes", format_size(size)),
+            "make it larger (for a container: --shm-size)"};
   }
   return {"/dev/shm", Verdict::ok, format_size(size), ""};
 }
@@ -141,10 +144,10 @@ Check core_dumps() {
   const std::string pattern = first_line("/proc/sys/kernel/core_pattern");
   if (pattern.starts_with('|')) {
     return {"core dumps", Verdict::warning,
-            fmt::format("go to {}: each item that crashes starts it", pattern.substr(1, pattern.find(' ') - 1)),
-            "where many items may crash, set kernel.core_pattern to a file name"};
+            fmt::format("piped to {}: every crashing item starts it", pattern.substr(1, pattern.find(' ') - 1)),
+            "if many items may crash, set kernel.core_pattern to a file name"};
   }
-  return {"core dumps", Verdict::ok, pattern.empty() ? "off" : fmt::format("are files named {}", pattern), ""};
+  return {"core dumps", Verdict::ok, pattern.empty() ? "off" : fmt::format("written to files named {}", pattern), ""};
 }
 
 Check memory() {
@@ -157,8 +160,8 @@ Check memory() {
                                              format_size(bytes(info.totalswap)));
   const std::string text = fmt::format("{}, {}", format_size(bytes(info.totalram)), swap);
   if (info.totalswap > 0 && info.freeswap < info.totalswap / 4) {
-    return {"memory", Verdict::warning, text + ": items are slowed down",
-            "run fewer at a time, with --jobs or --memory"};
+    return {"memory", Verdict::warning, text + ": items may run slowly",
+            "run fewer items at once with --jobs or --memory"};
   }
   return {"memory", Verdict::ok, text, ""};
 }

@@ -56,42 +56,43 @@ class ServerDoctor {
     }
     const auto place = parse_place(access_.address);
     if (!place) {
-      return fail("server", fmt::format("'{}' is no address of a server", access_.address),
+      return fail("server", fmt::format("'{}' is not a valid server address", access_.address),
                   "write it as http://HOST:PORT or https://HOST:PORT");
     }
-    ok("server", access_.address);
+    ok("server", access_.socket.empty()
+                     ? access_.address
+                     : fmt::format("{}, through {} on this machine", access_.address, access_.socket));
     auto addresses = resolve_host(place->host, kStepMs);
     if (!addresses) {
-      return fail("name", addresses.error().message, "check the name's spelling, /etc/hosts and the resolver");
+      return fail("name", addresses.error().message, "check the spelling, /etc/hosts and the DNS resolver");
     }
-    ok("name", fmt::format("{} is {}", place->host, fmt::join(*addresses, ", ")));
+    ok("name", fmt::format("{} resolves to {}", place->host, fmt::join(*addresses, ", ")));
     auto connected = probe_tcp(*addresses, place->port, kStepMs);
     if (!connected) {
-      return fail("connection", connected.error().message,
-                  "is 'drover server' running there, does it listen beyond its machine, and is a firewall between?");
+      return fail(
+          "connection", connected.error().message,
+          "check that 'drover server' is running there, listens on that address, and no firewall blocks the port");
     }
-    ok("connection", fmt::format("port {} answers in {}", place->port, format_duration_us(*connected)));
+    ok("connection", fmt::format("port {} responded in {}", place->port, format_duration_us(*connected)));
     return !place->encrypted || tls(*place, *addresses);
   }
 
   bool tls(const ServerPlace& place, const std::vector<std::string>& addresses) {
     auto seen = probe_tls(place, addresses, access_.ca_pem, kStepMs);
-    if (!seen)
-      return fail("TLS", seen.error().message,
-                  "does the server speak plain HTTP? then the address begins with http://");
-    const std::string trusted = access_.ca_pem ? access_.ca_file : "what this system trusts";
+    if (!seen) return fail("TLS", seen.error().message, "if the server uses plain HTTP, use an address with http://");
+    const std::string trusted = access_.ca_pem ? access_.ca_file : "the system's trusted certificates";
     if (!seen->trouble.empty()) {
       return fail("TLS",
-                  fmt::format("the certificate, by '{}', is not good: {} (held against {})", seen->issuer,
+                  fmt::format("the certificate issued by '{}' is not valid: {} (checked against {})", seen->issuer,
                               seen->trouble, trusted),
-                  "put the server's ca.pem into a file and name it in $DROVER_CA; the address must be one that the "
-                  "server was told of with --advertise");
+                  "copy the server's ca.pem and set $DROVER_CA to its path; the address must be one that the "
+                  "server was given with --advertise");
     }
     const std::int64_t left_ms = seen->ends_ms - SystemWallClock().epoch_ms();
-    const std::string text = fmt::format("verified against {}, good until {:%Y-%m-%d}", trusted,
+    const std::string text = fmt::format("verified against {}, valid until {:%Y-%m-%d}", trusted,
                                          fmt::gmtime(static_cast<std::time_t>(seen->ends_ms / 1000)));
     if (left_ms < 14 * kDayMs) {
-      warn("TLS", text, "restart the server: it makes itself a new certificate at each start");
+      warn("TLS", text, "restart the server: it creates a new certificate at each start");
     } else {
       ok("TLS", text);
     }
@@ -122,29 +123,30 @@ class ServerDoctor {
   bool ask_self() {
     using Clock = std::chrono::steady_clock;
     Result<HttpResponse> response = get("/healthz");  // so that the connection is there when the time is taken
-    if (!response) return fail("HTTP", response.error().message, "is that a Drover server?");
+    if (!response) return fail("HTTP", response.error().message, "check that the address belongs to a Drover server");
     const auto begun = Clock::now();
     response = get("/api/v1/self");
     const auto took_us = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - begun).count();
-    if (!response) return fail("HTTP", response.error().message, "is that a Drover server?");
+    if (!response) return fail("HTTP", response.error().message, "check that the address belongs to a Drover server");
     compare_clocks(*response, took_us);
     if (took_us > kSlowUs) {
-      warn("latency", fmt::format("{} for a question", format_duration_us(took_us)),
-           "long for one machine room; workers hide it, people do not");
+      warn("latency", fmt::format("{} per request", format_duration_us(took_us)),
+           "slow for a local network; workers are hardly affected, but commands will be slow");
     } else {
-      ok("latency", fmt::format("{} for a question", format_duration_us(took_us)));
+      ok("latency", fmt::format("{} per request", format_duration_us(took_us)));
     }
     if (response->status == 401 || response->status == 403) {
       const Error error = error_from_problem(response->status, response->body);
-      return fail("key", fmt::format("it is refused: {}", error.message),
-                  "put a good one into $DROVER_KEY; 'drover key create' on the server's machine makes one");
+      return fail("key", fmt::format("refused: {}", error.message),
+                  "set $DROVER_KEY to a valid key; create one with 'drover key create' on the server's machine");
     }
     const json::value self = parsed(*response);
     if (response->status != 200 || !is_self(self)) {
-      return fail("HTTP",
-                  fmt::format("what answers there (status {}) is no Drover server, or one older than this drover",
-                              response->status),
-                  "check the address, and bring the server up to this version");
+      return fail(
+          "HTTP",
+          fmt::format("the response (status {}) is not from a Drover server, or the server is older than this drover",
+                      response->status),
+          "check the address, and upgrade the server to this version");
     }
     tell_self(self.get_object());
     return true;
@@ -160,17 +162,17 @@ class ServerDoctor {
   void tell_self(const json::object& self) {
     const std::string version(text_in(self, "version"));
     if (version == DROVER_VERSION) {
-      ok("version", fmt::format("{} on both sides", version));
+      ok("version", fmt::format("{} on server and client", version));
     } else {
-      warn("version", fmt::format("the server is {}, this is {}", version, DROVER_VERSION),
-           "bring the server up first, then its workers and clients");
+      warn("version", fmt::format("the server is {}, this client is {}", version, DROVER_VERSION),
+           "upgrade the server first, then its workers and clients");
     }
     const json::object& key = self.at("key").get_object();
     for (const json::value& it : list_in(self.at("key"), "may")) {
       if (it.is_string()) may_.emplace_back(it.get_string());
     }
-    ok("key", fmt::format("{}, of scope '{}': may {}", text_in(key, "id"), text_in(key, "scope"),
-                          may_.empty() ? "look at its own job" : fmt::format("{}", fmt::join(may_, ", "))));
+    ok("key", fmt::format("{}, scope '{}': may {}", text_in(key, "id"), text_in(key, "scope"),
+                          may_.empty() ? "read its own job" : fmt::format("{}", fmt::join(may_, ", "))));
   }
 
   void compare_clocks(const HttpResponse& response, std::int64_t took_us) {
@@ -181,13 +183,13 @@ class ServerDoctor {
     const std::int64_t theirs_ms = std::int64_t{timegm(&parts)} * 1000 + 500 + took_us / 2000;
     const std::int64_t apart_ms = SystemWallClock().epoch_ms() - theirs_ms;
     if (std::abs(apart_ms) < kClocksApartMs) {
-      ok("clocks", "agree to a few seconds");
+      ok("clocks", "agree within a few seconds");
       return;
     }
     fail("clocks",
          fmt::format("this machine is {} {} the server", format_duration_us(std::abs(apart_ms) * 1000),
                      apart_ms > 0 ? "ahead of" : "behind"),
-         "let chrony or systemd-timesyncd set both; keys and certificates expire by them");
+         "synchronise both with chrony or systemd-timesyncd; key and certificate expiry depends on them");
   }
 
   bool may(std::string_view what) const { return std::ranges::find(may_, what) != may_.end(); }
@@ -214,8 +216,8 @@ class ServerDoctor {
     };
     const auto count = static_cast<std::size_t>(std::ranges::count_if(list_in(answer, "workers"), is_there));
     if (count == 0) {
-      warn("workers", "none: jobs wait",
-           "start one: drover worker, with a token of 'drover key join' on another machine");
+      warn("workers", "none: jobs will wait",
+           "start one with 'drover worker'; on another machine it needs a token from 'drover key join'");
     } else {
       ok("workers", plural(count, "worker"));
     }
@@ -231,7 +233,7 @@ class ServerDoctor {
       // Whatever else keeps a job goes by itself.
       if (!why.is_object() || text_in(why.get_object(), "code") != "nobody_suits" || count == 0) continue;
       warn("jobs", fmt::format("'{}' {}", text_in(why.get_object(), "name"), text_in(why.get_object(), "reason")),
-           "start such a worker, or submit it anew asking for less");
+           "start a suitable worker, or submit the job again with lower requirements");
     }
   }
 
@@ -249,7 +251,7 @@ std::vector<Check> check_server(const CommonFlags& common, const ServerFlags& fl
   if (!names_server(flags)) {
     if (!std::filesystem::exists(server_address_file(root), error)) return {};
     if (!RunFolder::server_holder(root)) {
-      return {{"server", Verdict::warning, fmt::format("there was one with the data in {}, and it does not run", root),
+      return {{"server", Verdict::warning, fmt::format("a server has used the data in {}, but is not running", root),
                fmt::format("start it: drover server --data {}", root)}};
     }
   }

@@ -1,5 +1,4 @@
 // drover env-vars: what to export so that the AWS CLI, SDKs and drover itself reach a server from this shell.
-#include <CLI/CLI.hpp>
 #include <boost/json.hpp>
 #include <filesystem>
 #include <utility>
@@ -81,18 +80,18 @@ Result<int> print_variables(const Flags& flags) {
 
 }  // namespace
 
-void add_env_vars(CLI::App& app, Invocation& invocation) {
+void add_env_vars(const Verb& app, Invocation& invocation) {
   auto flags = std::make_shared<Flags>();
-  CLI::App* verb =
-      app.add_subcommand("env-vars", "Print the variables with which drover, the AWS CLI and others reach a server");
-  verb->add_option("--data", flags->common.data, "Where the server of this machine keeps its data")->type_name("DIR");
-  verb->add_flag("--json", flags->common.json, "Print JSON, for programs");
-  add_server_flag(*verb, flags->server);
-  verb->add_option("--shell", flags->shell, "Whose words to use (default: by $SHELL)")
-      ->type_name("SHELL")
-      ->check(CLI::IsMember({"bash", "fish"}));
-  verb->footer("Examples:\n  eval \"$(drover env-vars)\"\n  drover env-vars --shell fish | source");
-  verb->callback([flags, &invocation] {
+  Verb verb = app.add_subcommand(
+      "env-vars", "Print environment variables that let drover, the AWS CLI and other programs reach a server");
+  verb.add_option("--data", flags->common.data, "Data folder of the server on this machine").type_name("DIR");
+  verb.add_flag("--json", flags->common.json, "Print machine-readable JSON");
+  add_server_flag(verb, flags->server);
+  verb.add_option("--shell", flags->shell, "Shell syntax to print (default: from $SHELL)")
+      .type_name("SHELL")
+      .one_of({"bash", "fish"});
+  verb.footer("Examples:\n  eval \"$(drover env-vars)\"\n  drover env-vars --shell fish | source");
+  verb.callback([flags, &invocation] {
     auto done = print_variables(*flags);
     invocation.exit_status = done ? *done : failure(done.error());
   });

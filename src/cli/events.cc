@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <boost/json.hpp>
 
@@ -85,19 +84,16 @@ class Events {
       auto done = client_.stream(fmt::format("/api/v1/events?after={}{}", last_, of_job_),
                                  [&](std::string_view piece) {
                                    if (std::exchange(was_away, false) && !flags_.common.quiet)
-                                     print_notice("the server is back");
+                                     print_notice("reconnected to the server");
                                    pause_ms = kFirstPauseMs;
                                    return lines.add(piece);
                                  },
                                  {{"Accept", "text/event-stream"}});
       if (nobody_reads_) break;
-      const bool is_break = done || done.error().code == ErrorCode::unreachable ||
-                            done.error().code == ErrorCode::timeout || done.error().code == ErrorCode::io ||
-                            done.error().code == ErrorCode::stopped;
-      if (!is_break) return pass(done);
+      if (!done && !may_answer_later(done.error())) return pass(done);
       if (!std::exchange(was_away, true) && !flags_.common.quiet) {
-        print_notice(fmt::format("{}; trying again until it is there, or Ctrl-C",
-                                 done ? "the server has closed the line" : done.error().message));
+        print_notice(fmt::format("{}; trying again until the server is reachable (Ctrl-C to stop)",
+                                 done ? "the server closed the connection" : done.error().message));
       }
       ::poll(nullptr, 0, pause_ms);
       pause_ms = std::min(2 * pause_ms, kLongestPauseMs);
@@ -108,14 +104,15 @@ class Events {
   Result<void> take(const SentEvent& event) {
     json::error_code error;
     const json::value value = json::parse(event.data, error);
-    if (error || !value.is_object()) return fail(ErrorCode::damaged, "the server's answer is not JSON");
+    if (error || !value.is_object()) return fail(ErrorCode::damaged, "the server's response is not JSON");
     if (event.kind == "missed") {
-      print_notice(fmt::format("events {} to {} are kept no more", number_in(value, "from"), number_in(value, "to")));
+      print_notice(
+          fmt::format("events {} to {} are no longer stored", number_in(value, "from"), number_in(value, "to")));
       return {};
     }
     print(value);
     flush_output();
-    if (nobody_reads_) return fail(ErrorCode::stopped, "nobody reads");
+    if (nobody_reads_) return fail(ErrorCode::stopped, "standard output is closed");
     return {};
   }
 
@@ -145,18 +142,18 @@ class Events {
 
 }  // namespace
 
-void add_events(CLI::App& app, Invocation& invocation) {
+void add_events(const Verb& app, Invocation& invocation) {
   auto flags = std::make_shared<Flags>();
-  CLI::App* verb =
-      add_server_verb(app, "events", "Show what happened to jobs, workers and queues, or follow it",
-                      "drover events nightly\n  drover events --follow\n  drover events --after 1000 --json", *flags,
-                      invocation, [flags, &app](ServerClient& client) {
-                        flags->has_after = app.get_subcommand("events")->count("--after") > 0;
-                        return Events(client, *flags).run();
-                      });
-  verb->add_option("job", flags->job, "Only what happened to this job")->type_name("JOB");
-  verb->add_flag("--follow,-f", flags->follow, "Go on as more happens, until Ctrl-C; of all, only what comes");
-  verb->add_option("--after", flags->after, "Only events with a higher number")->type_name("ID");
+  Verb verb = add_server_verb(app, "events", "Show or follow events for jobs, workers and queues",
+                              "drover events nightly\n  drover events --follow\n  drover events --after 1000 --json",
+                              *flags, invocation, [flags, &app](ServerClient& client) {
+                                flags->has_after = app.part("events").count("--after") > 0;
+                                return Events(client, *flags).run();
+                              });
+  verb.add_option("job", flags->job, "Show only events for this job").type_name("JOB");
+  verb.add_flag("--follow,-f", flags->follow,
+                "Keep printing events until Ctrl-C; without a job or --after, start with new events");
+  verb.add_option("--after", flags->after, "Show only events with an id greater than ID").type_name("ID");
 }
 
 }  // namespace drover

@@ -1,7 +1,6 @@
 // drover fleet: which machines a server could have. Only written down by now: nothing starts or ends one yet.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <boost/json.hpp>
 
 #include "base/name.h"
@@ -14,7 +13,7 @@ namespace drover {
 namespace json = boost::json;
 namespace {
 
-constexpr const char* kOnlyKept = "fleets are only written down so far; no machine is started for one";
+constexpr const char* kOnlyKept = "fleets are only recorded so far; no machines are started for them";
 constexpr int kMostMachines = 1'000'000;
 
 struct Flags : AskingFlags {
@@ -58,12 +57,12 @@ Result<int> list(ServerClient& client, const Flags& flags) {
 }
 
 int show_fleet(const Flags& flags, const json::value& fleet, std::string_view head) {
-  std::string text = fmt::format(
-      "{}fleet '{}'\n  {:<10} {}\n  {:<10} {} to {}, by {}\n  {:<10} {}", head, text_in(fleet, "name"), "provider",
-      text_in(fleet, "provider"), "machines", number_in(fleet, "least"), number_in(fleet, "most"),
-      text_in(fleet, "policy"), "spot",
-      flag_in(fleet, "spot") ? fmt::format("yes, for {} % of the full price at most", number_in(fleet, "bid_percent"))
-                             : "no");
+  std::string text = fmt::format("{}fleet '{}'\n  {:<10} {}\n  {:<10} {} to {}, policy {}\n  {:<10} {}", head,
+                                 text_in(fleet, "name"), "provider", text_in(fleet, "provider"), "machines",
+                                 number_in(fleet, "least"), number_in(fleet, "most"), text_in(fleet, "policy"), "spot",
+                                 flag_in(fleet, "spot") ? fmt::format("yes, for at most {}% of the on-demand price",
+                                                                      number_in(fleet, "bid_percent"))
+                                                        : "no");
   if (const std::string shapes = words_text(list_in(fleet, "shapes")); !shapes.empty())
     text += fmt::format("\n  {:<10} {}", "shapes", shapes);
   const int status = tell(flags.common, fleet, text);
@@ -77,7 +76,7 @@ Result<int> show_one(ServerClient& client, const Flags& flags) {
   return show_fleet(flags, *answer, "");
 }
 
-Result<int> set(ServerClient& client, const Flags& flags, const CLI::App& verb) {
+Result<int> set(ServerClient& client, const Flags& flags, const Verb& verb) {
   auto now = client.get(path_of(flags));
   const bool is_new = !now && now.error().code == ErrorCode::not_found;
   if (!now && !is_new) return pass(now);
@@ -91,15 +90,15 @@ Result<int> set(ServerClient& client, const Flags& flags, const CLI::App& verb) 
   if (verb.count("--bid") > 0) body["bid_percent"] = flags.bid;
   for (const std::string& shape : flags.shapes) {
     if (is_valid_name(shape)) continue;
-    return fail(ErrorCode::bad_input, fmt::format("--shape '{}' cannot be a type of machine", shape),
-                "write one such as c7g.4xlarge; for several say --shape again");
+    return fail(ErrorCode::bad_input, fmt::format("--shape '{}' is not a valid machine type", shape),
+                "use a type such as c7g.4xlarge; repeat --shape for several");
   }
   if (!flags.shapes.empty()) body["shapes"] = json::array(flags.shapes.begin(), flags.shapes.end());
   const json::value wanted = body;
   if (const auto least = number_in(wanted, "least"), most = body.contains("most") ? number_in(wanted, "most") : 1;
       least > most) {
     return fail(ErrorCode::bad_input, fmt::format("--least {} is more than --most {}", least, most),
-                "say less of the one, or more of the other");
+                "lower --least or raise --most");
   }
   auto answer = client.put(path_of(flags), body);
   if (!answer) return pass(answer);
@@ -114,48 +113,46 @@ Result<int> remove(ServerClient& client, const Flags& flags) {
 
 }  // namespace
 
-void add_fleet(CLI::App& app, Invocation& invocation) {
+void add_fleet(const Verb& app, Invocation& invocation) {
   auto flags = std::make_shared<Flags>();
-  CLI::App* verb = app.add_subcommand("fleet", "List, write down and delete a server's fleets");
-  verb->require_subcommand(1);
-  verb->footer(fmt::format(
+  Verb verb = app.add_subcommand("fleet", "List, define and delete a server's fleets");
+  verb.require_subcommand(1);
+  verb.footer(fmt::format(
       "{}.\n\nExamples:\n  drover fleet list\n  drover fleet set spot --provider ec2 --most 100 --spot", kOnlyKept));
   const auto add = [&](const char* name, const char* help, const char* example, auto ask) {
-    return add_server_verb(*verb, name, help, example, *flags, invocation,
+    return add_server_verb(verb, name, help, example, *flags, invocation,
                            [flags, ask](ServerClient& client) { return ask(client, *flags); });
   };
-  const auto about_one = [&](CLI::App* it) {
-    it->add_option("fleet", flags->fleet, "Its name")->type_name("FLEET")->required();
+  const auto about_one = [&](Verb it) {
+    it.add_option("fleet", flags->fleet, "Name of the fleet").type_name("FLEET").required();
   };
   add("list", "List fleets", "drover fleet list", list);
   about_one(add("show", "Show a fleet", "drover fleet show spot", show_one));
-  CLI::App* setting = add_server_verb(
-      *verb, "set", "Write a fleet down, or change what is said of it",
-      "drover fleet set spot --provider ec2 --most 100 --spot --shape c7g.4xlarge", *flags, invocation,
-      [flags, verb](ServerClient& client) { return set(client, *flags, *verb->get_subcommand("set")); });
+  Verb setting =
+      add_server_verb(verb, "set", "Define a fleet, or change its settings",
+                      "drover fleet set spot --provider ec2 --most 100 --spot --shape c7g.4xlarge", *flags, invocation,
+                      [flags, verb](ServerClient& client) { return set(client, *flags, verb.part("set")); });
   about_one(setting);
-  setting->add_option("--provider", flags->provider, "What gives its machines (default: local)")
-      ->type_name("PROVIDER")
-      ->check(CLI::IsMember({"local", "kubernetes", "slurm", "ec2", "gce", "command"}));
-  setting->add_option("--least", flags->least, "Machines that are always there (default: 0)")
-      ->type_name("N")
-      ->check(CLI::Range(0, kMostMachines));
-  setting->add_option("--most", flags->most, "Machines that there may be (default: 1)")
-      ->type_name("N")
-      ->check(CLI::Range(0, kMostMachines));
-  CLI::Option* spot = setting->add_flag("--spot", flags->spot, "Machines that may be taken away, for less money");
-  setting->add_flag("--no-spot", flags->no_spot, "Machines that are not taken away")->excludes(spot);
-  setting->add_option("--bid", flags->bid, "Spot machines for this much of the full price, at most (default: 100)")
-      ->type_name("PERCENT")
-      ->check(CLI::Range(1, 1000));
-  setting->add_option("--shape", flags->shapes, "A type of machine; may be repeated")
-      ->type_name("NAME")
-      ->expected(1)
-      ->take_all()
-      ->allow_extra_args(false);
-  setting->add_option("--policy", flags->policy, "What says how many there are (default: demand)")
-      ->type_name("POLICY")
-      ->check(CLI::IsMember({"demand", "step", "backlog", "deadline", "budget"}));
+  setting.add_option("--provider", flags->provider, "Provider of the machines (default: local)")
+      .type_name("PROVIDER")
+      .one_of({"local", "kubernetes", "slurm", "ec2", "gce", "command"});
+  setting.add_option("--least", flags->least, "Minimum number of machines (default: 0)")
+      .type_name("N")
+      .range(0, kMostMachines);
+  setting.add_option("--most", flags->most, "Maximum number of machines (default: 1)")
+      .type_name("N")
+      .range(0, kMostMachines);
+  setting.add_flag("--spot", flags->spot, "Use spot machines: cheaper, but they can be reclaimed by the provider");
+  setting.add_flag("--no-spot", flags->no_spot, "Use on-demand machines instead of spot machines").excludes("--spot");
+  setting
+      .add_option("--bid", flags->bid,
+                  "Maximum price for spot machines, as a percentage of the on-demand price (default: 100)")
+      .type_name("PERCENT")
+      .range(1, 1000);
+  setting.add_option("--shape", flags->shapes, "Machine type; repeatable").type_name("NAME").repeatable();
+  setting.add_option("--policy", flags->policy, "Scaling policy (default: demand)")
+      .type_name("POLICY")
+      .one_of({"demand", "step", "backlog", "deadline", "budget"});
   about_one(add("delete", "Delete a fleet", "drover fleet delete spot", remove));
 }
 

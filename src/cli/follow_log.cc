@@ -20,11 +20,6 @@ constexpr int kMostEarlyEnds = 5;
 // A server that is started anew is back by then.
 constexpr std::int64_t kPatienceNs = std::int64_t{120} * 1'000'000'000;
 
-bool is_break(const Error& error) {
-  return error.code == ErrorCode::unreachable || error.code == ErrorCode::timeout || error.code == ErrorCode::io ||
-         error.code == ErrorCode::stopped;
-}
-
 /// What is known of the item, as the server says it.
 struct ItemState {
   bool has_ended = false;
@@ -49,13 +44,13 @@ class LogFollowing {
       const std::size_t ended = item->endings.size();
       if (ended < attempt_ && !item->has_ended) {
         // The server let go of it, in order, and early.
-        if (++early_ends > kMostEarlyEnds) return fail(ErrorCode::io, "the server does not show the log to its end");
+        if (++early_ends > kMostEarlyEnds) return fail(ErrorCode::io, "the server keeps closing the log stream early");
         ::poll(nullptr, 0, kLongestPauseMs);
         continue;
       }
       if (wanted_.attempt != 0 || (item->has_ended && ended <= attempt_)) return {};
       if (!wanted_.quiet) {
-        print_notice(fmt::format("attempt {} is over ({}); attempt {} follows", attempt_, item->endings[attempt_ - 1],
+        print_notice(fmt::format("attempt {} has ended ({}); attempt {} follows", attempt_, item->endings[attempt_ - 1],
                                  attempt_ + 1));
       }
       ++attempt_;
@@ -93,7 +88,7 @@ class LogFollowing {
         } else {
           write(bytes);
         }
-        return nobody_reads_ ? Result<void>(fail(ErrorCode::io, "nobody reads")) : Result<void>();
+        return nobody_reads_ ? Result<void>(fail(ErrorCode::io, "standard output is closed")) : Result<void>();
       });
     });
   }
@@ -133,7 +128,7 @@ class LogFollowing {
         was_away_ = false;
         pause_ms = kFirstPauseMs;
       }
-      if (!is_break(done.error()) || steady_.elapsed_ns() - heard_ns_ > kPatienceNs) return done;
+      if (!may_answer_later(done.error()) || steady_.elapsed_ns() - heard_ns_ > kPatienceNs) return done;
       if (!std::exchange(was_away_, true) && !wanted_.quiet) {
         print_notice(fmt::format("{}; trying again", done.error().message));
       }

@@ -1,7 +1,6 @@
 // drover image: the container images that are kept on this machine.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <boost/json.hpp>
 
 #include "base/units.h"
@@ -94,7 +93,8 @@ Result<int> pull(const Flags& flags) {
   if (flags.common.json) {
     show("{}\n", json::serialize(json::object{{"image", (*plan)->name}, {"digest", (*plan)->digest}}));
   } else if (!flags.common.quiet) {
-    show("image {} is here{}{}\n", (*plan)->name, (*plan)->digest.empty() ? "" : ": ", (*plan)->digest);
+    show("image {} is stored on this machine{}{}\n", (*plan)->name, (*plan)->digest.empty() ? "" : ": ",
+         (*plan)->digest);
   }
   return kAllSucceeded;
 }
@@ -132,31 +132,33 @@ Result<int> prune(const Flags& flags) {
 
 }  // namespace
 
-void add_image(CLI::App& app, Invocation& invocation) {
+void add_image(const Verb& app, Invocation& invocation) {
   auto flags = std::make_shared<Flags>();
-  CLI::App* verb = app.add_subcommand("image", "List, fetch and remove the container images of this machine");
-  verb->require_subcommand(1);
-  verb->footer("Examples:\n  drover image list\n  drover image pull python:3.12\n  drover image prune --unused 7d");
+  Verb verb = app.add_subcommand("image", "List, fetch and remove the container images on this machine");
+  verb.require_subcommand(1);
+  verb.footer("Examples:\n  drover image list\n  drover image pull python:3.12\n  drover image prune --unused 7d");
   const auto add = [&](const char* name, const char* help, const char* example, auto act) {
-    CLI::App* it = verb->add_subcommand(name, help);
-    add_common_flags(*it, flags->common);
-    it->footer(fmt::format("Example:\n  {}", example));
-    it->callback([flags, act, &invocation] {
+    Verb it = verb.add_subcommand(name, help);
+    add_common_flags(it, flags->common);
+    it.footer(fmt::format("Example:\n  {}", example));
+    it.callback([flags, act, &invocation] {
       auto status = act(*flags);
       invocation.exit_status = status ? *status : failure(status.error());
     });
     return it;
   };
-  add("list", "List the images that are here", "drover image list", list);
-  add("pull", "Fetch an image, so that it is here when an item needs it", "drover image pull python:3.12", pull)
-      ->add_option("image", flags->image, "NAME[:TAG|@DIGEST], oci:PATH, docker-archive:PATH or docker-daemon:NAME")
-      ->type_name("IMAGE")
-      ->required();
-  CLI::App* pruning =
-      add("prune", "Remove images that nothing uses (default: all of them)", "drover image prune --unused 7d", prune);
-  pruning->add_option("--most", flags->most, "Only until no more than this is left, the longest unused first")
-      ->type_name("SIZE");
-  pruning->add_option("--unused", flags->unused, "Only those that nothing has used for so long")->type_name("TIME");
+  add("list", "List the images on this machine", "drover image list", list);
+  add("pull", "Fetch an image before an item needs it", "drover image pull python:3.12", pull)
+      .add_option("image", flags->image, "NAME[:TAG|@DIGEST], oci:PATH, docker-archive:PATH or docker-daemon:NAME")
+      .type_name("IMAGE")
+      .required();
+  Verb pruning = add("prune", "Remove unused images (default: all of them)", "drover image prune --unused 7d", prune);
+  pruning
+      .add_option("--most", flags->most,
+                  "Remove only enough images, least recently used first, to get down to this total size")
+      .type_name("SIZE");
+  pruning.add_option("--unused", flags->unused, "Remove only images that have not been used for this long")
+      .type_name("TIME");
 }
 
 }  // namespace drover

@@ -1,15 +1,20 @@
 #include "cli/image_here.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include "base/text.h"
 #include "base/units.h"
-#include "cli/print.h"
+#include "cli/notices_in_background.h"
 #include "cli/verb.h"
+#include "net/registry_client.h"
+#include "run/image/skopeo.h"
 #include "worker/images.h"
 #include "worker/tag_resolver.h"
 
@@ -21,7 +26,7 @@ class FetchLine {
  public:
   FetchLine(std::string image, bool quiet) : image_(std::move(image)), quiet_(quiet) {}
   ~FetchLine() {
-    if (shown_ && is_terminal_) print_text(stderr, "\r\x1b[K");
+    if (shown_ && is_terminal_) print_to_error("\r\x1b[K");
   }
   FetchLine(const FetchLine&) = delete;
   FetchLine& operator=(const FetchLine&) = delete;
@@ -35,7 +40,8 @@ class FetchLine {
     phase_ = phase;
     shown_at_ = now;
     shown_ = true;
-    show_on(stderr, "{}image {}: {}{}", is_terminal_ ? "\r\x1b[K" : "", image_, words, is_terminal_ ? "" : "\n");
+    print_to_error(
+        fmt::format("{}image {}: {}{}", is_terminal_ ? "\r\x1b[K" : "", image_, words, is_terminal_ ? "" : "\n"));
   }
 
  private:
@@ -86,6 +92,22 @@ std::uint64_t half_of_disk(const std::string& folder) {
   while (!std::filesystem::exists(there, error) && there.has_relative_path()) there = there.parent_path();
   const auto space = std::filesystem::space(there, error);
   return error ? 0 : space.capacity / 2;
+}
+
+/// What `docker login` or `skopeo login` wrote here, read anew each time; empty: nobody has logged in.
+std::string logins() {
+  const auto below = [](const char* variable, std::string_view path) {
+    const char* folder = std::getenv(variable);
+    return folder == nullptr || *folder == '\0' ? std::string() : concat(folder, path);
+  };
+  for (const std::string& path :
+       {image_access().auth_file, below("DOCKER_CONFIG", "/config.json"),
+        below("XDG_RUNTIME_DIR", "/containers/auth.json"), below("HOME", "/.docker/config.json")}) {
+    if (path.empty()) continue;
+    std::ifstream file(path, std::ios::binary);
+    if (file) return {std::istreambuf_iterator<char>(file), {}};
+  }
+  return {};
 }
 
 /// A flag's value, else a variable's, and which it is.
@@ -147,21 +169,35 @@ Result<void> pin_image(ContainerOptions& options) {
   }
   // The fault of this machine, or of nobody: a worker may see what we do not.
   if (resolved.error().blame != Blame::user || resolved.error().fault == ImageFault::unsupported) {
-    print_notice(concat(resolved.error().message, "; workers will look for themselves"));
+    print_notice(concat(resolved.error().message, "; workers will look up the image themselves"));
     return {};
   }
   return std::unexpected(resolved.error().error());
 }
 
-std::unique_ptr<ImageResolver> tag_resolver() {
+Result<RegistryRules> registry_rules(const RegistryFlags& flags) {
+  Result<RegistryRules> rules = flags.names.empty() ? RegistryRules::usual() : RegistryRules::parse(flags.names);
+  if (!rules) return pass(rules);
+  for (const std::string& host : flags.own_hosts) {
+    rules->add({.host = host,
+                .security = is_loopback(host) ? RegistryRule::Security::plain : RegistryRule::Security::tls,
+                .was_named = true,
+                .ca_file = flags.own_authority});
+  }
+  // As for fetching: nobody is between a machine and itself.
+  for (const std::string& name : flags.names) {
+    if (is_loopback(name)) rules->do_not_verify({name});
+  }
+  rules->do_not_verify(image_access().insecure_registries);
+  return rules;
+}
+
+std::unique_ptr<ImageResolver> tag_resolver(RegistryRules rules) {
   return std::make_unique<TagResolver>(
-      [](const std::string& image, const std::stop_token& stop) -> Result<std::string> {
+      [rules = std::move(rules)](const std::string& image, const std::stop_token& stop) -> Result<std::string> {
         auto reference = ImageReference::parse(image);
         if (!reference) return pass(reference);
-        // Of an index there are two questions.
-        auto resolved = resolve(*reference, image_access(), {.stall_ms = kLookUpMs / 2}, stop);
-        if (!resolved) return fail(ErrorCode::unreachable, std::string(to_string(resolved.error().fault)));
-        return resolved->digest;
+        return RegistryClient(rules, logins(), kLookUpMs).digest(*reference, stop);
       });
 }
 

@@ -3,9 +3,11 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/container.h"
 #include "base/result.h"
+#include "net/registry_rules.h"
 #include "ports/container.h"
 #include "ports/image_resolver.h"
 #include "run/image/image_store.h"
@@ -34,8 +36,16 @@ Result<ImageLimits> image_limits(const std::string& root, const ImageKeeping& fl
 /// can see stays as it is; one that is not there is an error.
 Result<void> pin_image(ContainerOptions& options);
 
-/// Looks up tags of registries, as this machine sees them.
-std::unique_ptr<ImageResolver> tag_resolver();
+/// What a server is told about registries.
+struct RegistryFlags {
+  std::vector<std::string> names;      // --registries; empty: the usual ones
+  std::vector<std::string> own_hosts;  // HOST:PORT of the server itself, which is always allowed
+  std::string own_authority;           // the file of the authority that its certificate is from, if it has one
+};
+Result<RegistryRules> registry_rules(const RegistryFlags& flags);
+
+/// Looks up tags at the registries that the rules allow.
+std::unique_ptr<ImageResolver> tag_resolver(RegistryRules rules);
 
 /// What is not here yet is fetched, and that is shown unless it shall be quiet.
 Result<std::shared_ptr<const ContainerPlan>> image_here(const std::string& root, MachineRunner& runner,

@@ -34,12 +34,12 @@ void compare_limits(const ItemLimits& limits, std::vector<std::string>& differen
   const auto memory =
       static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   if (limits.memory_bytes > memory) {
-    differences.push_back(fmt::format("it may use {} of memory, and this machine has {}",
+    differences.push_back(fmt::format("its memory limit is {}, but this machine has {}",
                                       format_size(limits.memory_bytes), format_size(memory)));
   }
   const unsigned cpus = std::thread::hardware_concurrency();
   if (limits.milli_cpus > cpus * 1000) {
-    differences.push_back(fmt::format("it may use {:g} CPUs, and this machine has {}",
+    differences.push_back(fmt::format("its CPU limit is {:g}, but this machine has {}",
                                       static_cast<double>(limits.milli_cpus) / 1000, cpus));
   }
 }
@@ -48,23 +48,24 @@ void compare_limits(const ItemLimits& limits, std::vector<std::string>& differen
 void leave_out_missing(ContainerOptions& options, std::vector<std::string>& differences) {
   std::erase_if(options.mounts, [&](const ContainerMount& mount) {
     if (!mount.source.starts_with('/') || is_here(mount.source)) return false;
-    differences.push_back(fmt::format("{} is not mounted: there is no {} here", mount.target, mount.source));
+    differences.push_back(
+        fmt::format("{} is not mounted: {} does not exist on this machine", mount.target, mount.source));
     return true;
   });
   std::erase_if(options.devices, [&](const ContainerDevice& device) {
     if (is_here(device.host)) return false;
-    differences.push_back(fmt::format("there is no device {} here", device.host));
+    differences.push_back(fmt::format("device {} does not exist on this machine", device.host));
     return true;
   });
 }
 
 void compare_process(const RecordedItem& item, std::vector<std::string>& differences) {
   if (!item.settings) return;
-  differences.push_back("variables that the job does not set are this machine's");
+  differences.push_back("environment variables that the job does not set come from this machine");
   if (item.definition.workdir.empty()) {
     std::error_code ignored;
-    differences.push_back(
-        fmt::format("it runs in its worker's folder, here in {}", std::filesystem::current_path(ignored).string()));
+    differences.push_back(fmt::format("on a worker, it runs in the worker's directory; here, it runs in {}",
+                                      std::filesystem::current_path(ignored).string()));
   }
 }
 
@@ -75,13 +76,13 @@ Result<ItemHere> item_here(const RecordedItem& item, const std::string& root, Ma
   std::vector<std::string>& differences = here.differences;
   const std::string elsewhere = from_elsewhere(item);
   if (!elsewhere.empty()) {
-    differences.push_back(fmt::format("it ran on worker '{}', and this is '{}'", elsewhere, host_name()));
+    differences.push_back(fmt::format("it ran on worker '{}', but this machine is '{}'", elsewhere, host_name()));
   }
   if (item.settings) {
     // As a worker does it: keys of whoever started it are not its items'.
     for (const char* name : {"DROVER_SERVER", "DROVER_CA", "DROVER_KEY", "DROVER_JOIN"}) ::unsetenv(name);
     here.settings = *item.settings;
-    differences.emplace_back("DROVER_KEY is not set: only workers are given a job's key");
+    differences.emplace_back("DROVER_KEY is not set: only workers receive a job's key");
   }
   compare_limits(item.definition.limits, differences);
   if (!here.definition.container) {
@@ -92,17 +93,17 @@ Result<ItemHere> item_here(const RecordedItem& item, const std::string& root, Ma
   leave_out_missing(options, differences);
   for (const ContainerMount& mount : options.mounts) {
     if (elsewhere.empty() || mount.source.starts_with('/')) continue;
-    differences.push_back(fmt::format("volume '{}' is this machine's", mount.source));
+    differences.push_back(fmt::format("volume '{}' is the one on this machine", mount.source));
   }
   auto image = image_here(root, runner, options, quiet);
   if (!image) return pass(image);
   here.image = std::move(*image);
   if (item.definition.container->digest.empty()) {
-    differences.push_back(fmt::format("no digest of image {} was recorded: it is taken as it is now{}{}", options.image,
-                                      here.image->digest.empty() ? "" : ", ", here.image->digest));
+    differences.push_back(fmt::format("no digest for image {} was recorded: its current version is used{}{}",
+                                      options.image, here.image->digest.empty() ? "" : ", ", here.image->digest));
   }
   if (item.settings && ::geteuid() != 0 && runtime_for(options) != ContainerRuntime::docker) {
-    differences.emplace_back("its container is made without root");
+    differences.emplace_back("its container is rootless");
   }
   return here;
 }

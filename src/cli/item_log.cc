@@ -21,7 +21,7 @@ std::string heading(const LoggedAttempt& attempt) {
   if (attempt.running) {
     text += ", running";
   } else if (!attempt.row) {
-    text += ", whose end was never recorded: the run was killed";
+    text += ", end not recorded: the run was killed";
   } else {
     text += fmt::format(", {}", to_string(attempt.row->state));
     if (!attempt.row->reason.empty()) text += fmt::format(": {}", attempt.row->reason);
@@ -97,7 +97,7 @@ Result<void> ItemLog::keep_wanted(Attempts& attempts) {
     std::erase_if(attempts, [&](const LoggedAttempt& it) { return it.key.attempt.value != wish_.attempt; });
     if (attempts.empty() && !wish_.follow) {
       return fail(ErrorCode::not_found, fmt::format("item {} has no attempt {}", wish_.item.value, wish_.attempt),
-                  fmt::format("see its attempts: drover items {}:{}", run_.folder.name(), wish_.item.value));
+                  fmt::format("list its attempts: drover items {}:{}", run_.folder.name(), wish_.item.value));
     }
   }
   const Attempts all = attempts;
@@ -142,11 +142,14 @@ void wait_for_more_log() {
   ::poll(nullptr, 0, kFollowEveryMs);
 }
 
+Result<void> check_item(const OpenedRun& run, ItemIndex item) {
+  if (item.value < run.job.total) return {};
+  return fail(ErrorCode::not_found, fmt::format("run '{}' has no item {}", run.job.name, item.value),
+              fmt::format("valid indexes are 0 to {}", run.job.total == 0 ? 0 : run.job.total - 1));
+}
+
 Result<void> print_item_log(const ItemLogWish& wish, const OpenedRun& run, RunLogs& logs, LogPrinter& printer) {
-  if (wish.item.value >= run.job.total) {
-    return fail(ErrorCode::not_found, fmt::format("run '{}' has no item {}", run.job.name, wish.item.value),
-                fmt::format("its items are 0 to {}", run.job.total == 0 ? 0 : run.job.total - 1));
-  }
+  if (auto known = check_item(run, wish.item); !known) return known;
   ItemLog log(wish, run, logs, printer);
   while (true) {
     auto state = log.look();

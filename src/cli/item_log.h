@@ -20,6 +20,9 @@ struct ItemLogWish {
   bool only_whole_lines = false;      // else one that is not ended is shown as it grows
 };
 
+/// An error if the run has no such item.
+Result<void> check_item(const OpenedRun& run, ItemIndex item);
+
 Result<void> print_item_log(const ItemLogWish& wish, const OpenedRun& run, RunLogs& logs, LogPrinter& printer);
 
 /// Before looking again for what came.

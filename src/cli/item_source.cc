@@ -26,8 +26,8 @@ constexpr std::size_t kMostBuffered = std::size_t{8} << 20;
 constexpr int kLookForStopMs = 100;
 
 std::unexpected<Error> interrupted() {
-  return fail(ErrorCode::stopped, "interrupted while the list was read: nothing was started",
-              "type the same line again");
+  return fail(ErrorCode::stopped, "interrupted while reading the list: nothing was started",
+              "run the same command again");
 }
 
 class LineReader {
@@ -40,15 +40,15 @@ class LineReader {
     while (true) {
       if (filled_ == buffer_.size()) {
         if (buffer_.size() >= kMostBuffered) {
-          return fail(ErrorCode::bad_input, fmt::format("{}: item {} has no end within 8 MiB", name_, taken_),
-                      "a list has one item per line, or one per NUL byte with -0");
+          return fail(ErrorCode::bad_input, fmt::format("{}: item {} is longer than 8 MiB", name_, taken_),
+                      "end each item with a newline, or with a NUL byte and -0");
         }
         buffer_.resize(buffer_.size() * 2);
       }
       if (!wait_for_more(descriptor)) return interrupted();
       const ssize_t got = read(descriptor, buffer_.data() + filled_, buffer_.size() - filled_);
       if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-      if (got < 0) return std::unexpected(errno_error(errno, name_, "give a list that can be read"));
+      if (got < 0) return std::unexpected(errno_error(errno, name_, "use a readable file"));
       if (got == 0) return take_last();
       filled_ += static_cast<std::size_t>(got);
       if (auto taken = take_whole_lines(); !taken) return taken;
@@ -89,10 +89,12 @@ class LineReader {
   Result<void> take_one(std::string_view item) {
     ++line_;
     if (end_ == '\n') {
+      if (line_ == 1) is_crlf_ = item.ends_with('\r');
+      if (is_crlf_ && item.ends_with('\r')) item.remove_suffix(1);
       if (item.empty()) return {};
       if (std::memchr(item.data(), '\0', item.size()) != nullptr) {
         return fail(ErrorCode::bad_input,
-                    fmt::format("{}: item {} contains a NUL byte, which no command line can carry", name_, taken_),
+                    fmt::format("{}: item {} contains a NUL byte, which a command line cannot contain", name_, taken_),
                     "if the list is separated by NUL bytes, add -0");
       }
     }
@@ -112,14 +114,15 @@ class LineReader {
   std::size_t filled_ = 0;
   std::uint64_t line_ = 0;
   std::uint64_t taken_ = 0;
+  bool is_crlf_ = false;  // lines end as Windows ends them: the carriage return is not part of an item
 };
 
 Result<void> read_from(const LinesSource& source, const TakeItem& take, const std::stop_token& stop) {
   const bool standard_input = source.path == "-";
   const int descriptor = standard_input ? STDIN_FILENO : open(source.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) {
-    return std::unexpected(errno_error(errno, fmt::format("cannot read the list {}", source.path),
-                                       "check the path, or give - for standard input"));
+    return std::unexpected(errno_error(errno, fmt::format("cannot read items file {}", source.path),
+                                       "check the path, or use - to read standard input"));
   }
   auto done = LineReader(source, take, stop).read_all(descriptor);
   if (!standard_input) close(descriptor);
@@ -189,11 +192,12 @@ Result<RangeSource> parse_range(const std::string& text) {
     const auto [rest, last_error] = std::from_chars(dash + 1, end, range.last);
     if (last_error == std::errc{} && rest == end && range.first >= 0 && range.first <= range.last) {
       if (range.count() <= kMostItems) return range;
-      return fail(ErrorCode::bad_input, fmt::format("'{}' is more than {} items", text, format_count(kMostItems)),
+      return fail(ErrorCode::bad_input,
+                  fmt::format("range '{}' has more than {} items", text, format_count(kMostItems)),
                   "split it into several runs");
     }
   }
-  return fail(ErrorCode::bad_input, fmt::format("'{}' is not a range", text),
+  return fail(ErrorCode::bad_input, fmt::format("invalid range '{}'", text),
               "write --range FIRST-LAST, such as 1-1000");
 }
 

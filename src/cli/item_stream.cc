@@ -39,7 +39,7 @@ void ItemStream::read(const ItemSource& source, const CommandTemplate& command, 
     piece += item;
     piece += '\0';
     if (piece.size() < kPieceBytes) return {};
-    if (!hand_over(std::exchange(piece, {}))) return fail(ErrorCode::stopped, "the upload was broken off");
+    if (!hand_over(std::exchange(piece, {}))) return fail(ErrorCode::stopped, "the upload was aborted");
     return {};
   });
   if (done && !piece.empty()) hand_over(std::move(piece));

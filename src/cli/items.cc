@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <boost/json.hpp>
 
 #include "base/units.h"
@@ -117,7 +116,8 @@ class ItemPrinter {
     }
   }
 
-  void print(const ListedItem& item, const std::string& text) const {
+  /// `running_us`: for how long it has been running; nothing: it is not.
+  void print(const ListedItem& item, const std::string& text, std::optional<std::int64_t> running_us) const {
     if (json_) {
       show("{}\n", json::serialize(to_json(item, text)));
     } else if (tsv_) {
@@ -128,7 +128,10 @@ class ItemPrinter {
     } else {
       const std::size_t room = width_ == 0 ? 60 : width_ > kFixedCells + 10 ? width_ - kFixedCells : 10;
       show(kRow, item.item.value, to_string(item.state), item.attempts, how_it_ended(item),
-           item.last ? format_duration_us(item.last->wall_us) : "-", size_text(item.last), plain_text(text, room));
+           running_us  ? format_duration_us(*running_us)
+           : item.last ? format_duration_us(item.last->wall_us)
+                       : "-",
+           size_text(item.last), plain_text(text, room));
     }
   }
 
@@ -147,12 +150,13 @@ class ItemPrinter {
 };
 
 Result<int> list(const ItemsFlags& flags, OpenedRun& run, const std::set<ItemIndex>& running) {
+  const auto now = run.running();
   const std::optional<ItemState> only = item_state_from(flags.state);
   const SortBy sort = sort_from(flags.sort);
   const auto limit = static_cast<std::uint64_t>(flags.limit);
   if (sort != SortBy::index && (limit == 0 || limit > kMostSorted)) {
-    return fail(ErrorCode::bad_input, "sorted items are kept in memory, so there is a limit to them",
-                fmt::format("give --limit, at most {}", kMostSorted));
+    return fail(ErrorCode::bad_input, "--sort requires a limit, because sorted items are kept in memory",
+                fmt::format("use --limit N, at most {}", kMostSorted));
   }
   auto manifest = ManifestReader::open(*run.reader, run.job.manifest);
   if (!manifest) return pass(manifest);
@@ -167,12 +171,15 @@ Result<int> list(const ItemsFlags& flags, OpenedRun& run, const std::set<ItemInd
       failed = text.error();
       return false;
     }
-    printer.print(item, *text);
+    const auto it = now.find(item.item.value);
+    std::optional<std::int64_t> running_us;
+    if (it != now.end()) running_us = static_cast<std::int64_t>(it->second.seconds * 1e6);
+    printer.print(item, *text, running_us);
     ++shown;
     return true;
   };
   Largest largest(sort, limit);
-  auto listed = list_items(*run.reader, run.job, running, {.from = {}, .only = only}, [&](const ListedItem& item) {
+  auto listed = list_items(*run.reader, run.job, running, {.only = only}, [&](const ListedItem& item) {
     if (sort != SortBy::index) {
       largest.add(item);
       return true;
@@ -184,7 +191,7 @@ Result<int> list(const ItemsFlags& flags, OpenedRun& run, const std::set<ItemInd
   largest.each(print);
   if (failed) return std::unexpected(*failed);
   if (more && !flags.common.json && !flags.tsv && !flags.common.quiet) {
-    print_notice(fmt::format("more follow; --limit 0 shows all"));
+    print_notice(fmt::format("there are more items; --limit 0 shows all"));
   }
   return kAllSucceeded;
 }
@@ -228,7 +235,7 @@ void print_attempt(const LoggedAttempt& attempt, const OutputEnds& ends) {
          format_size(static_cast<std::uint64_t>(row.written_bytes)));
   } else {
     show("attempt {}: {}\n", attempt.key.attempt.value,
-         attempt.running ? "running" : "its end was never recorded: the run was killed");
+         attempt.running ? "running" : "end not recorded: the run was killed");
   }
   for (const auto& [name, bytes] : {std::pair("stdout", &ends.out), {"stderr", &ends.err}}) {
     if (bytes->empty()) continue;
@@ -296,26 +303,24 @@ Result<int> items(const ItemsFlags& flags) {
 
 }  // namespace
 
-void add_items(CLI::App& app, Invocation& invocation) {
+void add_items(const Verb& app, Invocation& invocation) {
   auto flags = std::make_shared<ItemsFlags>();
-  CLI::App* verb = app.add_subcommand("items", "List the items of a run, or show one with what it printed");
-  add_common_flags(*verb, flags->common);
-  add_server_flag(*verb, flags->server);
-  verb->add_option("run", flags->reference, "The run, or RUN:INDEX for one item (default: the newest run)")
-      ->type_name("RUN");
-  verb->add_option("--state", flags->state, "Only items in this state")
-      ->type_name("STATE")
-      ->check(CLI::IsMember({"pending", "waiting", "running", "succeeded", "failed", "cancelled"}));
-  verb->add_option("--limit", flags->limit, "At most this many; 0: all (default: 100)")
-      ->type_name("N")
-      ->check(CLI::NonNegativeNumber);
-  verb->add_option("--sort", flags->sort, "What comes first: the lowest index, or the most of the others")
-      ->type_name("KEY")
-      ->check(CLI::IsMember({"index", "duration", "memory", "started"}));
-  verb->add_flag("--tsv", flags->tsv, "Print tab-separated values");
-  verb->footer(
-      "Examples:\n  drover items nightly --state failed --sort duration --limit 20\n  drover items nightly:17");
-  verb->callback([flags, &invocation] {
+  Verb verb = app.add_subcommand("items", "List the items of a run, or show one item and its output");
+  add_common_flags(verb, flags->common);
+  add_place_flags(verb, flags->server);
+  verb.add_option("run", flags->reference, "Run, or RUN:INDEX for one item (default: the newest run)").type_name("RUN");
+  verb.add_option("--state", flags->state, "Show only items in this state")
+      .type_name("STATE")
+      .one_of({"pending", "waiting", "running", "succeeded", "failed", "cancelled"});
+  verb.add_option("--limit", flags->limit, "Maximum number of items to list; 0: no limit (default: 100)")
+      .type_name("N")
+      .non_negative();
+  verb.add_option("--sort", flags->sort, "Sort order: lowest index first, or highest value first for other keys")
+      .type_name("KEY")
+      .one_of({"index", "duration", "memory", "started"});
+  verb.add_flag("--tsv", flags->tsv, "Print tab-separated values");
+  verb.footer("Examples:\n  drover items nightly --state failed --sort duration --limit 20\n  drover items nightly:17");
+  verb.callback([flags, &invocation] {
     auto done = items(*flags);
     invocation.exit_status = done ? *done : failure(done.error());
   });

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
-
 #include "base/units.h"
 #include "cli/typed_fields.h"
 
@@ -23,29 +21,33 @@ std::string flag_of(const std::string& path, const JobFlags& flags) {
 
 }  // namespace
 
-void add_job_flags(CLI::App& verb, JobFlags& flags) {
-  verb.add_option("--name", flags.name, "Name of the job (default: that of the program)")->type_name("NAME");
-  verb.add_option("--client-token", flags.client_token, "The same token again is the same job, not another")
-      ->type_name("TEXT");
-  verb.add_option("--definition", flags.definition, "Begin with what this definition says: NAME or NAME:REVISION")
-      ->type_name("DEFINITION");
-  verb.add_option("--queue", flags.queue, "The queue it waits in (default: default)")->type_name("QUEUE");
+void add_job_flags(const Verb& verb, JobFlags& flags) {
+  verb.add_option("--name", flags.name, "Name of the job (default: name of its program or image)").type_name("NAME");
+  verb.add_option("--client-token", flags.client_token,
+                  "Idempotency token; a second submission with the same token returns the same job")
+      .type_name("TEXT");
+  verb.add_option("--definition", flags.definition, "Base the job on this definition: NAME or NAME:REVISION")
+      .type_name("DEFINITION");
+  verb.add_option("--queue", flags.queue, "Queue that the job waits in (default: default)").type_name("QUEUE");
   verb.add_option("--priority", flags.priority,
-                  "From 0 to 9999: of two jobs of one share the higher comes first (default: 0)")
-      ->type_name("N");
-  verb.add_option("--share", flags.share, "The share that it is counted to")->type_name("NAME");
+                  "Priority from 0 to 9999; within a share, higher priorities run first (default: 0)")
+      .type_name("N");
+  verb.add_option("--share", flags.share, "Share that the job's usage counts against").type_name("NAME");
   const auto repeated = [&](const char* name, std::vector<std::string>& into, const char* help, const char* type) {
-    verb.add_option(name, into, help)->type_name(type)->expected(1)->take_all();
+    verb.add_option(name, into, help).type_name(type).repeatable();
   };
-  repeated("--after", flags.after, "Start when this job has succeeded; may be repeated", "JOB");
+  repeated("--after", flags.after, "Start when this job has succeeded; repeatable", "JOB");
   repeated("--after-each", flags.after_each,
-           "Start each item when the item of the same index of this job has succeeded; may be repeated", "JOB");
-  verb.add_flag("--sequential", flags.sequential, "One item after another, in order; one that fails stops the job");
-  verb.add_option("--max-running", flags.max_running, "So many items at a time, at most")->type_name("N");
-  verb.add_option("--job-timeout", flags.job_timeout, "Stop a job that takes longer")->type_name("TIME");
-  verb.add_option("--gpus", flags.gpus, "GPUs of an item; short for --accelerator nvidia=N")->type_name("N");
-  repeated("--accelerator", flags.accelerators, "Accelerators of an item: nvidia, amd or neuron; may be repeated",
-           "KIND=N");
+           "Start each item when the item with the same index in this job has succeeded; repeatable", "JOB");
+  verb.add_flag("--sequential", flags.sequential, "Run items one at a time, in order; a failed item stops the job");
+  verb.add_option("--max-running", flags.max_running, "Maximum number of items to run at once").type_name("N");
+  verb.add_flag("--strict-lease", flags.strict_lease,
+                "A worker that cannot reach the server kills the job's items before their lease expires");
+  verb.add_option("--job-timeout", flags.job_timeout,
+                  "Time limit for the whole job; a job that takes longer is stopped")
+      .type_name("TIME");
+  verb.add_option("--gpus", flags.gpus, "GPUs per item; short for --accelerator nvidia=N").type_name("N");
+  repeated("--accelerator", flags.accelerators, "Accelerators per item: nvidia, amd or neuron; repeatable", "KIND=N");
 }
 
 Result<void> apply_job_flags(const JobFlags& flags, Submission& job) {
@@ -68,6 +70,7 @@ Result<void> apply_job_flags(const JobFlags& flags, Submission& job) {
     typed.put("after", std::move(after));
   }
   typed.flag("sequential", flags.sequential);
+  typed.flag("strict_lease", flags.strict_lease);
   typed.number("max_running", flags.max_running);
   typed.text("job_timeout", flags.job_timeout);
   typed.number("gpus", flags.gpus);
@@ -76,7 +79,7 @@ Result<void> apply_job_flags(const JobFlags& flags, Submission& job) {
     for (const std::string& word : flags.accelerators) {
       const std::size_t equals = word.find('=');
       if (equals == std::string::npos) {
-        return fail(ErrorCode::bad_input, fmt::format("--accelerator '{}' does not say how many", word),
+        return fail(ErrorCode::bad_input, fmt::format("--accelerator '{}' is not KIND=N", word),
                     "write --accelerator nvidia=1");
       }
       kinds.fields.push_back({word.substr(0, equals), {}, TypedFields::number_node(word.substr(equals + 1))});
@@ -104,6 +107,7 @@ Result<void> apply_job_flags(const JobFlags& flags, Submission& job) {
   take("after", &Submission::after);
   take("sequential", &Submission::sequential);
   take("max_running", &Submission::max_running);
+  if (over.said.contains("strict_lease")) job.definition.strict_lease = over.definition.strict_lease;
   take("job_timeout", &Submission::job_timeout_ms);
   for (std::size_t i = 0; i < job.accelerators.size(); ++i) {
     const Node* kinds = typed.root().find("accelerators");

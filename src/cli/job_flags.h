@@ -6,11 +6,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/verb_options.h"
 #include "wire/submission.h"
-
-namespace CLI {
-class App;
-}
 
 namespace drover {
 
@@ -23,6 +20,7 @@ struct JobFlags {
   std::vector<std::string> after;
   std::vector<std::string> after_each;
   bool sequential = false;
+  bool strict_lease = false;
   std::string max_running;
   std::string job_timeout;
   std::string gpus;
@@ -30,7 +28,7 @@ struct JobFlags {
   std::string definition;
 };
 
-void add_job_flags(CLI::App& verb, JobFlags& flags);
+void add_job_flags(const Verb& verb, JobFlags& flags);
 
 /// Puts what was typed over what the job says by now.
 Result<void> apply_job_flags(const JobFlags& flags, Submission& job);

@@ -20,7 +20,7 @@ Result<std::string> read_job_text(const std::string& path) {
   const bool standard_input = path == "-";
   const int descriptor = standard_input ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) {
-    return std::unexpected(errno_error(errno, fmt::format("cannot read the job file {}", path), "check the path"));
+    return std::unexpected(errno_error(errno, fmt::format("cannot read job file {}", path), "check the path"));
   }
   std::string text;
   ssize_t got = 1;
@@ -34,14 +34,13 @@ Result<std::string> read_job_text(const std::string& path) {
     text.resize(filled + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
     if (got < 0) {
       if (!standard_input) close(descriptor);
-      return std::unexpected(errno_error(reason, fmt::format("cannot read the job file {}", path), "check the path"));
+      return std::unexpected(errno_error(reason, fmt::format("cannot read job file {}", path), "check the path"));
     }
   }
   if (!standard_input) close(descriptor);
   if (text.size() > kMostFileBytes) {
-    return fail(ErrorCode::bad_input,
-                fmt::format("the job file {} is longer than {}", path, format_size(kMostFileBytes)),
-                "put the items into a list of their own, and name it: items_file: list.txt");
+    return fail(ErrorCode::bad_input, fmt::format("job file {} is larger than {}", path, format_size(kMostFileBytes)),
+                "put the items in a separate file and refer to it with 'items_file: list.txt'");
   }
   return text;
 }

@@ -1,7 +1,6 @@
 // drover jobs: what a server has been given to do.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <boost/json.hpp>
 
 #include "base/units.h"
@@ -43,6 +42,7 @@ Result<int> jobs(ServerClient& client, const Flags& flags) {
                {.title = "SHARE", .spare = 3},
                {.title = "OWNER", .spare = 2},
                {.title = "ITEMS", .align = right},
+               {.title = "ASSIGNED", .align = right, .spare = 4},
                {.title = "RUNNING", .align = right},
                {.title = "SUCCEEDED", .align = right},
                {.title = "FAILED", .align = right}});
@@ -50,33 +50,33 @@ Result<int> jobs(ServerClient& client, const Flags& flags) {
     const json::value counts = object_in(job, "counts");
     const auto count = [&](const char* state) { return format_count(number_in(counts, state)); };
     table.add({text_in(job, "id").substr(0, 8), text_in(job, "name"), text_in(job, "state"), text_in(job, "queue"),
-               text_in(job, "share"), text_in(job, "owner"), format_count(number_in(job, "total")), count("running"),
-               count("succeeded"), count("failed")});
+               text_in(job, "share"), text_in(job, "owner"), format_count(number_in(job, "total")),
+               format_count(number_in(job, "leased")), count("running"), count("succeeded"), count("failed")});
   }
   table.print();
   if (!text_in(*answer, "next").empty() && !flags.common.quiet) {
-    print_notice(fmt::format("there are more; --limit {} shows twice as many", 2 * flags.limit));
+    print_notice(fmt::format("there are more jobs; --limit {} shows twice as many", 2 * flags.limit));
   }
   return kAllSucceeded;
 }
 
 }  // namespace
 
-void add_jobs(CLI::App& app, Invocation& invocation) {
+void add_jobs(const Verb& app, Invocation& invocation) {
   auto flags = std::make_shared<Flags>();
-  CLI::App* verb = add_server_verb(app, "jobs", "List a server's jobs, the newest first",
-                                   "drover jobs --state running\n  drover jobs --queue night --owner ci", *flags,
-                                   invocation, [flags](ServerClient& client) { return jobs(client, *flags); });
-  verb->add_option("--state", flags->state, "Only jobs in this state")
-      ->type_name("STATE")
-      ->check(CLI::IsMember({"pending", "running", "succeeded", "failed", "cancelled"}));
-  verb->add_option("--queue", flags->queue, "Only jobs of this queue")->type_name("QUEUE");
-  verb->add_option("--owner", flags->owner, "Only jobs that were submitted with the key of this label")
-      ->type_name("NAME");
-  verb->add_option("--share", flags->share, "Only jobs of this share")->type_name("NAME");
-  verb->add_option("--limit", flags->limit, "At most so many (default: 20)")
-      ->type_name("N")
-      ->check(CLI::Range(1, 10'000));
+  Verb verb = add_server_verb(app, "jobs", "List a server's jobs, newest first",
+                              "drover jobs --state running\n  drover jobs --queue night --owner ci", *flags, invocation,
+                              [flags](ServerClient& client) { return jobs(client, *flags); });
+  verb.add_option("--state", flags->state, "Show only jobs in this state")
+      .type_name("STATE")
+      .one_of({"pending", "running", "succeeded", "failed", "cancelled"});
+  verb.add_option("--queue", flags->queue, "Show only jobs in this queue").type_name("QUEUE");
+  verb.add_option("--owner", flags->owner, "Show only jobs submitted with the key that has this label")
+      .type_name("NAME");
+  verb.add_option("--share", flags->share, "Show only jobs in this share").type_name("NAME");
+  verb.add_option("--limit", flags->limit, "Maximum number of jobs to list (default: 20)")
+      .type_name("N")
+      .range(1, 10'000);
 }
 
 }  // namespace drover

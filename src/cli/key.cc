@@ -1,9 +1,9 @@
 // drover key: who may ask a server for what.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <boost/json.hpp>
 
+#include "base/units.h"
 #include "cli/print.h"
 #include "cli/server_client.h"
 
@@ -35,7 +35,7 @@ Result<int> create(const Flags& flags, const std::string& path, const json::obje
     show("{}\n", json::serialize(*made));
   } else {
     show("{}\n", text(*made, "token"));
-    if (!flags.common.quiet) print_notice("it is shown this once; keep it like a password");
+    if (!flags.common.quiet) print_notice("the secret is shown only once; store it like a password");
   }
   return kAllSucceeded;
 }
@@ -54,7 +54,8 @@ Result<int> list(const Flags& flags) {
     show("{:<20}  {:<8}  {}\n", text(key, "id"), text(key, "scope"), text(key, "label"));
   }
   for (const json::value& token : answer->at("join_tokens").as_array()) {
-    show("{:<20}  {:<8}  {} uses left\n", text(token, "id"), "join", token.at("uses_left").to_number<std::uint64_t>());
+    show("{:<20}  {:<8}  {} left\n", text(token, "id"), "join",
+         plural(token.at("uses_left").to_number<std::uint64_t>(), "use"));
   }
   return kAllSucceeded;
 }
@@ -66,57 +67,58 @@ Result<int> remove(const Flags& flags) {
   if (flags.common.json) {
     show("{}\n", json::serialize(json::object{{"id", flags.id}, {"deleted", true}}));
   } else if (!flags.common.quiet) {
-    show("{} is deleted: whoever comes with it is refused\n", flags.id);
+    show("{} is deleted and no longer accepted\n", flags.id);
   }
   return kAllSucceeded;
 }
 
 }  // namespace
 
-void add_key(CLI::App& app, Invocation& invocation) {
+void add_key(const Verb& app, Invocation& invocation) {
   auto flags = std::make_shared<Flags>();
-  CLI::App* verb = app.add_subcommand("key", "Make, list and delete a server's keys");
-  verb->require_subcommand(1);
-  verb->footer(
+  Verb verb = app.add_subcommand("key", "Create, list and delete a server's keys");
+  verb.require_subcommand(1);
+  verb.footer(
       "Examples:\n  drover key create --scope submit --label ci\n  drover key join --uses 10 --expires 1h\n"
       "  drover key list\n  drover key delete AKDR…");
   const auto add = [&](const char* name, const char* help, const char* example, auto run) {
-    CLI::App* it = verb->add_subcommand(name, help);
-    it->footer(std::string("Example:\n  ") + example);
-    add_common_flags(*it, flags->common);
-    add_server_flag(*it, flags->server);
-    it->callback([flags, run, &invocation] {
+    Verb it = verb.add_subcommand(name, help);
+    it.footer(std::string("Example:\n  ") + example);
+    add_common_flags(it, flags->common);
+    add_server_flag(it, flags->server);
+    it.callback([flags, run, &invocation] {
       auto done = run(*flags);
       invocation.exit_status = done ? *done : failure(done.error());
     });
     return it;
   };
-  CLI::App* creating = add("create", "Make a key", "drover key create --scope submit --label ci", [](const Flags& it) {
+  Verb creating = add("create", "Create a key", "drover key create --scope submit --label ci", [](const Flags& it) {
     json::object body{{"scope", it.scope}, {"label", it.label}, {"fleet", it.fleet}};
     if (!it.expires.empty()) body["expires"] = it.expires;
     return create(it, "/api/v1/keys", body);
   });
-  creating->add_option("--scope", flags->scope, "What it is for")
-      ->type_name("SCOPE")
-      ->required()
-      ->check(CLI::IsMember({"admin", "submit", "worker", "read"}));
-  creating->add_option("--label", flags->label, "For people")->type_name("TEXT");
-  CLI::App* joining = add("join", "Make a token with which machines become workers",
-                          "drover key join --uses 10 --expires 1h", [](const Flags& it) {
-                            json::object body{{"uses", it.uses}, {"fleet", it.fleet}};
-                            if (!it.expires.empty()) body["expires"] = it.expires;
-                            return create(it, "/api/v1/join-tokens", body);
-                          });
-  joining->add_option("--uses", flags->uses, "How many machines may join with it (default: 1)")->type_name("N");
-  for (CLI::App* it : {creating, joining}) {
-    it->add_option("--expires", flags->expires, "How long it is good for, such as 1h")->type_name("TIME");
-    it->add_option("--fleet", flags->fleet, "The fleet that its workers belong to")->type_name("FLEET");
+  creating.add_option("--scope", flags->scope, "Scope of the key")
+      .type_name("SCOPE")
+      .required()
+      .one_of({"admin", "submit", "worker", "read"});
+  creating.add_option("--label", flags->label, "Label of the key, shown as the owner of its jobs").type_name("TEXT");
+  Verb joining = add("join", "Create a token that lets machines join as workers",
+                     "drover key join --uses 10 --expires 1h", [](const Flags& it) {
+                       json::object body{{"uses", it.uses}, {"fleet", it.fleet}};
+                       if (!it.expires.empty()) body["expires"] = it.expires;
+                       return create(it, "/api/v1/join-tokens", body);
+                     });
+  joining.add_option("--uses", flags->uses, "Number of machines that can join with the token (default: 1)")
+      .type_name("N");
+  for (Verb it : {creating, joining}) {
+    it.add_option("--expires", flags->expires, "Time until it expires, such as 1h").type_name("TIME");
+    it.add_option("--fleet", flags->fleet, "Fleet that its workers belong to").type_name("FLEET");
   }
   add("list", "List keys and join tokens, without their secrets", "drover key list", list);
   add("delete", "Delete a key or a join token", "drover key delete AKDR…", remove)
-      ->add_option("id", flags->id, "Its id")
-      ->type_name("ID")
-      ->required();
+      .add_option("id", flags->id, "Id of the key or join token")
+      .type_name("ID")
+      .required();
 }
 
 }  // namespace drover

@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
+#include <initializer_list>
 
 #include "base/units.h"
 
@@ -17,27 +18,26 @@ constexpr std::uint64_t kLeastLog = 1024;
 Result<std::uint64_t> size_of(const char* flag, const std::string& text) {
   auto size = parse_size(text);
   if (size) return size;
-  return fail(ErrorCode::bad_input, fmt::format("{} '{}' is no size", flag, text), "write 512MiB or 4GiB");
+  return fail(ErrorCode::bad_input, fmt::format("{} '{}' is not a valid size", flag, text),
+              "use a number with a unit, such as 512MiB or 4GiB");
 }
 
 }  // namespace
 
-void add_limit_flags(CLI::App& verb, LimitFlags& flags) {
+void add_limit_flags(const Verb& verb, LimitFlags& flags) {
   verb.add_option("--memory", flags.memory,
-                  "Memory that an item may use; one that needs more is killed, and that is said")
-      ->type_name("SIZE");
-  verb.add_option("--cpus", flags.cpus, "CPUs that an item may use, such as 2 or 0.5")
-      ->type_name("N")
-      ->check(CLI::Range(0.01, 4096.0));
-  verb.add_option("--pids", flags.processes, "Processes and threads that an item may have (default: 4096)")
-      ->type_name("N")
-      ->check(CLI::Range(1, 4'000'000));
-  verb.add_option("--nice", flags.nice, "Run items with this much less priority")
-      ->type_name("N")
-      ->check(CLI::Range(-20, 19));
+                  "Memory limit per item; an item that exceeds it is killed and reported as out of memory")
+      .type_name("SIZE");
+  verb.add_option("--cpus", flags.cpus, "CPU limit per item, such as 2 or 0.5").type_name("N").range(0.01, 4096.0);
+  verb.add_option("--pids", flags.processes, "Maximum number of processes and threads per item (default: 4096)")
+      .type_name("N")
+      .range(1, 4'000'000);
+  verb.add_option("--nice", flags.nice, "Add this to the nice value of items; a positive value lowers their priority")
+      .type_name("N")
+      .range(-20, 19);
   verb.add_option("--log-limit", flags.log_limit,
-                  "Output that is kept of an attempt, its beginning and its end; 0: all (default: 64MiB)")
-      ->type_name("SIZE");
+                  "Maximum output to keep per attempt, from its beginning and its end; 0: no limit (default: 64MiB)")
+      .type_name("SIZE");
 }
 
 Result<ItemLimits> make_limits(const LimitFlags& flags) {
@@ -46,16 +46,16 @@ Result<ItemLimits> make_limits(const LimitFlags& flags) {
     auto memory = size_of("--memory", flags.memory);
     if (!memory) return pass(memory);
     if (*memory < kLeastMemory) {
-      return fail(ErrorCode::bad_input, fmt::format("--memory {} is too little for any program", flags.memory),
-                  "give at least 4MiB");
+      return fail(ErrorCode::bad_input, fmt::format("--memory {} is too small to run any program", flags.memory),
+                  "use at least 4MiB");
     }
     limits.memory_bytes = *memory;
   }
   auto log = size_of("--log-limit", flags.log_limit);
   if (!log) return pass(log);
   if (*log != 0 && *log < kLeastLog) {
-    return fail(ErrorCode::bad_input, fmt::format("--log-limit {} keeps nothing that says anything", flags.log_limit),
-                "give at least 1KiB, or 0 for no limit");
+    return fail(ErrorCode::bad_input, fmt::format("--log-limit {} is too small", flags.log_limit),
+                "use at least 1KiB, or 0 for no limit");
   }
   limits.log_bytes = *log;
   limits.milli_cpus = static_cast<std::uint32_t>(std::lround(flags.cpus * 1000));
@@ -64,12 +64,31 @@ Result<ItemLimits> make_limits(const LimitFlags& flags) {
   return limits;
 }
 
-void add_shortage_flags(CLI::App& verb, ShortageFlags& flags) {
-  verb.add_option("--max-load", flags.max_load, "Start no item while the machine's load is higher")
-      ->type_name("N")
-      ->check(CLI::PositiveNumber);
-  verb.add_option("--min-free-memory", flags.min_free_memory, "Start no item while less memory is free on the machine")
-      ->type_name("SIZE");
+Result<ItemLimits> limits_over(const ItemLimits& base, const LimitFlags& flags, const Verb& verb) {
+  auto given = make_limits(flags);
+  if (!given) return pass(given);
+  ItemLimits out = base;
+  if (verb.count("--memory") > 0) out.memory_bytes = given->memory_bytes;
+  if (verb.count("--cpus") > 0) out.milli_cpus = given->milli_cpus;
+  if (verb.count("--pids") > 0) out.processes = given->processes;
+  if (verb.count("--nice") > 0) out.nice = given->nice;
+  if (verb.count("--log-limit") > 0) out.log_bytes = given->log_bytes;
+  return out;
+}
+
+bool has_limit_flags(const Verb& verb) {
+  return std::ranges::any_of(
+      std::initializer_list<const char*>{"--memory", "--cpus", "--pids", "--nice", "--log-limit"},
+      [&](const char* flag) { return verb.count(flag) > 0; });
+}
+
+void add_shortage_flags(const Verb& verb, ShortageFlags& flags) {
+  verb.add_option("--max-load", flags.max_load, "Do not start items while the load average is above N")
+      .type_name("N")
+      .positive();
+  verb.add_option("--min-free-memory", flags.min_free_memory,
+                  "Do not start items while less than SIZE of memory is free")
+      .type_name("SIZE");
 }
 
 Result<Shortage> make_shortage(const ShortageFlags& flags) {

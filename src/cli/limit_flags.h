@@ -5,11 +5,8 @@
 
 #include "base/result.h"
 #include "base/words.h"
+#include "cli/verb_options.h"
 #include "worker/machine.h"
-
-namespace CLI {
-class App;
-}
 
 namespace drover {
 
@@ -21,15 +18,19 @@ struct LimitFlags {
   std::string log_limit = "64MiB";
 };
 
-void add_limit_flags(CLI::App& verb, LimitFlags& flags);
+void add_limit_flags(const Verb& verb, LimitFlags& flags);
 Result<ItemLimits> make_limits(const LimitFlags& flags);
+/// `base` with the flags that were given over it.
+Result<ItemLimits> limits_over(const ItemLimits& base, const LimitFlags& flags, const Verb& verb);
+/// Whether any of them was given.
+bool has_limit_flags(const Verb& verb);
 
 struct ShortageFlags {
   double max_load = 0;
   std::string min_free_memory;
 };
 
-void add_shortage_flags(CLI::App& verb, ShortageFlags& flags);
+void add_shortage_flags(const Verb& verb, ShortageFlags& flags);
 Result<Shortage> make_shortage(const ShortageFlags& flags);
 
 }  // namespace drover

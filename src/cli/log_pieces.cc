@@ -36,7 +36,7 @@ Result<bool> PiecePrinter::print(const LogPiece& piece) {
   if (!raw) return pass(raw);
   if (*raw == nullptr) {
     return printer_.print(piece.key.value_or(LogKey{}),
-                          {LogStream::note, 0, "[drover: a part of the stored log is damaged here]\n"});
+                          {LogStream::note, 0, "[drover: part of the stored log is damaged here]\n"});
   }
   RecordCursor cursor(**raw);
   while (const auto record = cursor.next()) {

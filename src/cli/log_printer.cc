@@ -14,7 +14,7 @@ namespace json = boost::json;
 namespace {
 
 std::string time_text(std::int64_t time_ms) {
-  if (time_ms == 0) return "(time not known)       ";  // as wide as a time
+  if (time_ms == 0) return "(time unknown)         ";  // as wide as a time
   const std::time_t seconds = time_ms / 1000;
   return fmt::format("{:%Y-%m-%d %H:%M:%S}.{:03}", fmt::localtime(seconds), time_ms % 1000);
 }
@@ -32,6 +32,10 @@ void LogPrinter::print_heading(const std::string& text) {
   if (!at_line_start_) write("\n");
   write(text);
   write("\n");
+}
+
+void LogPrinter::print_problem(const Error& error) {
+  if (look_.json) write(json::serialize(json::object{{"problem", error.message}, {"next", error.next}}) + "\n");
 }
 
 bool LogPrinter::print(const LogKey& key, const LineBlock& block) {

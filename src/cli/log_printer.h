@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/result.h"
 #include "logs/lines.h"
 #include "logs/log_search.h"
 
@@ -23,6 +24,8 @@ class LogPrinter {
   /// False when nobody reads any more.
   bool print(const LogKey& key, const LineBlock& block);
   bool print(const SearchHit& hit);
+  /// Why some lines are missing, for programs; people are told by the error.
+  void print_problem(const Error& error);
   /// What stands above the lines of one of several attempts. Not in JSON, where each line names its attempt.
   void print_heading(const std::string& text);
 

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <time.h>
 
-#include <CLI/CLI.hpp>
 #include <boost/json.hpp>
 
 #include "base/units.h"
@@ -11,6 +10,7 @@
 #include "cli/log_printer.h"
 #include "cli/opened_run.h"
 #include "cli/print.h"
+#include "cli/raw_log.h"
 #include "cli/run_job.h"
 #include "cli/server_verbs.h"
 #include "engine/system_clock.h"
@@ -39,6 +39,7 @@ struct LogsFlags {
   bool count = false;
   std::size_t context = 0;
   bool failed = false;
+  bool raw = false;
 };
 
 /// "10m" is ten minutes ago; else a point in time, here or, with a Z, in UTC.
@@ -54,8 +55,8 @@ Result<std::int64_t> parse_since(const std::string& text) {
     if (*end == '\0') return std::int64_t{::mktime(&when)} * 1000;
     if (std::string_view(end) == "Z") return std::int64_t{::timegm(&when)} * 1000;
   }
-  return fail(ErrorCode::bad_input, fmt::format("--since '{}' is no time", text),
-              "write how long ago (10m, 2h), or a time such as '2026-01-14 10:15' or 2026-01-14T09:15:00Z");
+  return fail(ErrorCode::bad_input, fmt::format("--since '{}' is not a valid time", text),
+              "use an age (10m, 2h) or a time such as '2026-01-14 10:15' or 2026-01-14T09:15:00Z");
 }
 
 struct Reading {
@@ -126,6 +127,40 @@ Result<int> print_by_item(Reading& reading) {
   return kAllSucceeded;
 }
 
+/// The attempt that an item ended with, or the one that is asked for.
+Result<int> print_raw(Reading& reading) {
+  const LogsFlags& flags = reading.flags;
+  std::optional<Error> wrong;
+  const auto print = [&](const LoggedAttempt& attempt) {
+    auto going_on = print_raw_log(reading.logs.reader(), attempt.key, attempt.extents);
+    if (!going_on && !wrong) wrong = going_on.error();
+    return !going_on || *going_on;
+  };
+  if (reading.run.reference.has_item) {
+    const ItemIndex item{reading.run.reference.item};
+    if (auto known = check_item(reading.run, item); !known) return pass(known);
+    auto attempts = reading.logs.of_item(item);
+    if (!attempts) return pass(attempts);
+    if (flags.attempt != 0) {
+      std::erase_if(*attempts, [&](const LoggedAttempt& it) { return it.key.attempt.value != flags.attempt; });
+      if (attempts->empty()) {
+        return fail(ErrorCode::not_found, fmt::format("item {} has no attempt {}", item.value, flags.attempt),
+                    fmt::format("list its attempts: drover items {}:{}", reading.run.folder.name(), item.value));
+      }
+    }
+    if (!attempts->empty()) print(attempts->back());
+  } else {
+    auto read =
+        reading.logs.each(flags.failed ? RunLogs::Which::failed : RunLogs::Which::all, [&](const LoggedAttempt& it) {
+          const bool is_last = it.row && it.row->settled;
+          return !is_last || print(it);
+        });
+    if (!read) return pass(read);
+  }
+  if (wrong) return std::unexpected(*wrong);
+  return kAllSucceeded;
+}
+
 Result<int> search(Reading& reading) {
   const LogsFlags& flags = reading.flags;
   auto search = LogSearch::start(reading.run.folder.logs(),
@@ -150,31 +185,40 @@ Result<int> search(Reading& reading) {
     auto read = reading.logs.each(flags.failed ? RunLogs::Which::failed : RunLogs::Which::all, add);
     if (!read) return pass(read);
   }
-  auto counts = (*search)->finish();
-  if (!counts) return pass(counts);
+  const SearchCounts counts = (*search)->finish();
   if (flags.count && flags.common.json) {
-    show("{}\n", boost::json::serialize(boost::json::object{{"lines", counts->lines}, {"attempts", counts->attempts}}));
+    show("{}\n", boost::json::serialize(boost::json::object{{"lines", counts.lines}, {"attempts", counts.attempts}}));
   } else if (flags.count) {
-    show("{} in {}\n", plural(counts->lines, "line"), plural(counts->attempts, "attempt"));
+    show("{} in {}\n", plural(counts.lines, "line"), plural(counts.attempts, "attempt"));
   }
-  return counts->lines > 0 ? kAllSucceeded : kSomeDidNot;
+  if (!counts.unsearched.empty()) {
+    reading.printer.print_problem(counts.incomplete());
+    return std::unexpected(counts.incomplete());
+  }
+  return counts.lines > 0 ? kAllSucceeded : kSomeDidNot;
 }
 
 Result<void> check(const LogsFlags& flags) {
   const auto only_with_grep = [](const char* flag) {
-    return fail(ErrorCode::bad_input, fmt::format("{} goes with --grep", flag), "add --grep REGEX, or leave it away");
+    return fail(ErrorCode::bad_input, fmt::format("{} requires --grep", flag), "add --grep REGEX, or omit the flag");
   };
+  if (flags.raw && (flags.common.json || flags.times || flags.has_grep || flags.follow || flags.tail || flags.by_time ||
+                    flags.only_stderr || !flags.since.empty())) {
+    return fail(ErrorCode::bad_input,
+                "--raw prints the unchanged output, so it can only be combined with --attempt and --failed",
+                "omit --raw, or the other flags");
+  }
   if (flags.count && !flags.has_grep) return only_with_grep("--count");
   if (flags.context > 0 && !flags.has_grep) return only_with_grep("--context");
   if (flags.ignore_case && !flags.has_grep) return only_with_grep("--ignore-case");
   if (flags.failed && !flags.has_grep && (flags.follow || flags.tail || flags.by_time)) {
     return fail(ErrorCode::bad_input,
-                "--failed shows item after item, so it has no tail, no order of time and no end to follow",
-                "leave --tail, --by-time and --follow away, or name an item");
+                "--failed prints one item after another, so it cannot be combined with --tail, --by-time or --follow",
+                "omit --tail, --by-time and --follow, or name an item instead of --failed");
   }
   if (flags.has_grep && (flags.follow || flags.tail)) {
-    return fail(ErrorCode::bad_input, "--grep searches what there is; it does not follow, and has no tail",
-                "leave --follow and --tail away, or pipe them: drover logs RUN --follow | grep REGEX");
+    return fail(ErrorCode::bad_input, "--grep searches stored output, so it cannot be combined with --follow or --tail",
+                "omit --follow and --tail, or use a pipe: drover logs RUN --follow | grep REGEX");
   }
   return {};
 }
@@ -184,13 +228,16 @@ Result<void> check_for_server(const LogsFlags& flags) {
   const char* flag = !flags.since.empty()                  ? "--since"
                      : flags.times                         ? "--times"
                      : flags.by_time                       ? "--by-time"
+                     : flags.raw                           ? "--raw"
                      : flags.count                         ? "--count"
                      : flags.context > 0                   ? "--context"
                      : flags.only_stderr && flags.has_grep ? "--stderr with --grep"
                                                            : nullptr;
   if (flag == nullptr) return {};
-  return fail(ErrorCode::bad_input,
-              fmt::format("{} is for the logs of a run on this machine, not of a server's job", flag), "leave it away");
+  return fail(
+      ErrorCode::bad_input,
+      fmt::format("{} works only with the logs of a run on this machine, not with those of a job on a server", flag),
+      "omit it");
 }
 
 Result<int> logs(const LogsFlags& flags) {
@@ -214,16 +261,17 @@ Result<int> logs(const LogsFlags& flags) {
   if (!run) return pass(run);
   const bool one_item = run->reference.has_item;
   if (one_item && flags.failed) {
-    return fail(ErrorCode::bad_input, "--failed chooses among all items, and one is named", "leave one of them away");
+    return fail(ErrorCode::bad_input, "--failed cannot be combined with an item", "omit --failed or the item");
   }
   if (!one_item && flags.attempt != 0 && !flags.has_grep) {
-    return fail(ErrorCode::bad_input, "--attempt goes with one item, or with --grep",
+    return fail(ErrorCode::bad_input, "--attempt requires an item or --grep",
                 fmt::format("name the item: drover logs {}:0 --attempt {}", run->folder.name(), flags.attempt));
   }
   RunLogs run_logs(run->folder, *run->reader, run->job);
   LogPrinter printer({.json = flags.common.json, .times = flags.times, .items = !one_item});
   Reading reading{flags, *run, run_logs, {flags.only_stderr, *since}, printer};
   auto status = flags.has_grep                                ? search(reading)
+                : flags.raw                                   ? print_raw(reading)
                 : one_item                                    ? print_item(reading)
                 : flags.by_time || flags.follow || flags.tail ? print_by_time(reading)
                                                               : print_by_item(reading);
@@ -232,37 +280,41 @@ Result<int> logs(const LogsFlags& flags) {
 
 }  // namespace
 
-void add_logs(CLI::App& app, Invocation& invocation) {
+void add_logs(const Verb& app, Invocation& invocation) {
   auto flags = std::make_shared<LogsFlags>();
-  CLI::App* verb = app.add_subcommand("logs", "Show what items printed, follow it, or search it");
-  add_common_flags(*verb, flags->common);
-  add_server_flag(*verb, flags->server);
-  verb->add_option("run", flags->reference, "The run, or RUN:INDEX for one item (default: the newest run)")
-      ->type_name("RUN");
-  verb->add_option("--attempt", flags->attempt, "Only this attempt of the item")
-      ->type_name("N")
-      ->check(CLI::PositiveNumber);
-  verb->add_option("--tail,-n", flags->tail, "Only the last lines")->type_name("N");
-  verb->add_flag("--follow,-f", flags->follow, "Go on as more is printed, until the item or the run has ended");
-  verb->add_flag("--stderr", flags->only_stderr, "Only what was printed to standard error");
-  verb->add_option("--since", flags->since, "Only what was printed after this time, or so long ago")->type_name("TIME");
-  verb->add_flag("--times", flags->times, "Show when each line was printed");
-  verb->add_flag("--by-time", flags->by_time, "All items together, in the order of time (default: item after item)");
-  CLI::Option* grep =
-      verb->add_option("--grep,-g", flags->grep, "Only lines that match, as ITEM:LINE:TEXT")->type_name("REGEX");
-  verb->add_flag("--ignore-case,-i", flags->ignore_case, "With --grep: capital or small letters are the same");
-  verb->add_flag("--count,-c", flags->count, "With --grep: only how many lines match");
-  verb->add_option("--context,-C", flags->context, "With --grep: lines to show before and after")->type_name("N");
-  verb->add_flag("--failed", flags->failed, "Only items that failed");
-  verb->footer(
+  Verb verb = app.add_subcommand("logs", "Show, follow or search the output of items");
+  add_common_flags(verb, flags->common);
+  add_place_flags(verb, flags->server);
+  verb.add_option("run", flags->reference, "Run, or RUN:INDEX for one item (default: the newest run)").type_name("RUN");
+  verb.add_option("--attempt", flags->attempt, "Show only this attempt of the item").type_name("N").positive();
+  verb.add_option("--tail,-n", flags->tail, "Show only the last N lines").type_name("N");
+  verb.add_flag("--follow,-f", flags->follow, "Keep printing new output until the item or the run has ended");
+  verb.add_flag("--stderr", flags->only_stderr, "Show only standard error");
+  verb.add_option("--since", flags->since, "Show only output printed since this time, or within the last TIME")
+      .type_name("TIME");
+  verb.add_flag("--times", flags->times, "Show the time of each line");
+  verb.add_flag("--by-time", flags->by_time, "Show all items together, ordered by time (default: item by item)");
+  const Option grep =
+      verb.add_option("--grep,-g", flags->grep, "Show only matching lines, as ITEM:LINE:TEXT").type_name("REGEX");
+  verb.add_flag("--ignore-case,-i", flags->ignore_case, "With --grep: ignore case");
+  verb.add_flag("--count,-c", flags->count, "With --grep: print only the number of matching lines");
+  verb.add_option("--context,-C", flags->context, "With --grep: lines to show before and after each match")
+      .type_name("N");
+  verb.add_flag(
+      "--raw", flags->raw,
+      "Print only the unmodified output of each item's last attempt: its standard output to standard output, its "
+      "standard error to standard error");
+  verb.add_flag("--failed", flags->failed, "Show only items that failed");
+  verb.footer(
       "Examples:\n"
       "  drover logs nightly:17\n"
       "  drover logs nightly:17 --follow\n"
+      "  drover logs nightly --raw > results.txt\n"
       "  drover logs nightly --grep 'CUDA error|out of memory' --failed\n"
       "  drover logs nightly --grep '^loss=nan' --count\n"
       "  drover logs nightly --stderr --since 10m --times");
-  verb->callback([flags, grep, &invocation] {
-    flags->has_grep = grep->count() > 0;
+  verb.callback([flags, grep, &invocation] {
+    flags->has_grep = grep.count() > 0;
     auto done = logs(*flags);
     invocation.exit_status = done ? *done : failure(done.error());
   });

@@ -62,8 +62,8 @@ int exit_status(const drover::Invocation& invocation, const std::string& verb) {
   const bool is_whole = drover::flush_output() && drover::lost_output_error == 0;
   if (is_whole || drover::lost_output_error == EPIPE) return invocation.exit_status;
   drover::print_error({drover::ErrorCode::io,
-                       std::string("not all could be printed: ") + strerrordesc_np(drover::lost_output_error),
-                       "look at where standard output goes"});
+                       std::string("some output could not be written: ") + strerrordesc_np(drover::lost_output_error),
+                       "check where standard output is redirected to"});
   const bool is_run = verb == "run" || verb == "resume" || verb == "retry";
   return is_run || invocation.exit_status != 0 ? invocation.exit_status : drover::kSomeDidNot;
 }
@@ -73,42 +73,47 @@ int exit_status(const drover::Invocation& invocation, const std::string& verb) {
 int main(int argc, char** argv) {
   fill_standard_descriptors();
   std::signal(SIGPIPE, SIG_IGN);
-  CLI::App app("Drover runs every item of a list, keeps what became of each, and goes on where it stopped.", "drover");
+  CLI::App app("Drover runs a command for every item in a list, records every outcome, and resumes where it left off.",
+               "drover");
   app.require_subcommand(1);
   app.footer("First steps:\n  drover run --items urls.txt -- ./process {}\n  drover status\n  drover VERB --help");
 
+  const drover::Verb verbs(app);
   drover::Invocation invocation;
-  drover::add_run(app, invocation);
-  drover::add_resume(app, invocation);
-  drover::add_retry(app, invocation);
-  drover::add_status(app, invocation);
-  drover::add_items(app, invocation);
-  drover::add_logs(app, invocation);
-  drover::add_shell(app, invocation);
-  drover::add_repro(app, invocation);
-  drover::add_report(app, invocation);
-  drover::add_cancel(app, invocation);
-  drover::add_sql(app, invocation);
-  drover::add_server(app, invocation);
-  drover::add_worker(app, invocation);
-  drover::add_submit(app, invocation);
-  drover::add_jobs(app, invocation);
-  drover::add_why(app, invocation);
-  drover::add_events(app, invocation);
-  drover::add_usage(app, invocation);
-  drover::add_queue(app, invocation);
-  drover::add_definition(app, invocation);
-  drover::add_fleet(app, invocation);
-  drover::add_workers(app, invocation);
-  drover::add_image(app, invocation);
-  drover::add_backup(app, invocation);
-  drover::add_restore(app, invocation);
-  drover::add_key(app, invocation);
-  drover::add_doctor(app, invocation);
-  drover::add_env_vars(app, invocation);
-  drover::add_completion(app, invocation);
-  drover::add_man(app, invocation);
-  drover::add_version(app, invocation);
+  drover::add_run(verbs, invocation);
+  drover::add_resume(verbs, invocation);
+  drover::add_retry(verbs, invocation);
+  drover::add_wait(verbs, invocation);
+  drover::add_runs(verbs, invocation);
+  drover::add_rm(verbs, invocation);
+  drover::add_status(verbs, invocation);
+  drover::add_items(verbs, invocation);
+  drover::add_logs(verbs, invocation);
+  drover::add_shell(verbs, invocation);
+  drover::add_repro(verbs, invocation);
+  drover::add_report(verbs, invocation);
+  drover::add_cancel(verbs, invocation);
+  drover::add_sql(verbs, invocation);
+  drover::add_server(verbs, invocation);
+  drover::add_worker(verbs, invocation);
+  drover::add_submit(verbs, invocation);
+  drover::add_jobs(verbs, invocation);
+  drover::add_why(verbs, invocation);
+  drover::add_events(verbs, invocation);
+  drover::add_usage(verbs, invocation);
+  drover::add_queue(verbs, invocation);
+  drover::add_definition(verbs, invocation);
+  drover::add_fleet(verbs, invocation);
+  drover::add_workers(verbs, invocation);
+  drover::add_image(verbs, invocation);
+  drover::add_backup(verbs, invocation);
+  drover::add_restore(verbs, invocation);
+  drover::add_key(verbs, invocation);
+  drover::add_doctor(verbs, invocation);
+  drover::add_env_vars(verbs, invocation);
+  drover::add_completion(verbs, invocation);
+  drover::add_man(verbs, invocation);
+  drover::add_version(verbs, invocation);
   take_one_word_each(app);
 
   std::vector<std::string> words = take_words(argc, argv, invocation);

@@ -1,5 +1,4 @@
 // drover man: writes the manual pages.
-#include <CLI/CLI.hpp>
 #include <boost/json.hpp>
 #include <filesystem>
 
@@ -21,7 +20,7 @@ struct Flags {
 Result<int> write_manual(const Flags& flags, const Command& root) {
   std::error_code error;
   std::filesystem::create_directories(flags.folder, error);
-  if (error) return std::unexpected(errno_error(error.value(), flags.folder, "name a folder that you may write to"));
+  if (error) return std::unexpected(errno_error(error.value(), flags.folder, "use a folder that you can write to"));
   boost::json::array files;
   for (const ManualPage& page : manual_pages(root, DROVER_VERSION)) {
     const std::string path = (std::filesystem::path(flags.folder) / page.file).string();
@@ -38,15 +37,15 @@ Result<int> write_manual(const Flags& flags, const Command& root) {
 
 }  // namespace
 
-void add_man(CLI::App& app, Invocation& invocation) {
+void add_man(const Verb& app, Invocation& invocation) {
   auto flags = std::make_shared<Flags>();
-  CLI::App* verb = app.add_subcommand("man", "Write the manual pages, drover.1 and one for each verb");
-  verb->add_flag("--json", flags->common.json, "Print JSON, for programs");
-  verb->add_flag("--quiet,-q", flags->common.quiet, "Print nothing but errors");
-  verb->add_option("dir", flags->folder, "The folder to write them to")->type_name("DIR")->required();
-  verb->footer("Example:\n  drover man ~/.local/share/man/man1");
-  verb->callback([flags, &app, &invocation] {
-    auto done = write_manual(*flags, command_tree(app));
+  Verb verb = app.add_subcommand("man", "Write the manual pages: drover.1 and one for each verb");
+  verb.add_flag("--json", flags->common.json, "Print machine-readable JSON");
+  verb.add_flag("--quiet,-q", flags->common.quiet, "Print only errors");
+  verb.add_option("dir", flags->folder, "Directory to write the manual pages to").type_name("DIR").required();
+  verb.footer("Example:\n  drover man ~/.local/share/man/man1");
+  verb.callback([flags, &app, &invocation] {
+    auto done = write_manual(*flags, command_tree(app.app()));
     invocation.exit_status = done ? *done : failure(done.error());
   });
 }

@@ -140,18 +140,18 @@ std::vector<ManualPage> manual_pages(const Command& root, const std::string& ver
   out += R"(.SH ENVIRONMENT
 .TP
 \fBDROVER_DATA\fR
-Where runs and a server's data are kept, unless \fB\-\-data\fR says so; else \(ti/.local/share/drover.
+Data folder, for runs and for a server, if \fB\-\-data\fR is not given (default: \(ti/.local/share/drover).
 .TP
 \fBDROVER_SERVER\fR
-The address of the server that is meant, unless \fB\-\-server\fR says so.
+Address of the server, if \fB\-\-server\fR is not given.
 .TP
 \fBDROVER_KEY\fR
-The key for that server.
+Key for that server.
 .TP
 \fBDROVER_CA\fR
-A file with the authority that signed the server's certificate.
+File with the certificate of the authority that signed the server's certificate.
 .SH EXIT STATUS
-0: all went well, or all items succeeded. 1: some did not. 2: bad usage or input. 130: interrupted.
+0: success, or all items succeeded. 1: some did not. 2: invalid usage or input. 130: interrupted.
 .SH SEE ALSO
 )";
   for (const Command& verb : root.parts) {

@@ -30,6 +30,7 @@ struct OpenedRun {
 /// Why nothing can be said of a run without a job.
 Error list_not_read(const std::string& run);
 
-Result<OpenedRun> open_run(const CommonFlags& flags, const std::string& reference);
+/// `jobs_too` as in resolve().
+Result<OpenedRun> open_run(const CommonFlags& flags, const std::string& reference, bool jobs_too = true);
 
 }  // namespace drover

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <charconv>
 
 #include "base/units.h"
@@ -10,74 +9,83 @@
 namespace drover {
 namespace {
 
-// "exit:75,reason:Out*" → one rule, all of whose conditions must hold.
-Result<ExitRule> parse_rule(const std::string& text) {
+// "exit:75" → a rule with this one condition.
+Result<ExitRule> parse_rule(std::string_view text, std::string_view condition) {
   ExitRule rule;
   const auto bad = [&](std::string_view why) {
-    return fail(
-        ErrorCode::bad_input, fmt::format("--retry-on '{}': {}", text, why),
-        "write exit:CODE, signal:NUMBER, reason:TEXT or status:TEXT, joined by commas; a trailing * matches the rest");
+    return fail(ErrorCode::bad_input, fmt::format("--retry-on '{}': {}", text, why),
+                "write exit:CODE, signal:NUMBER, reason:TEXT or status:TEXT; a comma between conditions means 'or', "
+                "and a trailing * matches the rest");
   };
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find(',', at), text.size());
-    const std::string condition = text.substr(at, end - at);
-    at = end + 1;
-    const std::size_t colon = condition.find(':');
-    if (colon == std::string::npos || colon + 1 == condition.size()) return bad("a condition is NAME:PATTERN");
-    const std::string kind = condition.substr(0, colon);
-    const std::string pattern = condition.substr(colon + 1);
-    if (pattern.find('*') < pattern.size() - 1) return bad("a * may only stand at the end");
-    if (pattern.size() > 512) return bad("a pattern has at most 512 characters");
-    if (kind == "exit") {
-      if (pattern.find_first_not_of("0123456789*") != std::string::npos) return bad("an exit code is a number");
-      rule.on_exit_code = pattern;
-    } else if (kind == "signal") {
-      auto number = parse_number(pattern);
-      if (!number || *number < 1 || *number > 64) return bad("a signal is a number from 1 to 64");
-      rule.on_exit_code = std::to_string(128 + *number);
-    } else if (kind == "reason") {
-      rule.on_reason = pattern;
-    } else if (kind == "status") {
-      rule.on_status_reason = pattern;
-    } else {
-      return bad(fmt::format("'{}' is no condition", kind));
-    }
+  const std::size_t colon = condition.find(':');
+  if (colon == std::string_view::npos || colon + 1 == condition.size()) return bad("a condition must be NAME:PATTERN");
+  const std::string_view kind = condition.substr(0, colon);
+  const std::string pattern(condition.substr(colon + 1));
+  if (pattern.find('*') < pattern.size() - 1) return bad("* is only allowed at the end");
+  if (pattern.size() > 512) return bad("a pattern can have at most 512 characters");
+  if (kind == "exit") {
+    if (pattern.find_first_not_of("0123456789*") != std::string::npos) return bad("an exit code must be a number");
+    rule.on_exit_code = pattern;
+  } else if (kind == "signal") {
+    auto number = parse_number(pattern);
+    if (!number || *number < 1 || *number > 64) return bad("a signal must be a number from 1 to 64");
+    rule.on_exit_code = std::to_string(128 + *number);
+  } else if (kind == "reason") {
+    rule.on_reason = pattern;
+  } else if (kind == "status") {
+    rule.on_status_reason = pattern;
+  } else {
+    return bad(fmt::format("unknown condition '{}'", kind));
   }
   return rule;
+}
+
+// "exit:75,exit:3" → a rule for each: the first that matches decides.
+Result<void> add_rules(const std::string& text, std::vector<ExitRule>& rules) {
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    auto rule = parse_rule(text, std::string_view(text).substr(at, end - at));
+    if (!rule) return pass(rule);
+    rules.push_back(std::move(*rule));
+    at = end + 1;
+  }
+  return {};
 }
 
 Result<std::uint64_t> parse_max_failures(const std::string& text, std::uint64_t total) {
   if (!text.ends_with('%')) {
     auto number = parse_number(text);
     if (!number)
-      return fail(ErrorCode::bad_input, fmt::format("--max-failures '{}' is no number", text), "write 10 or 5%");
+      return fail(ErrorCode::bad_input, fmt::format("--max-failures '{}' is not a number", text),
+                  "use a number or a percentage, such as 10 or 5%");
     return *number;
   }
   double percent = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size() - 1, percent);
   if (error != std::errc{} || end != text.data() + text.size() - 1 || percent < 0 || percent > 100) {
-    return fail(ErrorCode::bad_input, fmt::format("--max-failures '{}' is no percentage", text), "write 10 or 5%");
+    return fail(ErrorCode::bad_input, fmt::format("--max-failures '{}' is not a percentage", text),
+                "use a number or a percentage, such as 10 or 5%");
   }
   return static_cast<std::uint64_t>(static_cast<double>(total) * percent / 100.0);
 }
 
 }  // namespace
 
-void add_policy_flags(CLI::App& verb, PolicyFlags& flags) {
-  verb.add_option("--timeout", flags.timeout, "Stop an attempt that runs longer: SIGTERM, then SIGKILL")
-      ->type_name("TIME");
-  verb.add_option("--grace", flags.grace, "Time between SIGTERM and SIGKILL (default: 30s)")->type_name("TIME");
-  verb.add_option("--retries", flags.retries, "More tries for an item that failed (default: 0)")
-      ->type_name("N")
-      ->check(CLI::Range(0, 1000));
-  verb.add_option("--retry-delay", flags.retry_delay, "Wait this long before a retry (default: 0s)")->type_name("TIME");
+void add_policy_flags(const Verb& verb, PolicyFlags& flags) {
+  verb.add_option("--timeout", flags.timeout, "Time limit per attempt; one that runs longer gets SIGTERM, then SIGKILL")
+      .type_name("TIME");
+  verb.add_option("--grace", flags.grace, "Time between SIGTERM and SIGKILL (default: 30s)").type_name("TIME");
+  verb.add_option("--retries", flags.retries, "Number of times to retry an item that failed (default: 0)")
+      .type_name("N")
+      .range(0, 1000);
+  verb.add_option("--retry-delay", flags.retry_delay, "Time to wait before a retry (default: 0s)").type_name("TIME");
   verb.add_option("--retry-on", flags.retry_on,
-                  "Retry only what matches: exit:75, signal:9, reason:TEXT*, joined by commas; may be repeated")
-      ->type_name("RULE")
-      ->expected(1)
-      ->take_all();
-  verb.add_option("--max-failures", flags.max_failures, "Stop when more items than this have failed for good")
-      ->type_name("N|P%");
+                  "Retry only failures that match: exit:75, signal:9, reason:TEXT* or status:TEXT*; a comma between "
+                  "conditions means 'or'; repeatable")
+      .type_name("RULE")
+      .repeatable();
+  verb.add_option("--max-failures", flags.max_failures, "Stop when more items than this have failed permanently")
+      .type_name("N|P%");
 }
 
 Result<Policy> make_policy(const PolicyFlags& flags, std::uint64_t total) {
@@ -96,16 +104,15 @@ Result<Policy> make_policy(const PolicyFlags& flags, std::uint64_t total) {
     *field = *value;
   }
   if (!flags.timeout.empty() && policy.timeout_ms == 0) {
-    return fail(ErrorCode::bad_input, "--timeout 0 leaves no time at all", "write --timeout 10m, or leave it out");
+    return fail(ErrorCode::bad_input, "--timeout must be more than 0",
+                "use a time such as --timeout 10m, or omit the flag");
   }
   if (!flags.retry_on.empty()) {
     if (flags.retries == 0) {
-      return fail(ErrorCode::bad_input, "--retry-on says what to retry, but not how often", "add --retries N");
+      return fail(ErrorCode::bad_input, "--retry-on requires --retries", "add --retries N");
     }
     for (const std::string& text : flags.retry_on) {
-      auto rule = parse_rule(text);
-      if (!rule) return pass(rule);
-      policy.rules.push_back(std::move(*rule));
+      if (auto added = add_rules(text, policy.rules); !added) return pass(added);
     }
     // No match means retry, as in AWS Batch; whoever names what to retry means: nothing else.
     policy.rules.push_back({.on_status_reason = {}, .on_reason = {}, .on_exit_code = "*", .action = RuleAction::exit});
@@ -118,6 +125,27 @@ Result<Policy> make_policy(const PolicyFlags& flags, std::uint64_t total) {
     policy.max_failures = *most;
   }
   return policy;
+}
+
+Result<Policy> policy_over(const Policy& base, const PolicyFlags& flags, const Verb& verb, std::uint64_t total,
+                           const std::function<void(const char* field)>& taken) {
+  PolicyFlags given = flags;
+  if (verb.count("--retries") == 0) given.retries = base.max_tries - 1;
+  auto policy = make_policy(given, total);
+  if (!policy) return pass(policy);
+  Policy out = base;
+  const auto take = [&](const char* flag, const char* field, auto Policy::* member) {
+    if (verb.count(flag) == 0) return;
+    out.*member = (*policy).*member;
+    if (taken) taken(field);
+  };
+  take("--retries", "retries", &Policy::max_tries);
+  take("--timeout", "timeout", &Policy::timeout_ms);
+  take("--grace", "grace", &Policy::grace_ms);
+  take("--retry-delay", "retry_delay", &Policy::retry_delay_ms);
+  take("--retry-on", "rules", &Policy::rules);
+  take("--max-failures", "max_failures", &Policy::max_failures);
+  return out;
 }
 
 Result<void> check_policy(const PolicyFlags& flags) {

@@ -1,7 +1,6 @@
 // drover queue: where a server's jobs wait, and by which rules.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <boost/json.hpp>
 
 #include "base/name.h"
@@ -56,24 +55,24 @@ void print_list(const json::value& answer) {
 }
 
 std::string described(const json::value& queue) {
-  std::string out =
-      fmt::format("queue '{}' {}", text_in(queue, "name"),
-                  flag_in(queue, "enabled") ? "is enabled" : "is disabled: it takes no jobs, and starts none it has");
+  std::string out = fmt::format(
+      "queue '{}' {}", text_in(queue, "name"),
+      flag_in(queue, "enabled") ? "is enabled" : "is disabled: it accepts no jobs and starts none of its waiting jobs");
   const auto line = [&](std::string_view name, const std::string& value) {
     out += fmt::format("\n  {:<10} {}", name, value);
   };
-  line("priority", fmt::format("{}; of two queues the higher is served first", number_in(queue, "priority")));
+  line("priority", fmt::format("{}; queues with a higher priority are served first", number_in(queue, "priority")));
   const bool fair = order_text(queue) == "fair";
-  line("order", fair ? "fair: the share that has used least lately comes first"
-                     : "first-come: by priority of the jobs, then as they came");
+  line("order", fair ? "fair: the share with the least recent usage comes first"
+                     : "first-come: by job priority, then by submission time");
   if (fair) {
-    line("decay", fmt::format("what was used {} ago counts half", decay_text(queue)));
+    line("decay", fmt::format("past usage is halved every {}", decay_text(queue)));
     if (const auto percent = number_in(queue, "reserved_percent"); percent > 0) {
       line("reserve", fmt::format("{} % of all CPUs while one share is active, {} % while two are, …", percent,
                                   percent * percent / 100));
     }
     if (const std::string weights = pairs_text(object_in(queue, "weights")); !weights.empty()) {
-      line("weights", weights + "; one of 2 gets half of what one of 1 gets");
+      line("weights", weights + "; a share with weight 2 gets half the CPUs of one with weight 1");
     }
   }
   const std::string fleets = words_text(list_in(queue, "fleets"));
@@ -92,7 +91,7 @@ Result<void> add_weight(const std::string& word, json::object& weights) {
   const std::size_t equals = word.rfind('=');
   const auto wrong = [&] {
     return fail(ErrorCode::bad_input, fmt::format("--weight '{}' is not SHARE=WEIGHT", word),
-                "write --weight team-a=2; a weight is a number from 0.0001 to 999.9999");
+                "write --weight team-a=2; a weight must be a number from 0.0001 to 999.9999");
   };
   if (equals == std::string::npos) return wrong();
   char* end = nullptr;
@@ -101,26 +100,26 @@ Result<void> add_weight(const std::string& word, json::object& weights) {
   if (number.empty() || *end != '\0' || !(weight >= 0.0001 && weight < 1000)) return wrong();
   const std::string share = word.substr(0, equals);
   if (!is_share_pattern(share)) {
-    return fail(ErrorCode::bad_input, fmt::format("--weight '{}': '{}' cannot be a share", word, share),
-                "a share has letters, digits, '_', '.' and '-'; with a star behind it all that begin so are meant");
+    return fail(ErrorCode::bad_input, fmt::format("--weight '{}': '{}' is not a valid share name", word, share),
+                "use letters, digits, '_', '.' and '-'; a trailing * matches all shares with that prefix");
   }
   weights[share] = weight;
   return {};
 }
 
-Result<json::object> settings(const Flags& flags, const CLI::App& verb, const json::value& now) {
+Result<json::object> settings(const Flags& flags, const Verb& verb, const json::value& now) {
   json::object body;
   if (verb.count("--priority") > 0) body["priority"] = flags.priority;
   if (!flags.order.empty()) body["order"] = flags.order == "fair" ? "fair" : "first_come";
   if (!flags.decay.empty()) {
     auto decay_ms = parse_duration_ms(flags.decay);
     if (!decay_ms || *decay_ms < 1000) {
-      return fail(ErrorCode::bad_input, fmt::format("--decay '{}' is no time of a second or more", flags.decay),
-                  "write 10m or 2h");
+      return fail(ErrorCode::bad_input, fmt::format("--decay '{}' is not a time of at least one second", flags.decay),
+                  "use a time such as 10m or 2h");
     }
     if (*decay_ms > Queue::kMostDecayS * 1000) {
       return fail(ErrorCode::bad_input, fmt::format("--decay {} is longer than a week", flags.decay),
-                  "write 10m, 2h or 7d at most");
+                  "use a time such as 10m or 2h, at most 7d");
     }
     body["decay_s"] = *decay_ms / 1000;
   }
@@ -137,8 +136,8 @@ Result<json::object> settings(const Flags& flags, const CLI::App& verb, const js
     for (const std::string& it : flags.fleets) {
       if (it.empty()) continue;
       if (!is_valid_name(it)) {
-        return fail(ErrorCode::bad_input, fmt::format("--fleet '{}' cannot be the name of a fleet", it),
-                    "a name has letters, digits, '_', '.' and '-'; 'drover fleet list' shows what there is");
+        return fail(ErrorCode::bad_input, fmt::format("--fleet '{}' is not a valid fleet name", it),
+                    "use letters, digits, '_', '.' and '-'; list fleets with 'drover fleet list'");
       }
       fleets.emplace_back(it);
     }
@@ -147,15 +146,15 @@ Result<json::object> settings(const Flags& flags, const CLI::App& verb, const js
   return body;
 }
 
-Result<int> set(ServerClient& client, const Flags& flags, const CLI::App& verb) {
+Result<int> set(ServerClient& client, const Flags& flags, const Verb& verb) {
   auto now = client.get(path_of(flags));
   const bool is_new = !now && now.error().code == ErrorCode::not_found;
   if (!now && !is_new) return pass(now);
   auto body = settings(flags, verb, is_new ? json::value() : *now);
   if (!body) return pass(body);
   if (body->empty() && !is_new) {
-    return fail(ErrorCode::bad_input, fmt::format("nothing to change of queue '{}' was said", flags.queue),
-                "drover queue set --help lists what there is");
+    return fail(ErrorCode::bad_input, fmt::format("nothing to change in queue '{}'", flags.queue),
+                "see 'drover queue set --help' for the settings");
   }
   auto answer = client.put(path_of(flags), *body);
   if (!answer) return pass(answer);
@@ -167,9 +166,10 @@ Result<int> enable(ServerClient& client, const Flags& flags, bool enabled) {
   if (auto now = client.get(path_of(flags)); !now) return pass(now);
   auto answer = client.put(path_of(flags), json::object{{"enabled", enabled}});
   if (!answer) return pass(answer);
-  return tell(flags.common, *answer,
-              fmt::format("queue '{}' {}", flags.queue,
-                          enabled ? "is enabled" : "is disabled: it takes no jobs, and starts none it has"));
+  return tell(
+      flags.common, *answer,
+      fmt::format("queue '{}' {}", flags.queue,
+                  enabled ? "is enabled" : "is disabled: it accepts no jobs and starts none of its waiting jobs"));
 }
 
 Result<int> remove(ServerClient& client, const Flags& flags) {
@@ -180,58 +180,63 @@ Result<int> remove(ServerClient& client, const Flags& flags) {
 
 }  // namespace
 
-void add_queue(CLI::App& app, Invocation& invocation) {
+void add_queue(const Verb& app, Invocation& invocation) {
   auto flags = std::make_shared<Flags>();
-  CLI::App* verb = app.add_subcommand("queue", "List, make, change and delete a server's queues");
-  verb->require_subcommand(1);
-  verb->footer(
+  Verb verb = app.add_subcommand("queue", "List, create, change and delete a server's queues");
+  verb.require_subcommand(1);
+  verb.footer(
       "Examples:\n  drover queue list\n  drover queue set night --priority 5\n"
       "  drover queue set default --order fair --weight team-a=1 --weight team-b=2");
   const auto add = [&](const char* name, const char* help, const char* example, auto ask) {
-    return add_server_verb(*verb, name, help, example, *flags, invocation,
+    return add_server_verb(verb, name, help, example, *flags, invocation,
                            [flags, ask](ServerClient& client) { return ask(client, *flags); });
   };
-  const auto about_one = [&](CLI::App* it) {
-    it->add_option("queue", flags->queue, "Its name")->type_name("QUEUE")->required();
+  const auto about_one = [&](Verb it) {
+    it.add_option("queue", flags->queue, "Name of the queue").type_name("QUEUE").required();
   };
   add("list", "List queues", "drover queue list",
       [](ServerClient& client, const Flags& it) { return show_answer(client, it, "/api/v1/queues", print_list); });
   about_one(add("show", "Show a queue and its rules", "drover queue show night", show_one));
-  CLI::App* setting = add_server_verb(*verb, "set", "Make a queue, or change what is said of it",
-                                      "drover queue set night --priority 5\n"
-                                      "  drover queue set night --order fair --weight team-a=1 --weight 'batch*=4'",
-                                      *flags, invocation, [flags, verb](ServerClient& client) {
-                                        return set(client, *flags, *verb->get_subcommand("set"));
-                                      });
+  Verb setting = add_server_verb(verb, "set", "Create a queue, or change its settings",
+                                 "drover queue set night --priority 5\n"
+                                 "  drover queue set night --order fair --weight team-a=1 --weight 'batch*=4'",
+                                 *flags, invocation,
+                                 [flags, verb](ServerClient& client) { return set(client, *flags, verb.part("set")); });
   about_one(setting);
-  setting->add_option("--priority", flags->priority, "Of two queues the higher is served first (default: 1)")
-      ->type_name("N")
-      ->check(CLI::Range(0, 1'000'000));
-  setting->add_option("--order", flags->order, "Who comes first: the job that came first, or the share that used least")
-      ->type_name("ORDER")
-      ->check(CLI::IsMember({"fair", "first-come"}));
-  setting->add_option("--decay", flags->decay, "In a fair queue, what was used so long ago counts half (default: 10m)")
-      ->type_name("TIME");
-  setting->add_option("--reserve", flags->reserve, "In a fair queue, keep this part of the CPUs for shares yet to come")
-      ->type_name("PERCENT")
-      ->check(CLI::Range(0, 99));
   setting
-      ->add_option("--weight", flags->weights,
-                   "In a fair queue, how much of its usage counts against a share (default: 1); may be repeated")
-      ->type_name("SHARE=WEIGHT")
-      ->expected(1)
-      ->take_all()
-      ->allow_extra_args(false);
-  setting->add_option("--fleet", flags->fleets, "Whose machines serve it; may be repeated, '' is all (default: all)")
-      ->type_name("FLEET")
-      ->expected(1)
-      ->take_all()
-      ->allow_extra_args(false);
-  about_one(add("enable", "Let a queue take and start jobs again", "drover queue enable night",
+      .add_option("--priority", flags->priority,
+                  "Priority of the queue; higher priorities are served first (default: 1)")
+      .type_name("N")
+      .range(0, 1'000'000);
+  setting
+      .add_option("--order", flags->order,
+                  "first-come: the oldest job first; fair: the share with the least usage first")
+      .type_name("ORDER")
+      .one_of({"fair", "first-come"});
+  setting.add_option("--decay", flags->decay, "In a fair queue, half-life of past usage (default: 10m)")
+      .type_name("TIME");
+  setting
+      .add_option("--reserve", flags->reserve,
+                  "In a fair queue, percentage of the CPUs to reserve for shares that have no jobs yet")
+      .type_name("PERCENT")
+      .range(0, 99);
+  setting
+      .add_option("--weight", flags->weights,
+                  "In a fair queue, factor by which a share's usage is multiplied; a higher weight means fewer CPUs; "
+                  "repeatable (default: 1)")
+      .type_name("SHARE=WEIGHT")
+      .repeatable();
+  setting
+      .add_option("--fleet", flags->fleets,
+                  "Fleet whose workers serve the queue; '' for all; repeatable (default: all)")
+      .type_name("FLEET")
+      .repeatable();
+  about_one(add("enable", "Let a queue accept and start jobs again", "drover queue enable night",
                 [](ServerClient& client, const Flags& it) { return enable(client, it, true); }));
-  about_one(add("disable", "Let a queue take no jobs, and start none of those it has", "drover queue disable night",
+  about_one(add("disable", "Stop a queue from accepting new jobs and starting waiting ones",
+                "drover queue disable night",
                 [](ServerClient& client, const Flags& it) { return enable(client, it, false); }));
-  about_one(add("delete", "Delete a queue in which no job waits", "drover queue delete night", remove));
+  about_one(add("delete", "Delete a queue that has no waiting jobs", "drover queue delete night", remove));
 }
 
 }  // namespace drover

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <boost/json.hpp>
 #include <cmath>
 #include <filesystem>
@@ -19,12 +18,12 @@ namespace json = boost::json;
 namespace {
 
 std::unexpected<Error> no_item_named() {
-  return fail(ErrorCode::bad_input, "one item is meant", "write JOB:INDEX, such as render:17; indexes begin at 0");
+  return fail(ErrorCode::bad_input, "an item is required", "write JOB:INDEX, such as render:17; indexes start at 0");
 }
 
 std::unexpected<Error> no_such_attempt(const ItemFlags& flags) {
   return fail(ErrorCode::not_found, fmt::format("{} has no attempt {} that has ended", flags.reference, flags.attempt),
-              fmt::format("see its attempts: drover items {}", flags.reference));
+              fmt::format("list its attempts: drover items {}", flags.reference));
 }
 
 Result<RecordedItem> find_here(const ItemFlags& flags) {
@@ -35,7 +34,7 @@ Result<RecordedItem> find_here(const ItemFlags& flags) {
   RecordedItem item{.job = run->folder.name(), .uuid = job.uuid.text(), .index = ItemIndex{run->reference.item}};
   if (item.index.value >= job.total) {
     return fail(ErrorCode::not_found, fmt::format("run '{}' has no item {}", item.job, item.index.value),
-                fmt::format("its items are 0 to {}", job.total == 0 ? 0 : job.total - 1));
+                fmt::format("valid indexes are 0 to {}", job.total == 0 ? 0 : job.total - 1));
   }
   auto definition = run->reader->definition(job.definition);
   if (!definition) return pass(definition);
@@ -134,15 +133,13 @@ Result<RecordedItem> find_at_server(const ItemFlags& flags) {
 
 }  // namespace
 
-void add_item_flags(CLI::App& verb, ItemFlags& flags) {
+void add_item_flags(const Verb& verb, ItemFlags& flags) {
   add_common_flags(verb, flags.common);
-  add_server_flag(verb, flags.server);
-  verb.add_option("item", flags.reference, "The item: RUN:INDEX, or JOB:INDEX of a server")
-      ->type_name("RUN")
-      ->required();
-  verb.add_option("--attempt", flags.attempt, "As this attempt was (default: the last that has ended)")
-      ->type_name("N")
-      ->check(CLI::PositiveNumber);
+  add_place_flags(verb, flags.server);
+  verb.add_option("item", flags.reference, "Item: RUN:INDEX, or JOB:INDEX on a server").type_name("RUN").required();
+  verb.add_option("--attempt", flags.attempt, "Number of the attempt to reproduce (default: the last one that ended)")
+      .type_name("N")
+      .positive();
 }
 
 Result<RecordedItem> find_item(const ItemFlags& flags) {

@@ -45,7 +45,7 @@ struct ItemFlags {
   std::string reference;      // JOB:INDEX
   std::uint32_t attempt = 0;  // 0: the last one
 };
-void add_item_flags(CLI::App& verb, ItemFlags& flags);
+void add_item_flags(const Verb& verb, ItemFlags& flags);
 
 Result<RecordedItem> find_item(const ItemFlags& flags);
 

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <boost/json.hpp>
 #include <filesystem>
 #include <thread>
@@ -36,7 +35,7 @@ std::string this_machine() {
 }
 
 Result<int> report(const ReportFlags& flags) {
-  auto run = open_run(flags.common, flags.reference);
+  auto run = open_run(flags.common, flags.reference, false);
   if (!run) return pass(run);
   if (auto whole = refuse_item(run->reference); !whole) return pass(whole);
   auto text = run->reader->definition(run->job.definition);
@@ -68,14 +67,15 @@ Result<int> report(const ReportFlags& flags) {
 
 }  // namespace
 
-void add_report(CLI::App& app, Invocation& invocation) {
+void add_report(const Verb& app, Invocation& invocation) {
   auto flags = std::make_shared<ReportFlags>();
-  CLI::App* verb = app.add_subcommand("report", "Write a page about a run, for a browser");
-  add_common_flags(*verb, flags->common);
-  verb->add_option("run", flags->reference, "The run, by name or id (default: the newest)")->type_name("RUN");
-  verb->add_option("--out,-o", flags->out, "The file to write (default: NAME.html here)")->type_name("FILE");
-  verb->footer("Example:\n  drover report nightly --out nightly.html");
-  verb->callback([flags, &invocation] {
+  Verb verb = app.add_subcommand("report", "Write an HTML report of a run");
+  add_common_flags(verb, flags->common);
+  verb.add_option("run", flags->reference, "Name or id of the run (default: the newest)").type_name("RUN");
+  verb.add_option("--out,-o", flags->out, "File to write (default: NAME.html in the current directory)")
+      .type_name("FILE");
+  verb.footer("Example:\n  drover report nightly --out nightly.html");
+  verb.callback([flags, &invocation] {
     auto done = report(*flags);
     invocation.exit_status = done ? *done : failure(done.error());
   });

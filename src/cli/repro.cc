@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <boost/json.hpp>
 
 #include "base/utf8.h"
@@ -67,14 +66,14 @@ Result<int> repro(const ItemFlags& flags) {
   if (!here) return pass(here);
   const auto& container = here->definition.container;
   if (container && container->reuse && container->reuse->reset == ContainerReset::none) {
-    here->differences.emplace_back("its container is new, and had no items before it");
+    here->differences.emplace_back("its container is new: no items ran in it before");
   }
   auto ready = own_task(*item, *here);
   if (!ready) return pass(ready);
   if (!is_silent) {
     print_notice(fmt::format("item {} of '{}': {}", item->index.value, item->job,
                              plain_text(shown_command(ready->task.arguments), 500)));
-    for (const std::string& each : here->differences) print_notice(fmt::format("different here: {}", each));
+    for (const std::string& each : here->differences) print_notice(fmt::format("different on this machine: {}", each));
   }
   // With --json standard output is for the answer, and what the item prints there stands on the other.
   auto end = run_here(runner, *ready,
@@ -89,15 +88,16 @@ Result<int> repro(const ItemFlags& flags) {
 
 }  // namespace
 
-void add_repro(CLI::App& app, Invocation& invocation) {
+void add_repro(const Verb& app, Invocation& invocation) {
   auto flags = std::make_shared<ItemFlags>();
-  CLI::App* verb = app.add_subcommand("repro", "Run an item once more, here and now, and record nothing");
-  add_item_flags(*verb, *flags);
-  verb->footer(
+  Verb verb = app.add_subcommand("repro", "Run an item again on this machine, without recording the result");
+  add_item_flags(verb, *flags);
+  verb.footer(
       "Example:\n  drover repro nightly:17\n"
-      "Exit status: the item's; 128 and its number for a signal, 124 if it took too long, 137 if it was out of memory, "
-      "127 if it cannot start.");
-  verb->callback([flags, &invocation] {
+      "Exit status: that of the item; 128 + N if it was terminated by signal N, 124 if it timed out, 137 if it ran out "
+      "of "
+      "memory, 127 if it cannot be started.");
+  verb.callback([flags, &invocation] {
     auto status = repro(*flags);
     invocation.exit_status = status ? *status : failure(status.error());
   });

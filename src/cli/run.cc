@@ -4,7 +4,6 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <ctime>
 #include <filesystem>
 
@@ -14,8 +13,10 @@
 #include "cli/image_here.h"
 #include "cli/item_source.h"
 #include "cli/limit_flags.h"
+#include "cli/notices_in_background.h"
 #include "cli/policy_flags.h"
 #include "cli/run_job.h"
+#include "cli/run_settings.h"
 #include "store/manifest.h"
 #include "store/sqlite_store.h"
 #include "worker/command_template.h"
@@ -29,6 +30,7 @@ struct RunFlags {
   CommandFlags command;
   PolicyFlags policy;
   ShortageFlags shortage;
+  PrintFlags print;
   std::optional<std::string> name;
   std::size_t jobs = 0;
   std::string out;
@@ -62,9 +64,8 @@ Uuid new_uuid() {
 }
 
 Error changed(const std::string& name, const std::string& what) {
-  return {ErrorCode::conflict, fmt::format("run '{}' exists, and {}", name, what),
-          fmt::format("go on with what it has: drover resume {0}; start over: add --fresh; or choose another --name",
-                      name)};
+  return {ErrorCode::conflict, fmt::format("run '{}' already exists, and {}", name, what),
+          fmt::format("resume it: drover resume {0}; start over: add --fresh; or choose another --name", name)};
 }
 
 // What a tag meant when the run began does not make it another.
@@ -85,13 +86,13 @@ Result<void> compare(StoreReader& reader, const Job& job, const Definition& now,
         fmt::format("its command was: {}{}", before->shell ? "--shell " : "", shown_command(before->command)));
   }
   if (before->workdir != now.workdir) return differs(fmt::format("it ran in {}", before->workdir));
-  if (before->environment != now.environment) return differs("its --env settings were others");
+  if (before->environment != now.environment) return differs("its --env settings were different");
   const auto& container = before->container;
-  if (container.has_value() != now.container.has_value()) return differs("it ran otherwise than in this image");
+  if (container.has_value() != now.container.has_value()) return differs("its --image setting was different");
   if (container && now.container && same_container(*container) != same_container(*now.container)) {
-    return differs(fmt::format("its container was another: {}", container->image));
+    return differs(fmt::format("its container settings were different: {}", container->image));
   }
-  if (before->items != now.items) return differs("its items were of another kind");
+  if (before->items != now.items) return differs("its items came from a different kind of list");
 
   auto manifest = ManifestReader::open(reader, job.manifest);
   if (!manifest) return pass(manifest);
@@ -104,8 +105,8 @@ Result<void> compare(StoreReader& reader, const Job& job, const Definition& now,
     auto known = manifest->item(at);
     if (!known) return pass(known);
     if (*known == item) return {};
-    return differs(fmt::format("its items were others: item {} was '{}' and is '{}'", at.value, known->substr(0, 80),
-                               item.substr(0, 80)));
+    return differs(fmt::format("its items were different: item {} was '{}' and is now '{}'", at.value,
+                               known->substr(0, 80), item.substr(0, 80)));
   });
   if (!read) return pass(read);
   if (index == manifest->items()) return {};
@@ -118,6 +119,7 @@ struct Asked {
   Definition definition;
   CommandTemplate command;
   Shortage shortage;
+  std::optional<PrintOrder> print;
 };
 
 Result<Asked> understand(const RunFlags& flags, const Invocation& invocation) {
@@ -139,12 +141,14 @@ Result<Asked> understand(const RunFlags& flags, const Invocation& invocation) {
   if (auto valid = check_policy(flags.policy); !valid) return pass(valid);
   auto shortage = make_shortage(flags.shortage);
   if (!shortage) return pass(shortage);
+  auto print = print_order(flags.print, flags.common);
+  if (!print) return pass(print);
   if (flags.name && !is_valid_name(*flags.name)) {
-    return fail(ErrorCode::bad_input, fmt::format("'{}' cannot be a name", *flags.name),
-                "use letters, digits, '_', '.' and '-', at most 128");
+    return fail(ErrorCode::bad_input, fmt::format("invalid run name '{}'", *flags.name),
+                "use at most 128 letters, digits, '_', '.' and '-'");
   }
   if (auto made = make_out_dir(flags.out); !made) return pass(made);
-  return Asked{std::move(*source), std::move(*definition), std::move(*command_template), *shortage};
+  return Asked{std::move(*source), std::move(*definition), std::move(*command_template), *shortage, *print};
 }
 
 // `accepted` becomes true when the list is safe and the job may exist.
@@ -163,8 +167,10 @@ Result<int> run_in(RunFolder& folder, const RunFlags& flags, const Asked& asked,
                        false,
                        false,
                        asked.definition.limits,
-                       asked.shortage};
+                       asked.shortage,
+                       asked.print};
   if (!options.out_dir.empty()) options.out_dir = std::filesystem::absolute(options.out_dir).string();
+  const RunSettings settings{flags.jobs, options.out_dir, asked.definition.limits};
   if (!jobs->empty()) {
     const Job& job = jobs->back();
     if (auto same = compare(**reader, job, asked.definition, asked.source); !same) return pass(same);
@@ -172,6 +178,7 @@ Result<int> run_in(RunFolder& folder, const RunFlags& flags, const Asked& asked,
     if (!policy) return pass(policy);
     options.policy = *policy;
     options.resumed = true;
+    if (auto saved = save_settings(folder, settings); !saved) return pass(saved);
     return drive(folder, **store, std::nullopt, options);
   }
 
@@ -186,12 +193,14 @@ Result<int> run_in(RunFolder& folder, const RunFlags& flags, const Asked& asked,
   }
   auto manifest = accept_items(**store, asked.source, asked.command);
   if (!manifest) return pass(manifest);
+  warn_if_empty(manifest->items, flags.command, flags.common);
   auto policy = make_policy(flags.policy, manifest->items);
   if (!policy) return pass(policy);
   auto definition = (*store)->add_definition(definition_to_json(accepted_definition));
   if (!definition) return pass(definition);
   accepted = true;
   if (auto dropped = folder.drop_aside(); !dropped) return pass(dropped);
+  if (auto saved = save_settings(folder, settings); !saved) return pass(saved);
   return drive(folder, **store,
                SubmitJob{new_uuid(), folder.name(), *definition, manifest->id, manifest->items, *policy}, options);
 }
@@ -222,30 +231,33 @@ Result<int> run(const RunFlags& flags, const Invocation& invocation) {
 
 }  // namespace
 
-void add_run(CLI::App& app, Invocation& invocation) {
+void add_run(const Verb& app, Invocation& invocation) {
   auto flags = std::make_shared<RunFlags>();
-  CLI::App* verb = app.add_subcommand("run", "Run a command for every item of a list, on this machine");
-  add_common_flags(*verb, flags->common);
-  add_command_flags(*verb, flags->command);
-  verb->add_option("--name", flags->name, "Name of the run; the same name goes on where it stopped")->type_name("NAME");
-  verb->add_flag("--fresh", flags->fresh, "Throw away what the run of this name has done, and start over");
-  verb->add_option("--jobs,-j", flags->jobs, "Items at a time (default: the cores of this machine)")
-      ->type_name("N")
-      ->check(CLI::Range(1, 4096));
-  add_policy_flags(*verb, flags->policy);
-  add_shortage_flags(*verb, flags->shortage);
-  verb->add_option("--out", flags->out, "Also write each item's output to DIR/INDEX.out and DIR/INDEX.err")
-      ->type_name("DIR");
-  verb->footer(std::string(kCommandHelp) +
-               "Examples:\n"
-               "  drover run --items photos.txt -- convert {} -resize 50% small/{/}\n"
-               "  drover run --name nightly --range 1-1000 --retries 2 --timeout 10m -- ./simulate --seed {}\n"
-               "  drover run --dir in --match '*.gz' --shell -- 'zcat {} | wc -l > counts/{/.}'\n"
-               "  drover run -- echo hello {} ::: anna bert carl\n"
-               "  drover run --image python:3.12 --mount $PWD:/data --items list.txt -- python /data/process.py {}\n"
-               "Exit status: 0 all succeeded, 1 some did not, 2 bad usage or input, 130 interrupted.");
-  verb->callback([flags, verb, &invocation] {
-    flags->command.words = verb->remaining();
+  Verb verb = app.add_subcommand("run", "Run a command for every item in a list, on this machine");
+  add_common_flags(verb, flags->common);
+  add_command_flags(verb, flags->command);
+  verb.add_option("--name", flags->name, "Name of the run; using the same name again resumes it").type_name("NAME");
+  verb.add_flag("--fresh", flags->fresh, "Discard the results of the run with this name and start over");
+  verb.add_option("--jobs,-j", flags->jobs, "Maximum number of items to run at once (default: number of cores)")
+      .type_name("N")
+      .range(1, 4096);
+  add_policy_flags(verb, flags->policy);
+  add_shortage_flags(verb, flags->shortage);
+  add_print_flags(verb, flags->print);
+  verb.add_option("--out", flags->out, "Also write each item's output to DIR/INDEX.out and DIR/INDEX.err")
+      .type_name("DIR");
+  verb.footer(
+      std::string(kCommandHelp) +
+      "Examples:\n"
+      "  drover run --items photos.txt -- convert {} -resize 50% small/{/}\n"
+      "  drover run --name nightly --range 1-1000 --retries 2 --timeout 10m -- ./simulate --seed {}\n"
+      "  drover run --dir in --match '*.gz' --shell -- 'zcat {} | wc -l > counts/{/.}'\n"
+      "  drover run -- echo hello {} ::: anna bert carl\n"
+      "  drover run --image python:3.12 --mount $PWD:/data --items list.txt -- python /data/process.py {}\n"
+      "Exit status: 0 if all items succeeded, 1 if some did not, 2 on invalid usage or input, 130 if interrupted.");
+  verb.callback([flags, verb, &invocation] {
+    flags->command.words = verb.remaining();
+    const NoticesInBackground notices;
     auto status = run(*flags, invocation);
     invocation.exit_status = status ? *status : failure(status.error());
   });

@@ -9,8 +9,10 @@
 #include "cli/image_here.h"
 #include "cli/opened_run.h"
 #include "cli/run_reporter.h"
+#include "ports/reopen_page.h"
 #include "store/sqlite_store.h"
 #include "wire/definition.h"
+#include "worker/item_list.h"
 #include "worker/local_run.h"
 
 namespace drover {
@@ -28,14 +30,17 @@ Result<Job> job_to_drive(LocalRun& run, StoreReader& reader, const std::optional
   Job job = jobs->back();
   if (fresh) return job;
 
-  std::vector<SettledItem> again;
-  if (job.cancelled > 0 || (options.take_failed && job.failed > 0)) {
-    auto settled = settled_items(reader, job.id, options.take_failed);
-    if (!settled) return pass(settled);
-    again = std::move(*settled);
+  ReopenJob command{.job = job.id, .epoch = job.epoch, .policy = std::nullopt, .again = {}};
+  const bool takes_some = job.cancelled > 0 || (options.take_failed && job.failed > 0);
+  // A retry that is under way goes on by itself.
+  if (takes_some && !job.reopening) {
+    auto first = begin_reopening(reader, job, {.failed = options.take_failed});
+    if (!first) return pass(first);
+    command = std::move(*first);
   }
-  if (job.ended() && again.empty() && job.succeeded + job.failed == job.total) return job;  // nothing is left to do
-  auto reopened = run.engine().ask(ReopenJob{job.id, job.epoch, options.policy, std::move(again)});
+  command.policy = options.policy;
+  if (job.ended() && !takes_some && job.succeeded + job.failed == job.total) return job;  // nothing is left to do
+  auto reopened = run.engine().ask(command);
   if (!reopened) return pass(reopened);
   jobs = reader.jobs();
   if (!jobs) return pass(jobs);
@@ -70,7 +75,7 @@ Result<void> say_limits(StoreReader& reader, const Job& job, const DriveOptions&
   if (limits.milli_cpus > 0) {
     what += fmt::format("{}{:g} CPUs", what.empty() ? "" : " and ", static_cast<double>(limits.milli_cpus) / 1000);
   }
-  if (!what.empty()) reporter.notice(fmt::format("each item may use {}, by {}", what, runner.limits_by()));
+  if (!what.empty()) reporter.notice(fmt::format("limit per item: {}, enforced by {}", what, runner.limits_by()));
   return {};
 }
 
@@ -96,6 +101,39 @@ Result<std::unique_ptr<Store>> open_store(const RunFolder& folder) {
   });
 }
 
+void add_print_flags(const Verb& verb, PrintFlags& flags) {
+  verb.add_flag("--print", flags.print,
+                "Print each item's output when the item has ended; the summary goes to standard error");
+  verb.add_flag("--keep-order", flags.keep_order, "With --print: print in the order of the list");
+}
+
+Result<std::optional<PrintOrder>> print_order(const PrintFlags& flags, const CommonFlags& common) {
+  if (flags.keep_order && !flags.print) {
+    return fail(ErrorCode::bad_input, "--keep-order requires --print", "add --print, or omit --keep-order");
+  }
+  if (flags.print && common.json) {
+    return fail(ErrorCode::bad_input, "--print cannot be combined with --json: both write to standard output",
+                "omit one of them; 'drover logs --json' prints the output of items as JSON");
+  }
+  if (!flags.print) return std::nullopt;
+  return flags.keep_order ? PrintOrder::by_item : PrintOrder::as_they_end;
+}
+
+namespace {
+
+/// Which items ended before: with --keep-order nobody waits for their output.
+Result<std::vector<bool>> settled_items(StoreReader& reader, const Job& job) {
+  std::vector<bool> settled(job.total, false);
+  auto listed = list_items(reader, job, {}, {}, [&](const ListedItem& item) {
+    settled[item.item.value] = item.state == ItemState::succeeded || item.state == ItemState::failed;
+    return true;
+  });
+  if (!listed) return pass(listed);
+  return settled;
+}
+
+}  // namespace
+
 Result<int> drive(RunFolder& folder, Store& store, const std::optional<SubmitJob>& fresh, const DriveOptions& options) {
   auto reader = open_sqlite_reader(folder.database());
   if (!reader) return pass(reader);
@@ -104,33 +142,52 @@ Result<int> drive(RunFolder& folder, Store& store, const std::optional<SubmitJob
   auto container = container_of(**reader, fresh, root, runner, options.flags.quiet || options.flags.json);
   if (!container) return pass(container);
   block_signals();
-  Reporter reporter(options.flags, folder.name(), **reader);
+  Reporter reporter(options.flags, folder.name(), **reader, options.print ? stderr : stdout);
   RunEnd end = RunEnd::job_ended;
+  std::unique_ptr<OutputPrinter> printer;
   {
     LocalRun run(folder, runner, **reader,
                  {options.slots, options.out_dir, options.limits, options.shortage, reporter.shows_use(), *container},
                  {.progress = [&](const RunProgress& progress) { reporter.progress(progress); },
                   .failed = [&](const FailedAttempt& failed) { reporter.failed(failed); },
-                  .notice = [&](const std::string& text) { reporter.notice(text); }});
+                  .notice = [&](const std::string& text) { reporter.notice(text); },
+                  .output = options.print ? [&](FinishedOutput output) { printer->add(std::move(output)); }
+                                          : std::function<void(FinishedOutput)>()});
     if (auto started = run.start(store); !started) return pass(started);
     auto job = job_to_drive(run, **reader, fresh, options, folder.name());
     if (!job) return pass(job);
     reporter.started(*job, options.resumed);
-    if (auto said = say_limits(**reader, *job, options, runner, reporter); !said) return pass(said);
+    if (job->ended() && options.resumed && job->failed > 0) {
+      reporter.notice(
+          fmt::format("no items are left to run, so the flags have no effect; run the failed items "
+                      "again with new limits: drover retry {} --memory SIZE --timeout TIME",
+                      folder.name()));
+    } else if (auto said = say_limits(**reader, *job, options, runner, reporter); !said) {
+      return pass(said);
+    }
+    if (options.print) {
+      auto settled = *options.print == PrintOrder::by_item && options.resumed ? settled_items(**reader, *job)
+                                                                              : std::vector<bool>();
+      if (!settled) return pass(settled);
+      printer = std::make_unique<OutputPrinter>(folder.logs(), *options.print, std::move(*settled));
+    }
     if (!job->ended()) {
       auto ended = run.run(*job);
       reporter.clear();
       if (!ended) {
         Error error = ended.error();
         if (error.code == ErrorCode::no_space || error.code == ErrorCode::io) {
-          error.message += "; the run has stopped, and what it had not recorded will run again";
-          const std::string_view first = error.code == ErrorCode::no_space ? "free some space" : "put that right";
+          error.message += "; the run has stopped, and items whose outcome was not recorded will run again";
+          const std::string_view first = error.code == ErrorCode::no_space ? "free some disk space" : "fix the problem";
           error.next = fmt::format("{}, then: drover resume {}", first, folder.name());
         }
         return std::unexpected(std::move(error));
       }
       end = *ended;
     }
+  }
+  if (printer) {
+    if (auto printed = printer->finish(); !printed) return pass(printed);
   }
   auto jobs = (*reader)->jobs();
   if (!jobs) return pass(jobs);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/output_printer.h"
 #include "cli/verb.h"
 #include "core/policy.h"
 #include "ports/store.h"
@@ -24,7 +25,16 @@ struct DriveOptions {
   bool resumed = false;
   std::optional<ItemLimits> limits;  // over those of the job's definition
   Shortage shortage;
+  std::optional<PrintOrder> print = {};  // what items print goes to standard output
 };
+
+/// Flags of run, resume and retry that print what items print.
+struct PrintFlags {
+  bool print = false;
+  bool keep_order = false;
+};
+void add_print_flags(const Verb& verb, PrintFlags& flags);
+Result<std::optional<PrintOrder>> print_order(const PrintFlags& flags, const CommonFlags& common);
 
 /// Makes the folder of --out, if one is asked for.
 Result<void> make_out_dir(const std::string& path);

@@ -11,7 +11,9 @@
 
 #include "base/units.h"
 #include "base/utf8.h"
+#include "cli/notices_in_background.h"
 #include "cli/print.h"
+#include "cli/server_client.h"
 #include "screen/layout.h"
 #include "screen/plain_text.h"
 #include "screen/time_left.h"
@@ -41,7 +43,7 @@ std::string kind_of(const Outcome& outcome) {
 std::string said_last(const FailureGroup& group) {
   const std::string& text = group.example_text;
   if (group.shape.empty() && (text.ends_with(group.what) || text.starts_with("exited with code "))) {
-    return ", without a word";
+    return ", without output";
   }
   const std::string words = plain_text(after_last_return(text), 100);
   // Some say themselves how it ended: "timed out after 5 s".
@@ -51,9 +53,11 @@ std::string said_last(const FailureGroup& group) {
 
 }  // namespace
 
-Reporter::Reporter(const CommonFlags& flags, std::string name, StoreReader& reader)
-    : flags_(flags), name_(std::move(name)), reader_(reader) {
-  if (flags.json || flags.quiet || !can_draw_on(STDERR_FILENO)) return;
+Reporter::Reporter(const CommonFlags& flags, std::string name, StoreReader& reader, std::FILE* summary_to)
+    : flags_(flags), name_(std::move(name)), reader_(reader), summary_to_(summary_to) {
+  if (flags.json) events_ = std::make_unique<JsonEvents>();
+  if (flags.json || flags.quiet || summary_to != stdout || !can_draw_on(STDERR_FILENO)) return;
+  flush_notices();
   block_ = std::make_unique<LiveBlock>(STDERR_FILENO);
   std::signal(SIGCONT, [](int) { was_stopped = 1; });
 }
@@ -66,21 +70,17 @@ void Reporter::started(const Job& job, bool resumed) {
   done_at_start_ = done_of(job);
   rate_.note(seconds(), done_at_start_);
   if (flags_.json) {
-    show("{}\n", json::serialize(json::object{{"event", "started"},
-                                              {"id", job.uuid.text()},
-                                              {"name", job.name},
-                                              {"total", job.total},
-                                              {"left", job.total - done_of(job)},
-                                              {"resumed", resumed}}));
-    flush_output();
-    return;
-  }
-  if (flags_.quiet) return;
-  if (resumed) {
-    print_notice(fmt::format("run '{}' goes on: {} of {} left", name_, format_count(job.total - done_of(job)),
-                             plural(job.total, "item")));
+    events_->write({{"event", "started"},
+                    {"id", job.uuid.text()},
+                    {"name", job.name},
+                    {"total", job.total},
+                    {"left", job.total - done_of(job)},
+                    {"resumed", resumed}});
+  } else if (resumed) {
+    notice(fmt::format("run '{}' resumed: {} of {} left", name_, format_count(job.total - done_of(job)),
+                       plural(job.total, "item")));
   } else {
-    print_notice(fmt::format("run '{}': {}", name_, plural(job.total, "item")));
+    notice(fmt::format("run '{}': {}", name_, plural(job.total, "item")));
   }
 }
 
@@ -112,10 +112,11 @@ RunView Reporter::view(const RunProgress& progress) {
   view.memory_bytes = seen.memory_bytes();
   view.machine_memory_bytes = machine_memory_bytes();
   if (progress.draining) {
-    view.state_note = fmt::format("draining: {} still running, nothing new is started; Ctrl-C again kills {}",
+    // Within 80 columns: what is cut off would be what the user can do.
+    view.state_note = fmt::format("draining: {} still running; Ctrl-C again to kill {}",
                                   plural(progress.running, "item"), progress.running == 1 ? "it" : "them");
   } else if (!progress.holding.empty()) {
-    view.state_note = fmt::format("nothing new is started: {}", progress.holding);
+    view.state_note = fmt::format("not starting new items: {}", progress.holding);
   }
   WorkLeft work{
       .not_started = progress.draining ? 0 : view.pending + view.waiting, .slots = progress.slots, .rate = view.rate};
@@ -164,8 +165,7 @@ void Reporter::print_progress_event(const RunProgress& progress) {
   const auto* range = now.left ? std::get_if<TimeRange>(&*now.left) : nullptr;
   event["left_seconds_low"] = range != nullptr ? json::value(range->low_s) : json::value(nullptr);
   event["left_seconds_high"] = range != nullptr ? json::value(range->high_s) : json::value(nullptr);
-  show("{}\n", json::serialize(event));
-  flush_output();
+  events_->write(event);
 }
 
 void Reporter::print_progress_line(const RunProgress& progress) {
@@ -183,16 +183,14 @@ void Reporter::failed(const FailedAttempt& failed) {
   const auto or_null = [](bool present, std::int32_t number) {
     return present ? json::value(number) : json::value(nullptr);
   };
-  show("{}\n", json::serialize(json::object{
-                   {"event", "failed"},
-                   {"item", failed.item.value},
-                   {"attempt", failed.attempt.value},
-                   {"ending", std::string(to_string(failed.outcome.ending))},
-                   {"exit_code", or_null(failed.outcome.ending == Ending::exited, failed.outcome.exit_code)},
-                   {"signal", or_null(failed.outcome.signal != 0, failed.outcome.signal)},
-                   {"reason", utf8(describe(failed.outcome))},
-                   {"last_line", utf8(failed.last_line)}}));
-  flush_output();
+  events_->write({{"event", "failed"},
+                  {"item", failed.item.value},
+                  {"attempt", failed.attempt.value},
+                  {"ending", std::string(to_string(failed.outcome.ending))},
+                  {"exit_code", or_null(failed.outcome.ending == Ending::exited, failed.outcome.exit_code)},
+                  {"signal", or_null(failed.outcome.signal != 0, failed.outcome.signal)},
+                  {"reason", utf8(describe(failed.outcome))},
+                  {"last_line", utf8(failed.last_line)}});
 }
 
 void Reporter::clear() {
@@ -217,6 +215,7 @@ Result<void> Reporter::summary(const Job& job, bool interrupted) {
   if (flags_.quiet && !flags_.json) return {};
   auto summary = summarize(reader_, job.id);
   if (!summary) return pass(summary);
+  flush_notices();
   if (flags_.json) {
     print_summary_event(job, interrupted, *counts, *summary);
   } else {
@@ -227,7 +226,7 @@ Result<void> Reporter::summary(const Job& job, bool interrupted) {
 }
 
 void Reporter::print_summary_event(const Job& job, bool interrupted, const ItemCounts& counts,
-                                   const RunSummary& summary) const {
+                                   const RunSummary& summary) {
   json::object out = job_to_json(job, counts);
   json::array failures;
   for (const FailureGroup& group : summary.failures) {
@@ -252,46 +251,51 @@ void Reporter::print_summary_event(const Job& job, bool interrupted, const ItemC
   out["written_bytes"] = summary.written_bytes;
   out["log_bytes"] = summary.log_bytes;
   out["failures"] = std::move(failures);
+  events_->flush();
   show("{}\n", json::serialize(out));
 }
 
 void Reporter::print_summary(const Job& job, bool interrupted, const ItemCounts& counts,
                              const RunSummary& summary) const {
+  const auto say = [this]<class... Values>(fmt::format_string<Values...> format, Values&&... values) {
+    show_on(summary_to_, format, std::forward<Values>(values)...);
+  };
   const std::string_view state = interrupted ? "interrupted" : to_string(job.state);
-  show("run '{}' {}: {} succeeded, {} failed", name_, state, format_count(counts.succeeded),
-       format_count(counts.failed));
-  if (counts.cancelled > 0) show(", {} cancelled", format_count(counts.cancelled));
-  if (counts.pending + counts.waiting > 0) show(", {} left", format_count(counts.pending + counts.waiting));
-  show(" of {}\n", plural(job.total, "item"));
-  if (!job.reason.empty()) show("  {}\n", job.reason);
-  show("  {:<10} {} wall, {} CPU in {}\n", "time", format_duration_us(static_cast<std::int64_t>(seconds() * 1e6)),
-       format_duration_us(summary.cpu_us), plural(summary.attempts, "attempt"));
-  const auto row = [](const char* what, const Histogram& histogram, auto&& format) {
+  say("run '{}' {}: {} succeeded, {} failed", name_, state, format_count(counts.succeeded),
+      format_count(counts.failed));
+  if (counts.cancelled > 0) say(", {} cancelled", format_count(counts.cancelled));
+  if (counts.pending + counts.waiting > 0) say(", {} left", format_count(counts.pending + counts.waiting));
+  say(" of {}\n", plural(job.total, "item"));
+  if (!job.reason.empty()) say("  {}\n", job.reason);
+  say("  {:<10} {} wall, {} CPU in {}\n", "time", format_duration_us(static_cast<std::int64_t>(seconds() * 1e6)),
+      format_duration_us(summary.cpu_us), plural(summary.attempts, "attempt"));
+  const auto row = [&](const char* what, const Histogram& histogram, auto&& format) {
     if (histogram.count() == 0) return;
-    show("  {:<10} p50 {}, p95 {}, max {}\n", what, format(histogram.quantile(0.5)), format(histogram.quantile(0.95)),
-         format(histogram.max()));
+    say("  {:<10} p50 {}, p95 {}, max {}\n", what, format(histogram.quantile(0.5)), format(histogram.quantile(0.95)),
+        format(histogram.max()));
   };
   row("duration", summary.wall_us, format_duration_us);
   row("memory", summary.memory_kib,
       [](std::int64_t kib) { return format_size(static_cast<std::uint64_t>(kib) * 1024); });
   if (summary.read_bytes + summary.written_bytes > 0) {
-    show("  {:<10} {} read, {} written\n", "disk", format_size(static_cast<std::uint64_t>(summary.read_bytes)),
-         format_size(static_cast<std::uint64_t>(summary.written_bytes)));
+    say("  {:<10} {} read, {} written\n", "disk", format_size(static_cast<std::uint64_t>(summary.read_bytes)),
+        format_size(static_cast<std::uint64_t>(summary.written_bytes)));
   }
   if (summary.log_bytes > 0) {
-    show("  {:<10} {} printed; see it: drover logs {}\n", "output", format_size(summary.log_bytes), name_);
+    say("  {:<10} {} printed; see it: drover logs {}{}\n", "output", format_size(summary.log_bytes), name_,
+        local_suffix());
   }
-  if (!summary.failures.empty()) show("  failures\n");
+  if (!summary.failures.empty()) say("  failures\n");
   for (std::size_t i = 0; i < summary.failures.size() && i < kMostGroups; ++i) {
     const FailureGroup& group = summary.failures[i];
-    show("  {:>10}  {}{}\n", format_count(group.items), group.what, said_last(group));
-    show("  {:>10}  see one: drover logs {}:{}\n", "", name_, group.example.value);
+    say("  {:>10}  {}{}\n", format_count(group.items), group.what, said_last(group));
+    say("  {:>10}  see one: drover logs {}:{}{}\n", "", name_, group.example.value, local_suffix());
   }
   if (summary.failures.size() > kMostGroups) {
-    show("  {:>10}  and {} more kinds\n", "", summary.failures.size() - kMostGroups);
+    say("  {:>10}  and {} more kinds of failure\n", "", summary.failures.size() - kMostGroups);
   }
-  if (interrupted || (job.ended() && counts.cancelled > 0)) show("  go on with: drover resume {}\n", name_);
-  if (counts.failed > 0) show("  run the failed again with: drover retry {}\n", name_);
+  if (interrupted || (job.ended() && counts.cancelled > 0)) say("  resume with: drover resume {}\n", name_);
+  if (counts.failed > 0) say("  retry the failed items with: drover retry {}{}\n", name_, local_suffix());
 }
 
 }  // namespace drover

@@ -4,9 +4,11 @@
 
 #include <boost/json/object.hpp>
 #include <chrono>
+#include <cstdio>
 #include <memory>
 #include <string>
 
+#include "cli/json_events.h"
 #include "cli/verb.h"
 #include "screen/live_block.h"
 #include "screen/recent_rate.h"
@@ -18,7 +20,9 @@ namespace drover {
 
 class Reporter {
  public:
-  Reporter(const CommonFlags& flags, std::string name, StoreReader& reader);
+  /// `summary_to`: where the summary for people goes. Unless that is standard output there is no live display: what
+  /// items print takes its place.
+  Reporter(const CommonFlags& flags, std::string name, StoreReader& reader, std::FILE* summary_to = stdout);
 
   /// Whether it shows what the items use, so that it is worth measuring.
   bool shows_use() const { return block_ != nullptr; }
@@ -39,13 +43,15 @@ class Reporter {
   RunView view(const RunProgress& progress);
   void print_progress_line(const RunProgress& progress);
   void print_progress_event(const RunProgress& progress);
-  void print_summary_event(const Job& job, bool interrupted, const ItemCounts& counts, const RunSummary& summary) const;
+  void print_summary_event(const Job& job, bool interrupted, const ItemCounts& counts, const RunSummary& summary);
   void print_summary(const Job& job, bool interrupted, const ItemCounts& counts, const RunSummary& summary) const;
 
   const CommonFlags flags_;
   const std::string name_;
   StoreReader& reader_;
-  std::unique_ptr<LiveBlock> block_;  // nothing: no terminal to draw on, or not wanted
+  std::FILE* const summary_to_;
+  std::unique_ptr<JsonEvents> events_;  // nothing: no program listens
+  std::unique_ptr<LiveBlock> block_;    // nothing: no terminal to draw on, or not wanted
   const Clock::time_point begun_ = Clock::now();
   Clock::time_point last_line_ = begun_;
   Clock::time_point last_count_;

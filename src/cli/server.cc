@@ -3,13 +3,12 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
-
 #include "base/text.h"
 #include "base/units.h"
 #include "build_info.h"
 #include "cli/config_file.h"
 #include "cli/image_here.h"
+#include "cli/notices_in_background.h"
 #include "cli/print.h"
 #include "cli/verb.h"
 #include "store/run_folder.h"
@@ -29,18 +28,33 @@ struct Flags {
   std::string keep;
   std::string job_key_life;
   std::string min_free;
+  RegistryFlags registries;
   std::string config;
 };
+
+/// Where it answers itself, for names of images.
+std::vector<std::string> own_hosts(const ServerOptions& options) {
+  std::vector<std::string> out = options.listen;
+  if (out.empty()) out.emplace_back(kDefaultAddress);
+  const std::string port = out.front().substr(out.front().rfind(':'));
+  for (const std::string& host : options.advertise) out.push_back(host.contains(':') ? host : concat(host, port));
+  std::erase_if(out, [](const std::string& host) { return host.starts_with("unix:"); });
+  return out;
+}
 
 Result<int> serve(Flags& flags) {
   flags.options.data = data_root(flags.common.data);
   flags.options.version = DROVER_VERSION;
-  flags.options.make_image_resolver = [] { return tag_resolver(); };
+  flags.registries.own_hosts = own_hosts(flags.options);
+  flags.registries.own_authority = concat(flags.options.data, "/server/ca.pem");
+  auto registries = registry_rules(flags.registries);
+  if (!registries) return pass(registries);
+  flags.options.make_image_resolver = [rules = std::move(*registries)] { return tag_resolver(rules); };
   auto lease_ms = parse_duration_ms(flags.lease);
   if (!lease_ms) return pass(lease_ms);
   if (*lease_ms < kShortestLeaseMs || *lease_ms > kLongestLeaseMs) {
-    return fail(ErrorCode::bad_input, concat("--lease ", flags.lease, " is too short or too long"),
-                "give it 1s to 24h; 60s is usual");
+    return fail(ErrorCode::bad_input, concat("--lease ", flags.lease, " is out of range"),
+                "use a time from 1s to 24h (default: 60s)");
   }
   flags.options.lease_ms = *lease_ms;
   flags.options.log = flags.log == "json" || flags.common.json ? ServerLog::Form::json : ServerLog::Form::text;
@@ -69,38 +83,51 @@ Result<int> serve(Flags& flags) {
 
 }  // namespace
 
-void add_server(CLI::App& app, Invocation& invocation) {
+void add_server(const Verb& app, Invocation& invocation) {
   auto flags = std::make_shared<Flags>();
-  CLI::App* verb = app.add_subcommand("server", "Serve jobs to workers, and keep what becomes of them");
-  add_common_flags(*verb, flags->common);
-  verb->add_option("--listen", flags->options.listen, "Where to listen (default: 127.0.0.1:8750); may be given again")
-      ->type_name("ADDR:PORT");
-  verb->add_option("--advertise", flags->options.advertise,
-                   "A name or address by which others reach it; may be given again")
-      ->type_name("HOST[:PORT]");
-  verb->add_flag("--plain-http", flags->options.plain_http, "No TLS beyond this machine: for private networks only");
-  verb->add_option("--lease", flags->lease,
-                   "How long a worker may be silent before others get its items (default: 60s)")
-      ->type_name("TIME");
-  verb->add_option("--keep", flags->keep,
-                   "How long jobs are kept after their end, with their logs (default: 7d; 0: for ever)")
-      ->type_name("TIME");
-  verb->add_option("--log", flags->log, "Its own log, as text or json")
-      ->type_name("FORM")
-      ->check(CLI::IsMember({"text", "json"}));
-  verb->add_option("--job-key-life", flags->job_key_life,
-                   "For how long the key that an attempt gets is good, beyond its job's timeout (default: 12h)")
-      ->type_name("TIME");
-  verb->add_option("--min-free", flags->min_free,
-                   "Take no new jobs while its disk has less free than this (default: 256MiB; 0: no mark)")
-      ->type_name("SIZE");
-  verb->footer(
+  Verb verb =
+      app.add_subcommand("server", "Run a server that distributes job items to workers and records the outcomes");
+  add_common_flags(verb, flags->common);
+  verb.add_option("--listen", flags->options.listen, "Address to listen on; repeatable (default: 127.0.0.1:8750)")
+      .type_name("ADDR:PORT");
+  verb.add_option("--advertise", flags->options.advertise,
+                  "Name or address at which other machines reach the server; repeatable")
+      .type_name("HOST[:PORT]");
+  verb.add_flag("--plain-http", flags->options.plain_http,
+                "Do not use TLS for connections from other machines; for private networks only");
+  verb.add_option("--lease", flags->lease,
+                  "Time without contact after which a worker's items are reassigned to other workers (default: 60s)")
+      .type_name("TIME");
+  verb.add_option("--keep", flags->keep,
+                  "How long to keep jobs and their logs after they have ended; 0: forever (default: 7d)")
+      .type_name("TIME");
+  verb.add_option("--log", flags->log, "Format of the server's own log: text or json")
+      .type_name("FORM")
+      .one_of({"text", "json"});
+  verb.add_option("--job-key-life", flags->job_key_life,
+                  "How long an attempt's key stays valid beyond its job's timeout (default: 12h)")
+      .type_name("TIME");
+  verb.add_option(
+          "--min-free", flags->min_free,
+          "Stop accepting new jobs when free disk space falls below this, and stop storing logs below half of it; 0: "
+          "no limit (default: 256MiB)")
+      .type_name("SIZE");
+  verb.add_option(
+          "--registries", flags->registries.names,
+          "Registries whose image tags the server looks up itself; workers look up tags in all others. A registry "
+          "named here may "
+          "have a private address; http://HOST:PORT is a registry without TLS; 'none' for no registry; repeatable "
+          "(default: docker.io, ghcr.io, quay.io, public.ecr.aws, gcr.io, registry.k8s.io)")
+      .type_name("HOST[:PORT],...")
+      .separated_by(',');
+  verb.footer(
       "Examples:\n  drover server\n  drover server --listen 0.0.0.0:8750 --advertise head.example.org\n"
       "  drover server --config /etc/drover/server.toml");
-  add_config_flag(*verb, flags->config, "DROVER_SERVER");
-  verb->callback([flags, verb, &invocation] {
-    auto configured = read_config(*verb, flags->config);
+  add_config_flag(verb, flags->config, "DROVER_SERVER");
+  verb.callback([flags, verb, &invocation] {
+    auto configured = read_config(verb, flags->config);
     auto done = configured ? serve(*flags) : std::unexpected(configured.error());
+    const NoticesInBackground notices;
     invocation.exit_status = done ? *done : failure(done.error());
   });
 }

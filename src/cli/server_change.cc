@@ -20,12 +20,13 @@ Result<int> server_cancel(const CommonFlags& common, const ServerFlags& server, 
   if (!answer) return pass(answer);
   return tell(common, *answer,
               fmt::format("job '{}' {}", text_in(*answer, "name"),
-                          flag_in(*answer, "cancelled") ? "is cancelled" : "had ended already"));
+                          flag_in(*answer, "cancelled") ? "is cancelled" : "had already ended"));
 }
 
 Result<int> server_retry(const CommonFlags& common, const ServerFlags& server, const ServerRetry& wanted) {
   if (!wanted.memory.empty() && !parse_size(wanted.memory)) {
-    return fail(ErrorCode::bad_input, fmt::format("--memory '{}' is no size", wanted.memory), "write 512MiB or 4GiB");
+    return fail(ErrorCode::bad_input, fmt::format("--memory '{}' is not a valid size", wanted.memory),
+                "use a number with a unit, such as 512MiB or 4GiB");
   }
   auto client = ServerClient::connect(common, server);
   if (!client) return pass(client);
@@ -51,9 +52,8 @@ Result<int> server_retry(const CommonFlags& common, const ServerFlags& server, c
     if (!job) return pass(job);
     const json::value counts = object_in(*job, "counts");
     const auto left = number_in(counts, "pending") + number_in(counts, "waiting") + number_in(counts, "running");
-    sentence = left > 0 ? fmt::format("job '{}' goes on: {} left", text_in(*answer, "name"), plural(left, "item"))
-                        : fmt::format("job '{}': no item that failed matches, so nothing runs again",
-                                      text_in(*answer, "name"));
+    sentence = left > 0 ? fmt::format("job '{}' continues: {} left", text_in(*answer, "name"), plural(left, "item"))
+                        : fmt::format("job '{}': no failed items match; nothing to retry", text_in(*answer, "name"));
   }
   return tell(common, *answer, sentence);
 }

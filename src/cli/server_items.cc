@@ -4,11 +4,13 @@
 #include <boost/json.hpp>
 
 #include "base/units.h"
+#include "base/words.h"
 #include "cli/answer.h"
 #include "cli/print.h"
 #include "cli/server_job.h"
 #include "cli/server_verbs.h"
 #include "cli/table.h"
+#include "engine/system_clock.h"
 #include "screen/plain_text.h"
 
 namespace drover {
@@ -31,16 +33,40 @@ bool has_number(const json::value& object, const char* name) {
 /// How an attempt ended, in a few words.
 std::string ending_words(const json::value& attempt) {
   if (has_number(attempt, "exit_code")) return fmt::format("exit code {}", signed_in(attempt, "exit_code"));
+  const std::string ending = text_in(attempt, "ending");
+  if (ending == to_string(Ending::out_of_memory)) return "out of memory";
   if (has_number(attempt, "signal")) return fmt::format("signal {}", signed_in(attempt, "signal"));
-  return text_in(attempt, "ending");
+  return ending;
+}
+
+/// The state, and how it ended where that says more.
+std::string outcome_words(const json::value& attempt) {
+  const std::string state = text_in(attempt, "state");
+  const std::string ending = ending_words(attempt);
+  return ending == state ? state : fmt::format("{}, {}", state, ending);
 }
 
 /// An exit code, or, where there is none, why.
 std::string exit_text(const json::value& attempt) {
   if (!attempt.is_object()) return "-";
   if (has_number(attempt, "exit_code")) return std::to_string(signed_in(attempt, "exit_code"));
-  if (has_number(attempt, "signal")) return fmt::format("SIG {}", signed_in(attempt, "signal"));
+  if (text_in(attempt, "ending") == to_string(Ending::signalled)) {
+    return fmt::format("SIG {}", signed_in(attempt, "signal"));
+  }
   return text_in(attempt, "ending");
+}
+
+/// What the last attempt took; of an item that runs, for how long it has.
+std::string time_text(const json::value& item, const json::value& last) {
+  if (const auto since_ms = signed_in(item, "since_ms"); since_ms > 0) {
+    return format_duration_us(std::max<std::int64_t>(0, SystemWallClock().epoch_ms() - since_ms) * 1000);
+  }
+  return last.is_null() ? "-" : format_duration_us(signed_in(last, "wall_us"));
+}
+
+std::string worker_text(const json::value& item) {
+  const std::string worker = text_in(item, "worker");
+  return worker.empty() ? "-" : worker;
 }
 
 std::string item_text(const json::value& item, std::size_t room) {
@@ -50,14 +76,16 @@ std::string item_text(const json::value& item, std::size_t room) {
 void show_item(const std::string& job, const json::value& item) {
   show("item {} of job '{}': {}\n  {}\n", number_in(item, "index"), job, text_in(item, "state"), item_text(item, 500));
   for (const json::value& it : list_in(item, "history")) {
-    show("  attempt {}: {}, {}, {}, {} of memory\n", number_in(it, "attempt"), text_in(it, "state"), ending_words(it),
-         format_duration_us(signed_in(it, "wall_us")), format_size(number_in(it, "peak_memory_kib") * 1024));
+    const std::string worker = text_in(it, "worker");
+    show("  attempt {}: {}{}, {}, {} of memory\n", number_in(it, "attempt"), outcome_words(it),
+         worker.empty() ? "" : fmt::format(" on worker {}", worker), format_duration_us(signed_in(it, "wall_us")),
+         format_size(number_in(it, "peak_memory_kib") * 1024));
     if (const std::string reason = text_in(it, "reason"); !reason.empty()) show("    {}\n", plain_text(reason, 200));
     if (const std::string said = text_in(it, "last_line"); !said.empty()) {
-      show("    it said: {}\n", plain_text(said, 200));
+      show("    last line: {}\n", plain_text(said, 200));
     }
   }
-  show("  what it printed: drover logs {}:{}\n", job, number_in(item, "index"));
+  show("  show its output: drover logs {}:{}\n", job, number_in(item, "index"));
 }
 
 /// Items as a table as wide as the terminal, as lines of tab-separated values, or as JSON.
@@ -75,7 +103,7 @@ class ItemLinesPrinter {
           "index\tstate\tattempts\texit\twall_us\tcpu_us\tpeak_memory_kib\tread_bytes\twritten_bytes\tlog_bytes\t"
           "started_ms\titem\n");
     } else if (!json_) {
-      show(kRow, "INDEX", "STATE", "ATTEMPTS", "EXIT", "TIME", "MEMORY", "ITEM");
+      show(kRow, "INDEX", "STATE", "ATTEMPTS", "EXIT", "TIME", "MEMORY", "WORKER", "ITEM");
     }
   }
 
@@ -91,14 +119,14 @@ class ItemLinesPrinter {
            number_in(last, "log_bytes"), number_in(last, "started_ms"), item_text(item, std::string::npos));
     } else {
       show(kRow, number_in(item, "index"), text_in(item, "state"), number_in(item, "attempts"), exit_text(last),
-           last.is_null() ? "-" : format_duration_us(signed_in(last, "wall_us")),
-           last.is_null() ? "-" : format_size(number_in(last, "peak_memory_kib") * 1024), item_text(item, room_));
+           time_text(item, last), last.is_null() ? "-" : format_size(number_in(last, "peak_memory_kib") * 1024),
+           worker_text(item), item_text(item, room_));
     }
   }
 
  private:
-  static constexpr fmt::string_view kRow = "{:>9}  {:<9}  {:>8}  {:>11}  {:>11}  {:>10}  {}\n";
-  static constexpr std::size_t kFixedCells = 9 + 9 + 8 + 11 + 11 + 10 + 6 * 2;
+  static constexpr fmt::string_view kRow = "{:>9}  {:<9}  {:>8}  {:>13}  {:>11}  {:>10}  {:<12}  {}\n";
+  static constexpr std::size_t kFixedCells = 9 + 9 + 8 + 13 + 11 + 10 + 12 + 7 * 2;
 
   const bool json_;
   const bool tsv_;
@@ -123,8 +151,9 @@ Result<int> server_items(const CommonFlags& common, const ServerFlags& server, c
     return kAllSucceeded;
   }
   if (wanted.sort == "started") {
-    return fail(ErrorCode::bad_input, "--sort started is for a run on this machine, not for a server's job",
-                "say --sort duration or --sort memory, or ask with drover sql");
+    return fail(ErrorCode::bad_input,
+                "--sort started is supported only for runs on this machine, not for jobs on a server",
+                "use --sort duration or --sort memory, or query with drover sql");
   }
   std::string how;
   if (!wanted.state.empty()) how += "&state=" + wanted.state;
@@ -145,7 +174,7 @@ Result<int> server_items(const CommonFlags& common, const ServerFlags& server, c
     more = has_number(*page, "next");
     from = number_in(*page, "next");
   }
-  if (more && !common.json && !wanted.tsv && !common.quiet) print_notice("more follow; --limit 0 shows all");
+  if (more && !common.json && !wanted.tsv && !common.quiet) print_notice("there are more items; --limit 0 shows all");
   return kAllSucceeded;
 }
 

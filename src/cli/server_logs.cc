@@ -46,8 +46,12 @@ class FoundLines {
   Result<void> show_one(std::string_view line) {
     json::error_code error;
     const json::value hit = json::parse(line, error);
-    if (error || !hit.is_object()) return fail(ErrorCode::io, "the server's answer is not JSON");
-    if (hit.as_object().contains("problem")) return fail(ErrorCode::io, text_in(hit, "problem"), text_in(hit, "next"));
+    if (error || !hit.is_object()) return fail(ErrorCode::io, "the server's response is not JSON");
+    if (hit.as_object().contains("problem")) {
+      const Error incomplete{ErrorCode::damaged, text_in(hit, "problem"), text_in(hit, "next")};
+      printer_.print_problem(incomplete);
+      return std::unexpected(incomplete);
+    }
     ++count_;
     const std::string shown = text_in(hit, "text");
     const bool is_error = text_in(hit, "stream") == to_string(LogStream::err);
@@ -103,8 +107,9 @@ Result<void> explain_silence(ServerClient& client, const std::string& job, std::
   const std::string state = text_in(*answer, "state");
   const json::array& history = list_in(*answer, "history");
   if (history.empty() && state != "running") {
-    print_notice(fmt::format("item {} has printed nothing: it is {}, and was never started; drover why {}:{} says why",
-                             item, state, job, item));
+    print_notice(
+        fmt::format("item {} has printed nothing: it is {} and was never started; to see why: drover why {}:{}", item,
+                    state, job, item));
   } else if (!history.empty() && text_in(history.back(), "ending") != "exited") {
     const std::string reason = text_in(history.back(), "reason");
     print_notice(fmt::format("item {} has printed nothing: {}", item,
@@ -150,11 +155,11 @@ Result<void> print_failed(ServerClient& client, const CommonFlags& common, const
 Result<void> follow_item(ServerClient& client, const CommonFlags& common, const JobReference& which,
                          const ServerLogs& wanted) {
   if (common.json) {
-    return fail(ErrorCode::bad_input, "what is followed through a server is shown as it is printed, not as JSON",
-                "leave --json or --follow away");
+    return fail(ErrorCode::bad_input, "--follow cannot be combined with --json for a job on a server",
+                "omit --json or --follow");
   }
   if (which.item.empty()) {
-    return fail(ErrorCode::bad_input, "through a server one item is followed, not all of a job",
+    return fail(ErrorCode::bad_input, "for a job on a server, --follow requires an item",
                 fmt::format("name the item: drover logs {}:0 --follow", which.job));
   }
   // By its id: another job may be given the same name meanwhile.
@@ -177,7 +182,7 @@ Result<int> server_logs(const CommonFlags& common, const ServerFlags& server, co
   auto which = job_and_item(*client, wanted.reference);
   if (!which) return pass(which);
   if (!which->item.empty() && wanted.failed) {
-    return fail(ErrorCode::bad_input, "--failed chooses among all items, and one is named", "leave one of them away");
+    return fail(ErrorCode::bad_input, "--failed cannot be combined with an item", "omit --failed or the item");
   }
   Result<void> done;
   if (wanted.follow) {
@@ -194,8 +199,8 @@ Result<int> server_logs(const CommonFlags& common, const ServerFlags& server, co
   } else if (wanted.failed) {
     done = print_failed(*client, common, which->job, wanted);
   } else if (which->item.empty()) {
-    return fail(ErrorCode::bad_input, "which item's log?",
-                fmt::format("drover logs {}:0, or add --failed or --grep PATTERN", which->job));
+    return fail(ErrorCode::bad_input, "an item is required",
+                fmt::format("name the item: drover logs {}:0; or add --failed or --grep PATTERN", which->job));
   } else {
     done = print_item(*client, common, which->job, *parse_number(which->item), wanted);
   }

@@ -1,5 +1,6 @@
 // drover status, of a server's job.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <boost/json.hpp>
 
@@ -10,6 +11,7 @@
 #include "cli/server_verbs.h"
 #include "cli/usage_words.h"
 #include "screen/plain_text.h"
+#include "worker/command_template.h"
 
 namespace drover {
 namespace json = boost::json;
@@ -23,8 +25,22 @@ std::string counts_text(const json::value& job) {
       out += fmt::format("{} {} {}", out.ends_with(':') ? "" : ",", format_count(count), state);
     }
   }
+  // Workers name an item as running when it has run for a second.
+  if (const auto leased = number_in(job, "leased"); leased > number_in(counts, "running")) {
+    out += fmt::format("{} {} assigned to workers", out.ends_with(':') ? "" : ",", format_count(leased));
+  }
   if (out.ends_with(':')) out.pop_back();
   return out;
+}
+
+std::string command_text(const json::value& job) {
+  std::vector<std::string> words;
+  const json::value definition = object_in(job, "definition");
+  for (const json::value& word : list_in(definition, "command")) {
+    if (word.is_string()) words.emplace_back(word.get_string());
+  }
+  if (words.empty()) return {};
+  return flag_in(definition, "shell") ? fmt::format("{}", fmt::join(words, " ")) : shown_command(words);
 }
 
 std::string place_text(const json::value& job) {
@@ -39,8 +55,8 @@ std::string place_text(const json::value& job) {
 
 std::string after_text(const json::value& after) {
   const std::string name = text_in(after, "name");
-  return fmt::format("{}{}", name.empty() ? "a job that is gone" : fmt::format("job {}", name),
-                     flag_in(after, "each") ? ", each item after the same one there" : "");
+  return fmt::format("{}{}", name.empty() ? "a deleted job" : fmt::format("job {}", name),
+                     flag_in(after, "each") ? ", each item after the item with the same index" : "");
 }
 
 std::string usage_text(const JobUsage& used) {
@@ -67,6 +83,7 @@ Result<int> server_status(const CommonFlags& common, const ServerFlags& server, 
   show("job '{}' {}\n", name, text_in(*answer, "state"));
   if (const std::string reason = text_in(*answer, "reason"); !reason.empty()) show("  {}\n", plain_text(reason));
   line("id", text_in(*answer, "id"));
+  if (const std::string command = command_text(*answer); !command.empty()) line("command", plain_text(command, 200));
   line("queue", place_text(*answer));
   if (const std::string from = text_in(*answer, "definition_name"); !from.empty()) line("definition", from);
   for (const json::value& it : list_in(*answer, "after")) line("after", after_text(it));
@@ -78,7 +95,7 @@ Result<int> server_status(const CommonFlags& common, const ServerFlags& server, 
   if (const JobUsage used = usage_in(json::value(object_in(*answer, "used"))); used.attempts > 0) {
     line("used", usage_text(used));
     if (used.failed_attempts + used.lost_attempts > 0) {
-      line("wasted", fmt::format("{} of the time asked for, {} of the CPU time: {} failed, {} lost",
+      line("wasted", fmt::format("{} of the reserved time, {} of the CPU time: {} failed, {} lost",
                                  percent(used.wasted_reserved_ms, std::max<std::int64_t>(1, used.reserved_cpu_ms)),
                                  percent(used.wasted_cpu_ms, std::max<std::int64_t>(1, used.cpu_ms)),
                                  plural(static_cast<std::uint64_t>(used.failed_attempts), "attempt"),

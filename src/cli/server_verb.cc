@@ -1,21 +1,19 @@
 #include "cli/server_verb.h"
 
-#include <CLI/CLI.hpp>
 #include <boost/json.hpp>
 
 #include "cli/print.h"
 
 namespace drover {
 
-CLI::App* add_server_verb(CLI::App& parent, const std::string& name, const std::string& help,
-                          const std::string& example, AskingFlags& flags, Invocation& invocation,
-                          std::function<Result<int>(ServerClient&)> ask) {
-  CLI::App* verb = parent.add_subcommand(name, help);
-  add_common_flags(*verb, flags.common);
-  add_server_flag(*verb, flags.server);
-  verb->footer((example.contains('\n') ? "Examples:\n  " : "Example:\n  ") + example);
-  verb->callback([verb, &flags, &invocation, ask = std::move(ask)] {
-    if (!verb->get_subcommands().empty()) return;  // one of its parts was meant
+Verb add_server_verb(const Verb& parent, const std::string& name, const std::string& help, const std::string& example,
+                     AskingFlags& flags, Invocation& invocation, std::function<Result<int>(ServerClient&)> ask) {
+  Verb verb = parent.add_subcommand(name, help);
+  add_common_flags(verb, flags.common);
+  add_server_flag(verb, flags.server);
+  verb.footer((example.contains('\n') ? "Examples:\n  " : "Example:\n  ") + example);
+  verb.callback([verb, &flags, &invocation, ask = std::move(ask)] {
+    if (verb.has_chosen_part()) return;  // one of its parts was meant
     auto client = ServerClient::connect(flags.common, flags.server);
     auto done = client ? ask(*client) : std::unexpected(client.error());
     invocation.exit_status = done ? *done : failure(done.error());

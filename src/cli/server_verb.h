@@ -20,8 +20,7 @@ Result<int> show_answer(ServerClient& client, const AskingFlags& flags, const st
                         const std::function<void(const boost::json::value&)>& print);
 
 /// A verb, or a part of one, with the usual flags; `ask` is called with a server at hand. `flags` outlives it.
-CLI::App* add_server_verb(CLI::App& parent, const std::string& name, const std::string& help,
-                          const std::string& example, AskingFlags& flags, Invocation& invocation,
-                          std::function<Result<int>(ServerClient&)> ask);
+Verb add_server_verb(const Verb& parent, const std::string& name, const std::string& help, const std::string& example,
+                     AskingFlags& flags, Invocation& invocation, std::function<Result<int>(ServerClient&)> ask);
 
 }  // namespace drover

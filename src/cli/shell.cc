@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdlib>
 
 #include "cli/attempt_here.h"
@@ -31,12 +30,12 @@ std::vector<std::string> shell_of_user() {
 
 Result<void> refuse_without_terminal(const ShellFlags& flags, bool has_terminal) {
   if (flags.common.json) {
-    return fail(ErrorCode::bad_input, "a shell is for people: it does not go with --json",
-                "for programs there is drover repro --json");
+    return fail(ErrorCode::bad_input, "shell cannot be combined with --json",
+                "for JSON output use drover repro --json");
   }
   if (has_terminal || !flags.words.empty()) return {};
-  return fail(ErrorCode::bad_input, "a shell takes a terminal, and standard input or output is none",
-              fmt::format("give it a command: drover shell {} -- ls -l", flags.reference));
+  return fail(ErrorCode::bad_input, "shell requires a terminal as standard input and output",
+              fmt::format("specify a command to run: drover shell {} -- ls -l", flags.reference));
 }
 
 /// A command as somebody could paste it, unless there is something in it that a terminal would obey.
@@ -49,7 +48,7 @@ std::string pasteable(const std::vector<std::string>& command) {
 
 /// What the item itself would run, and what is not as it was.
 void tell_of_item(const RecordedItem& item, const ItemHere& here) {
-  std::string state = item.is_running ? "is running now" : item.attempt ? "" : "has not run yet";
+  std::string state = item.is_running ? "running now" : item.attempt ? "" : "not run yet";
   if (item.attempt && !item.is_running) {
     state = fmt::format("attempt {}: {}", item.attempt->number, item.attempt->how);
   }
@@ -57,10 +56,10 @@ void tell_of_item(const RecordedItem& item, const ItemHere& here) {
     print_notice(fmt::format("item {} of '{}' ({}) runs: {}", item.index.value, item.job, state,
                              pasteable(own->task.arguments)));
   } else {
-    print_notice(fmt::format("item {} of '{}' ({}) cannot run here: {}", item.index.value, item.job, state,
+    print_notice(fmt::format("item {} of '{}' ({}) cannot run on this machine: {}", item.index.value, item.job, state,
                              own.error().message));
   }
-  for (const std::string& each : here.differences) print_notice(fmt::format("different here: {}", each));
+  for (const std::string& each : here.differences) print_notice(fmt::format("different on this machine: {}", each));
 }
 
 Result<int> shell(const ShellFlags& flags) {
@@ -101,7 +100,7 @@ Result<int> shell(const ShellFlags& flags) {
   if (outcome.ending == Ending::not_started && flags.words.empty() && here->image) {
     return fail(
         ErrorCode::not_found, outcome.reason,
-        fmt::format("an image without a shell has other programs: drover shell {} -- PROGRAM", flags.reference));
+        fmt::format("if the image has no shell, name another program: drover shell {} -- PROGRAM", flags.reference));
   }
   if (outcome.ending == Ending::not_started || outcome.ending == Ending::out_of_memory) {
     print_notice(outcome.reason);
@@ -111,21 +110,24 @@ Result<int> shell(const ShellFlags& flags) {
 
 }  // namespace
 
-void add_shell(CLI::App& app, Invocation& invocation) {
+void add_shell(const Verb& app, Invocation& invocation) {
   auto flags = std::make_shared<ShellFlags>();
-  CLI::App* verb = app.add_subcommand("shell", "Open a terminal where an item runs: its image, mounts and environment");
-  add_item_flags(*verb, *flags);
-  verb->prefix_command();
-  verb->footer(
+  Verb verb =
+      app.add_subcommand("shell", "Open a terminal in the environment of an item: its image, mounts and variables");
+  add_item_flags(verb, *flags);
+  verb.prefix_command();
+  verb.footer(
       "Examples:\n  drover shell nightly:17\n  drover shell nightly:17 -- ls -l\n"
-      "Exit status: the shell's, or that of the program; 128 and its number for a signal, 127 if it cannot start.");
-  verb->callback([flags, verb, &invocation] {
-    const std::vector<std::string> before = verb->remaining();
+      "Exit status: that of the shell or program; 128 + N if it was terminated by signal N, 127 if it cannot be "
+      "started.");
+  verb.callback([flags, verb, &invocation] {
+    const std::vector<std::string> before = verb.remaining();
     if (!before.empty()) {
-      const Error error = before.front().starts_with('-')
-                              ? unknown_flag(*verb, before.front())
-                              : Error{ErrorCode::bad_input, fmt::format("'{}' stands before the --", before.front()),
-                                      "put the whole command behind it"};
+      const Error error =
+          before.front().starts_with('-')
+              ? unknown_flag(verb.app(), before.front())
+              : Error{ErrorCode::bad_input, fmt::format("unexpected argument '{}' before --", before.front()),
+                      "put the whole command after --"};
       invocation.exit_status = failure(error);
       return;
     }

@@ -1,7 +1,6 @@
 // drover sql: a question in SQL to the ledger of a run, or of a server.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <boost/json.hpp>
 
 #include "base/units.h"
@@ -53,8 +52,8 @@ std::string to_text(const json::value& cell) {
 
 Result<int> ask_server(const SqlFlags& flags) {
   if (!flags.reference.empty()) {
-    return fail(ErrorCode::bad_input, "--run is for a run on this machine, and a server is named",
-                "leave one of them away; a server's jobs are told apart by the column job_name");
+    return fail(ErrorCode::bad_input, "--run cannot be combined with a server: it names a run on this machine",
+                "omit one of them; to select a server's job use the column job_name");
   }
   auto client = ServerClient::connect(flags.common, flags.server);
   if (!client) return pass(client);
@@ -74,8 +73,9 @@ Result<int> ask_server(const SqlFlags& flags) {
     show("{}\n", flags.common.json ? json::serialize(row) : fmt::format("{}", fmt::join(texts, "\t")));
   }
   if (flag_in(*answer, "cut")) {
-    print_notice(fmt::format("these {} rows are as much as a server gives at once, and there are more: ask for less",
-                             format_count(list_in(*answer, "rows").size())));
+    print_notice(
+        fmt::format("only the first {} rows are shown (the server's limit); add conditions or a limit to the query",
+                    format_count(list_in(*answer, "rows").size())));
   }
   return kAllSucceeded;
 }
@@ -106,28 +106,27 @@ Result<int> sql(const SqlFlags& flags) {
                          }
                          return true;
                        }};
-  if (auto asked = query_ledger(folder->database(), flags.query, kLimitMs, sink); !asked) return pass(asked);
+  if (auto asked = query_ledger(folder->database(), flags.query, {.time_ms = kLimitMs}, sink); !asked)
+    return pass(asked);
   return kAllSucceeded;
 }
 
 }  // namespace
 
-void add_sql(CLI::App& app, Invocation& invocation) {
+void add_sql(const Verb& app, Invocation& invocation) {
   auto flags = std::make_shared<SqlFlags>();
-  CLI::App* verb = app.add_subcommand(
-      "sql", "Ask a run's or a server's ledger in SQL: tab-separated rows, or JSON lines with --json");
-  add_common_flags(*verb, flags->common);
-  add_server_flag(*verb, flags->server);
-  verb->add_option("--run", flags->reference, "The run, by name or id (default: the newest)")->type_name("RUN");
-  verb->add_option("query", flags->query, "The query; see the views 'items' and 'attempts'")
-      ->type_name("SQL")
-      ->required();
-  verb->footer(
+  Verb verb = app.add_subcommand(
+      "sql", "Query the ledger of a run or a server with SQL; prints tab-separated rows, or JSON lines with --json");
+  add_common_flags(verb, flags->common);
+  add_place_flags(verb, flags->server);
+  verb.add_option("--run", flags->reference, "Name or id of the run (default: the newest)").type_name("RUN");
+  verb.add_option("query", flags->query, "SQL query; see the views 'items' and 'attempts'").type_name("SQL").required();
+  verb.footer(
       "Examples:\n"
       "  drover sql \"select state, exit_code, count(*) from items group by 1, 2\"\n"
       "  drover sql --run nightly \"select item, wall_us from items order by wall_us desc limit 10\"\n"
       "  drover sql --server http://head.example.org:8750 \"select job_name, sum(cpu_ms) from attempts group by 1\"");
-  verb->callback([flags, &invocation] {
+  verb.callback([flags, &invocation] {
     auto done = sql(*flags);
     invocation.exit_status = done ? *done : failure(done.error());
   });

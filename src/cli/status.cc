@@ -1,7 +1,7 @@
 // drover status: how far a run is.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <boost/json.hpp>
 
 #include "base/units.h"
@@ -11,6 +11,10 @@
 #include "cli/run_reporter.h"
 #include "cli/server_verbs.h"
 #include "cli/watch.h"
+#include "engine/system_clock.h"
+#include "screen/plain_text.h"
+#include "wire/definition.h"
+#include "worker/command_template.h"
 
 namespace drover {
 namespace {
@@ -26,6 +30,22 @@ Result<int> watch(const StatusFlags& flags) {
   if (!names_server(flags.server)) return watch_run(flags.common, flags.reference);
   if (flags.reference.empty()) return watch_jobs(flags.common, flags.server);
   return watch_job(flags.common, flags.server, flags.reference);
+}
+
+/// As it was typed; empty: it is the image's own.
+std::string command_of(const OpenedRun& run) {
+  auto text = run.reader->definition(run.job.definition);
+  if (!text) return {};
+  auto definition = definition_from_json(*text);
+  if (!definition) return {};
+  return definition->shell ? fmt::format("{}", fmt::join(definition->command, " "))
+                           : shown_command(definition->command);
+}
+
+std::string elapsed_text(const Job& job, bool is_held) {
+  if (job.ended()) return fmt::format(", ended {}", local_time(static_cast<std::uint64_t>(job.ended_ms)));
+  if (!is_held) return {};
+  return fmt::format(", running for {}", format_duration_us((SystemWallClock().epoch_ms() - job.created_ms) * 1000));
 }
 
 Result<int> status(const StatusFlags& flags) {
@@ -57,8 +77,10 @@ Result<int> status(const StatusFlags& flags) {
   show("run '{}' {}\n", run->folder.name(), state);
   if (!job.reason.empty()) show("  {}\n", job.reason);
   show("  {:<10} {}\n", "id", job.uuid.text());
-  show("  {:<10} {}{}\n", "begun", local_time(static_cast<std::uint64_t>(job.created_ms)),
-       job.ended() ? fmt::format(", ended {}", local_time(static_cast<std::uint64_t>(job.ended_ms))) : "");
+  if (const std::string command = command_of(*run); !command.empty()) {
+    show("  {:<10} {}\n", "command", plain_text(command, 200));
+  }
+  show("  {:<10} {}{}\n", "begun", local_time(static_cast<std::uint64_t>(job.created_ms)), elapsed_text(job, held));
   show("  {:<10} {}: {} succeeded, {} failed, {} running, {} waiting, {} pending, {} cancelled\n", "items",
        format_count(job.total), format_count(counts->succeeded), format_count(counts->failed),
        format_count(counts->running), format_count(counts->waiting), format_count(counts->pending),
@@ -67,25 +89,27 @@ Result<int> status(const StatusFlags& flags) {
     show("  {:<10} item {}, attempt {}, for {}\n", "running", item, it.attempt,
          format_duration_us(static_cast<std::int64_t>(it.seconds * 1e6)));
   }
-  if (!job.ended() && !held) show("  stopped: drover resume {}\n", run->folder.name());
-  if (counts->failed > 0) show("  failed items: drover items {} --state failed\n", run->folder.name());
+  if (!job.ended() && !held) show("  stopped; resume with: drover resume {}\n", run->folder.name());
+  if (counts->failed > 0)
+    show("  failed items: drover items {} --state failed{}\n", run->folder.name(), local_suffix());
   return kAllSucceeded;
 }
 
 }  // namespace
 
-void add_status(CLI::App& app, Invocation& invocation) {
+void add_status(const Verb& app, Invocation& invocation) {
   auto flags = std::make_shared<StatusFlags>();
-  CLI::App* verb = app.add_subcommand("status", "Show how far a run is");
-  add_common_flags(*verb, flags->common);
-  add_server_flag(*verb, flags->server);
-  verb->add_option("run", flags->reference, "The run, by name or id (default: the newest)")->type_name("RUN");
-  verb->add_flag("--watch,-w", flags->watch,
-                 "Show it until q is pressed; with a server and no job named, all its jobs and workers");
-  verb->footer(
+  Verb verb = app.add_subcommand("status", "Show the progress of a run");
+  add_common_flags(verb, flags->common);
+  add_place_flags(verb, flags->server);
+  verb.add_option("run", flags->reference, "Name or id of the run (default: the newest)").type_name("RUN");
+  verb.add_flag(
+      "--watch,-w", flags->watch,
+      "Keep the display up to date until q is pressed; with a server and no job, show all its jobs and workers");
+  verb.footer(
       "Examples:\n  drover status nightly\n  drover status --watch\n"
       "  drover status --watch --server https://head.example.org:8750");
-  verb->callback([flags, &invocation] {
+  verb.callback([flags, &invocation] {
     auto done = status(*flags);
     invocation.exit_status = done ? *done : failure(done.error());
   });

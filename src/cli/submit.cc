@@ -2,7 +2,6 @@
 // it.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <boost/json.hpp>
 #include <filesystem>
 
@@ -19,6 +18,7 @@
 #include "cli/policy_flags.h"
 #include "cli/print.h"
 #include "cli/server_client.h"
+#include "cli/wait_for_end.h"
 #include "wire/document.h"
 #include "wire/job_file.h"
 #include "wire/job_schema.h"
@@ -45,6 +45,7 @@ struct Flags {
   std::vector<std::string> map;
   bool dry_run = false;
   bool schema = false;
+  bool wait = false;
 };
 
 /// What is wrong with a job file has been printed already, all of it.
@@ -75,7 +76,7 @@ ItemSource source_of(const JobFile& file, const fs::path& folder) {
 }
 
 // The flags that `run` has too, over what a file says. Of variables and labels each counts for itself.
-Result<void> apply_run_flags(const Flags& flags, const CLI::App& verb, const std::vector<std::string>& command,
+Result<void> apply_run_flags(const Flags& flags, const Verb& verb, const std::vector<std::string>& command,
                              Submission& job) {
   const auto typed = [&](const char* flag, const char* field) {
     const bool there = verb.count(flag) > 0;
@@ -120,22 +121,10 @@ Result<void> apply_run_flags(const Flags& flags, const CLI::App& verb, const std
 }
 
 // The same for the policy, of which a part is known only when the items have been counted.
-Result<void> apply_policy_flags(const Flags& flags, const CLI::App& verb, std::uint64_t total, Submission& job) {
-  PolicyFlags given = flags.policy;
-  if (verb.count("--retries") == 0) given.retries = job.policy.max_tries - 1;
-  auto policy = make_policy(given, total);
+Result<void> apply_policy_flags(const Flags& flags, const Verb& verb, std::uint64_t total, Submission& job) {
+  auto policy = policy_over(job.policy, flags.policy, verb, total, [&](const char* field) { job.said.insert(field); });
   if (!policy) return pass(policy);
-  const auto take = [&](const char* flag, const char* field, auto Policy::* member) {
-    if (verb.count(flag) == 0) return;
-    job.policy.*member = (*policy).*member;
-    job.said.insert(field);
-  };
-  take("--retries", "retries", &Policy::max_tries);
-  take("--timeout", "timeout", &Policy::timeout_ms);
-  take("--grace", "grace", &Policy::grace_ms);
-  take("--retry-delay", "retry_delay", &Policy::retry_delay_ms);
-  take("--retry-on", "rules", &Policy::rules);
-  take("--max-failures", "max_failures", &Policy::max_failures);
+  job.policy = std::move(*policy);
   return {};
 }
 
@@ -144,25 +133,25 @@ Result<void> check_words(const Flags& flags) {
   const std::string& next = flags.command.words.front();
   if (next == ":::" || next.starts_with('-')) return {};
   if (looks_like_job_file(next)) {
-    return fail(ErrorCode::bad_input, fmt::format("there are two job files, {} and {}", flags.file, next),
-                "submit one after the other");
+    return fail(ErrorCode::bad_input, fmt::format("two job files given, {} and {}", flags.file, next),
+                "submit each with its own command");
   }
-  return fail(ErrorCode::bad_input, fmt::format("'{}' stands behind the job file {}", next, flags.file),
-              "put a command that shall replace the file's behind --");
+  return fail(ErrorCode::bad_input, fmt::format("unexpected argument '{}' after the job file {}", next, flags.file),
+              "to replace the file's command, put the new command after --");
 }
 
 // The file's own source, with what flags say of how it is read.
 Result<ItemSource> file_source(const Flags& flags, JobFile& file, const fs::path& folder) {
   if (!flags.command.match.empty()) {
     if (file.dir.empty())
-      return fail(ErrorCode::bad_input, "--match goes with --dir", "take it away, or give --dir PATH");
+      return fail(ErrorCode::bad_input, "--match requires --dir", "omit --match, or add --dir PATH");
     file.match = flags.command.match;
   }
   ItemSource source = source_of(file, folder);
   if (flags.command.null_separated) {
     auto* lines = std::get_if<LinesSource>(&source);
     if (lines == nullptr || file.items_file.empty()) {
-      return fail(ErrorCode::bad_input, "-0 goes with --items", "take it away, or give --items FILE");
+      return fail(ErrorCode::bad_input, "-0 requires --items", "omit -0, or add --items FILE");
     }
     lines->end = '\0';
   }
@@ -170,7 +159,7 @@ Result<ItemSource> file_source(const Flags& flags, JobFile& file, const fs::path
 }
 
 /// Everything but the number of items is checked before anything is read or sent.
-Result<std::variant<ReadyJob, ToldAlready>> prepare(const Flags& flags, const CLI::App& verb,
+Result<std::variant<ReadyJob, ToldAlready>> prepare(const Flags& flags, const Verb& verb,
                                                     const Invocation& invocation) {
   if (auto checked = check_words(flags); !checked) return pass(checked);
   auto command = take_command(flags.command, invocation);
@@ -251,10 +240,10 @@ Result<Node> body_of(const Submission& job) {
   auto body = node_from_json(submission_to_json(job));
   if (body) return body;
   return fail(ErrorCode::bad_input, concat("the job cannot be written as JSON: ", body.error().message),
-              "its command, its variables and its folder must be UTF-8; items may be anything");
+              "use UTF-8 in its command, variables and working directory; items may contain any bytes");
 }
 
-Result<int> show_only(const Flags& flags, const CLI::App& verb, ReadyJob& job, const CommandTemplate& command) {
+Result<int> show_only(const Flags& flags, const Verb& verb, ReadyJob& job, const CommandTemplate& command) {
   std::uint64_t total = 0;
   std::vector<std::string> first;
   const ItemStream::Change change = change_of(job);
@@ -284,7 +273,7 @@ Result<int> show_only(const Flags& flags, const CLI::App& verb, ReadyJob& job, c
     return kAllSucceeded;
   }
   if (flags.common.quiet) return kAllSucceeded;
-  show("{} would be submitted; nothing was sent\n", plural(total, "item"));
+  show("{} would be submitted (dry run, nothing was sent)\n", plural(total, "item"));
   for (std::size_t i = 0; i < first.size(); ++i) show("  {:<14}{}\n", i == 0 ? "items" : "", utf8(first[i]));
   if (total > first.size()) show("  {:<14}… and {} more\n", "", format_count(total - first.size()));
   for (const auto& [name, place, value] : body->fields) {
@@ -293,7 +282,7 @@ Result<int> show_only(const Flags& flags, const CLI::App& verb, ReadyJob& job, c
   return kAllSucceeded;
 }
 
-Result<int> submit(const Flags& flags, const CLI::App& verb, const Invocation& invocation) {
+Result<int> submit(const Flags& flags, const Verb& verb, const Invocation& invocation) {
   auto prepared = prepare(flags, verb, invocation);
   if (!prepared) return pass(prepared);
   if (std::holds_alternative<ToldAlready>(*prepared)) return kBadUsage;
@@ -319,6 +308,7 @@ Result<int> submit(const Flags& flags, const CLI::App& verb, const Invocation& i
     if (!uploaded) return pass(uploaded);
     job.submission.items = ManifestId{uploaded->at("manifest").to_number<std::uint64_t>()};
     total = uploaded->at("items").to_number<std::uint64_t>();
+    warn_if_empty(total, flags.command, flags.common);
   }
   if (auto applied = apply_policy_flags(flags, verb, total, job.submission); !applied) return pass(applied);
   auto body = body_of(job.submission);
@@ -333,49 +323,50 @@ Result<int> submit(const Flags& flags, const CLI::App& verb, const Invocation& i
     // Of an image that was looked up here it has been said.
     if (const std::string notice = text_in(*made, "notice"); !notice.empty() && !names_image) print_notice(notice);
   }
-  return kAllSucceeded;
+  if (!flags.wait) return kAllSucceeded;
+  flush_output();
+  return wait_for_job(*client, {flags.common, std::nullopt}, text_in(*made, "id"), JobIs::known);
 }
 
 }  // namespace
 
-void add_submit(CLI::App& app, Invocation& invocation) {
+void add_submit(const Verb& app, Invocation& invocation) {
   auto flags = std::make_shared<Flags>();
-  CLI::App* verb =
-      app.add_subcommand("submit", "Hand a job to a server: a job file, or a command for every item of a list");
-  add_common_flags(*verb, flags->common);
-  add_server_flag(*verb, flags->server);
+  Verb verb =
+      app.add_subcommand("submit", "Submit a job to a server: a job file, or a command for every item in a list");
+  add_common_flags(verb, flags->common);
+  add_server_flag(verb, flags->server);
   // Only what looks like one is taken for a job file: whatever else stands there begins a command.
-  verb->add_option("file", flags->file,
-                   "A job file, .yaml or .json; - is standard input. Flags come before what it says")
-      ->type_name("FILE")
-      ->check([](const std::string& word) { return looks_like_job_file(word) ? std::string() : "no job file"; });
-  verb->validate_positionals();
-  add_command_flags(*verb, flags->command);
-  add_policy_flags(*verb, flags->policy);
-  add_job_flags(*verb, flags->job);
-  verb->add_option("--require", flags->require, "Only workers with this label run it; may be repeated")
-      ->type_name("NAME=VALUE")
-      ->expected(1)
-      ->take_all();
-  verb->add_option("--map", flags->map, "Items that begin with the path FROM begin with TO instead; may be repeated")
-      ->type_name("FROM=TO")
-      ->expected(1)
-      ->take_all();
-  verb->add_flag("--dry-run", flags->dry_run, "Show what would be submitted, and send nothing");
-  verb->add_flag("--schema", flags->schema, "Print the JSON Schema of job files, for an editor");
-  verb->footer(std::string(kCommandHelp) +
-               "Examples:\n"
-               "  drover submit nightly.yaml --priority 10\n"
-               "  drover submit --dry-run nightly.yaml\n"
-               "  drover submit --items photos.txt -- convert {} -resize 50% small/{/}\n"
-               "  drover submit --name sweep --range 1-1000000 --retries 2 -- ./simulate --seed {}\n"
-               "  drover submit --cpus 0.5 --memory 2GiB --require gpu=none --items list.txt -- ./process {}\n"
-               "  drover submit --image python:3.12 --mount /srv:/srv --range 1-9 -- python /srv/process.py {}\n"
-               "  drover submit --dir /mnt/data --map /mnt/data=s3://bucket/data -- ./process {}");
-  verb->callback([flags, verb, &invocation] {
+  verb.add_option("file", flags->file, "Job file, .yaml or .json; - is standard input. Flags override its fields")
+      .type_name("FILE")
+      .accepts([](const std::string& word) { return looks_like_job_file(word) ? std::string() : "not a job file"; });
+  verb.validate_positionals();
+  add_command_flags(verb, flags->command);
+  add_policy_flags(verb, flags->policy);
+  add_job_flags(verb, flags->job);
+  verb.add_option("--require", flags->require, "Label that a worker must have; repeatable")
+      .type_name("NAME=VALUE")
+      .repeatable();
+  verb.add_option("--map", flags->map, "Replace the path FROM at the beginning of items with TO; repeatable")
+      .type_name("FROM=TO")
+      .repeatable();
+  verb.add_flag("--dry-run", flags->dry_run, "Show what would be submitted, without sending it");
+  verb.add_flag("--wait", flags->wait, "Wait until the job has ended; the exit status is as for drover run");
+  verb.add_flag("--schema", flags->schema, "Print the JSON Schema of job files, for use in an editor");
+  verb.footer(std::string(kCommandHelp) +
+              "Examples:\n"
+              "  drover submit nightly.yaml --priority 10\n"
+              "  drover submit --dry-run nightly.yaml\n"
+              "  drover submit --wait nightly.yaml\n"
+              "  drover submit --items photos.txt -- convert {} -resize 50% small/{/}\n"
+              "  drover submit --name sweep --range 1-1000000 --retries 2 -- ./simulate --seed {}\n"
+              "  drover submit --cpus 0.5 --memory 2GiB --require gpu=none --items list.txt -- ./process {}\n"
+              "  drover submit --image python:3.12 --mount /srv:/srv --range 1-9 -- python /srv/process.py {}\n"
+              "  drover submit --dir /mnt/data --map /mnt/data=s3://bucket/data -- ./process {}");
+  verb.callback([flags, verb, &invocation] {
     if (flags->schema) return static_cast<void>(print_text(stdout, job_schema()));
-    flags->command.words = verb->remaining();
-    auto done = submit(*flags, *verb, invocation);
+    flags->command.words = verb.remaining();
+    auto done = submit(*flags, verb, invocation);
     invocation.exit_status = done ? *done : failure(done.error());
   });
 }

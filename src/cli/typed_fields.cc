@@ -68,7 +68,7 @@ Error flag_error(const JobProblem& problem, const std::string& flag, const char*
   // An example in a file's words would not help here.
   const bool from_file = problem.next.empty() || problem.next.starts_with("write, for example, ");
   return {ErrorCode::bad_input, fmt::format("{} {}", flag, problem.what),
-          from_file ? fmt::format("drover {} --help says more of {}", verb, flag) : problem.next};
+          from_file ? fmt::format("see 'drover {} --help' for {}", verb, flag) : problem.next};
 }
 
 }  // namespace drover

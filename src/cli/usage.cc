@@ -1,7 +1,6 @@
 // drover usage: what was used, and what of it was for nothing.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <boost/json.hpp>
 #include <map>
 
@@ -94,14 +93,14 @@ Result<int> usage(ServerClient& client, const Flags& flags) {
 
 }  // namespace
 
-void add_usage(CLI::App& app, Invocation& invocation) {
+void add_usage(const Verb& app, Invocation& invocation) {
   auto flags = std::make_shared<Flags>();
-  add_server_verb(app, "usage", "Show what was used, and what of it was wasted on failures and losses",
+  add_server_verb(app, "usage", "Show resource usage, and how much of it was wasted on failed and lost attempts",
                   "drover usage\n  drover usage --by share", *flags, invocation,
                   [flags](ServerClient& client) { return usage(client, *flags); })
-      ->add_option("--by", flags->by, "What is summed up (default: owner)")
-      ->type_name("WHAT")
-      ->check(CLI::IsMember({"owner", "queue", "share", "job"}));
+      .add_option("--by", flags->by, "Group usage by this (default: owner)")
+      .type_name("WHAT")
+      .one_of({"owner", "queue", "share", "job"});
 }
 
 }  // namespace drover

@@ -18,7 +18,7 @@ std::string title_of(const CLI::App& app) {
 
 std::string next_step(const CLI::App& app, const std::string& meant) {
   const std::string help = concat(title_of(app), " --help");
-  return meant.empty() ? help : concat("did you mean '", meant, "'? ", help, " lists all");
+  return meant.empty() ? concat("see ", help) : concat("did you mean '", meant, "'? see ", help);
 }
 
 const CLI::App& innermost(const CLI::App& app) {
@@ -32,18 +32,43 @@ std::string nearest_part(const CLI::App& app, const std::string& word) {
   return nearest_word(word, names);
 }
 
+const CLI::App& root_of(const CLI::App& app) {
+  return app.get_parent() == nullptr ? app : root_of(*app.get_parent());
+}
+
+/// "it is an option of 'drover submit' and 'drover retry'"; empty: no verb has it.
+std::string verbs_with(const CLI::App& root, const std::string& flag) {
+  std::vector<std::string> found;
+  for (const Command& verb : command_tree(root).parts) {
+    if (verb.flag(flag) != nullptr) found.push_back(concat("'", root.get_name(), " ", verb.name, "'"));
+  }
+  constexpr std::size_t kMostNamed = 3;
+  if (found.empty() || found.size() > kMostNamed) return {};
+  std::string out;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    out += concat(i == 0 ? "" : i + 1 < found.size() ? ", " : " and ", found[i]);
+  }
+  return concat("it is an option of ", out);
+}
+
 }  // namespace
 
 Error unknown_verb(const CLI::App& app, const std::string& verb) {
-  return {ErrorCode::bad_input, concat("there is no verb '", verb, "'"), next_step(app, nearest_part(app, verb))};
+  return {ErrorCode::bad_input, concat("unknown verb '", verb, "'"), next_step(app, nearest_part(app, verb))};
 }
 
 Error unknown_flag(const CLI::App& verb, const std::string& flag) {
   std::vector<std::string> names;
   for (const CommandFlag& it : command_tree(verb).flags) names.insert(names.end(), it.names.begin(), it.names.end());
   const std::string written = flag.substr(0, flag.find('='));
-  return {ErrorCode::bad_input, concat(title_of(verb), " has no option '", written, "'"),
-          next_step(verb, nearest_word(written, names))};
+  Error error{ErrorCode::bad_input, concat("unknown option '", written, "' for ", title_of(verb)), {}};
+  // A flag of another verb is not a typing error, and of one letter nothing can be guessed.
+  if (const std::string others = verbs_with(root_of(verb), written); !others.empty()) {
+    error.next = concat(others, "; for the options of this verb see ", title_of(verb), " --help");
+  } else {
+    error.next = next_step(verb, written.starts_with("--") ? nearest_word(written, names) : std::string());
+  }
+  return error;
 }
 
 namespace {
@@ -53,16 +78,16 @@ std::optional<Error> misplaced_flag(const CLI::App& verb, const std::string& fla
   const std::string written = flag.substr(0, flag.find('='));
   const Command command = command_tree(verb);
   if (command.flag(written) != nullptr) {
-    return Error{ErrorCode::bad_input, concat("'", written, "' stands before '", verb.get_name(), "'"),
-                 concat("write it behind: ", title_of(verb), " ", written, " …")};
+    return Error{ErrorCode::bad_input, concat("option '", written, "' must come after '", verb.get_name(), "'"),
+                 concat("write ", title_of(verb), " ", written, " …")};
   }
   const bool a_part_has_it =
       std::ranges::any_of(command.parts, [&](const Command& part) { return part.flag(written) != nullptr; });
   if (!a_part_has_it) return std::nullopt;
   std::string names;
   for (const Command& part : command.parts) names += concat(names.empty() ? "" : ", ", part.name);
-  return Error{ErrorCode::bad_input, concat(title_of(verb), " is not told what to do"),
-               concat("say one of ", names, "; ", title_of(verb), " --help lists them")};
+  return Error{ErrorCode::bad_input, concat(title_of(verb), " requires a subcommand"),
+               concat("use one of ", names, "; see ", title_of(verb), " --help")};
 }
 
 }  // namespace
@@ -78,8 +103,8 @@ Error usage_error(const CLI::App& app, const CLI::ParseError& thrown) {
     const std::string& word = left_over.front();
     const bool has_parts = !command_tree(verb).parts.empty();
     return {ErrorCode::bad_input,
-            has_parts ? concat("there is no '", title_of(verb), " ", word, "'")
-                      : concat("'", word, "' is one word too many for ", title_of(verb)),
+            has_parts ? concat("unknown subcommand '", word, "' for ", title_of(verb))
+                      : concat("unexpected argument '", word, "' for ", title_of(verb)),
             next_step(verb, nearest_part(verb, word))};
   }
   return {ErrorCode::bad_input, thrown.what(), next_step(verb, "")};

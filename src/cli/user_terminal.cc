@@ -30,7 +30,7 @@ winsize size_of_user() {
 Result<std::unique_ptr<UserTerminal>> UserTerminal::open() {
   std::unique_ptr<UserTerminal> terminal(new UserTerminal);
   if (::tcgetattr(STDIN_FILENO, &terminal->before_.modes) != 0) {
-    return std::unexpected(errno_error(errno, "standard input is no terminal"));
+    return std::unexpected(errno_error(errno, "standard input is not a terminal"));
   }
   terminal->before_.size = size_of_user();
   return terminal;
@@ -47,12 +47,12 @@ void UserTerminal::restore() {
 Result<Descriptor> UserTerminal::socket_for_item() {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
-    return std::unexpected(errno_error(errno, "could not make a socket"));
+    return std::unexpected(errno_error(errno, "could not create a socket"));
   }
   near_end_ = Descriptor(ends[0]);
   Descriptor theirs(ends[1]);
   if (::send(near_end_.get(), &before_, sizeof(before_), MSG_NOSIGNAL) != sizeof(before_)) {
-    return std::unexpected(errno_error(errno, "could not ask for a terminal"));
+    return std::unexpected(errno_error(errno, "could not request a terminal"));
   }
   return theirs;
 }

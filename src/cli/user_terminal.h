@@ -11,7 +11,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "run/descriptor.h"
+#include "ports/descriptor.h"
 #include "run/terminal_wish.h"
 
 namespace drover {

@@ -3,28 +3,27 @@
 #include <fmt/format.h>
 #include <signal.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <fstream>
 
 #include "base/units.h"
-#include "cli/print.h"
+#include "cli/notices_in_background.h"
 #include "server/server.h"
 #include "store/run_folder.h"
 #include "store/sqlite_store.h"
 
 namespace drover {
 
-void add_common_flags(CLI::App& verb, CommonFlags& flags) {
-  verb.add_option("--data", flags.data, "Where runs are kept (default: $DROVER_DATA, else ~/.local/share/drover)")
-      ->type_name("DIR");
-  verb.add_flag("--json", flags.json, "Print JSON, for programs");
-  verb.add_flag("--quiet,-q", flags.quiet, "Print nothing but errors");
+void add_common_flags(const Verb& verb, CommonFlags& flags) {
+  verb.add_option("--data", flags.data, "Data folder (default: $DROVER_DATA, or ~/.local/share/drover if unset)")
+      .type_name("DIR");
+  verb.add_flag("--json", flags.json, "Print machine-readable JSON");
+  verb.add_flag("--quiet,-q", flags.quiet, "Print only errors");
 }
 
 void print_error(const Error& error) {
-  show_on(stderr, "drover: {}\n", error.message);
-  if (!error.next.empty()) show_on(stderr, "  next: {}\n", error.next);
+  print_to_error(fmt::format("drover: {}\n", error.message));
+  if (!error.next.empty()) print_to_error(fmt::format("  next: {}\n", error.next));
 }
 
 int failure(const Error& error) {
@@ -45,7 +44,7 @@ void block_signals() {
 }
 
 void print_notice(const std::string& text) {
-  show_on(stderr, "drover: {}\n", text);
+  print_to_error(fmt::format("drover: {}\n", text));
 }
 
 namespace {
@@ -68,27 +67,29 @@ std::vector<std::string> runs_by_uuid(const std::string& root, const std::string
 }
 
 /// Whoever speaks of a run where a server works often means a job.
-std::string or_a_job(const std::string& root, const std::string& next) {
+std::string or_a_job(const std::string& root, const std::string& next, bool jobs_too) {
+  if (!jobs_too) return next;
   std::ifstream file(server_address_file(root));
   std::string address;
   if (!std::getline(file, address)) return next;
-  return fmt::format("{}; for a job of the server here add --server {}", next, address);
+  return fmt::format("{}; for a job on this machine's server, add --server {}", next, address);
 }
 
 }  // namespace
 
 Result<void> refuse_item(const Reference& reference) {
   if (!reference.has_item) return {};
-  return fail(ErrorCode::bad_input, "a run is meant, not one of its items", "leave the colon and what follows away");
+  return fail(ErrorCode::bad_input, "expected a run, not one of its items", "omit the colon and the index");
 }
 
-Result<Reference> resolve(const std::string& root, const std::string& text) {
+Result<Reference> resolve(const std::string& root, const std::string& text, bool jobs_too) {
   Reference reference;
   std::string name = text;
   if (const std::size_t colon = text.rfind(':'); colon != std::string::npos) {
     auto item = parse_number(std::string_view(text).substr(colon + 1));
     if (!item) {
-      return fail(ErrorCode::bad_input, fmt::format("'{}' names no item", text), "write RUN:ITEM, such as render:17");
+      return fail(ErrorCode::bad_input, fmt::format("invalid item reference '{}'", text),
+                  "write RUN:INDEX, such as render:17");
     }
     reference.has_item = true;
     reference.item = *item;
@@ -97,8 +98,8 @@ Result<Reference> resolve(const std::string& root, const std::string& text) {
   if (name.empty()) {
     auto newest = RunFolder::newest(root);
     if (!newest) {
-      return fail(ErrorCode::not_found, fmt::format("there are no runs in {}", root),
-                  or_a_job(root, "start one: drover run --items list.txt -- command {}"));
+      return fail(ErrorCode::not_found, fmt::format("no runs in {}", root),
+                  or_a_job(root, "start one: drover run --items list.txt -- command {}", jobs_too));
     }
     reference.run = *newest;
     return reference;
@@ -113,11 +114,11 @@ Result<Reference> resolve(const std::string& root, const std::string& text) {
     return reference;
   }
   if (by_uuid.size() > 1) {
-    return fail(ErrorCode::bad_input, fmt::format("'{}' begins the id of {} runs", name, by_uuid.size()),
-                "write more of it");
+    return fail(ErrorCode::bad_input, fmt::format("id prefix '{}' matches {} runs", name, by_uuid.size()),
+                "use a longer prefix");
   }
-  return fail(ErrorCode::not_found, fmt::format("there is no run '{}' in {}", name, root),
-              or_a_job(root, fmt::format("see what there is: ls {}/runs", root)));
+  return fail(ErrorCode::not_found, fmt::format("run '{}' not found in {}", name, root),
+              or_a_job(root, "list the runs: drover runs", jobs_too));
 }
 
 }  // namespace drover

@@ -6,10 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
-
-namespace CLI {
-class App;
-}
+#include "cli/verb_options.h"
 
 namespace drover {
 
@@ -32,7 +29,7 @@ struct CommonFlags {
   bool json = false;
   bool quiet = false;
 };
-void add_common_flags(CLI::App& verb, CommonFlags& flags);
+void add_common_flags(const Verb& verb, CommonFlags& flags);
 
 /// Prints "drover: message" and the next step to stderr.
 void print_error(const Error& error);
@@ -50,40 +47,44 @@ struct Reference {
   bool has_item = false;
   std::uint64_t item = 0;
 };
-Result<Reference> resolve(const std::string& root, const std::string& text);
+/// `jobs_too`: the verb can also be asked about a server's job, which an error may advise.
+Result<Reference> resolve(const std::string& root, const std::string& text, bool jobs_too = true);
 /// For verbs that mean a whole run.
 Result<void> refuse_item(const Reference& reference);
 
-void add_server(CLI::App& app, Invocation& invocation);
-void add_worker(CLI::App& app, Invocation& invocation);
-void add_submit(CLI::App& app, Invocation& invocation);
-void add_jobs(CLI::App& app, Invocation& invocation);
-void add_why(CLI::App& app, Invocation& invocation);
-void add_events(CLI::App& app, Invocation& invocation);
-void add_usage(CLI::App& app, Invocation& invocation);
-void add_queue(CLI::App& app, Invocation& invocation);
-void add_definition(CLI::App& app, Invocation& invocation);
-void add_fleet(CLI::App& app, Invocation& invocation);
-void add_workers(CLI::App& app, Invocation& invocation);
-void add_image(CLI::App& app, Invocation& invocation);
-void add_key(CLI::App& app, Invocation& invocation);
-void add_backup(CLI::App& app, Invocation& invocation);
-void add_restore(CLI::App& app, Invocation& invocation);
-void add_run(CLI::App& app, Invocation& invocation);
-void add_resume(CLI::App& app, Invocation& invocation);
-void add_retry(CLI::App& app, Invocation& invocation);
-void add_status(CLI::App& app, Invocation& invocation);
-void add_items(CLI::App& app, Invocation& invocation);
-void add_logs(CLI::App& app, Invocation& invocation);
-void add_shell(CLI::App& app, Invocation& invocation);
-void add_repro(CLI::App& app, Invocation& invocation);
-void add_report(CLI::App& app, Invocation& invocation);
-void add_cancel(CLI::App& app, Invocation& invocation);
-void add_sql(CLI::App& app, Invocation& invocation);
-void add_doctor(CLI::App& app, Invocation& invocation);
-void add_env_vars(CLI::App& app, Invocation& invocation);
-void add_completion(CLI::App& app, Invocation& invocation);
-void add_man(CLI::App& app, Invocation& invocation);
-void add_version(CLI::App& app, Invocation& invocation);
+void add_server(const Verb& app, Invocation& invocation);
+void add_worker(const Verb& app, Invocation& invocation);
+void add_submit(const Verb& app, Invocation& invocation);
+void add_jobs(const Verb& app, Invocation& invocation);
+void add_why(const Verb& app, Invocation& invocation);
+void add_events(const Verb& app, Invocation& invocation);
+void add_usage(const Verb& app, Invocation& invocation);
+void add_queue(const Verb& app, Invocation& invocation);
+void add_definition(const Verb& app, Invocation& invocation);
+void add_fleet(const Verb& app, Invocation& invocation);
+void add_workers(const Verb& app, Invocation& invocation);
+void add_image(const Verb& app, Invocation& invocation);
+void add_key(const Verb& app, Invocation& invocation);
+void add_backup(const Verb& app, Invocation& invocation);
+void add_restore(const Verb& app, Invocation& invocation);
+void add_run(const Verb& app, Invocation& invocation);
+void add_resume(const Verb& app, Invocation& invocation);
+void add_retry(const Verb& app, Invocation& invocation);
+void add_wait(const Verb& app, Invocation& invocation);
+void add_runs(const Verb& app, Invocation& invocation);
+void add_rm(const Verb& app, Invocation& invocation);
+void add_status(const Verb& app, Invocation& invocation);
+void add_items(const Verb& app, Invocation& invocation);
+void add_logs(const Verb& app, Invocation& invocation);
+void add_shell(const Verb& app, Invocation& invocation);
+void add_repro(const Verb& app, Invocation& invocation);
+void add_report(const Verb& app, Invocation& invocation);
+void add_cancel(const Verb& app, Invocation& invocation);
+void add_sql(const Verb& app, Invocation& invocation);
+void add_doctor(const Verb& app, Invocation& invocation);
+void add_env_vars(const Verb& app, Invocation& invocation);
+void add_completion(const Verb& app, Invocation& invocation);
+void add_man(const Verb& app, Invocation& invocation);
+void add_version(const Verb& app, Invocation& invocation);
 
 }  // namespace drover

@@ -1,7 +1,6 @@
 // drover version: version, commit, schema and build.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <boost/json.hpp>
 
 #include "build_info.h"
@@ -11,12 +10,12 @@
 
 namespace drover {
 
-void add_version(CLI::App& app, Invocation& /*invocation*/) {
+void add_version(const Verb& app, Invocation& /*invocation*/) {
   auto flags = std::make_shared<CommonFlags>();
-  CLI::App* verb = app.add_subcommand("version", "Print version, commit, schema and build");
-  add_common_flags(*verb, *flags);
-  verb->footer("Example:\n  drover version --json");
-  verb->callback([flags] {
+  Verb verb = app.add_subcommand("version", "Print version, commit, schema and build");
+  add_common_flags(verb, *flags);
+  verb.footer("Example:\n  drover version --json");
+  verb.callback([flags] {
     if (flags->json) {
       show("{}\n", boost::json::serialize(boost::json::object{{"version", DROVER_VERSION},
                                                               {"commit", DROVER_COMMIT},

@@ -24,12 +24,12 @@ double steady_s() {
 
 Result<int> watch(const CommonFlags& common, Scene& scene) {
   if (common.json || common.quiet) {
-    return fail(ErrorCode::bad_input, "--watch is for people at a terminal: it goes with neither --json nor --quiet",
-                "leave --watch away, and ask as often as needed");
+    return fail(ErrorCode::bad_input, "--watch cannot be combined with --json or --quiet",
+                "omit --watch, and repeat the command as often as needed");
   }
   if (!can_draw_on(STDOUT_FILENO)) {
-    return fail(ErrorCode::bad_input, "--watch takes a terminal, and standard output is none",
-                "leave --watch away; --json is for programs");
+    return fail(ErrorCode::bad_input, "--watch requires a terminal as standard output",
+                "omit --watch; in scripts, use --json");
   }
   // What cannot be seen even once is an error like any other.
   if (auto first = scene.fetch(); !first) return pass(first);
@@ -45,9 +45,9 @@ Result<int> watch(const CommonFlags& common, Scene& scene) {
     if (event == FullScreen::Event::resized) continue;
     auto fetched = scene.fetch();
     if (fetched) answered_s = steady_s();
-    trouble =
-        fetched ? ""
-                : fmt::format("no answer for {}: {}", duration_words(steady_s() - answered_s), fetched.error().message);
+    trouble = fetched ? ""
+                      : fmt::format("no response for {}: {}", duration_words(steady_s() - answered_s),
+                                    fetched.error().message);
     due_s = steady_s() + kEvery_s;
   }
 }
@@ -56,7 +56,7 @@ std::vector<std::string> whole_screen(RunView view, ScreenSize size, const std::
   if (!trouble.empty()) view.state_note = trouble;
   std::vector<std::string> lines = lay_out_whole(view, {size.columns, size.rows - 1}, wanted_colours());
   StyledLine last(std::max<std::size_t>(size.columns, 2) - 1, wanted_colours());
-  last.add("q quits", Style::faint);
+  last.add("q: quit", Style::faint);
   if (size.rows > 1) lines.push_back(last.take());
   return lines;
 }

@@ -43,7 +43,7 @@ class RunScene : public Scene {
     if (job.ended()) {
       view.state_note = fmt::format("{}{}{}", to_string(job.state), job.reason.empty() ? "" : ": ", job.reason);
     } else if (!run->holder) {
-      view.state_note = fmt::format("stopped: drover resume {}", run->folder.name());
+      view.state_note = fmt::format("stopped; resume with: drover resume {}", run->folder.name());
     }
     view_ = std::move(view);
     return {};

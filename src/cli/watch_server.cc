@@ -42,7 +42,8 @@ Result<void> understand(const std::function<Result<void>()>& work) {
   try {
     return work();
   } catch (const std::exception&) {
-    return fail(ErrorCode::io, "the server's answer is not what was expected", "is it as new as this drover?");
+    return fail(ErrorCode::io, "unexpected response from the server",
+                "check that the server and this client are the same version");
   }
 }
 

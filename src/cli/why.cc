@@ -1,7 +1,6 @@
 // drover why: why a job, or an item of it, does not run.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <boost/json.hpp>
 
 #include "cli/answer.h"
@@ -20,7 +19,7 @@ Result<int> why(ServerClient& client, const Flags& flags) {
   if (!reference) return pass(reference);
   auto answer = client.get(job_path(reference->job, reference->item.empty() ? "/why" : "/why?item=" + reference->item));
   if (!answer && answer.error().code == ErrorCode::not_found && answer.error().next.empty()) {
-    answer.error().next = fmt::format("drover items {} lists what there is", reference->job);
+    answer.error().next = fmt::format("list the items: drover items {}", reference->job);
   }
   if (!answer) return pass(answer);
   const std::string job = fmt::format("job '{}'", text_in(*answer, "name"));
@@ -37,13 +36,13 @@ Result<int> why(ServerClient& client, const Flags& flags) {
 
 }  // namespace
 
-void add_why(CLI::App& app, Invocation& invocation) {
+void add_why(const Verb& app, Invocation& invocation) {
   auto flags = std::make_shared<Flags>();
-  add_server_verb(app, "why", "Say why a job, or an item of it, does not run",
+  add_server_verb(app, "why", "Explain why a job, or one of its items, is not running",
                   "drover why nightly\n  drover why nightly:17", *flags, invocation,
                   [flags](ServerClient& client) { return why(client, *flags); })
-      ->add_option("job", flags->reference, "The job, or JOB:INDEX for one item (default: the newest job)")
-      ->type_name("JOB");
+      .add_option("job", flags->reference, "Job, or JOB:INDEX for one item (default: the newest job)")
+      .type_name("JOB");
 }
 
 }  // namespace drover

@@ -2,12 +2,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <boost/json.hpp>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <optional>
 
 #include "base/text.h"
 #include "base/units.h"
@@ -15,7 +15,8 @@
 #include "build_info.h"
 #include "cli/config_file.h"
 #include "cli/image_here.h"
-#include "cli/print.h"
+#include "cli/json_events.h"
+#include "cli/notices_in_background.h"
 #include "cli/run_job.h"
 #include "cli/server_client.h"
 #include "cli/worker_access.h"
@@ -84,7 +85,7 @@ Result<void> read_accelerators(const Flags& flags, Resources& has) {
     }
     const auto index = static_cast<std::size_t>(kind - kAcceleratorNames.begin());
     if (index == 0 && flags.gpus > 0) {
-      return fail(ErrorCode::bad_input, "--gpus and --accelerator nvidia say the same", "keep one of the two");
+      return fail(ErrorCode::bad_input, "--gpus cannot be combined with --accelerator nvidia", "use one of them");
     }
     has.accelerators[index] = *count;
   }
@@ -96,8 +97,8 @@ Result<int> work(Flags& flags) {
   options.hello.name = flags.name.empty() ? host_name() : flags.name;
   options.hello.version = DROVER_VERSION;
   if (!is_valid_name(options.hello.name)) {
-    return fail(ErrorCode::bad_input, concat("'", options.hello.name, "' cannot be a worker's name"),
-                "give one with --name: letters, digits, '_', '.' and '-'");
+    return fail(ErrorCode::bad_input, concat("invalid worker name '", options.hello.name, "'"),
+                "set one with --name: letters, digits, '_', '.' and '-'");
   }
   const double cpus = flags.cpus > 0 ? flags.cpus : static_cast<double>(default_slots());
   options.hello.has.milli_cpus = static_cast<std::uint64_t>(std::max(1LL, std::llround(cpus * 1000)));
@@ -135,12 +136,12 @@ Result<int> work(Flags& flags) {
   }
   block_signals();
   MachineRunner runner(containers_folder(root));
-  RemoteWorker worker(std::move(options), runner, [common = flags.common](const std::string& text) {
-    if (common.json) {
-      show("{}\n", boost::json::serialize(boost::json::object{
-                       {"event", "notice"}, {"time_ms", SystemWallClock().epoch_ms()}, {"text", utf8(text)}}));
-      flush_output();
-    } else if (!common.quiet) {
+  std::optional<JsonEvents> events;
+  if (flags.common.json) events.emplace();
+  RemoteWorker worker(std::move(options), runner, [&events, quiet = flags.common.quiet](const std::string& text) {
+    if (events) {
+      events->write({{"event", "notice"}, {"time_ms", SystemWallClock().epoch_ms()}, {"text", utf8(text)}});
+    } else if (!quiet) {
       print_notice(text);
     }
   });
@@ -151,49 +152,48 @@ Result<int> work(Flags& flags) {
 
 }  // namespace
 
-void add_worker(CLI::App& app, Invocation& invocation) {
+void add_worker(const Verb& app, Invocation& invocation) {
   auto flags = std::make_shared<Flags>();
-  CLI::App* verb = app.add_subcommand("worker", "Run the items of a server's jobs on this machine");
-  add_common_flags(*verb, flags->common);
-  add_server_flag(*verb, flags->server);
-  verb->add_option("--join", flags->join, "A join token, the first time: 'drover key join' makes one")
-      ->type_name("TOKEN");
-  verb->add_option("--name", flags->name, "Its name (default: the machine's)")->type_name("NAME");
-  verb->add_option("--cpus", flags->cpus, "How many CPUs items may use (default: all)")->type_name("N");
-  verb->add_option("--memory", flags->memory, "How much memory items may use (default: all)")->type_name("SIZE");
-  verb->add_option("--gpus", flags->gpus, "How many GPUs items may use; short for --accelerator nvidia=N (default: 0)")
-      ->type_name("N")
-      ->check(CLI::Range(0, 1'000'000));
-  verb->add_option("--accelerator", flags->accelerators,
-                   "Accelerators that items may use: nvidia, amd or neuron; may be repeated")
-      ->type_name("KIND=N")
-      ->expected(1)
-      ->take_all();
-  verb->add_option("--jobs", flags->jobs, "At most so many items at a time, however little they ask for")
-      ->type_name("N")
-      ->check(CLI::Range(1, 100'000));
-  verb->add_option("--label", flags->labels, "What jobs may require of it; may be repeated")
-      ->type_name("NAME=VALUE")
-      ->expected(1)
-      ->take_all();
-  verb->add_option("--images-most", flags->images.most,
-                   "Images that nothing uses go, the longest unused first, until no more is left (default: half of the "
-                   "disk); 0: none goes for that")
-      ->type_name("SIZE");
-  verb->add_option("--images-unused", flags->images.unused,
-                   "Images that nothing has used for so long go (default: 30d); 0: none goes for that")
-      ->type_name("TIME");
-  verb->add_flag("--exit-when-idle", flags->exit_when_idle, "Go when there is nothing to do");
-  verb->add_option("--max-items", flags->max_items, "Go after so many items")->type_name("N");
-  verb->footer(
+  Verb verb = app.add_subcommand("worker", "Run items from a server's jobs on this machine");
+  add_common_flags(verb, flags->common);
+  add_server_flag(verb, flags->server);
+  verb.add_option("--join", flags->join, "Join token, for the first start; create one with 'drover key join'")
+      .type_name("TOKEN");
+  verb.add_option("--name", flags->name, "Name of the worker (default: host name)").type_name("NAME");
+  verb.add_option("--cpus", flags->cpus, "CPUs available to items (default: all)").type_name("N");
+  verb.add_option("--memory", flags->memory, "Memory available to items (default: all)").type_name("SIZE");
+  verb.add_option("--gpus", flags->gpus, "GPUs available to items; short for --accelerator nvidia=N (default: 0)")
+      .type_name("N")
+      .range(0, 1'000'000);
+  verb.add_option("--accelerator", flags->accelerators,
+                  "Accelerators available to items: nvidia, amd or neuron; repeatable")
+      .type_name("KIND=N")
+      .repeatable();
+  verb.add_option("--jobs", flags->jobs, "Maximum number of items to run at once, however little they request")
+      .type_name("N")
+      .range(1, 100'000);
+  verb.add_option("--label", flags->labels, "Label that jobs can require; repeatable")
+      .type_name("NAME=VALUE")
+      .repeatable();
+  verb.add_option("--images-most", flags->images.most,
+                  "Remove unused images, least recently used first, until the images take up no more than this; 0: no "
+                  "limit (default: half of the disk)")
+      .type_name("SIZE");
+  verb.add_option("--images-unused", flags->images.unused,
+                  "Remove images that have not been used for this long; 0: never (default: 30d)")
+      .type_name("TIME");
+  verb.add_flag("--exit-when-idle", flags->exit_when_idle, "Exit when there is nothing to run");
+  verb.add_option("--max-items", flags->max_items, "Exit after this many items").type_name("N");
+  verb.footer(
       "Examples:\n  drover worker\n  drover worker --cpus 8 --memory 24GiB --label gpu=none\n"
       "  drover worker --gpus 4 --label gpu=a100\n"
       "  drover worker --join drover-join-eyJh… --name gpu-7");
-  verb->get_option("--server")->envname("DROVER_SERVER");
-  verb->get_option("--join")->envname("DROVER_JOIN");
-  add_config_flag(*verb, flags->config, "DROVER_WORKER");
-  verb->callback([flags, verb, &invocation] {
-    auto configured = read_config(*verb, flags->config);
+  verb.option("--server").envname("DROVER_SERVER");
+  verb.option("--join").envname("DROVER_JOIN");
+  add_config_flag(verb, flags->config, "DROVER_WORKER");
+  verb.callback([flags, verb, &invocation] {
+    const NoticesInBackground notices;
+    auto configured = read_config(verb, flags->config);
     auto done = configured ? work(*flags) : std::unexpected(configured.error());
     invocation.exit_status = done ? *done : failure(done.error());
   });

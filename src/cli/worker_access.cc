@@ -4,6 +4,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <random>
 #include <thread>
 
@@ -55,7 +56,7 @@ Result<Joined> read_access(const std::string& path) {
   ServerAccess access{.address = field("address"), .token = field("token"), .ca_pem = std::nullopt, .ca_file = {}};
   if (const std::string ca = field("ca"); !ca.empty()) access.ca_pem = ca;
   if (access.address.empty() || access.token.empty()) {
-    return fail(ErrorCode::damaged, concat(path, " does not hold a worker's key"), "delete it, and join again");
+    return fail(ErrorCode::damaged, concat(path, " does not contain a worker key"), "delete it and join again");
   }
   return Joined{std::move(access), field("joined_with_sha256")};
 }
@@ -83,6 +84,27 @@ bool is_away(const Error& error) {
   return error.code == ErrorCode::unreachable || error.code == ErrorCode::timeout;
 }
 
+/// The key in the answer to a request for one.
+Result<std::string> ask_for_key(const ServerAccess& access, const std::string& path, const json::object& body,
+                                bool may_repeat) {
+  auto client = make_http_client(access.client_options());
+  if (!client) return pass(client);
+  auto response = (*client)->call({.method = "POST",
+                                   .path = path,
+                                   .headers = {{"Content-Type", "application/json"}},
+                                   .body = json::serialize(body),
+                                   .body_source = {},
+                                   .take = {},
+                                   .may_repeat = may_repeat});
+  if (!response) return pass(response);
+  if (response->status != 201) return std::unexpected(error_from_problem(response->status, response->body));
+  json::error_code error;
+  const json::value value = json::parse(response->body, error);
+  const json::value* given = error || !value.is_object() ? nullptr : value.get_object().if_contains("token");
+  if (given == nullptr || !given->is_string()) return fail(ErrorCode::io, "the server's response has no key");
+  return std::string(given->get_string());
+}
+
 Result<ServerAccess> join_at(const std::string& address, const JoinToken& token, const std::string& name,
                              const std::string& nonce) {
   ServerAccess access{.address = address, .token = {}, .ca_pem = std::nullopt, .ca_file = {}};
@@ -91,24 +113,33 @@ Result<ServerAccess> join_at(const std::string& address, const JoinToken& token,
     if (!authority) return pass(authority);
     access.ca_pem = *authority;
   }
-  auto client = make_http_client(access.client_options());
-  if (!client) return pass(client);
-  const json::object body{{"secret", token.secret.reveal()}, {"nonce", nonce}, {"name", name}};
-  auto response = (*client)->call({.method = "POST",
-                                   .path = "/join",
-                                   .headers = {{"Content-Type", "application/json"}},
-                                   .body = json::serialize(body),
-                                   .body_source = {},
-                                   .take = {},
-                                   .may_repeat = true});
-  if (!response) return pass(response);
-  if (response->status != 201) return std::unexpected(error_from_problem(response->status, response->body));
-  json::error_code error;
-  const json::value value = json::parse(response->body, error);
-  const json::value* given = error || !value.is_object() ? nullptr : value.get_object().if_contains("token");
-  if (given == nullptr || !given->is_string()) return fail(ErrorCode::io, "the server's answer holds no key");
-  access.token = given->get_string();
+  auto key = ask_for_key(access, "/join", {{"secret", token.secret.reveal()}, {"nonce", nonce}, {"name", name}}, true);
+  if (!key) return pass(key);
+  access.token = *key;
   return access;
+}
+
+/// Until it is there: a server that is not is waited for.
+Result<ServerAccess> patiently(const CommonFlags& common, const std::function<Result<ServerAccess>()>& ask) {
+  auto access = ask();
+  for (bool is_first = true; !access && is_away(access.error()); is_first = false) {
+    if (is_first && !common.quiet) print_notice(concat(access.error().message, "; trying again until it is reachable"));
+    std::this_thread::sleep_for(kJoinPause);
+    access = ask();
+  }
+  return access;
+}
+
+/// The admin key in the server's folder stays there: it is used once, to get a key that is good for this worker alone.
+Result<ServerAccess> local_access(const CommonFlags& common, const ServerFlags& flags, const std::string& name) {
+  return patiently(common, [&]() -> Result<ServerAccess> {
+    auto access = find_server(common, flags);
+    if (!access || access->token_readers.empty()) return access;
+    auto key = ask_for_key(*access, "/api/v1/keys", {{"scope", "worker"}, {"label", name}, {"worker", name}}, false);
+    if (!key) return pass(key);
+    access->token = *key;
+    return access;
+  });
 }
 
 }  // namespace
@@ -117,7 +148,7 @@ Result<ServerAccess> worker_access(const CommonFlags& common, const ServerFlags&
                                    const std::string& name) {
   const std::string path = access_file(data_root(common.data), name);
   if (join_token.empty() && (names_server(flags) || !std::filesystem::exists(path))) {
-    return find_server(common, flags);
+    return local_access(common, flags, name);
   }
   auto before = read_access(path);
   if (join_token.empty() && !before) return pass(before);
@@ -125,21 +156,15 @@ Result<ServerAccess> worker_access(const CommonFlags& common, const ServerFlags&
   if (before && (join_token.empty() || before->token_sha256 == hash_of(join_token))) return before->access;
   auto token = parse_join_token(join_token);
   if (!token) return pass(token);
-  Result<ServerAccess> joined = fail(ErrorCode::bad_input, "the join token names no address of the server");
   const std::string nonce = random_nonce();
-  const auto try_all = [&] {
+  auto joined = patiently(common, [&] {
+    Result<ServerAccess> one = fail(ErrorCode::bad_input, "the join token contains no server address");
     for (const std::string& address : token->addresses) {
-      joined = join_at(address, *token, name, nonce);
-      if (joined || joined.error().code == ErrorCode::denied) break;
+      one = join_at(address, *token, name, nonce);
+      if (one || one.error().code == ErrorCode::denied) break;
     }
-  };
-  try_all();
-  // As when it has joined: a server that is not there yet is waited for.
-  for (bool is_first = true; !joined && is_away(joined.error()); is_first = false) {
-    if (is_first && !common.quiet) print_notice(concat(joined.error().message, "; trying again until it is there"));
-    std::this_thread::sleep_for(kJoinPause);
-    try_all();
-  }
+    return one;
+  });
   if (!joined) return pass(joined);
   if (auto written = write_access(path, {*joined, hash_of(join_token)}); !written) return pass(written);
   return joined;

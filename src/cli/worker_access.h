@@ -1,4 +1,5 @@
-// How a worker gets its key: it is given one, has one from an earlier joining, or joins with a token.
+// How a worker gets its key: it is given one, has one from an earlier joining, joins with a token, or, where the
+// server's folder is its own user's, is given one on the authority of the admin key in it.
 #pragma once
 
 #include <string>

@@ -1,7 +1,6 @@
 // drover workers: who works for a server, and what becomes of them.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <boost/json.hpp>
 
 #include "base/units.h"
@@ -53,17 +52,19 @@ void print_list(const json::value& answer) {
                {.title = "MEMORY", .align = right},
                {.title = "ACCELERATORS", .spare = 1},
                {.title = "SEEN", .align = right, .spare = 2},
-               {.title = "VERSION", .spare = 3},
+               {.title = "VERSION", .spare = 4},
+               {.title = "FLEET", .spare = 3},
                {.title = "LABELS", .cut = true}});
   const auto now_ms = static_cast<double>(SystemWallClock().epoch_ms());
   std::string apart;
   for (const json::value& it : list_in(answer, "workers")) {
     table.add({text_in(it, "name"), text_in(it, "state"), cpus_text(it), memory_text(it), accelerators_text(it),
-               seen_text(it, now_ms), text_in(it, "version"), pairs_text(object_in(it, "labels"))});
+               seen_text(it, now_ms), text_in(it, "version"), text_in(it, "fleet"),
+               pairs_text(object_in(it, "labels"))});
     if (const std::string why = text_in(it, "quarantine"); !why.empty()) {
       apart += fmt::format(
-          "\nworker '{0}' is in quarantine and given nothing: {1}\n"
-          "  when it is mended: drover workers readmit {0}\n",
+          "\nworker '{0}' is in quarantine and gets no items: {1}\n"
+          "  once it is fixed: drover workers readmit {0}\n",
           text_in(it, "name"), why);
     }
   }
@@ -79,24 +80,24 @@ Result<int> change(ServerClient& client, const Flags& flags, std::string_view ho
 
 }  // namespace
 
-void add_workers(CLI::App& app, Invocation& invocation) {
+void add_workers(const Verb& app, Invocation& invocation) {
   auto flags = std::make_shared<Flags>();
-  CLI::App* verb = add_server_verb(
+  Verb verb = add_server_verb(
       app, "workers", "List a server's workers", "drover workers\n  drover workers drain gpu-7", *flags, invocation,
       [flags](ServerClient& client) { return show_answer(client, *flags, "/api/v1/workers", print_list); });
-  verb->require_subcommand(0, 1);
+  verb.require_subcommand(0, 1);
   const auto add = [&](const char* name, const char* help, const char* done) {
-    add_server_verb(*verb, name, help, fmt::format("drover workers {} gpu-7", name), *flags, invocation,
+    add_server_verb(verb, name, help, fmt::format("drover workers {} gpu-7", name), *flags, invocation,
                     [flags, name, done](ServerClient& client) { return change(client, *flags, name, done); })
-        ->add_option("worker", flags->worker, "Its name")
-        ->type_name("WORKER")
-        ->required();
+        .add_option("worker", flags->worker, "Name of the worker")
+        .type_name("WORKER")
+        .required();
   };
-  add("drain", "Let a worker take no more, and go when what it runs has ended",
-      "takes no more, and goes when what it runs has ended");
-  add("fence", "Give what a worker holds to others at once: it is believed dead",
-      "has lost what it held: others get it");
-  add("readmit", "Give items again to a worker that is in quarantine", "is given items again");
+  add("drain", "Give a worker no more items; it exits when its running items have ended",
+      "takes no new items and exits when its running items have ended");
+  add("fence", "Give a worker's items to other workers immediately; for an unresponsive or faulty worker",
+      "has lost its items; they will go to other workers");
+  add("readmit", "Let a worker in quarantine receive items again", "gets items again");
 }
 
 }  // namespace drover

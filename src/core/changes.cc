@@ -50,6 +50,7 @@ std::vector<Mutation> Changes::take(const Durable& now) {
   }
   for (const std::string& owner : accounts_) out.emplace_back(PutAccount{now.accounts.at(owner)});
   std::move(ledger_.begin(), ledger_.end(), std::back_inserter(out));
+  for (FormerWorker& worker : forgotten_workers_) out.emplace_back(ForgetWorker{std::move(worker)});
   for (const JobId id : forgotten_) out.emplace_back(DeleteJob{id});
   *this = Changes{};
   return out;

@@ -80,6 +80,12 @@ class Changes {
     forgotten_.push_back(job);
   }
 
+  void forget(FormerWorker worker) {
+    ++made_;
+    workers_.erase(worker.id);
+    forgotten_workers_.push_back(std::move(worker));
+  }
+
   /// How many changes there were in this batch so far.
   std::uint64_t made() const { return made_; }
   /// The mutations that take a store from the last batch to `now`, and nothing is left to say.
@@ -95,6 +101,7 @@ class Changes {
   std::set<WorkerId> workers_;
   std::vector<Mutation> ledger_;
   std::vector<JobId> forgotten_;
+  std::vector<FormerWorker> forgotten_workers_;
   std::set<std::string> queues_;
   std::set<std::pair<std::string, std::string>> shares_;
   std::set<std::pair<std::string, std::uint64_t>> definitions_;

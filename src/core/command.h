@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -11,6 +12,7 @@
 #include "base/result.h"
 #include "base/uuid.h"
 #include "core/event.h"
+#include "core/item_blocks.h"
 #include "core/queue.h"
 #include "core/records.h"
 #include "core/registry.h"
@@ -43,14 +45,33 @@ struct SettledItem {
   AttemptState state = AttemptState::failed;
 };
 
-/// Lets a job that was stopped go on, and takes up settled items again. What was read of settled items must have been
-/// read at this epoch, else the answer is a conflict.
+/// Lets a job that was stopped go on, and reopens settled items. What was read of settled items must have been read at
+/// this epoch, else the answer is a conflict. When there are more items than one command may carry (kReopenPage),
+/// `rest` says which, and the core asks for them page by page (ReopenWanted).
 struct ReopenJob {
   JobId job;
   std::uint64_t epoch = 0;
   std::optional<Policy> policy;
   std::vector<SettledItem> again;
-  std::optional<Resources> ask = {};  // from now on; what runs goes on with what it has
+  std::optional<Resources> ask = {};              // from now on; what runs goes on with what it has
+  std::shared_ptr<const ReopenChoice> rest = {};  // there are more, from item `next` on; null: these are all
+  ItemIndex next = {};
+};
+
+/// The next page of a retry, as ReopenWanted asked for it. One that the job no longer waits for changes nothing.
+struct ReopenMore {
+  JobId job;
+  std::uint64_t epoch = 0;  // as in ReopenWanted
+  ItemIndex from;           // likewise
+  std::vector<SettledItem> again;
+  ItemIndex next;  // where the page after this one begins; the number of items: this was the last
+};
+
+/// The marks of an ended job's items, as MarksWanted asked for them. The core takes them out of it.
+struct MarksRead {
+  JobId job;
+  std::shared_ptr<ItemBlocks> marks;  // null: they could not be read
+  Error error = {};                   // why not
 };
 
 struct CancelJob {
@@ -72,6 +93,7 @@ struct RegisterWorker {
   std::int64_t term_ms = 0;
   Resources has = Resources::endless();
   Labels labels = {};
+  std::string fleet = {};  // empty: none
 };
 
 /// A worker shall take no more, and go when what it runs has ended. It is told with its next answer. One that begins
@@ -160,9 +182,21 @@ struct AskWhy {
 /// Time has passed: next_deadline() was reached.
 struct Tick {};
 
-using Command =
-    std::variant<SubmitJob, ReopenJob, CancelJob, ForgetJob, RegisterWorker, AskToDrain, Fence, Watch, Report, Poll,
-                 SetQueue, DropQueue, AddRevision, RetireRevision, SetFleet, DropFleet, Readmit, AskWhy, Tick>;
+/// The core could not step for this long, because the store was blocked or the process was stopped. Workers may have
+/// polled without being heard, so this time does not count against their leases.
+struct Stalled {
+  std::int64_t ms = 0;
+};
+
+using Command = std::variant<SubmitJob, ReopenJob, ReopenMore, MarksRead, CancelJob, ForgetJob, RegisterWorker,
+                             AskToDrain, Fence, Watch, Report, Poll, SetQueue, DropQueue, AddRevision, RetireRevision,
+                             SetFleet, DropFleet, Readmit, AskWhy, Tick, Stalled>;
+
+/// A command, and who waits for its answer.
+struct Request {
+  Ticket ticket;
+  Command command;
+};
 
 struct JobAccepted {
   JobId job;
@@ -170,10 +204,13 @@ struct JobAccepted {
 struct JobReopened {
   std::uint64_t items = 0;  // how many will run
 };
+struct MarksTaken {};
 struct JobCancelled {
   bool was_over = false;  // it had ended before
 };
-struct JobForgotten {};
+struct JobForgotten {
+  std::string name = {};
+};
 struct WorkerRegistered {
   WorkerId worker;
 };
@@ -225,19 +262,38 @@ struct JobChanged {
   ItemCounts counts;
   std::uint64_t in_hands = 0;  // items that workers have, named as running or not
 };
+/// To nobody in particular: a retry goes on with the items of this choice from `from` on that were settled before this
+/// epoch. Whoever drives the core reads a page of them from the ledger and sends ReopenMore. Said again after a
+/// restart.
+struct ReopenWanted {
+  JobId job;
+  std::uint64_t epoch = 0;
+  ItemIndex from;
+  std::shared_ptr<const ReopenChoice> choice;
+};
+/// To nobody in particular: a command waits for the marks of an ended job's items, which only the ledger has. Whoever
+/// drives the core reads them and sends MarksRead.
+struct MarksWanted {
+  JobId job;
+  std::uint64_t total = 0;
+};
 /// To nobody in particular.
 struct JobGone {
   JobId job;
+};
+/// To nobody in particular: a worker departed long ago, and is no longer known.
+struct WorkerForgotten {
+  WorkerId worker;
 };
 /// To nobody in particular: there are events up to this one.
 struct Happened {
   EventId last;
 };
 
-using Effect =
-    std::variant<JobAccepted, JobReopened, JobCancelled, JobForgotten, WorkerRegistered, WorkerToBeGone, WorkerStands,
-                 Watched, ReportTaken, PollAnswer, QueueSet, QueueDropped, RevisionAdded, RevisionRetired, FleetSet,
-                 FleetDropped, WorkerReadmitted, Why, Refused, JobChanged, JobGone, Happened>;
+using Effect = std::variant<JobAccepted, JobReopened, MarksTaken, JobCancelled, JobForgotten, WorkerRegistered,
+                            WorkerToBeGone, WorkerStands, Watched, ReportTaken, PollAnswer, QueueSet, QueueDropped,
+                            RevisionAdded, RevisionRetired, FleetSet, FleetDropped, WorkerReadmitted, Why, Refused,
+                            JobChanged, ReopenWanted, MarksWanted, JobGone, WorkerForgotten, Happened>;
 
 /// An effect and who waits for it; ticket 0 is everybody.
 struct Answer {

@@ -1,10 +1,12 @@
 // The machine. Commands go in; effects and mutations come out; nothing else is touched: no clock, no file, no socket,
-// no thread. The same commands at the same times give the same state, byte for byte.
+// no thread. The same commands at the same times, in the same batches, give the same state, byte for byte.
 //
 // What it does is told by concept: submit.cc (jobs begin, are reopened, cancelled, end and are forgotten), poll.cc
 // (workers and what they say), grant.cc (items handed out and taken back), settle.cc (what becomes of an item when an
-// attempt ended), places.cc (when a job has something to hand out, and what its share has used), queues.cc (queues,
-// definitions, fleets), quarantine.cc (machines on which everything fails). Who is next is decided in schedule.h.
+// attempt ended), departure.cc (workers that are lost, leave, are fenced and are forgotten), places.cc (when a job has
+// something to hand out, and what its share has used), queues.cc (queues, definitions, fleets), quarantine.cc (machines
+// on which everything fails), marks.cc (the marks of ended jobs' items, which only the store keeps). Who is next is
+// decided in schedule.h.
 #pragma once
 
 #include <cstdint>
@@ -38,6 +40,8 @@ class Core {
 
   /// When a Tick is due, if nothing happens before.
   std::optional<std::int64_t> next_deadline() const;
+  /// Whether a worker's silence would be noticed at some time: then it matters for how long the core could not step.
+  bool has_leases() const { return !volatile_.expiries.empty(); }
 
   const Durable& durable() const { return durable_; }
   const Volatile& volatile_part() const { return volatile_; }
@@ -48,24 +52,39 @@ class Core {
   void on(Ticket ticket, const ReopenJob& command);
   void on(Ticket ticket, const CancelJob& command);
   void on(Ticket ticket, const ForgetJob& command);
+  void on(Ticket ticket, const ReopenMore& command);
   void take_up_again(Job& job, const SettledItem& settled);
+  void ask_for_page(const Job& job);
+  void end_reopening(Job& job);
+  void tell_workers_to_stop();
   void stop(Job& job, StopCause cause, std::string reason);
   void end_if_done(Job& job);
   void begin(Job& job);
   void forget_as_forerunner(const Job& job);
   bool check_dependencies(Ticket ticket, const SubmitJob& command);
 
+  // marks.cc
+  void on(Ticket ticket, const MarksRead& command);
+  void wait_for_marks(JobId job, Ticket ticket, Command command);
+  std::optional<JobId> lacking_marks(const std::vector<Dependency>& after) const;
+  bool lacks_marks(const Job& job) const;
+  bool is_needed_in_memory(JobId id) const;
+  void count_item_dependent(const Job& job, bool appears);
+  void let_go_of_blocks();
+  void free_some_blocks();
+
   // poll.cc
   void on(Ticket ticket, const RegisterWorker& command);
   void on(Ticket ticket, const AskToDrain& command);
-  void on(Ticket ticket, const Fence& command);
   void on(Ticket ticket, const Watch& command);
   Worker* worker_named(Ticket ticket, const std::string& name);
   void on(Ticket ticket, const Report& command);
   void on(Ticket ticket, const Poll& command);
   void on(Ticket ticket, const Tick& command);
+  void on(Ticket ticket, const Stalled& command);
   bool accept_report(Ticket ticket, const Report& report);
   void take_note(WorkerId worker, const JobNote& note);
+  bool holds_some(WorkerId worker, JobId job) const;
   void renew(WorkerId worker);
   void set_expiry(WorkerId worker, Session& session, std::int64_t expires_ms);
   bool answer_poll(const ParkedPoll& poll);
@@ -74,13 +93,20 @@ class Core {
   void serve_parked();
   std::optional<std::uint64_t> who_waits_for(Schedule::ClassId of) const;
   bool is_given_work(WorkerId worker) const;
-  static bool is_alive(const Worker& worker, const Session& session);
-  std::uint64_t take_all_from(WorkerId worker);
-  std::uint64_t dismiss(Worker& worker);
   void begin_to_drain(const Worker& worker);
   void answer_empty(const Session& session);
-  void set_kind(const Worker& worker);
+  void appear(Worker& worker);
+  void restand(WorkerId worker);
+  void clear_declined(WorkerId worker);
   void count_capacity(WorkerId worker);
+
+  // departure.cc
+  void on(Ticket ticket, const Fence& command);
+  std::uint64_t take_all_from(WorkerId worker);
+  void depart(Worker& worker, WorkerState how);
+  void wait_to_be_forgotten(WorkerId worker, std::int64_t since_ms);
+  void lose_silent_workers();
+  void forget_departed();
 
   // grant.cc
   std::vector<Lease> grant_items(const ParkedPoll& poll);
@@ -92,6 +118,7 @@ class Core {
   std::vector<StopOrder> stop_orders(WorkerId worker);
   bool owns(const Grant& grant, ItemIndex item) const;
   void release_grant(GrantId id, bool worker_is_gone);
+  void lose_running(const Grant& grant, const OpenItem& item, const char* reason);
   void give_back(WorkerId worker, const std::vector<Token>& returned);
   void one_less(GrantId id, std::optional<std::int64_t> ran_since_ms = std::nullopt);
   void make_waiting(OpenItem item, std::int64_t not_before_ms);
@@ -124,11 +151,14 @@ class Core {
   void reconsider(Job& job);
   void end_if_starved(Job& job);
   void tell_dependents();
+  void tell_dependent(Job& job, const Job& ended);
+  static void look_again(JobIndex& index, std::uint64_t block);
   void unlock(const Job& job, ItemIndex item);
 
   // queues.cc
   void on(Ticket ticket, const SetQueue& command);
   void on(Ticket ticket, const DropQueue& command);
+  std::set<JobId> unended_in(const std::string& queue) const;
   void on(Ticket ticket, const AddRevision& command);
   void on(Ticket ticket, const RetireRevision& command);
   void on(Ticket ticket, const SetFleet& command);
@@ -156,6 +186,7 @@ class Core {
   Volatile volatile_;
   Changes changes_;
   std::vector<Answer> answers_;
+  std::map<JobId, std::vector<Request>> waiting_for_marks_;  // of this job's items
 };
 
 }  // namespace drover

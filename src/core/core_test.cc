@@ -106,7 +106,7 @@ TEST(Core, AnItemLostTooOftenIsGivenUp) {
   }
   world.worker("w", 9);
   EXPECT_EQ(world.job(job).state, JobState::failed);
-  EXPECT_EQ(world.attempts().back().reason, "lost: its worker went away; given up after 3 losses");
+  EXPECT_EQ(world.attempts().back().reason, "lost: its worker went away; gave up after 3 losses");
 }
 
 TEST(Core, AFailedItemWaitsForItsDelayThenComesFirst) {
@@ -148,6 +148,28 @@ TEST(Core, ReturnedItemsShrinkTheirGrantFromEitherEndAndGetARowInItsMiddle) {
     }
   }
   EXPECT_EQ(again, 4U);
+}
+
+TEST(Core, AReturnedItemThatWasReportedAsRunningIsLost) {
+  StoryWorld world;
+  const JobId job = world.submit(3, Policy{.max_tries = 1});
+  const WorkerId worker = world.worker("w");
+  const Lease lease = world.poll(worker, 3).leases[0];
+  world.run(worker, token(lease, 1));
+  world.now_ms += 5'000;
+  Report report;
+  for (const std::uint64_t offset : {0U, 1U, 2U}) report.returned.push_back(token(lease, offset));
+  world.poll(worker, 0, report);
+  EXPECT_TRUE(world.core.durable().grants.empty()) << "it holds nothing any more";
+  ASSERT_EQ(world.attempts().size(), 1U);
+  EXPECT_EQ(world.attempts()[0].state, AttemptState::lost);
+  EXPECT_EQ(world.attempts()[0].wall_us, 5'000'000);
+  EXPECT_EQ(world.core.counts(job).running, 0U);
+  const auto again = world.poll(worker, 1).leases;
+  ASSERT_EQ(again.size(), 1U);
+  EXPECT_EQ(again[0].first, ItemIndex{1}) << "it comes first";
+  EXPECT_EQ(again[0].attempt_of(0), AttemptNumber{2});
+  EXPECT_EQ(world.core.durable().find_open(job, ItemIndex{1})->tries, 0U);
 }
 
 TEST(Core, CancelKillsWhatRunsAndKeepsTheRestUntouched) {

@@ -26,6 +26,19 @@ TEST(Dependency, AJobStartsWhenTheOneBeforeItHasSucceeded) {
   EXPECT_EQ(world.state(second), JobState::running);
 }
 
+TEST(Dependency, AJobThatHasSucceededIsNotReopened) {
+  TestWorld world;
+  const JobId first = world.submit(1);
+  const JobId empty = world.submit(after(first, false, 0));
+  const JobId third = world.submit(after(empty));
+  world.ask(CancelJob{first, "because"});
+  ASSERT_EQ(world.state(empty), JobState::succeeded) << "it has no items";
+  ASSERT_EQ(world.state(third), JobState::running);
+  world.ask(ReopenJob{.job = first, .epoch = 0});
+  EXPECT_EQ(std::get<JobReopened>(world.ask(ReopenJob{.job = empty, .epoch = 0})).items, 0U);
+  EXPECT_EQ(world.state(empty), JobState::succeeded);
+}
+
 TEST(Dependency, AJobAfterOneThatFailsOrIsCancelledFailsWithIt) {
   TestWorld world;
   const JobId fails = world.submit(1);
@@ -36,7 +49,7 @@ TEST(Dependency, AJobAfterOneThatFailsOrIsCancelledFailsWithIt) {
   ASSERT_EQ(world.next(worker), fails);
   world.end(worker, world.last, TestWorld::failure());
   EXPECT_EQ(world.state(after_failed), JobState::failed);
-  EXPECT_EQ(world.job(after_failed).reason, "job job1, which it comes after, failed");
+  EXPECT_EQ(world.job(after_failed).reason, "job job1, which it depends on, failed");
   world.ask(CancelJob{cancelled, "because"});
   EXPECT_EQ(world.state(after_cancelled), JobState::failed);
   EXPECT_EQ(world.state(world.submit(after(fails))), JobState::failed) << "it had failed before";
@@ -90,6 +103,7 @@ TEST(Dependency, AChainOfTenThousandEndsWithItsFirst) {
   const JobId first = last;
   for (int i = 1; i < 10'000; ++i) last = world.submit(after(last, i % 2 == 0, 1));
   world.ask(CancelJob{first, "because"});
+  world.tick_while_due();
   for (const auto& [id, job] : world.core.durable().jobs) {
     ASSERT_EQ(job.state, id == first ? JobState::cancelled : JobState::failed) << id.value;
   }
@@ -107,6 +121,50 @@ TEST(Dependency, WhatOthersWaitForIsNotForgotten) {
   world.ask(CancelJob{second, "because"});
   EXPECT_TRUE(std::holds_alternative<JobForgotten>(world.ask(ForgetJob{first, world.now_ms})));
   world.restart();
+  EXPECT_FALSE(find_fault(world.core));
+}
+
+TEST(Dependency, VeryManyHearOfAnEndAFewAtATime) {
+  TestWorld world;
+  world.inspects = false;
+  const JobId first = world.submit(1);
+  std::vector<JobId> others;
+  others.reserve(700);
+  for (int i = 0; i < 700; ++i) others.push_back(world.submit(after(first)));
+  const WorkerId worker = world.worker("w");
+  ASSERT_EQ(world.next(worker), first);
+  world.end(worker, world.last);
+  EXPECT_EQ(world.state(others.front()), JobState::running);
+  EXPECT_EQ(world.state(others.back()), JobState::pending) << "not all by one command";
+  EXPECT_LE(world.core.next_deadline().value_or(INT64_MAX), world.now_ms);
+  world.restart();  // what was not said yet is said after a crash, too
+  world.tick_while_due();
+  for (const JobId it : others) EXPECT_EQ(world.state(it), JobState::running);
+  EXPECT_FALSE(find_fault(world.core));
+}
+
+TEST(Dependency, ItemsOfAHalfDoneJobAreFoundInAnyBlock) {
+  TestWorld world;
+  world.inspects = false;
+  const JobId first = world.submit(20'000);
+  const WorkerId worker = world.worker("w", 100'000);
+  std::vector<Lease> leases;
+  while (true) {
+    const auto more = world.poll(worker, 1000);
+    if (more.empty()) break;
+    leases.insert(leases.end(), more.begin(), more.end());
+  }
+  const JobId second = world.submit(after(first, true, 20'000));
+  EXPECT_EQ(world.next(worker), JobId{});
+  for (const std::uint64_t item : {15'000U, 3U, 9000U, 15'001U}) {
+    for (const Lease& lease : leases) {
+      if (item < lease.first.value || item >= lease.first.value + lease.count) continue;
+      world.end(worker, Token{lease.grant, ItemIndex{item}});
+    }
+    ASSERT_EQ(world.next(worker), second) << item;
+    EXPECT_EQ(world.last.first.value, item);
+    EXPECT_EQ(world.next(worker), JobId{}) << item;
+  }
   EXPECT_FALSE(find_fault(world.core));
 }
 

@@ -14,6 +14,10 @@ namespace {
 
 // In a queue that shares fairly, no share is handed more than this at a time while others wait.
 constexpr std::int64_t kFairSliceMs = 100;
+// However many a worker wants, one answer carries no more.
+constexpr std::uint64_t kMostAtOnce = 1'024;
+// So many waiting items are taken up at a time when they are due.
+constexpr std::size_t kMostWoken = 256;
 
 }  // namespace
 
@@ -23,7 +27,7 @@ std::vector<Lease> Core::grant_items(const ParkedPoll& poll) {
   std::vector<Lease> leases;
   const std::vector<JobId> hidden = hide(poll.not_now);
   Session& session = volatile_.sessions.at(poll.worker);
-  std::uint64_t want = poll.want;
+  std::uint64_t want = std::min(poll.want, kMostAtOnce);
   Resources room = poll.room;
   while (want > 0) {
     const auto choice = volatile_.schedule.choose(session.kind, room, session.held, volatile_.now_ms);
@@ -97,6 +101,7 @@ Lease Core::grant_from(Job& job, WorkerId worker, PollNumber poll, std::uint64_t
   volatile_.grant_left[id] = lease.count;
   index.grants.insert(id);
   volatile_.worker_grants.at(worker).insert(id);
+  restand(worker);
   if (job.started_ms == 0) begin(job);
   if (Schedule::Lane& lane = *volatile_.schedule.at(index.share).lane; lane.fair) age_usage(job.place.queue, lane);
   into_hands(job, worker, lease.count);
@@ -123,23 +128,28 @@ std::pair<ItemIndex, std::uint64_t> Core::untouched(const Job& job, std::uint64_
     return first && is_unlocked(job, *first) ? std::pair{*first, std::uint64_t{1}}
                                              : std::pair{ItemIndex{}, std::uint64_t{0}};
   }
+  std::vector<ItemBlocks::Marked> all = {{&blocks, ItemMark::pending}};
+  for (const Dependency& it : job.after) {
+    if (!it.each || planted(Plant::item_dependency_ignored)) continue;
+    const Job* other = durable_.find_job(it.job);
+    if (other != nullptr && other->state == JobState::succeeded) continue;
+    const ItemBlocks* theirs = durable_.find_blocks(it.job);
+    if (theirs == nullptr) return {};
+    all.push_back({theirs, ItemMark::succeeded});
+  }
+  const auto first_in = [&](std::uint64_t block, std::uint64_t end_block) {
+    return ItemBlocks::find_in_all(all, ItemIndex{block * ItemBlocks::kBlockItems},
+                                   ItemIndex{std::min(job.total, end_block * ItemBlocks::kBlockItems)});
+  };
   while (!index.unlocked.empty()) {
     const std::uint64_t block = *index.unlocked.begin();
-    const std::uint64_t end = std::min(job.total, (block + 1) * ItemBlocks::kBlockItems);
-    auto first = blocks.find(ItemMark::pending, ItemIndex{block * ItemBlocks::kBlockItems});
-    while (first && first->value < end) {
-      std::uint64_t count = 0;
-      while (count < want && first->value + count < end &&
-             blocks.get(ItemIndex{first->value + count}) == ItemMark::pending &&
-             is_unlocked(job, ItemIndex{first->value + count})) {
-        ++count;
-      }
-      if (count > 0) return {*first, count};
-      first = blocks.find(ItemMark::pending, ItemIndex{first->value + 1});
-    }
-    index.unlocked.erase(block);
+    if (const auto first = first_in(block, block + 1)) return {*first, ItemBlocks::run_in_all(all, *first, want)};
+    index.unlocked.erase(index.unlocked.begin());
   }
-  return {};
+  const auto first = first_in(index.unlocked_from, blocks.block_count());
+  index.unlocked_from = first ? ItemBlocks::block_of(*first) : blocks.block_count();
+  if (!first) return {};
+  return {*first, ItemBlocks::run_in_all(all, *first, want)};
 }
 
 std::vector<StopOrder> Core::stop_orders(WorkerId worker) {
@@ -172,13 +182,8 @@ void Core::release_grant(GrantId id, bool worker_is_gone) {
       make_pending(grant.job, item);
       one_less(id);
     } else if (open->counted) {
-      const char* reason = worker_is_gone ? "lost: its worker went away" : "lost: its lease never reached the worker";
-      lose(grant, *open,
-           EndedAttempt{
-               .token = {grant.id, open->item},
-               .outcome = Outcome{.ending = Ending::lost, .reason = reason},
-               .usage = Usage{.started_ms = open->started_ms,
-                              .wall_us = std::max<std::int64_t>(0, volatile_.now_ms - open->started_ms) * 1000}});
+      lose_running(grant, *open,
+                   worker_is_gone ? "lost: its worker went away" : "lost: its lease never reached the worker");
     } else {
       OpenItem back = *open;
       if (planted(Plant::return_forgets_history)) back.tries = back.losses = 0;
@@ -189,14 +194,32 @@ void Core::release_grant(GrantId id, bool worker_is_gone) {
   DROVER_CHECK(!durable_.grants.contains(id), "a released grant holds nothing");
 }
 
+// It was named as running, and nobody will hear how it ended.
+void Core::lose_running(const Grant& grant, const OpenItem& item, const char* reason) {
+  lose(grant, item,
+       EndedAttempt{.token = {grant.id, item.item},
+                    .outcome = Outcome{.ending = Ending::lost, .reason = reason},
+                    .usage = Usage{.started_ms = item.started_ms,
+                                   .wall_us = std::max<std::int64_t>(0, volatile_.now_ms - item.started_ms) * 1000}});
+}
+
 // Items a worker took and will not start. At either end of a grant they shrink it; in its middle they get a row, since
-// the grant goes on covering them.
+// the grant goes on covering them. One that was named as running has begun: that attempt is lost.
 void Core::give_back(WorkerId worker, const std::vector<Token>& returned) {
   std::map<GrantId, std::set<ItemIndex>> by_grant;
   for (const Token& token : returned) by_grant[token.grant].insert(token.item);
   for (const auto& [id, items] : by_grant) {
-    const auto found = durable_.grants.find(id);
+    auto found = durable_.grants.find(id);
     if (found == durable_.grants.end() || found->second.worker != worker) continue;
+    const Grant whole = found->second;
+    for (const ItemIndex item : items) {
+      if (!owns(whole, item)) continue;
+      const OpenItem* open = durable_.find_open(whole.job, item);
+      if (open == nullptr || !open->counted || planted(Plant::returned_running_item_ignored)) continue;
+      lose_running(whole, *open, "lost: its worker returned it");
+    }
+    found = durable_.grants.find(id);
+    if (found == durable_.grants.end()) continue;
     Grant& grant = found->second;
 
     std::vector<ItemIndex> back;
@@ -240,11 +263,15 @@ void Core::one_less(GrantId id, std::optional<std::int64_t> ran_since_ms) {
   Job& job = job_at(grant->second.job);
   out_of_hands(job, grant->second.worker, ran_since_ms);
   if (--left->second == 0) {
+    const WorkerId worker = grant->second.worker;
     volatile_.jobs.at(job.id).grants.erase(id);
-    volatile_.worker_grants.at(grant->second.worker).erase(id);
+    volatile_.worker_grants.at(worker).erase(id);
+    restand(worker);
     volatile_.grant_left.erase(left);
     durable_.grants.erase(grant);
     changes_.grant(id);
+    auto& notes = volatile_.sessions.at(worker).notes;
+    if (notes.contains(job.id) && !holds_some(worker, job.id)) notes.erase(job.id);
   }
   reconsider(job);
   end_if_done(job);
@@ -264,11 +291,13 @@ void Core::make_pending(JobId job, ItemIndex item) {
   set_mark(job, item, ItemMark::pending);
   ItemIndex& from = volatile_.jobs.at(job).pending_from;
   from = std::min(from, item);
-  if (waits_for_items(job_at(job))) volatile_.jobs.at(job).unlocked.insert(ItemBlocks::block_of(item));
+  if (waits_for_items(job_at(job))) look_again(volatile_.jobs.at(job), ItemBlocks::block_of(item));
 }
 
 void Core::wake_delayed() {
-  while (!volatile_.delayed.empty() && std::get<0>(*volatile_.delayed.begin()) <= volatile_.now_ms) {
+  // The others follow with the next command: next_deadline() has passed.
+  std::size_t left = kMostWoken;
+  while (!volatile_.delayed.empty() && std::get<0>(*volatile_.delayed.begin()) <= volatile_.now_ms && left-- > 0) {
     const auto [at_ms, job, item] = *volatile_.delayed.begin();
     volatile_.delayed.erase(volatile_.delayed.begin());
     volatile_.jobs.at(job).ready.insert(item);

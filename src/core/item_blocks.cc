@@ -8,6 +8,10 @@
 namespace drover {
 namespace {
 
+// What free_some() frees at a time.
+constexpr std::size_t kFreedWords = 1024;
+constexpr std::size_t kFreedBlocks = 32 * kFreedWords;
+
 constexpr std::uint64_t kLowBits = 0x5555555555555555;
 
 // One bit, at each item's low position, for the items of a word that carry `mark`.
@@ -111,6 +115,70 @@ std::uint64_t ItemBlocks::run_length(ItemMark mark, ItemIndex from, std::uint64_
   return at - from.value;
 }
 
+std::uint64_t ItemBlocks::count_before(ItemMark mark, ItemIndex to) const {
+  const std::uint64_t until = std::min(to.value, total_);
+  std::uint64_t count = 0;
+  for (std::uint64_t block = 0; block < until / kBlockItems; ++block) {
+    count += blocks_[block].counts[static_cast<std::size_t>(mark)];
+  }
+  const std::uint64_t rest = until % kBlockItems;
+  for (std::size_t word = 0; word * 32 < rest; ++word) {
+    std::uint64_t found = hits(until / kBlockItems, word, mark);
+    if (rest - word * 32 < 32) found &= (std::uint64_t{1} << ((rest - word * 32) * 2)) - 1;
+    count += static_cast<std::uint64_t>(std::popcount(found));
+  }
+  return count;
+}
+
+// As matches(), of one word of a block.
+std::uint64_t ItemBlocks::hits(std::uint64_t block, std::size_t word, ItemMark mark) const {
+  const Block& it = blocks_[block];
+  if (it.words) return matches((*it.words)[word], mark);
+  return uniform_mark(it) == mark ? kLowBits : 0;
+}
+
+std::uint64_t ItemBlocks::hits_in_all(std::span<const Marked> all, std::uint64_t block, std::size_t word) {
+  std::uint64_t found = kLowBits;
+  for (const Marked& it : all) found &= it.blocks->hits(block, word, it.mark);
+  return found;
+}
+
+std::optional<ItemIndex> ItemBlocks::find_in_all(std::span<const Marked> all, ItemIndex from, ItemIndex to) {
+  std::uint64_t offset = from.value % kBlockItems;
+  for (std::uint64_t block = block_of(from); block * kBlockItems < to.value; ++block, offset = 0) {
+    const bool has_none = std::ranges::any_of(all, [&](const Marked& it) {
+      return it.blocks->blocks_[block].counts[static_cast<std::size_t>(it.mark)] == 0;
+    });
+    if (has_none) continue;
+    for (std::size_t word = offset / 32; word < kWords; ++word) {
+      std::uint64_t found = hits_in_all(all, block, word);
+      if (word == offset / 32) found &= ~std::uint64_t{0} << (offset % 32 * 2);
+      if (found == 0) continue;
+      const ItemIndex item{block * kBlockItems + word * 32 + static_cast<std::uint64_t>(std::countr_zero(found)) / 2};
+      if (item >= to) return std::nullopt;
+      return item;
+    }
+  }
+  return std::nullopt;
+}
+
+std::uint64_t ItemBlocks::run_in_all(std::span<const Marked> all, ItemIndex from, std::uint64_t most) {
+  const std::uint64_t total = all.front().blocks->total_;
+  const std::uint64_t until = most < total - from.value ? from.value + most : total;
+  std::uint64_t at = from.value;
+  while (at < until) {
+    const std::uint64_t missed = ~hits_in_all(all, at / kBlockItems, at % kBlockItems / 32) & kLowBits;
+    const std::uint64_t first = missed >> (at % 32 * 2);
+    const std::uint64_t here = std::min(32 - at % 32, until - at);
+    if (first == 0) {
+      at += here;
+      continue;
+    }
+    return std::min(at + static_cast<std::uint64_t>(std::countr_zero(first)) / 2, until) - from.value;
+  }
+  return at - from.value;
+}
+
 std::string ItemBlocks::encode(std::uint64_t block) const {
   const Block& it = blocks_[block];
   if (!it.words) return std::string(1, static_cast<char>(uniform_mark(it)));
@@ -153,6 +221,15 @@ bool ItemBlocks::decode(std::uint64_t block, std::string_view bytes) {
   for (std::size_t mark = 0; mark < 4; ++mark) counts_[mark] += fresh.counts[mark] - std::uint64_t{old.counts[mark]};
   old = std::move(fresh);
   return true;
+}
+
+bool ItemBlocks::free_some() {
+  std::size_t words = 0;
+  for (std::size_t i = 0; i < kFreedBlocks && words < kFreedWords && !blocks_.empty(); ++i) {
+    if (blocks_.back().words) ++words;
+    blocks_.pop_back();
+  }
+  return blocks_.empty();
 }
 
 void ItemBlocks::hash(Hasher& hasher) const {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,18 @@ class ItemBlocks {
   std::optional<ItemIndex> find(ItemMark mark, ItemIndex from) const;
   /// How many items from `from` on have this mark without a gap, at most `most`: it looks no further.
   std::uint64_t run_length(ItemMark mark, ItemIndex from, std::uint64_t most) const;
+  /// How many of the items before `to` have this mark.
+  std::uint64_t count_before(ItemMark mark, ItemIndex to) const;
+
+  /// A mark, and the items that it is looked for in.
+  struct Marked {
+    const ItemBlocks* blocks = nullptr;
+    ItemMark mark = ItemMark::pending;
+  };
+  /// The first item in [from, to) that has its mark in each of these, which are of one size.
+  static std::optional<ItemIndex> find_in_all(std::span<const Marked> all, ItemIndex from, ItemIndex to);
+  /// How many items from `from` on do so without a gap, at most `most`.
+  static std::uint64_t run_in_all(std::span<const Marked> all, ItemIndex from, std::uint64_t most);
 
   /// A block as stored: one byte when all alike, else four items to a byte.
   std::string encode(std::uint64_t block) const;
@@ -44,6 +57,10 @@ class ItemBlocks {
   [[nodiscard]] bool decode(std::uint64_t block, std::string_view bytes);
 
   void hash(Hasher& hasher) const;
+
+  /// Frees a part of the memory of blocks that nobody needs any more; true: there is nothing left of them. All at once
+  /// would take milliseconds.
+  bool free_some();
 
  private:
   static constexpr std::size_t kWords = kBlockItems / 32;
@@ -56,6 +73,8 @@ class ItemBlocks {
   std::uint64_t block_size(std::uint64_t block) const;
   ItemMark uniform_mark(const Block& block) const;
   ItemMark mark_at(const Block& block, std::uint64_t offset) const;
+  std::uint64_t hits(std::uint64_t block, std::size_t word, ItemMark mark) const;
+  static std::uint64_t hits_in_all(std::span<const Marked> all, std::uint64_t block, std::size_t word);
 
   std::uint64_t total_ = 0;
   std::vector<Block> blocks_;

@@ -84,5 +84,37 @@ TEST(ItemBlocks, RefuseBytesThatCannotBeTheirs) {
   EXPECT_FALSE(blocks.decode(0, ""));
 }
 
+TEST(ItemBlocks, CountsAndFindsWhatALookAtEveryItemWouldFind) {
+  Random random(11);
+  for (const std::uint64_t total : {1U, 31U, 4096U, 9000U}) {
+    ASSERT_GT(total, 0U);
+    ItemBlocks mine(total);
+    ItemBlocks theirs(total);
+    for (std::uint64_t i = 0; i < total; ++i) {
+      if (random.one_in(40)) mine.set(ItemIndex{i}, ItemMark::open);
+      if (!random.one_in(40)) theirs.set(ItemIndex{i}, ItemMark::succeeded);
+    }
+    const std::vector<ItemBlocks::Marked> both = {{&mine, ItemMark::pending}, {&theirs, ItemMark::succeeded}};
+    const auto is_hit = [&](std::uint64_t i) {
+      return mine.get(ItemIndex{i}) == ItemMark::pending && theirs.get(ItemIndex{i}) == ItemMark::succeeded;
+    };
+    for (int round = 0; round < 200; ++round) {
+      const std::uint64_t from = random.below(total);
+      const std::uint64_t to = from + random.below(total - from + 1);
+      std::uint64_t counted = 0;
+      for (std::uint64_t i = 0; i < to; ++i) counted += mine.get(ItemIndex{i}) == ItemMark::pending ? 1 : 0;
+      ASSERT_EQ(mine.count_before(ItemMark::pending, ItemIndex{to}), counted) << to;
+      std::uint64_t first = from;
+      while (first < to && !is_hit(first)) ++first;
+      const auto found = ItemBlocks::find_in_all(both, ItemIndex{from}, ItemIndex{to});
+      ASSERT_EQ(found, first < to ? std::optional(ItemIndex{first}) : std::nullopt) << from << " " << to;
+      const std::uint64_t most = random.below(200);
+      std::uint64_t run = 0;
+      while (run < most && from + run < total && is_hit(from + run)) ++run;
+      ASSERT_EQ(ItemBlocks::run_in_all(both, ItemIndex{from}, most), run) << from;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace drover

@@ -81,9 +81,13 @@ struct PutAccount {
 struct AddEvent {
   Event event;
 };
+/// The worker is no longer loaded; only its name remains, for as long as attempts refer to it.
+struct ForgetWorker {
+  FormerWorker worker;
+};
 
 using Mutation = std::variant<PutCounters, PutJob, PutBlock, PutOpenItem, DeleteOpenItem, PutGrant, DeleteGrant,
                               PutWorker, AddAttempt, UnsettleAttempt, DeleteJob, PutQueue, DeleteQueue, PutShare,
-                              DeleteShare, PutDefinition, PutFleet, DeleteFleet, PutAccount, AddEvent>;
+                              DeleteShare, PutDefinition, PutFleet, DeleteFleet, PutAccount, AddEvent, ForgetWorker>;
 
 }  // namespace drover

@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "core/core.h"
 #include "core/plant.h"
 
@@ -11,6 +12,7 @@ namespace {
 
 constexpr std::int64_t kLongestPlannedMs = 1'000'000'000;
 constexpr std::int64_t kLongestSettledMs = 1'000'000'000'000;  // no attempt is charged for more than thirty years
+constexpr std::size_t kMostJobsTold = 48;                      // jobs that hear of another one's end at a time
 
 Schedule::Rank rank_of(const Job& job) {
   return {kHighestPriority - job.place.priority, job.id};
@@ -43,16 +45,19 @@ void Core::take_place(const Job& job) {
   const std::string name = lane.fair ? job.place.share : std::string();
   index.share = schedule.share(lane, name);
   Schedule::Share& share = schedule.at(index.share);
-  if (share.jobs++ == 0) {
+  const bool is_first = share.jobs.empty();
+  share.jobs.insert(job.id);
+  if (is_first) {
     const Queue* queue = durable_.find_queue(job.place.queue);
     share.weight = queue == nullptr ? ShareWeight::kOne : queue->weight_of(name);
     const auto record = durable_.shares.find({job.place.queue, name});
     share.settled = record == durable_.shares.end() ? Wide{0} : record->second.used.value();
   }
-  index.of = schedule.enter({job.ask, job.require});
+  index.of = schedule.enter(demand_of(job, durable_.find_queue(job.place.queue)));
   index.scheduled = true;
   volatile_.runnable.insert(job.id);
   for (const Dependency& it : job.after) volatile_.dependents[it.job].insert(job.id);
+  count_item_dependent(job, true);
   if (job.job_timeout_ms > 0 && job.started_ms > 0) {
     volatile_.job_deadlines.insert({job.started_ms + job.job_timeout_ms, job.id});
   }
@@ -86,9 +91,11 @@ void Core::leave_place(const Job& job) {
     dependents->second.erase(job.id);
     if (dependents->second.empty()) volatile_.dependents.erase(dependents);
   }
+  count_item_dependent(job, false);
   volatile_.runnable.erase(job.id);
   schedule.leave(index.of);
-  if (--schedule.at(index.share).jobs == 0) schedule.drop_share(index.share);
+  schedule.at(index.share).jobs.erase(job.id);
+  if (schedule.at(index.share).jobs.empty()) schedule.drop_share(index.share);
   index.scheduled = false;
   index.of = index.share = Schedule::kNone;
 }
@@ -164,7 +171,8 @@ void Core::charge(Job& job, const Attempt& row) {
   const bool wasted = row.state == AttemptState::failed || row.state == AttemptState::lost;
   JobUsage usage;
   usage.cpu_ms = std::clamp<std::int64_t>((row.user_us + row.system_us + 500) / 1000, 0, kLongestSettledMs);
-  usage.reserved_cpu_ms = milli_cpus * wall_ms / 1000;
+  usage.reserved_cpu_ms =
+      static_cast<std::int64_t>(Wide{charged_milli_cpus(job)} * static_cast<std::uint64_t>(wall_ms) / 1000);
   usage.memory_mib_s = std::min(std::max(asked_mib, row.peak_memory_kib >> 10), std::int64_t{1} << 22) * wall_ms / 1000;
   usage.accelerator_ms = accelerators * wall_ms;
   if (wasted) {
@@ -242,8 +250,7 @@ bool Core::waits_for_items(const Job& job) {
 bool Core::is_unlocked(const Job& job, ItemIndex item) const {
   return std::ranges::all_of(job.after, [&](const Dependency& it) {
     if (!it.each || planted(Plant::item_dependency_ignored)) return true;
-    const auto blocks = durable_.blocks.find(it.job);
-    return blocks != durable_.blocks.end() && blocks->second.get(item) == ItemMark::succeeded;
+    return durable_.has_succeeded(it.job, item);
   });
 }
 
@@ -251,14 +258,17 @@ void Core::count_unmet(const Job& job) {
   JobIndex& index = volatile_.jobs.at(job.id);
   index.unmet = 0;
   index.unlocked.clear();
+  index.unlocked_from = 0;
   for (const Dependency& it : job.after) {
     const Job* other = durable_.find_job(it.job);
     if (planted(Plant::dependency_ignored)) continue;
     if (!it.each && (other == nullptr || other->state != JobState::succeeded)) ++index.unmet;
   }
-  if (!waits_for_items(job)) return;
-  const std::uint64_t blocks = durable_.blocks.at(job.id).block_count();
-  for (std::uint64_t block = 0; block < blocks; ++block) index.unlocked.insert(index.unlocked.end(), block);
+}
+
+// Something in the block may be handed out by now.
+void Core::look_again(JobIndex& index, std::uint64_t block) {
+  if (block < index.unlocked_from) index.unlocked.insert(block);
 }
 
 // What a job may hand out right now, if its queue lets it.
@@ -266,6 +276,7 @@ bool Core::has_work(const Job& job) {
   const JobIndex& index = volatile_.jobs.at(job.id);
   if (job.max_running > 0 && index.in_hands >= job.max_running) return false;
   const ItemBlocks& blocks = durable_.blocks.at(job.id);
+  if (job.sequential && job.reopening) return false;  // an earlier one may be among those yet to be reopened
   if (job.sequential && blocks.count(ItemMark::open) > 0) {
     const auto first = blocks.find(ItemMark::open, ItemIndex{0});
     return first && index.ready.contains(*first);  // else an earlier one waits
@@ -293,6 +304,7 @@ void Core::reconsider(Job& job) {
       volatile_.schedule.withdraw(index.of, index.share, rank_of(job));
     }
   }
+  ask_for_page(job);
   if (may && !offers) end_if_starved(job);
 }
 
@@ -320,64 +332,75 @@ void Core::show_again(const std::vector<JobId>& hidden) {
 // Its items wait for items that will never succeed.
 void Core::end_if_starved(Job& job) {
   const JobIndex& index = volatile_.jobs.at(job.id);
-  if (!waits_for_items(job) || index.in_hands > 0 || durable_.blocks.at(job.id).count(ItemMark::open) > 0) return;
-  if (durable_.blocks.at(job.id).count(ItemMark::pending) == 0) return;
+  if (!waits_for_items(job) || job.reopening || index.in_hands > 0 ||
+      durable_.blocks.at(job.id).count(ItemMark::open) > 0)
+    return;
+  const std::uint64_t waiting = durable_.blocks.at(job.id).count(ItemMark::pending);
+  if (waiting == 0) return;
   std::string failed;
   for (const Dependency& it : job.after) {
     if (!it.each) continue;
     const Job* other = durable_.find_job(it.job);
     if (other != nullptr && !other->ended()) return;
     if (other == nullptr || other->state != JobState::succeeded)
-      failed = other == nullptr ? "that is no longer known" : other->name;
+      failed = other == nullptr ? "(no longer known)" : other->name;
   }
   if (failed.empty()) return;
   stop(job, StopCause::dependency,
-       concat(durable_.blocks.at(job.id).count(ItemMark::pending), " items wait for items of job ", failed,
+       concat(plural(waiting, "item"), waiting == 1 ? " waits" : " wait", " for items of job ", failed,
               " that did not succeed"));
 }
 
-// Those that come after a job hear of its end.
+// Those that come after a job hear of its end: some now, the others with the next commands.
 void Core::tell_dependents() {
-  while (!volatile_.just_ended.empty()) {
-    const JobId id = volatile_.just_ended.back();
+  std::size_t left = kMostJobsTold;
+  while (!volatile_.just_ended.empty() && left > 0) {
+    EndedJob ended = volatile_.just_ended.back();
     volatile_.just_ended.pop_back();
-    const auto found = volatile_.dependents.find(id);
-    const Job* ended = durable_.find_job(id);
-    if (found == volatile_.dependents.end() || ended == nullptr || !ended->ended()) continue;
-    const std::set<JobId> waiting = found->second;
-    for (const JobId other : waiting) {
-      Job& job = job_at(other);
-      if (job.ended() || job.stop != StopCause::none) continue;
-      const bool wants_success =
-          std::ranges::any_of(job.after, [&](const Dependency& it) { return it.job == id && !it.each; });
-      if (wants_success && ended->state != JobState::succeeded) {
-        stop(job, StopCause::dependency,
-             concat("job ", ended->name, ", which it comes after, ",
-                    to_string(ended->state) == "cancelled" ? "was cancelled" : "failed"));
-        continue;
-      }
-      if (wants_success) {
-        count_unmet(job);
-        if (job.state == JobState::pending && volatile_.jobs.at(other).unmet == 0) {
-          job.state = JobState::running;
-          changes_.job(other);
-          end_if_done(job);  // one without items
-          if (job.ended()) continue;
-        }
-      }
-      reconsider(job);
+    for (; left > 0; --left) {
+      // Whoever hears of it may end by it, and is then no longer among them.
+      const auto found = volatile_.dependents.find(ended.id);
+      const Job* job = durable_.find_job(ended.id);
+      if (found == volatile_.dependents.end() || job == nullptr || !job->ended()) break;
+      const auto next = found->second.upper_bound(ended.told_up_to);
+      if (next == found->second.end()) break;
+      ended.told_up_to = *next;
+      tell_dependent(job_at(*next), *job);
+    }
+    if (left == 0) volatile_.just_ended.push_back(ended);
+  }
+}
+
+void Core::tell_dependent(Job& job, const Job& ended) {
+  if (job.ended() || job.stop != StopCause::none) return;
+  const bool wants_success =
+      std::ranges::any_of(job.after, [&](const Dependency& it) { return it.job == ended.id && !it.each; });
+  if (wants_success && ended.state != JobState::succeeded) {
+    return stop(job, StopCause::dependency,
+                concat("job ", ended.name, ", which it depends on, ",
+                       to_string(ended.state) == "cancelled" ? "was cancelled" : "failed"));
+  }
+  if (wants_success) {
+    count_unmet(job);
+    if (job.state == JobState::pending && volatile_.jobs.at(job.id).unmet == 0) {
+      job.state = JobState::running;
+      changes_.job(job.id);
+      end_if_done(job);  // one without items
+      if (job.ended()) return;
     }
   }
+  reconsider(job);
 }
 
 // An item has succeeded: those that wait for it in other jobs may go.
 void Core::unlock(const Job& job, ItemIndex item) {
+  if (volatile_.jobs.at(job.id).item_dependents == 0) return;
   const auto found = volatile_.dependents.find(job.id);
   if (found == volatile_.dependents.end()) return;
   for (const JobId id : found->second) {
     Job& other = job_at(id);
     if (!std::ranges::any_of(other.after, [&](const Dependency& it) { return it.job == job.id && it.each; })) continue;
-    volatile_.jobs.at(id).unlocked.insert(ItemBlocks::block_of(item));
+    look_again(volatile_.jobs.at(id), ItemBlocks::block_of(item));
     reconsider(other);
   }
 }

@@ -1,5 +1,6 @@
-// Faults that can be planted in the core, to see whether the simulator finds them (make sim-mutants). Only the program
-// that does so is built with DROVER_PLANTS; everywhere else planted() is false before the compiler has looked twice.
+// Faults that can be planted in the core and the stepper, to see whether the simulator finds them (make sim-mutants).
+// Only the program that does so is built with DROVER_PLANTS; everywhere else planted() is false before the compiler has
+// looked twice.
 #pragma once
 
 #include <cstdint>
@@ -33,6 +34,13 @@ enum class Plant : std::uint8_t {
   sequential_out_of_order,  // of items that follow each other the second goes first
   one_more_than_max_running,
   black_hole_not_fenced,  // a worker on which all fails is given more and more
+  // Leases and workers. To be found, each of these needs the fault named behind it.
+  stall_counts_against_leases,    // stalls longer than the term: workers that could not be heard are declared lost
+  tick_before_inbox,              // a poll that waits in the inbox while its lease expires: the worker is declared lost
+  restart_forgets_polls,          // a poll is answered, the server restarts, the same poll comes again: granted twice
+  returned_running_item_ignored,  // a worker returns what it had named as running: its grant stays open
+  restart_revives_lost_workers,   // a restart after a worker was lost: it counts as present for another term
+  departed_workers_remembered,    // a worker is lost or leaves and more than a day passes: its record stays
 };
 
 #ifdef DROVER_PLANTS

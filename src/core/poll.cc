@@ -16,6 +16,13 @@ constexpr std::int64_t kPollsEndEachMs = 50;
 // Who does not take everything is not woken by what turns up, and asks again soon.
 constexpr std::int64_t kChoosyWaitMs = 1'000;
 constexpr std::size_t kLongestNote = 2000;
+// Of how many jobs a worker is heard to wait for something.
+constexpr std::size_t kMostNotes = 32;
+// After a stall the polls of all workers may be over at once.
+constexpr std::size_t kPollsEndedAtOnce = 128;
+constexpr std::size_t kMostDeclined = 64;  // of which the reason is kept
+// What very many wait for, one command does for so many of them.
+constexpr std::size_t kMostServed = 32;
 
 std::int64_t end_of_wait(std::int64_t now_ms, std::int64_t wait_ms) {
   const std::int64_t end_ms = now_ms + std::max<std::int64_t>(wait_ms, 0);
@@ -38,7 +45,7 @@ void Core::on(Ticket ticket, const RegisterWorker& command) {
   }
   Worker& worker = durable_.workers.at(volatile_.worker_by_name.at(command.name));
   if (worker.incarnation != command.incarnation || worker.registered_ms == 0) {
-    const bool was_lost = worker.registered_ms != 0 && !is_alive(worker, volatile_.sessions[worker.id]);
+    const bool was_lost = worker.state == WorkerState::lost;
     const std::uint64_t held = planted(Plant::new_incarnation_keeps) ? 0 : take_all_from(worker.id);
     Session& session = volatile_.sessions[worker.id];
     answer_empty(session);
@@ -46,6 +53,7 @@ void Core::on(Ticket ticket, const RegisterWorker& command) {
     session.gone.clear();
     session.watched.clear();
     session.notes.clear();
+    clear_declined(worker.id);
     const bool has_drained = session.told_to_drain && held == 0;
     session.asked_to_drain = session.asked_to_drain && !has_drained && !was_lost;
     session.draining = session.asked_to_drain;
@@ -55,7 +63,8 @@ void Core::on(Ticket ticket, const RegisterWorker& command) {
     worker.registered_ms = volatile_.now_ms;
     worker.has = command.has.at_most(Resources::endless());
     worker.labels = command.labels;
-    set_kind(worker);
+    worker.fleet = command.fleet;
+    appear(worker);
     note(EventKind::worker_joined, worker.name);
     say(Ticket{}, WorkerStands{worker.id, session.draining ? Standing::draining : Standing::alive});
   }
@@ -66,12 +75,40 @@ void Core::on(Ticket ticket, const RegisterWorker& command) {
   say(ticket, WorkerRegistered{worker.id});
 }
 
-// What a worker of its kind could run is worked out once for all of them.
-void Core::set_kind(const Worker& worker) {
+// It is present, with what it has. What a worker of its kind could run is worked out once for all of them.
+void Core::appear(Worker& worker) {
   Session& session = volatile_.sessions[worker.id];
-  const Schedule::KindId before = session.kind;
-  session.kind = volatile_.schedule.join({worker.has, worker.labels});
-  if (before != Schedule::kNone) volatile_.schedule.part(before);
+  if (worker.state != WorkerState::alive) {
+    worker.state = WorkerState::alive;
+    worker.gone_ms = 0;
+    changes_.worker(worker.id);
+  }
+  if (session.departed_ms != 0) volatile_.departed.erase({std::exchange(session.departed_ms, 0), worker.id});
+  volatile_.present.insert(worker.id);
+  if (session.kind != Schedule::kNone) volatile_.schedule.part(session.kind, worker.id);
+  session.kind = volatile_.schedule.join(supply_of(worker), worker.id);
+  session.readiness = Readiness::away;
+  restand(worker.id);
+}
+
+// To be called after whatever might change how the worker stands to new items.
+void Core::restand(WorkerId id) {
+  Session& session = volatile_.sessions.at(id);
+  if (session.kind == Schedule::kNone) return;
+  const Readiness now = !durable_.workers.at(id).is_present()     ? Readiness::away
+                        : !is_given_work(id)                      ? Readiness::apart
+                        : !volatile_.worker_grants.at(id).empty() ? Readiness::busy
+                        : session.parked != 0                     ? Readiness::idle
+                                                                  : Readiness::free;
+  volatile_.schedule.set_readiness(session.kind, id, std::exchange(session.readiness, now), now);
+}
+
+void Core::clear_declined(WorkerId worker) {
+  for (const auto& [job, reason] : std::exchange(volatile_.sessions.at(worker).declined, {})) {
+    if (const auto index = volatile_.jobs.find(job); index != volatile_.jobs.end()) {
+      index->second.declined_by.erase(worker);
+    }
+  }
 }
 
 // What all machines have that are there.
@@ -79,21 +116,15 @@ void Core::count_capacity(WorkerId id) {
   constexpr std::uint64_t kMostOfOne = 1'000'000'000'000;
   const Worker& worker = durable_.workers.at(id);
   Session& session = volatile_.sessions.at(id);
-  const bool is_there = is_alive(worker, session) && worker.quarantine.empty();
+  const bool is_there = worker.is_present() && worker.quarantine.empty();
   const std::uint64_t milli_cpus = is_there ? std::min(worker.has.milli_cpus, kMostOfOne) : 0;
+  restand(id);
   const std::uint64_t before = std::exchange(session.counted_milli_cpus, milli_cpus);
   volatile_.schedule.capacity_milli_cpus += milli_cpus - before;
   if (milli_cpus <= before) return;
   for (const auto& [name, lane] : volatile_.schedule.lanes()) {
     if (lane.reserved_percent > 0) less_is_kept(lane);
   }
-}
-
-// Whatever it holds goes back to its job.
-std::uint64_t Core::take_all_from(WorkerId worker) {
-  const std::set<GrantId> held = volatile_.worker_grants.at(worker);
-  for (const GrantId grant : held) release_grant(grant, true);
-  return held.size();
 }
 
 // A poll that nobody waits for any more, or that is of no use to whom it belongs.
@@ -106,7 +137,7 @@ void Core::answer_empty(const Session& session) {
 Worker* Core::worker_named(Ticket ticket, const std::string& name) {
   const auto known = volatile_.worker_by_name.find(name);
   if (known != volatile_.worker_by_name.end()) return &durable_.workers.at(known->second);
-  refuse(ticket, ErrorCode::not_found, concat("there is no worker '", name, "'"), "'drover workers' lists them");
+  refuse(ticket, ErrorCode::not_found, concat("worker '", name, "' not found"), "list workers with 'drover workers'");
   return nullptr;
 }
 
@@ -123,30 +154,9 @@ void Core::on(Ticket ticket, const AskToDrain& command) {
 
 void Core::begin_to_drain(const Worker& worker) {
   volatile_.sessions[worker.id].draining = true;
+  restand(worker.id);
   note(EventKind::worker_draining, worker.name);
   say(Ticket{}, WorkerStands{worker.id, Standing::draining});
-}
-
-// It is there no more.
-std::uint64_t Core::dismiss(Worker& worker) {
-  const std::uint64_t held = take_all_from(worker.id);
-  Session& session = volatile_.sessions[worker.id];
-  answer_empty(session);
-  set_expiry(worker.id, session, 0);
-  // Nobody has this one: whatever the worker says next, it is told to register.
-  worker.incarnation = 0;
-  worker.registered_ms = 0;
-  count_capacity(worker.id);
-  changes_.worker(worker.id);
-  return held;
-}
-
-void Core::on(Ticket ticket, const Fence& command) {
-  Worker* worker = worker_named(ticket, command.worker);
-  if (worker == nullptr) return;
-  const std::uint64_t held = dismiss(*worker);
-  note(EventKind::worker_fenced, worker->name);
-  say(ticket, WorkerToBeGone{worker->id, held});
 }
 
 void Core::on(Ticket ticket, const Watch& command) {
@@ -168,7 +178,7 @@ bool Core::accept_report(Ticket ticket, const Report& report) {
   if (worker != durable_.workers.end() && worker->second.registered_ms != 0 &&
       worker->second.incarnation != report.incarnation) {
     refuse(ticket, ErrorCode::in_use, concat("another worker has registered as '", worker->second.name, "'"),
-           "give one of them another name with --name");
+           "start one of them with another --name");
     return false;
   }
   if (worker == durable_.workers.end() || worker->second.registered_ms == 0) {
@@ -199,15 +209,19 @@ void Core::take_note(WorkerId worker, const JobNote& note) {
     notes.erase(note.job);
     return;
   }
-  const bool holds_some = std::ranges::any_of(volatile_.jobs.at(note.job).grants,
-                                              [&](GrantId id) { return durable_.grants.at(id).worker == worker; });
-  if (!holds_some || note.text.empty() || note.is_final) {
+  const bool is_its_business = holds_some(worker, note.job);
+  if (!is_its_business || note.text.empty() || note.is_final) {
     notes.erase(note.job);
-  } else {
+  } else if (notes.size() < kMostNotes || notes.contains(note.job)) {
     notes[note.job] = note.text.substr(0, kLongestNote);
   }
-  if (!holds_some || !note.is_final || job->second.ended() || job->second.stop != StopCause::none) return;
+  if (!is_its_business || !note.is_final || job->second.ended() || job->second.stop != StopCause::none) return;
   stop(job->second, StopCause::cannot_run, note.text.substr(0, kLongestNote));
+}
+
+bool Core::holds_some(WorkerId worker, JobId job) const {
+  return std::ranges::any_of(volatile_.worker_grants.at(worker),
+                             [&](GrantId id) { return durable_.grants.at(id).job == job; });
 }
 
 void Core::on(Ticket ticket, const Report& command) {
@@ -216,7 +230,7 @@ void Core::on(Ticket ticket, const Report& command) {
     Worker& worker = durable_.workers.at(command.worker);
     Session& session = volatile_.sessions.at(worker.id);
     session.draining = session.asked_to_drain = false;
-    dismiss(worker);
+    depart(worker, WorkerState::left);
     note(EventKind::worker_left, worker.name);
     say(Ticket{}, WorkerStands{worker.id, Standing::left});
   }
@@ -231,11 +245,23 @@ void Core::on(Ticket ticket, const Poll& command) {
     // Overtaken on its way, or come twice: nothing may be granted by it. An empty answer would be taken for the one
     // that the first of the two was given, which may have carried leases.
     return refuse(ticket, ErrorCode::conflict,
-                  concat("poll ", command.number.value, " was heard before, or overtaken by a later one"),
-                  "give it up and poll again");
+                  concat("poll ", command.number.value, " was already received, or superseded by a later one"),
+                  "discard it and poll again");
   }
   session.last_poll = command.number;
+  clear_declined(worker);
+  if (!command.not_now.empty()) {
+    const std::set<JobId> not_now(command.not_now.begin(), command.not_now.end());
+    for (const JobNote& it : command.report.notes) {
+      if (session.declined.size() == kMostDeclined) break;
+      const bool says_why = not_now.contains(it.job) && !it.text.empty() && durable_.jobs.contains(it.job);
+      if (!says_why) continue;
+      session.declined[it.job] = it.text.substr(0, kLongestNote);
+      volatile_.jobs.at(it.job).declined_by.insert(worker);
+    }
+  }
   if (!command.given_up.empty() && !planted(Plant::given_up_grants_kept)) {
+    const std::set<PollNumber> given_up(command.given_up.begin(), command.given_up.end());
     session.told_to_drain = false;
     session.stops_due = true;
     const std::set<GrantId> held = volatile_.worker_grants.at(worker);
@@ -243,7 +269,7 @@ void Core::on(Ticket ticket, const Poll& command) {
       const JobId job = durable_.grants.at(id).job;
       if (!planted(Plant::stop_told_only_once)) volatile_.jobs.at(job).told_to_stop.erase(worker);
       const PollNumber poll = durable_.grants.at(id).poll;
-      if (std::ranges::find(command.given_up, poll) != command.given_up.end()) release_grant(id, false);
+      if (given_up.contains(poll)) release_grant(id, false);
     }
   }
   answer_empty(session);
@@ -264,28 +290,32 @@ void Core::on(Ticket ticket, const Poll& command) {
 
 void Core::on(Ticket /*ticket*/, const Tick& /*command*/) {
   const std::int64_t now_ms = volatile_.now_ms;
-  while (!volatile_.expiries.empty() && volatile_.expiries.begin()->first <= now_ms) {
-    const WorkerId worker = volatile_.expiries.begin()->second;
-    set_expiry(worker, volatile_.sessions.at(worker), 0);
-    note(EventKind::worker_lost, durable_.workers.at(worker).name);
-    if (!planted(Plant::expiry_keeps_grants)) take_all_from(worker);
-  }
+  lose_silent_workers();
   while (!volatile_.job_deadlines.empty() && volatile_.job_deadlines.begin()->first <= now_ms) {
     Job& job = job_at(volatile_.job_deadlines.begin()->second);
     volatile_.job_deadlines.erase(volatile_.job_deadlines.begin());
     if (job.stop == StopCause::none || job.stop == StopCause::too_many_failures) {
-      stop(job, StopCause::timed_out, concat("stopped: it ran for longer than ", job.job_timeout_ms / 1000, " s"));
+      stop(job, StopCause::timed_out, concat("stopped: it ran longer than ", job.job_timeout_ms / 1000, " s"));
     }
   }
-  while (!volatile_.poll_deadlines.empty() && volatile_.poll_deadlines.begin()->first <= now_ms) {
+  for (std::size_t ended = 0; ended < kPollsEndedAtOnce; ++ended) {
+    if (volatile_.poll_deadlines.empty() || volatile_.poll_deadlines.begin()->first > now_ms) break;
     const ParkedPoll poll = unpark(volatile_.poll_deadlines.begin()->second);
     say(poll.ticket, PollAnswer{.number = poll.number});
   }
+  forget_departed();
 }
 
-void Core::renew(WorkerId worker) {
-  const std::int64_t term_ms = durable_.workers.at(worker).term_ms;
-  set_expiry(worker, volatile_.sessions[worker], term_ms == 0 ? 0 : volatile_.now_ms + term_ms);
+void Core::on(Ticket /*ticket*/, const Stalled& command) {
+  if (planted(Plant::stall_counts_against_leases)) return;
+  volatile_.stalled_ms += std::max<std::int64_t>(command.ms, 0);
+}
+
+void Core::renew(WorkerId id) {
+  Worker& worker = durable_.workers.at(id);
+  Session& session = volatile_.sessions.at(id);
+  if (session.kind == Schedule::kNone) appear(worker);
+  set_expiry(id, session, worker.term_ms == 0 ? 0 : volatile_.lease_clock_ms() + worker.term_ms);
 }
 
 void Core::set_expiry(WorkerId worker, Session& session, std::int64_t expires_ms) {
@@ -294,10 +324,6 @@ void Core::set_expiry(WorkerId worker, Session& session, std::int64_t expires_ms
   session.expires_ms = expires_ms;
   if (expires_ms != 0) volatile_.expiries.insert({expires_ms, worker});
   if (came_or_went || session.counted_milli_cpus == 0) count_capacity(worker);
-}
-
-bool Core::is_alive(const Worker& worker, const Session& session) {
-  return worker.registered_ms != 0 && (worker.term_ms == 0 || session.expires_ms != 0);
 }
 
 // Whether it gets items at all. Else its poll waits for orders only.
@@ -330,8 +356,9 @@ void Core::park(const ParkedPoll& poll) {
   Session& session = volatile_.sessions.at(poll.worker);
   session.parked = sequence;
   if (poll.want > 0 && poll.not_now.empty() && is_given_work(poll.worker)) {
-    volatile_.schedule.wait(session.kind, poll.room.milli_cpus, sequence);
+    volatile_.schedule.wait(session.kind, poll.room, sequence);
   }
+  restand(poll.worker);
 }
 
 ParkedPoll Core::unpark(std::uint64_t sequence) {
@@ -342,22 +369,35 @@ ParkedPoll Core::unpark(std::uint64_t sequence) {
   volatile_.poll_deadlines.erase({poll.until_ms, sequence});
   Session& session = volatile_.sessions.at(poll.worker);
   session.parked = 0;
-  volatile_.schedule.wait_no_more(session.kind, poll.room.milli_cpus, sequence);
+  volatile_.schedule.wait_no_more(session.kind, poll.room, sequence);
+  restand(poll.worker);
   return poll;
 }
 
 // Work or an order may have turned up for somebody who waits. Whoever waits has been offered all there was: only what
 // turned up since is worth a look.
 void Core::serve_parked() {
-  for (const WorkerId worker : std::exchange(volatile_.to_tell, {})) {
-    const std::uint64_t parked = volatile_.sessions.at(worker).parked;
-    if (parked != 0 && answer_poll(volatile_.parked.at(parked))) unpark(parked);
+  // Not all of very many are answered by one command: the others follow with the next ones.
+  std::size_t left = kMostServed;
+  while (!volatile_.to_tell.empty() && left > 0) {
+    const WorkerId worker = *volatile_.to_tell.begin();
+    volatile_.to_tell.erase(volatile_.to_tell.begin());
+    const auto session = volatile_.sessions.find(worker);
+    const std::uint64_t parked = session == volatile_.sessions.end() ? 0 : session->second.parked;
+    if (parked == 0) continue;
+    --left;
+    if (answer_poll(volatile_.parked.at(parked))) unpark(parked);
   }
   // What is handed out may itself make room: a share that begins leaves less to be kept for others.
-  while (!volatile_.turned_up.empty()) {
+  while (!volatile_.turned_up.empty() && left > 0) {
     const Schedule::ClassId of = *volatile_.turned_up.begin();
     volatile_.turned_up.erase(of);
     while (volatile_.schedule.has_offers(of)) {
+      if (left == 0) {
+        volatile_.turned_up.insert(of);
+        break;
+      }
+      --left;
       const auto waiting = who_waits_for(of);
       if (!waiting || planted(Plant::parked_worker_forgotten) || !answer_poll(volatile_.parked.at(*waiting))) break;
       unpark(*waiting);
@@ -365,22 +405,11 @@ void Core::serve_parked() {
   }
 }
 
-// The one with the least room that is enough, so that large rooms stay whole; else one that can make room.
+// A worker that holds something of the class already makes no room for more of it.
 std::optional<std::uint64_t> Core::who_waits_for(Schedule::ClassId of) const {
-  const Schedule::Class& wanted = volatile_.schedule.of(of);
-  const Resources& ask = wanted.demand.ask;
-  std::optional<std::uint64_t> makes_room;
-  for (const Schedule::KindId kind : wanted.kinds) {
-    const auto& waiting = volatile_.schedule.kind(kind).waiting;
-    for (auto it = waiting.lower_bound({ask.milli_cpus, 0}); it != waiting.end(); ++it) {
-      if (ask.fits(volatile_.parked.at(it->second).room)) return it->second;
-    }
-    for (auto it = waiting.begin(); it != waiting.end() && !makes_room; ++it) {
-      const bool holds_some = volatile_.sessions.at(volatile_.parked.at(it->second).worker).held.contains(of);
-      if (it->first > 0 && !holds_some) makes_room = it->second;
-    }
-  }
-  return makes_room;
+  return volatile_.schedule.who_waits_for(of, [&](std::uint64_t poll) {
+    return !volatile_.sessions.at(volatile_.parked.at(poll).worker).held.contains(of);
+  });
 }
 
 }  // namespace drover

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/test_story.h"
+#include "core/test_world.h"
 
 namespace drover {
 namespace {
@@ -127,7 +128,7 @@ TEST(Poll, AWorkerThatHasLeftHoldsNothingAndIsToldToRegister) {
   EXPECT_EQ(world.standings(), std::vector{Standing::left});
   EXPECT_TRUE(world.core.durable().grants.empty());
   EXPECT_EQ(world.core.counts(job).pending, 3U);
-  EXPECT_EQ(world.core.next_deadline(), std::nullopt) << "nobody waits for it";
+  EXPECT_EQ(world.core.next_deadline(), world.now_ms + kDepartedKeptMs) << "until it is forgotten";
   EXPECT_EQ(std::get<Refused>(world.ask(Report{.worker = worker, .incarnation = 1})).error.code, ErrorCode::not_found);
   EXPECT_EQ(std::get<WorkerToBeGone>(world.ask(AskToDrain{"w"})).grants, 0U) << "it has done so";
   EXPECT_TRUE(world.standings().empty());
@@ -256,6 +257,21 @@ TEST(Poll, APollThatComesTwiceIsNotAnsweredAsIfItHadBroughtNothing) {
   EXPECT_EQ(next.leases[0].first, ItemIndex{0});
 }
 
+TEST(Poll, APollThatTheServerBeforeARestartHasAnsweredGrantsNothing) {
+  StoryWorld world;
+  const JobId job = world.submit(10);
+  const WorkerId worker = world.worker("w");
+  const Report report{.worker = worker, .incarnation = 1};
+  EXPECT_EQ(std::get<PollAnswer>(world.ask(Poll{report, PollNumber{1}, {}, 2, 0})).leases.size(), 1U);
+  world.restart();
+  const Effect again = world.ask(Poll{report, PollNumber{1}, {}, 2, 0});
+  ASSERT_TRUE(std::holds_alternative<Refused>(again)) << "two grants by one number: the first would never go back";
+  EXPECT_EQ(std::get<Refused>(again).error.code, ErrorCode::conflict);
+  const auto next = std::get<PollAnswer>(world.ask(Poll{report, PollNumber{2}, {PollNumber{1}}, 2, 0}));
+  EXPECT_EQ(next.leases.at(0).first, ItemIndex{0});
+  EXPECT_EQ(world.core.durable().blocks.at(job).count(ItemMark::open), 2U);
+}
+
 TEST(Poll, WhatAGivenUpPollGrantedGoesBack) {
   StoryWorld world;
   const JobId job = world.submit(10);
@@ -266,9 +282,55 @@ TEST(Poll, WhatAGivenUpPollGrantedGoesBack) {
   EXPECT_EQ(world.core.durable().blocks.at(job).count(ItemMark::open), 2U);
 }
 
+TEST(Poll, WhatAWorkerSaysOfAJobIsForgottenWhenItHoldsNothingOfIt) {
+  StoryWorld world;
+  const JobId job = world.submit(2);
+  const WorkerId worker = world.worker("w");
+  const Lease lease = world.poll(worker, 2).leases.at(0);
+  const auto notes = [&] { return world.core.volatile_part().sessions.at(worker).notes.size(); };
+  world.poll(worker, 0, {.notes = {{job, "fetches its image"}}});
+  world.end(worker, token(lease, 0));
+  EXPECT_EQ(notes(), 1U);
+  world.end(worker, token(lease, 1));
+  EXPECT_EQ(notes(), 0U);
+  world.poll(worker, 0, {.notes = {{job, "fetches its image"}}});
+  EXPECT_EQ(notes(), 0U) << "it has nothing of it";
+}
+
+TEST(Poll, AWorkerIsHeardOnOnlySoManyJobs) {
+  StoryWorld world;
+  const WorkerId worker = world.worker("w");
+  Report report;
+  for (int i = 0; i < 100; ++i) report.notes.push_back({world.submit(1), "fetches its image"});
+  EXPECT_EQ(world.poll(worker, 100).leases.size(), 100U);
+  world.poll(worker, 0, report);
+  EXPECT_EQ(world.core.volatile_part().sessions.at(worker).notes.size(), 32U);
+}
+
 TEST(Poll, AnUnregisteredWorkerIsRefused) {
   StoryWorld world;
   EXPECT_TRUE(std::holds_alternative<Refused>(world.ask(Report{.worker = WorkerId{9}})));
+}
+
+TEST(Poll, VeryManyWhoWaitAreServedAFewByEachCommand) {
+  TestWorld world;
+  world.inspects = false;
+  std::vector<WorkerId> workers;
+  for (int i = 0; i < 300; ++i) {
+    workers.push_back(world.worker("w" + std::to_string(i), 1));
+    world.poll(workers.back(), 1, 20'000);
+  }
+  const JobId job = world.submit(300);
+  EXPECT_LT(world.core.in_hands(job), 100U) << "not all by one command";
+  world.tick_while_due();
+  EXPECT_EQ(world.core.in_hands(job), 300U);
+  world.ask(CancelJob{job, "because"});
+  for (const WorkerId worker : workers) world.poll(worker, 0, 20'000);
+  world.tick_while_due();
+  std::size_t told = 0;
+  for (const auto& [id, session] : world.core.volatile_part().sessions) told += session.stops_due ? 0 : 1;
+  EXPECT_EQ(told, workers.size());
+  EXPECT_FALSE(find_fault(world.core));
 }
 
 }  // namespace

@@ -52,10 +52,14 @@ void Core::judge(WorkerId worker, const Job& job, const Attempt& row) {
     return;
   }
   if (row.state != AttemptState::failed || row.ending == Ending::timed_out) return;
-  const auto [seen, first] = streak.jobs.try_emplace(job.id, FailureStreak::Elsewhere{index.successes, index.failures});
+  const FailureStreak::Elsewhere now{index.successes, index.failures};
   ++index.failures;
-  if (row.wall_us > std::max(kQuickUs, index.success_us / 2)) return;
-  ++seen->second.own;
+  if (row.wall_us > std::max(kQuickUs, index.success_us / 2)) {
+    // A slow one says nothing of its worker; nor is it one from elsewhere.
+    if (const auto seen = streak.jobs.find(job.id); seen != streak.jobs.end()) ++seen->second.failures;
+    return;
+  }
+  ++streak.jobs.try_emplace(job.id, now).first->second.own;
   ++streak.failures;
 }
 
@@ -79,13 +83,17 @@ void Core::quarantine_if_due(WorkerId id) {
   }
   if (own < kLeastFailures || successes < kLeastSuccesses) return;
   if (own * log2_256ths(successes + failures + 2, failures + 1) < kBitsOfDoubt * 256) return;
-  worker.quarantine = concat("the last ", own, " items it was given failed at once, while ", successes,
-                             " others of the same succeeded elsewhere (job ", job_name, ")");
+  worker.quarantine = concat("its last ", own, " items failed immediately, while ", successes,
+                             " items of the same job succeeded elsewhere (job ", job_name, ")");
   streak = {};
   // It is alive, and is told that what it runs is no longer its own: nobody else would ever tell it to stop.
-  for (const auto& [key, item] : durable_.open_items) {
-    if (item.counted && durable_.grants.at(item.grant).worker == id) {
-      volatile_.sessions.at(id).gone.insert({item.grant, item.item});
+  for (const GrantId held : volatile_.worker_grants.at(id)) {
+    const Grant& grant = durable_.grants.at(held);
+    auto open = durable_.open_items.lower_bound({grant.job, grant.first});
+    for (; open != durable_.open_items.end() && open->first.first == grant.job && grant.covers(open->first.second);
+         ++open) {
+      const OpenItem& item = open->second;
+      if (item.counted && item.grant == held) volatile_.sessions.at(id).gone.insert({held, item.item});
     }
   }
   volatile_.to_tell.insert(id);
@@ -93,7 +101,7 @@ void Core::quarantine_if_due(WorkerId id) {
   count_capacity(id);
   const Session& session = volatile_.sessions.at(id);
   if (session.parked != 0) {
-    volatile_.schedule.wait_no_more(session.kind, volatile_.parked.at(session.parked).room.milli_cpus, session.parked);
+    volatile_.schedule.wait_no_more(session.kind, volatile_.parked.at(session.parked).room, session.parked);
   }
   changes_.worker(id);
   note(EventKind::worker_quarantined, worker.name, worker.quarantine);
@@ -102,6 +110,13 @@ void Core::quarantine_if_due(WorkerId id) {
 void Core::on(Ticket ticket, const Readmit& command) {
   Worker* worker = worker_named(ticket, command.worker);
   if (worker == nullptr) return;
+  // One that was set apart and is away is still so when it comes back.
+  if (worker->state != WorkerState::alive && worker->quarantine.empty()) {
+    const bool has_left = worker->state == WorkerState::left;
+    return refuse(ticket, ErrorCode::conflict,
+                  concat("worker ", worker->name, has_left ? " has left" : concat(" is ", to_string(worker->state))),
+                  "restart it on its machine: it gets items again once it registers");
+  }
   if (!worker->quarantine.empty()) {
     worker->quarantine.clear();
     volatile_.sessions.at(worker->id).streak = {};

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
+#include "base/usage_bounds.h"
 #include "core/test_world.h"
 
 namespace drover {
@@ -40,6 +41,31 @@ TEST(Quarantine, AMachineOnWhichAllFailsAtOnceIsFoundAndGivenNothingMore) {
   EXPECT_NE(world.next(bad(world).id), JobId{});
 }
 
+TEST(Quarantine, ItsSlowFailuresAreNotTakenForFailuresElsewhere) {
+  TestWorld world;
+  world.submit(1000);
+  const WorkerId good = world.worker("good");
+  const WorkerId worker = world.worker("bad");
+  for (int i = 0; i < 100 && bad(world).quarantine.empty(); ++i) {
+    ASSERT_TRUE(world.next(good));
+    world.end(good, token(world.last));
+    ASSERT_TRUE(world.next(worker));
+    world.end(worker, token(world.last), TestWorld::failure(), i % 2 == 0 ? 5 : 2000);
+  }
+  EXPECT_FALSE(bad(world).quarantine.empty());
+}
+
+TEST(Quarantine, OneThatIsAwayIsReadmittedOnlyIfItWasSetApart) {
+  TestWorld world;
+  world.submit(1000);
+  run_items(world, 100, [](bool is_bad) { return is_bad; });
+  ASSERT_FALSE(bad(world).quarantine.empty());
+  world.ask(Fence{"bad"});
+  EXPECT_TRUE(std::holds_alternative<WorkerReadmitted>(world.ask(Readmit{"bad"})));
+  EXPECT_TRUE(bad(world).quarantine.empty());
+  EXPECT_TRUE(std::holds_alternative<Refused>(world.ask(Readmit{"bad"})));
+}
+
 TEST(Quarantine, WhatItStillRunsIsNoLongerItsOwnAndItIsToldSo) {
   TestWorld world;
   const JobId hangs = world.submit(1);
@@ -71,6 +97,22 @@ TEST(Quarantine, NobodyIsBlamedForChance) {
   Random random(3);
   run_items(world, 100'000 / 3, [&](bool) { return random.one_in(2); });
   for (const auto& [id, worker] : world.core.durable().workers) EXPECT_EQ(worker.quarantine, "") << worker.name;
+}
+
+TEST(Quarantine, WhatFailedByTheServersFaultSaysNothingOfTheWorker) {
+  TestWorld world;
+  world.submit(1000);
+  const WorkerId good = world.worker("good");
+  const WorkerId spared = world.worker("bad");
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_TRUE(world.next(good));
+    world.end(good, token(world.last));
+    ASSERT_TRUE(world.next(spared));
+    Report report{.worker = spared, .incarnation = 1};
+    report.ended.push_back({.token = token(world.last), .outcome = {.ending = Ending::not_started}, .slot = kNoSlot});
+    world.ask(report);
+  }
+  EXPECT_TRUE(bad(world).quarantine.empty());
 }
 
 }  // namespace

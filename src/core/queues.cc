@@ -20,9 +20,7 @@ void Core::on(Ticket ticket, const SetQueue& command) {
     }
   }
   std::vector<Job*> jobs;
-  for (const JobId id : volatile_.runnable) {
-    if (Job& job = job_at(id); job.place.queue == queue.name) jobs.push_back(&job);
-  }
+  for (const JobId id : unended_in(queue.name)) jobs.push_back(&job_at(id));
   for (const Job* job : jobs) leave_place(*job);
   const bool was_fair = known != durable_.queues.end() && known->second.order == QueueOrder::fair;
   durable_.queues.insert_or_assign(queue.name, queue);
@@ -40,20 +38,32 @@ void Core::on(Ticket ticket, const SetQueue& command) {
   say(ticket, QueueSet{});
 }
 
+// As they came.
+std::set<JobId> Core::unended_in(const std::string& queue) const {
+  std::set<JobId> jobs;
+  const Schedule::Lane* lane = volatile_.schedule.find_lane(queue);
+  if (lane == nullptr) return jobs;
+  for (const auto& [name, id] : lane->shares) {
+    const std::set<JobId>& of_share = volatile_.schedule.at(id).jobs;
+    jobs.insert(of_share.begin(), of_share.end());
+  }
+  return jobs;
+}
+
 void Core::on(Ticket ticket, const DropQueue& command) {
   if (command.queue == kDefaultQueue) {
-    return refuse(ticket, ErrorCode::conflict, "the queue 'default' is always there", "disable it instead");
+    return refuse(ticket, ErrorCode::conflict, "queue 'default' cannot be removed", "disable it instead");
   }
   if (!durable_.queues.contains(command.queue)) {
-    return refuse(ticket, ErrorCode::not_found, concat("there is no queue '", command.queue, "'"),
-                  "'drover queue list' shows what there is");
+    return refuse(ticket, ErrorCode::not_found, concat("queue '", command.queue, "' not found"),
+                  "list queues with 'drover queue list'");
   }
-  for (const JobId id : volatile_.runnable) {
-    const Job& job = durable_.jobs.at(id);
-    if (job.place.queue != command.queue) continue;
+  if (const Schedule::Lane* lane = volatile_.schedule.find_lane(command.queue);
+      lane != nullptr && !lane->shares.empty()) {
+    const Job& job = job_at(*volatile_.schedule.at(lane->shares.begin()->second).jobs.begin());
     return refuse(ticket, ErrorCode::conflict,
                   concat("job ", job.name, " in queue '", command.queue, "' has not ended"),
-                  "disable the queue, cancel its jobs or wait for them");
+                  "disable the queue, then cancel its jobs or wait for them");
   }
   auto share = durable_.shares.lower_bound({command.queue, ""});
   while (share != durable_.shares.end() && share->first.first == command.queue) {
@@ -84,8 +94,8 @@ void Core::on(Ticket ticket, const RetireRevision& command) {
   const auto found = durable_.definitions.find({command.name, command.revision});
   if (found == durable_.definitions.end()) {
     return refuse(ticket, ErrorCode::not_found,
-                  concat("there is no definition '", command.name, ":", command.revision, "'"),
-                  "'drover definition list' shows what there is");
+                  concat("definition '", command.name, ":", command.revision, "' not found"),
+                  "list definitions with 'drover definition list'");
   }
   found->second.active = false;
   changes_.definition(command.name, command.revision);
@@ -103,8 +113,8 @@ void Core::on(Ticket ticket, const SetFleet& command) {
 
 void Core::on(Ticket ticket, const DropFleet& command) {
   if (durable_.fleets.erase(command.fleet) == 0) {
-    return refuse(ticket, ErrorCode::not_found, concat("there is no fleet '", command.fleet, "'"),
-                  "'drover fleet list' shows what there is");
+    return refuse(ticket, ErrorCode::not_found, concat("fleet '", command.fleet, "' not found"),
+                  "list fleets with 'drover fleet list'");
   }
   changes_.fleet(command.fleet);
   say(ticket, FleetDropped{});

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "base/random.h"
 #include "core/core.h"
 
@@ -26,18 +27,32 @@ class LedgerModel {
         repeated_ = repeated_ || !rows_.emplace(Key{{it.job, it.item}, it.attempt}, it).second;
       }
       if (const auto* add = std::get_if<AddEvent>(&mutation)) events_.push_back(add->event);
+      if (const auto* put = std::get_if<PutWorker>(&mutation)) worker_names_[put->worker.id] = put->worker.name;
       if (const auto* it = std::get_if<UnsettleAttempt>(&mutation)) {
         const auto row = rows_.find(Key{{it->job, it->item}, it->attempt});
         if (row != rows_.end()) row->second.settled = false;
       }
+      if (const auto* it = std::get_if<PutBlock>(&mutation)) {
+        blocks_[{it->block.job, it->block.block}] = it->block.marks.value;
+      }
       if (const auto* it = std::get_if<DeleteJob>(&mutation)) {
+        std::erase_if(blocks_, [&](const auto& block) { return block.first.first == it->job; });
         std::erase_if(rows_, [&](const auto& row) { return row.second.job == it->job; });
       }
     }
   }
 
   const std::map<Key, Attempt>& rows() const { return rows_; }
+  ItemBlocks marks(JobId job, std::uint64_t total) const {
+    ItemBlocks marks(total);
+    for (auto it = blocks_.lower_bound({job, 0}); it != blocks_.end() && it->first.first == job; ++it) {
+      DROVER_CHECK(marks.decode(it->first.second, it->second), "a block that was written can be read");
+    }
+    return marks;
+  }
   const std::vector<Event>& events() const { return events_; }
+  /// Of every worker there ever was.
+  const std::map<WorkerId, std::string>& worker_names() const { return worker_names_; }
 
   /// The first thing in which ledger and state disagree.
   std::optional<std::string> find_fault(const Durable& durable) const {
@@ -45,12 +60,14 @@ class LedgerModel {
     std::map<std::pair<JobId, ItemIndex>, std::uint32_t> attempts;
     std::map<JobId, std::map<AttemptState, std::uint64_t>> settled;
     std::set<std::pair<JobId, ItemIndex>> settled_items;
+    std::map<JobId, ItemBlocks> blocks;
+    for (const auto& [id, job] : durable.jobs) blocks.emplace(id, marks(id, job.total));
     for (const auto& [key, row] : rows_) {
       if (row.attempt.value != ++attempts[key.first]) return "attempts have a gap";
       if (!row.settled) continue;
       if (!settled_items.insert(key.first).second) return "an item is settled twice";
       ++settled[row.job][row.state];
-      const ItemMark mark = durable.blocks.at(row.job).get(row.item);
+      const ItemMark mark = blocks.at(row.job).get(row.item);
       if ((row.state == AttemptState::succeeded) != (mark == ItemMark::succeeded))
         return "a settled item has another mark";
     }
@@ -66,7 +83,9 @@ class LedgerModel {
 
  private:
   std::map<Key, Attempt> rows_;
+  std::map<std::pair<JobId, std::uint64_t>, std::string> blocks_;
   std::vector<Event> events_;
+  std::map<WorkerId, std::string> worker_names_;
   bool repeated_ = false;
 };
 
@@ -81,9 +100,13 @@ class RandomCommands {
   Command next(const Core& core, const LedgerModel& ledger) {
     now_ms_ += random_.one_in(20) ? static_cast<std::int64_t>(random_.below(90'000))
                                   : static_cast<std::int64_t>(random_.below(50));
+    if (random_.one_in(300)) now_ms_ += kDepartedKeptMs;
     const auto deadline = core.next_deadline();
     if (deadline && *deadline <= now_ms_ && !random_.one_in(4)) return Tick{};
-    switch (random_.below(22)) {
+    if (!wanted_.empty() && random_.one_in(3)) return next_page(core, ledger);
+    if (!marks_wanted_.empty() && random_.one_in(3)) return next_marks(ledger);
+    switch (random_.below(23)) {
+      case 22: return Stalled{static_cast<std::int64_t>(random_.below(random_.one_in(4) ? 120'000 : 50))};
       case 20: return by_name();
       case 21: return ask_why(core);
       case 0:
@@ -110,6 +133,8 @@ class RandomCommands {
         if (worker.name == asked.name) worker.id = registered->worker;
       }
     }
+    if (const auto* wanted = std::get_if<ReopenWanted>(&answer.effect)) wanted_.push_back(*wanted);
+    if (const auto* wanted = std::get_if<MarksWanted>(&answer.effect)) marks_wanted_.push_back(*wanted);
     if (const auto* leases = std::get_if<PollAnswer>(&answer.effect)) {
       for (const Lease& lease : leases->leases) {
         for (std::uint64_t offset = 0; offset < lease.count; ++offset) {
@@ -120,7 +145,11 @@ class RandomCommands {
   }
 
   /// The core went down and came back: whatever was in the air is gone. Time goes on from what is known.
-  void crashed(std::int64_t now_ms) { now_ms_ = std::max(now_ms_, now_ms); }
+  void crashed(std::int64_t now_ms) {
+    now_ms_ = std::max(now_ms_, now_ms);
+    wanted_.clear();
+    if (random_.one_in(2)) marks_wanted_.clear();  // else they come although nobody waits for them
+  }
 
  private:
   struct FakeWorker {
@@ -225,6 +254,7 @@ class RandomCommands {
     if (random_.one_in(2)) hello.has = {1000 * random_.below(9), random_.below(5) << 30, {random_.below(3), 0, 1}};
     if (random_.one_in(2)) hello.labels["zone"] = random_.one_in(2) ? "a" : "b";
     if (random_.one_in(4)) hello.labels["gpu"] = "";
+    if (random_.one_in(3)) hello.fleet = "name" + std::to_string(random_.below(3));
     return hello;
   }
 
@@ -248,17 +278,61 @@ class RandomCommands {
     command.epoch = job == nullptr || random_.one_in(10) ? random_.below(3) : job->epoch;
     if (random_.one_in(3)) command.policy = policy();
     if (random_.one_in(6)) command.ask = Resources{random_.below(3000), 0, {}};
+    if (job != nullptr && random_.one_in(2)) {
+      auto choice = std::make_shared<ReopenChoice>();
+      choice->failed = !random_.one_in(4);
+      if (random_.one_in(4)) choice->exit_code = 3;
+      if (random_.one_in(6)) choice->ending = Ending::signalled;
+      if (random_.one_in(6)) choice->items = {ItemIndex{random_.below(9)}, ItemIndex{10 + random_.below(9)}};
+      const ReopenMore page = read_page({job->id, job->epoch + 1, ItemIndex{0}, choice}, job->total, ledger);
+      command.again = page.again;
+      command.next = page.next;
+      command.rest = choice;
+      return command;
+    }
     for (const auto& [key, row] : ledger.rows()) {
       if (row.job != command.job || !row.settled || row.state == AttemptState::succeeded) continue;
-      if (!random_.one_in(3)) command.again.push_back({row.item, row.attempt, row.state});
+      if (command.again.size() < kReopenPage / 2 && !random_.one_in(3))
+        command.again.push_back({row.item, row.attempt, row.state});
     }
     if (!command.again.empty() && random_.one_in(10)) command.again.push_back(command.again.front());
     // A reader may be out of date, but it reads no items as settled that are not: those are refused.
     const ItemIndex wrong{random_.below(40)};
     const bool settled =
-        job != nullptr && wrong.value < job->total && core.durable().blocks.at(job->id).get(wrong) == ItemMark::ended;
+        job != nullptr && wrong.value < job->total && ledger.marks(job->id, job->total).get(wrong) == ItemMark::ended;
     if (!settled && random_.one_in(15)) command.again.push_back({wrong, AttemptNumber{1}, AttemptState::failed});
     return command;
+  }
+
+  /// What a reader of the ledger finds for the next page of a retry; small ones, so that there are many.
+  ReopenMore read_page(const ReopenWanted& wanted, std::uint64_t total, const LedgerModel& ledger) {
+    ReopenMore page{wanted.job, wanted.epoch, wanted.from, {}, ItemIndex{total}};
+    const std::size_t most = random_.one_in(4) ? kReopenPage : 1 + random_.below(4);
+    for (auto it = ledger.rows().lower_bound({{wanted.job, wanted.from}, AttemptNumber{0}});
+         it != ledger.rows().end() && it->second.job == wanted.job; ++it) {
+      const Attempt& row = it->second;
+      if (row.epoch >= wanted.epoch || !matches(*wanted.choice, row)) continue;
+      if (page.again.size() == most) {
+        page.next = row.item;
+        break;
+      }
+      page.again.push_back({row.item, row.attempt, row.state});
+    }
+    return page;
+  }
+
+  Command next_page(const Core& core, const LedgerModel& ledger) {
+    const ReopenWanted wanted = wanted_.front();
+    const Job* job = core.durable().find_job(wanted.job);
+    if (!random_.one_in(10)) wanted_.erase(wanted_.begin());  // or it is sent twice
+    return read_page(wanted, job == nullptr ? wanted.from.value : std::max(job->total, wanted.from.value), ledger);
+  }
+
+  Command next_marks(const LedgerModel& ledger) {
+    const MarksWanted wanted = marks_wanted_.front();
+    if (!random_.one_in(10)) marks_wanted_.erase(marks_wanted_.begin());  // or they are sent twice
+    if (random_.one_in(20)) return MarksRead{wanted.job, nullptr, {ErrorCode::damaged, "cannot be read", ""}};
+    return MarksRead{wanted.job, std::make_shared<ItemBlocks>(ledger.marks(wanted.job, wanted.total))};
   }
 
   Report report(const FakeWorker& worker) {
@@ -292,6 +366,7 @@ class RandomCommands {
       }
       it = items.empty() ? held_.erase(it) : std::next(it);
     }
+    if (random_.one_in(10)) report.notes.push_back({JobId{1 + random_.below(8)}, "waits", random_.one_in(30)});
     if (random_.one_in(150)) report.leaving = random_.one_in(2) ? Leaving::draining : Leaving::gone;
     if (random_.one_in(10)) {
       report.ended.push_back({{GrantId{random_.below(50)}, ItemIndex{random_.below(50)}}, outcome(), {}, 0, {}});
@@ -334,6 +409,8 @@ class RandomCommands {
   std::int64_t now_ms_ = 1'700'000'000'000;
   std::vector<FakeWorker> workers_;
   std::map<GrantId, std::set<ItemIndex>> held_;
+  std::vector<ReopenWanted> wanted_;
+  std::vector<MarksWanted> marks_wanted_;
 };
 
 }  // namespace drover

@@ -1,5 +1,7 @@
 #include "core/records.h"
 
+#include <algorithm>
+
 namespace drover {
 
 std::string_view to_string(JobState state) {
@@ -40,6 +42,29 @@ std::string_view to_string(AttemptState state) {
     case AttemptState::lost: return "lost";
   }
   return "unknown";
+}
+
+std::string_view to_string(WorkerState state) {
+  switch (state) {
+    case WorkerState::alive: return "alive";
+    case WorkerState::lost: return "lost";
+    case WorkerState::left: return "left";
+    case WorkerState::fenced: return "fenced";
+  }
+  return "unknown";
+}
+
+bool matches(const ReopenChoice& choice, const Attempt& it) {
+  const bool state_matches = it.state == AttemptState::cancelled || (choice.failed && it.state == AttemptState::failed);
+  if (!it.settled || !state_matches) return false;
+  if (!choice.items.empty() && !std::ranges::binary_search(choice.items, it.item)) return false;
+  if (choice.exit_code && it.exit_code != choice.exit_code) return false;
+  if (choice.signal && it.signal != choice.signal) return false;
+  return !choice.ending || it.ending == *choice.ending;
+}
+
+bool serves(const std::string& fleet, const std::vector<std::string>& fleets) {
+  return fleet.empty() || fleets.empty() || std::ranges::find(fleets, fleet) != fleets.end();
 }
 
 bool suits(const Worker& worker, const Job& job) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "base/uuid.h"
 #include "base/words.h"
 #include "core/policy.h"
+#include "core/reopen_choice.h"
 #include "core/usage.h"
 
 namespace drover {
@@ -78,6 +80,10 @@ struct Job {
   std::int64_t job_timeout_ms = 0;  // from its first item on; 0: none
   std::int64_t started_ms = 0;      // when its first item was handed out since it was submitted or reopened
   std::string named_definition;     // "NAME:REVISION" that it was made from; empty: none
+  // A retry of more items than one command takes goes through them from the first to the last.
+  std::shared_ptr<const ReopenChoice> reopening;  // which items; null: no retry is under way
+  ItemIndex reopen_next;                          // no item before it is left to reopen
+  std::uint64_t reopen_epoch = 0;                 // only what was settled before this epoch is reopened
   JobUsage used;
 
   bool ended() const { return state != JobState::running && state != JobState::pending; }
@@ -123,6 +129,9 @@ struct Job {
     visit("job_timeout_ms", self.job_timeout_ms);
     visit("started_ms", self.started_ms);
     visit("named_definition", self.named_definition);
+    visit("reopening", self.reopening);
+    visit("reopen_next", self.reopen_next);
+    visit("reopen_epoch", self.reopen_epoch);
     JobUsage::fields(self.used, visit);
   }
 };
@@ -202,6 +211,15 @@ struct BlockRecord {
   }
 };
 
+/// Whether a worker is present, or how it departed.
+enum class WorkerState : std::uint8_t {
+  alive,
+  lost,    // silent for longer than its term
+  left,    // in order
+  fenced,  // by an administrator, or because its key was removed
+};
+std::string_view to_string(WorkerState state);
+
 struct Worker {
   WorkerId id;
   std::string name;
@@ -211,6 +229,12 @@ struct Worker {
   Resources has;  // what its items may use in all
   Labels labels;
   std::string quarantine;  // why it is given nothing; empty: it is
+  std::string fleet;       // the fleet it belongs to, as its key says; empty: none, and it serves every queue
+  WorkerState state = WorkerState::alive;
+  std::int64_t gone_ms = 0;  // when it departed; 0: it has not
+
+  /// A restored ledger has workers that are to register anew.
+  bool is_present() const { return registered_ms != 0 && state == WorkerState::alive; }
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
@@ -226,11 +250,30 @@ struct Worker {
     visit("neuron", self.has.accelerators[2]);
     visit("labels", self.labels);
     visit("quarantine", self.quarantine);
+    visit("fleet", self.fleet);
+    visit("state", self.state);
+    visit("gone_ms", self.gone_ms);
+  }
+};
+
+/// What is kept of a forgotten worker: attempts refer to it. The core writes these and never reads them.
+struct FormerWorker {
+  WorkerId id;
+  std::string name;
+  std::int64_t forgotten_ms = 0;  // no attempt of a job that was created later refers to it
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit("worker", self.id);
+    visit("name", self.name);
+    visit("forgotten_ms", self.forgotten_ms);
   }
 };
 
 /// Whether the worker can run the job's items at all, if nothing else runs there.
 bool suits(const Worker& worker, const Job& job);
+/// Whether a worker of this fleet is given items from a queue with this list of fleets.
+bool serves(const std::string& fleet, const std::vector<std::string>& fleets);
 
 /// What belongs to no job: the clock and the next numbers.
 struct Counters {
@@ -274,7 +317,8 @@ struct Attempt {
   std::int64_t written_bytes = 0;
   std::uint32_t slot = 0;  // of the worker
   AttemptLog log;
-  bool settled = false;  // this attempt decided the item
+  std::uint64_t epoch = 0;  // of the job, when the attempt ended
+  bool settled = false;     // this attempt decided the item
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
@@ -299,6 +343,7 @@ struct Attempt {
     visit("log_bytes", self.log.bytes);
     visit("last_line", self.log.last_line);
     visit("log", self.log.extents);
+    visit("epoch", self.epoch);
     visit("settled", self.settled);
   }
 };

@@ -29,21 +29,19 @@ class Inspector {
   }
 
   void inspect_job(const Job& job) {
-    const ItemBlocks& blocks = durable_.blocks.at(job.id);
-    expect(blocks.total() == job.total, "job ", job.id.value, ": blocks of another size");
-    expect(blocks.count(ItemMark::succeeded) == job.succeeded, "job ", job.id.value, ": succeeded ", job.succeeded,
-           " but its blocks say ", blocks.count(ItemMark::succeeded));
-    expect(blocks.count(ItemMark::ended) == job.failed + job.cancelled, "job ", job.id.value, ": failed and cancelled ",
-           job.failed + job.cancelled, " but its blocks say ", blocks.count(ItemMark::ended));
+    const ItemBlocks* blocks = durable_.find_blocks(job.id);
+    inspect_need_of_blocks(job, blocks != nullptr);
+    if (blocks != nullptr) inspect_blocks(job, *blocks);
     expect(job.failed_before <= job.failed, "job ", job.id.value, ": more old failures than failures");
     expect(job.id.value < durable_.counters.next_job, "job ", job.id.value, ": numbered ahead of the counter");
 
-    const bool all_settled = job.succeeded + job.failed + job.cancelled == job.total;
+    const bool all_settled = !job.reopening && job.succeeded + job.failed + job.cancelled == job.total;
     const JobIndex& index = volatile_.jobs.at(job.id);
     if (job.ended()) {
       expect(index.grants.empty(), "job ", job.id.value, ": ended with grants");
       expect(all_settled || job.stop != StopCause::none, "job ", job.id.value, ": ended with items left");
       expect(job.ended_ms != 0 || volatile_.now_ms == 0, "job ", job.id.value, ": ended at no time");
+      expect(!job.reopening, "job ", job.id.value, ": ended with a retry under way");
     } else {
       expect(!all_settled || job.state == JobState::pending, "job ", job.id.value, ": all is settled but it goes on");
       expect(job.stop == StopCause::none || !index.grants.empty(), "job ", job.id.value, ": stopped but not ended");
@@ -55,6 +53,33 @@ class Inspector {
       if (grant.job == job.id) grants.insert(id);
     }
     expect(grants == index.grants, "job ", job.id.value, ": its index of grants is off");
+  }
+
+  // Of an ended job, blocks are kept for those that go item by item after it.
+  void inspect_need_of_blocks(const Job& job, bool are_here) {
+    std::uint64_t followers = 0;
+    for (const auto& [id, other] : durable_.jobs) {
+      if (other.ended()) continue;
+      followers += static_cast<std::uint64_t>(
+          std::ranges::count_if(other.after, [&](const Dependency& it) { return it.each && it.job == job.id; }));
+    }
+    expect(volatile_.jobs.at(job.id).item_dependents == followers, "job ", job.id.value, ": ",
+           volatile_.jobs.at(job.id).item_dependents, " jobs are counted that go item by item after it, not ",
+           followers);
+    if (!job.ended()) return expect(are_here, "job ", job.id.value, ": has not ended and has no blocks");
+    const auto& waiting = volatile_.maybe_unneeded;  // while a command waits for marks
+    const bool is_to_go = std::ranges::find(waiting, job.id) != waiting.end();
+    expect(!are_here || is_to_go || (followers > 0 && job.state != JobState::succeeded), "job ", job.id.value,
+           ": has ended, and its blocks are kept for nobody");
+  }
+
+  void inspect_blocks(const Job& job, const ItemBlocks& blocks) {
+    const JobIndex& index = volatile_.jobs.at(job.id);
+    expect(blocks.total() == job.total, "job ", job.id.value, ": blocks of another size");
+    expect(blocks.count(ItemMark::succeeded) == job.succeeded, "job ", job.id.value, ": succeeded ", job.succeeded,
+           " but its blocks say ", blocks.count(ItemMark::succeeded));
+    expect(blocks.count(ItemMark::ended) == job.failed + job.cancelled, "job ", job.id.value, ": failed and cancelled ",
+           job.failed + job.cancelled, " but its blocks say ", blocks.count(ItemMark::ended));
     const auto first_pending = blocks.find(ItemMark::pending, ItemIndex{0});
     expect(!first_pending || *first_pending >= index.pending_from, "job ", job.id.value,
            ": an untouched item would be passed over");
@@ -82,7 +107,8 @@ class Inspector {
 
   void inspect_open(const OpenItem& item) {
     const std::string name = concat("item ", item.job.value, ":", item.item.value);
-    expect(durable_.blocks.at(item.job).get(item.item) == ItemMark::open, name, ": has a row but is not open");
+    const ItemBlocks* blocks = durable_.find_blocks(item.job);
+    expect(blocks == nullptr || blocks->get(item.item) == ItemMark::open, name, ": has a row but is not open");
     expect(item.tries + item.losses <= item.attempts, name, ": more tries and losses than attempts");
     expect(!item.counted || item.attempts > 0, name, ": runs as attempt 0");
     if (item.waiting()) {
@@ -129,7 +155,9 @@ class Inspector {
     std::size_t parked = 0;
     std::size_t expiring = 0;
     for (const auto& [worker, session] : volatile_.sessions) {
-      expect(durable_.workers.contains(worker), "session of no worker ", worker.value);
+      const auto known = durable_.workers.find(worker);
+      expect(known != durable_.workers.end(), "session of no worker ", worker.value);
+      if (known != durable_.workers.end()) inspect_presence(known->second, session);
       if (session.expires_ms != 0) {
         ++expiring;
         expect(volatile_.expiries.contains({session.expires_ms, worker}), "worker ", worker.value,
@@ -143,6 +171,48 @@ class Inspector {
     }
     expect(parked == volatile_.parked.size() && parked == volatile_.poll_deadlines.size(), "parked polls miscounted");
     expect(expiring == volatile_.expiries.size(), "expiries miscounted");
+    expect(volatile_.sessions.size() == durable_.workers.size(), "a worker without a session");
+    expect(volatile_.worker_by_name.size() == durable_.workers.size(), "a worker that has no name of its own");
+    expect(volatile_.worker_grants.size() == durable_.workers.size(), "grants of no worker");
+    expect(volatile_.present.size() + volatile_.departed.size() <= durable_.workers.size(),
+           "a worker is present and departed, or neither known");
+  }
+
+  void inspect_readiness(const Worker& worker, const Session& session) {
+    const Readiness readiness = session.draining || !worker.quarantine.empty()   ? Readiness::apart
+                                : !volatile_.worker_grants.at(worker.id).empty() ? Readiness::busy
+                                : session.parked != 0                            ? Readiness::idle
+                                                                                 : Readiness::free;
+    expect(session.readiness == readiness, "worker ", worker.id.value, ": is ready otherwise than is known");
+    const Schedule::SiteId site = volatile_.schedule.kind(session.kind).site;
+    expect(volatile_.schedule.site(site).those(readiness).contains(worker.id), "worker ", worker.id.value,
+           ": its site counts it otherwise");
+  }
+
+  // Whoever is present can be given work, and is noticed when it falls silent; whoever is not is forgotten one day.
+  void inspect_presence(const Worker& worker, const Session& session) {
+    const std::string name = concat("worker ", worker.id.value);
+    const bool present = worker.is_present();
+    expect((worker.state == WorkerState::alive) == (worker.gone_ms == 0), name, ": departed at no time, or has not");
+    expect(volatile_.present.contains(worker.id) == present, name, ": wrongly in the set of those present");
+    expect((session.kind != Schedule::kNone) == present, name, ": departed and of a kind, or present and of none");
+    expect(present || session.parked == 0, name, ": departed, and a poll of it waits");
+    if (present) inspect_readiness(worker, session);
+    expect(!present || worker.term_ms == 0 || session.expires_ms != 0, name, ": its silence would not be noticed");
+    const bool holds_some = !volatile_.worker_grants.at(worker.id).empty();
+    const bool departed = !present && session.expires_ms == 0 && !holds_some;
+    expect((session.departed_ms != 0) == departed, name, ": present and to be forgotten, or neither");
+    if (departed) {
+      expect(volatile_.departed.contains({session.departed_ms, worker.id}), name, ": would never be forgotten");
+    }
+    for (const auto& [job, note] : session.notes) {
+      const auto index = volatile_.jobs.find(job);
+      const bool holds_some_of_it =
+          index != volatile_.jobs.end() && std::ranges::any_of(index->second.grants, [&](GrantId id) {
+            return durable_.grants.at(id).worker == worker.id;
+          });
+      expect(holds_some_of_it, name, ": what it said of job ", job.value, " is kept, and it holds nothing of it");
+    }
   }
 
   // What is in workers' hands, by share and by worker, counted anew; and nobody waits for what could be handed out.
@@ -185,7 +255,8 @@ class Inspector {
       std::uint64_t active = 0;
       for (const auto& [share_name, id] : lane.shares) {
         const Schedule::Share& share = schedule.at(id);
-        expect(share.jobs == jobs[id], "share '", share_name, "': counts ", share.jobs, " jobs, has ", jobs[id]);
+        expect(share.jobs.size() == jobs[id], "share '", share_name, "': counts ", share.jobs.size(), " jobs, has ",
+               jobs[id]);
         expect(share.items == items[id], "share '", share_name, "': counts ", share.items, " items, has ", items[id]);
         expect(share.milli_cpus == milli_cpus[id].milli_cpus, "share '", share_name, "': CPUs in hands are off");
         busy += share.milli_cpus;
@@ -214,7 +285,8 @@ class Inspector {
       const Worker& worker = durable_.workers.at(poll.worker);
       const Session& session = volatile_.sessions.at(poll.worker);
       if (!poll.not_now.empty()) continue;  // who does not take everything asks again soon
-      if (poll.want == 0 || session.draining || !worker.quarantine.empty() || !suits(worker, job)) continue;
+      if (poll.want == 0 || session.draining || !worker.quarantine.empty()) continue;
+      if (!may_run(durable_, worker, job)) continue;
       expect(!job.ask.fits(poll.room), "job ", job.id.value, ": could be handed to worker ", worker.name,
              ", which waits for work");
     }

@@ -1,6 +1,7 @@
 #include "core/schedule.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/check.h"
 #include "core/plant.h"
@@ -11,6 +12,8 @@ namespace {
 constexpr Schedule::QueueKey kNoQueue{.below_highest = std::numeric_limits<std::uint32_t>::max()};
 // However long something runs: beyond this a share is last anyway.
 constexpr Wide kMostInFlight = Wide{1} << 100;
+// How many that wait are asked whether they can make room.
+constexpr std::size_t kMostAsked = 64;
 
 // Of two queues that have about as much it does not matter which comes first; one that has much need not take another
 // place with each item.
@@ -20,7 +23,7 @@ bool is_about(std::uint64_t milli_cpus, std::uint64_t known) {
 }
 
 template <class Slot>
-std::uint32_t take_slot(std::vector<Slot>& all, std::vector<std::uint32_t>& free) {
+std::uint32_t take_slot(std::deque<Slot>& all, std::vector<std::uint32_t>& free) {
   if (free.empty()) {
     all.emplace_back();
     return static_cast<std::uint32_t>(all.size() - 1);
@@ -30,10 +33,30 @@ std::uint32_t take_slot(std::vector<Slot>& all, std::vector<std::uint32_t>& free
   return id;
 }
 
+std::uint64_t amount_of(const Resources& has, std::size_t i) {
+  return i == 0 ? has.milli_cpus : i == 1 ? has.memory_bytes : has.accelerators[i - 2];
+}
+
+template <class Amount>
+Resources resources_of(Amount&& amount) {
+  Resources out{amount(0), amount(1), {}};
+  for (std::size_t i = 0; i < kAccelerators; ++i) out.accelerators[i] = amount(2 + i);
+  return out;
+}
+
 }  // namespace
 
+Demand demand_of(const Job& job, const Queue* queue) {
+  return {job.ask, job.require, queue == nullptr ? std::vector<std::string>() : queue->fleets};
+}
+
+Supply supply_of(const Worker& worker) {
+  return {worker.has, worker.labels, worker.fleet};
+}
+
 bool Supply::suits(const Demand& demand) const {
-  return (demand.ask.fits(has) && has_all(labels, demand.require)) || planted(Plant::unfit_worker_served);
+  return (demand.ask.fits(has) && has_all(labels, demand.require) && serves(fleet, demand.fleets)) ||
+         planted(Plant::unfit_worker_served);
 }
 
 Schedule::Lane& Schedule::set_lane(const Queue& queue) {
@@ -43,18 +66,30 @@ Schedule::Lane& Schedule::set_lane(const Queue& queue) {
   if (is_new) {
     lane.key.number = next_lane_++;
   } else {
-    --lanes_of_priority_[lane.key.below_highest];
+    drop_priority(lane);
   }
-  lane.key.below_highest = Queue::kHighestPriority - (planted(Plant::queue_priority_ignored) ? 0 : queue.priority);
-  ++lanes_of_priority_[lane.key.below_highest];
-  // One that was alone of its priority has not been looked at.
-  for (auto& [name, any] : lanes_) touched_.insert(&any);
+  set_priority(lane, Queue::kHighestPriority - (planted(Plant::queue_priority_ignored) ? 0 : queue.priority));
   lane.fair = queue.order == QueueOrder::fair;
   lane.decay_ms = queue.decay_s * 1000;
   lane.usage_from_ms = queue.usage_from_ms;
   lane.reserved_percent = queue.reserved_percent;
   for (const auto& [name, id] : lane.shares) shares_[id].weight = queue.weight_of(name);
   return lane;
+}
+
+void Schedule::set_priority(Lane& lane, std::uint32_t below_highest) {
+  lane.key.below_highest = below_highest;
+  std::set<Lane*>& same = lanes_of_priority_[below_highest];
+  same.insert(&lane);
+  touched_.insert(&lane);
+  // One that was alone of its priority had nobody to take turns with.
+  if (same.size() == 2) touched_.insert(same.begin(), same.end());
+}
+
+void Schedule::drop_priority(Lane& lane) {
+  const auto same = lanes_of_priority_.find(lane.key.below_highest);
+  same->second.erase(&lane);
+  if (same->second.empty()) lanes_of_priority_.erase(same);
 }
 
 Schedule::Lane* Schedule::find_lane(const std::string& queue) {
@@ -71,13 +106,13 @@ void Schedule::drop_lane(const std::string& queue) {
   const auto it = lanes_.find(queue);
   if (it == lanes_.end()) return;
   DROVER_CHECK(it->second.shares.empty(), "a lane that goes has no shares");
-  --lanes_of_priority_[it->second.key.below_highest];
+  drop_priority(it->second);
   touched_.erase(&it->second);
   lanes_.erase(it);
 }
 
 void Schedule::touch(Lane& lane) {
-  if (lanes_of_priority_.at(lane.key.below_highest) > 1) touched_.insert(&lane);
+  if (lanes_of_priority_.at(lane.key.below_highest).size() > 1) touched_.insert(&lane);
 }
 
 Schedule::QueueKey Schedule::turn_of(const Lane& lane) {
@@ -113,7 +148,7 @@ Schedule::ShareId Schedule::share(Lane& lane, const std::string& name) {
 
 void Schedule::drop_share(ShareId id) {
   Share& share = shares_[id];
-  DROVER_CHECK(share.jobs == 0 && share.items == 0 && share.offered.empty(), "a share that goes has nothing left");
+  DROVER_CHECK(share.jobs.empty() && share.items == 0 && share.offered.empty(), "a share that goes has nothing left");
   share.lane->shares.erase(share.name);
   share = Share{};
   free_shares_.push_back(id);
@@ -167,11 +202,6 @@ Schedule::ClassId Schedule::enter(const Demand& demand) {
   it.demand = demand;
   it.jobs = 1;
   class_of_.emplace(demand, id);
-  for (const auto& [supply, kind] : kind_of_) {
-    if (!supply.suits(demand)) continue;
-    kinds_[kind].classes.push_back(id);
-    it.kinds.insert(kind);
-  }
   return id;
 }
 
@@ -179,7 +209,6 @@ void Schedule::leave(ClassId id) {
   Class& it = classes_[id];
   if (--it.jobs > 0) return;
   DROVER_CHECK(it.queues.empty(), "a class that goes offers nothing");
-  for (const KindId kind : it.kinds) std::erase(kinds_[kind].classes, id);
   class_of_.erase(it.demand);
   it = Class{};
   free_classes_.push_back(id);
@@ -187,7 +216,11 @@ void Schedule::leave(ClassId id) {
 
 void Schedule::set_first_queue(ClassId of) {
   const auto& queues = classes_[of].queues;
-  first_queue_[of] = queues.empty() ? kNoQueue : queues.begin()->first;
+  const QueueKey first = queues.empty() ? kNoQueue : queues.begin()->first;
+  if (first == first_queue_[of]) return;
+  if (first_queue_[of] != kNoQueue) offering_.erase({first_queue_[of], of});
+  first_queue_[of] = first;
+  if (first != kNoQueue) offering_.insert({first, of});
 }
 
 void Schedule::offer(ClassId of, ShareId share_id, Rank rank) {
@@ -215,31 +248,135 @@ void Schedule::withdraw(ClassId of, ShareId share_id, Rank rank) {
   set_first_queue(of);
 }
 
-Schedule::KindId Schedule::join(const Supply& supply) {
-  if (const auto known = kind_of_.find(supply); known != kind_of_.end()) {
-    ++kinds_[known->second].workers;
-    return known->second;
-  }
-  const KindId id = take_slot(kinds_, free_kinds_);
-  Kind& it = kinds_[id];
-  it.supply = supply;
-  it.workers = 1;
-  kind_of_.emplace(supply, id);
-  for (const auto& [demand, of] : class_of_) {
-    if (!supply.suits(demand)) continue;
-    it.classes.push_back(of);
-    classes_[of].kinds.insert(id);
-  }
-  return id;
+std::uint64_t Schedule::Kind::all() const {
+  return std::accumulate(workers.begin(), workers.end(), std::uint64_t{0});
 }
 
-void Schedule::part(KindId id) {
+Resources Schedule::Site::least() const {
+  return resources_of([&](std::size_t i) { return amounts[i].empty() ? 0 : *amounts[i].begin(); });
+}
+
+Resources Schedule::Site::most() const {
+  return resources_of([&](std::size_t i) { return amounts[i].empty() ? 0 : *amounts[i].rbegin(); });
+}
+
+Schedule::KindId Schedule::join(const Supply& supply, WorkerId worker) {
+  const auto [known, is_new] = kind_of_.try_emplace(supply, kNone);
+  if (is_new) {
+    known->second = take_slot(kinds_, free_kinds_);
+    kinds_[known->second].supply = supply;
+    kinds_[known->second].site = enter_site(supply, known->second);
+  }
+  constexpr auto kAway = static_cast<std::size_t>(Readiness::away);
+  Kind& it = kinds_[known->second];
+  ++it.workers[kAway];
+  sites_[it.site].workers[kAway].insert(worker);
+  return known->second;
+}
+
+void Schedule::part(KindId id, WorkerId worker) {
   Kind& it = kinds_[id];
-  if (--it.workers > 0) return;
-  for (const ClassId of : it.classes) classes_[of].kinds.erase(id);
+  for (std::size_t readiness = 0; readiness < kReadinesses; ++readiness) {
+    if (sites_[it.site].workers[readiness].erase(worker) == 0) continue;
+    --it.workers[readiness];
+    if (static_cast<Readiness>(readiness) != Readiness::away) --alive_workers_;
+  }
+  if (it.all() > 0) return;
+  leave_site(it.site, id);
   kind_of_.erase(it.supply);
   it = Kind{};
   free_kinds_.push_back(id);
+}
+
+void Schedule::set_readiness(KindId id, WorkerId worker, Readiness before, Readiness now) {
+  if (before == now) return;
+  const auto from = static_cast<std::size_t>(before);
+  const auto to = static_cast<std::size_t>(now);
+  Kind& kind = kinds_[id];
+  --kind.workers[from];
+  ++kind.workers[to];
+  auto& workers = sites_[kind.site].workers;
+  workers[to].insert(workers[from].extract(worker));
+  alive_workers_ += now == Readiness::away ? -1 : before == Readiness::away ? 1 : 0;
+}
+
+Schedule::SiteId Schedule::enter_site(const Supply& supply, KindId kind) {
+  const auto [known, is_new] = site_of_.try_emplace({supply.labels, supply.fleet}, kNone);
+  if (is_new) {
+    known->second = take_slot(sites_, free_sites_);
+    sites_[known->second].labels = supply.labels;
+    sites_[known->second].fleet = supply.fleet;
+  }
+  Site& site = sites_[known->second];
+  site.kinds.insert(kind);
+  for (std::size_t i = 0; i < site.amounts.size(); ++i) site.amounts[i].insert(amount_of(supply.has, i));
+  return known->second;
+}
+
+void Schedule::leave_site(SiteId id, KindId kind) {
+  Site& site = sites_[id];
+  site.kinds.erase(kind);
+  for (std::size_t i = 0; i < site.amounts.size(); ++i) {
+    site.amounts[i].erase(site.amounts[i].find(amount_of(kinds_[kind].supply.has, i)));
+  }
+  if (!site.kinds.empty()) return;
+  site_of_.erase({site.labels, site.fleet});
+  site = Site{};
+  free_sites_.push_back(id);
+  // The next site of this id is another one.
+  for (const Class& it : classes_) {
+    if (id < it.sites.size()) it.sites[id] = Class::Known::nothing;
+  }
+}
+
+bool Schedule::suits_site(SiteId site, ClassId of) const {
+  const Class& it = classes_[of];
+  if (it.sites.size() <= site) it.sites.resize(sites_.size(), Class::Known::nothing);
+  Class::Known& known = it.sites[site];
+  if (known == Class::Known::nothing) {
+    const bool suits = has_all(sites_[site].labels, it.demand.require) && serves(sites_[site].fleet, it.demand.fleets);
+    known = suits ? Class::Known::suits : Class::Known::suits_not;
+  }
+  return known == Class::Known::suits || planted(Plant::unfit_worker_served);
+}
+
+bool Schedule::suits(const Kind& kind, ClassId of) const {
+  return suits_site(kind.site, of) &&
+         (classes_[of].demand.ask.fits(kind.supply.has) || planted(Plant::unfit_worker_served));
+}
+
+void Schedule::wait(KindId id, const Resources& room, std::uint64_t poll) {
+  const SiteId site = kinds_[id].site;
+  sites_[site].waiting.insert({room, poll, id});
+  waiting_sites_.insert(site);
+}
+
+void Schedule::wait_no_more(KindId id, const Resources& room, std::uint64_t poll) {
+  const SiteId site = kinds_[id].site;
+  if (sites_[site].waiting.erase(room, poll) && sites_[site].waiting.empty()) waiting_sites_.erase(site);
+}
+
+std::optional<std::uint64_t> Schedule::who_waits_for(ClassId of,
+                                                     const std::function<bool(std::uint64_t)>& makes_room) const {
+  const Resources& ask = classes_[of].demand.ask;
+  const auto suits_it = [&](const RoomIndex::Entry& it) { return suits(it.kind, of); };
+  for (const SiteId site : waiting_sites_) {
+    if (!suits_site(site, of)) continue;
+    if (const auto found = sites_[site].waiting.first_fit(ask, suits_it)) return found;
+  }
+  std::size_t asked = 0;
+  for (const SiteId site : waiting_sites_) {
+    if (!suits_site(site, of)) continue;
+    std::optional<std::uint64_t> found;
+    const bool goes_on = sites_[site].waiting.each_descending([&](const RoomIndex::Entry& it) {
+      if (it.room.milli_cpus == 0) return false;
+      if (suits_it(it) && makes_room(it.poll)) found = it.poll;
+      return !found && ++asked < kMostAsked;
+    });
+    if (found) return found;
+    if (!goes_on && asked >= kMostAsked) break;
+  }
+  return std::nullopt;
 }
 
 // With A shares active the (r/100)^A of all CPUs is nobody's yet.
@@ -296,8 +433,9 @@ std::optional<Schedule::Choice> Schedule::choose(KindId kind, const Resources& r
   take_turns();
   std::optional<Candidate> best;
   Choice choice;
-  for (const ClassId of : kinds_[kind].classes) {
-    if (first_queue_[of] == kNoQueue || (best && first_queue_[of] > best->queue)) continue;
+  for (const auto& [queue, of] : offering_) {
+    if (best && queue > best->queue) break;
+    if (!suits(kind, of)) continue;
     const bool makes_room = !classes_[of].demand.ask.fits(room);
     // One that found no room is given ahead of it, once: else a stream of small ones would keep it out for ever.
     if (makes_room && (room.milli_cpus == 0 || held.contains(of))) continue;

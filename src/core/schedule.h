@@ -1,9 +1,10 @@
 // Who is next: of all jobs that have something to hand out, the one a worker with so much room should be given.
 //
-// Jobs that ask for the same and require the same are a class, machines that have the same are a kind; which kinds suit
-// which classes is worked out once, when a class or a kind turns up. A class keeps its jobs by queue (higher priority
-// first), within a queue by share (which has used least), within a share by priority, then as they came. So a worker
-// looks at one number for each class that suits it, and then only at those classes whose first queue is the best.
+// Jobs that ask for the same and require the same are a class; machines that have the same are a kind, and kinds with
+// the same labels and fleet are a site. Which sites suit a class is worked out when somebody first needs to know. A
+// class keeps its jobs by queue (higher priority first), within a queue by share (which has used least), within a share
+// by priority, then as they came. So a worker looks only at classes that have something to hand out, in the order of
+// their first queues, and stops where no later one can be better.
 //
 // A share is ordered by what it has used. What runs uses more from moment to moment, so an order that was right is
 // soon a little low, never high: whoever comes first is looked at again, and put back if it is no longer first.
@@ -11,7 +12,10 @@
 // Nothing here lasts: all of it follows from Durable. Core tells what changes; see core/places.cc.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <deque>
+#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
@@ -24,6 +28,8 @@
 #include "base/resources.h"
 #include "base/wide.h"
 #include "core/queue.h"
+#include "core/records.h"
+#include "core/room_index.h"
 
 namespace drover {
 
@@ -31,6 +37,7 @@ namespace drover {
 struct Demand {
   Resources ask;
   Labels require;
+  std::vector<std::string> fleets = {};  // one of which it must belong to, if it belongs to any; none: all
 
   auto operator<=>(const Demand&) const = default;
 };
@@ -39,16 +46,31 @@ struct Demand {
 struct Supply {
   Resources has;
   Labels labels;
+  std::string fleet = {};
 
   bool suits(const Demand& demand) const;
   auto operator<=>(const Supply&) const = default;
 };
+
+Demand demand_of(const Job& job, const Queue* queue);
+Supply supply_of(const Worker& worker);
+
+/// How a worker stands to new items.
+enum class Readiness : std::uint8_t {
+  away,   // not heard of for longer than its term, or not registered
+  apart,  // in quarantine, or draining
+  busy,   // holds items
+  free,   // holds nothing, and does not ask for work at this moment
+  idle,   // holds nothing, and its poll waits
+};
+inline constexpr std::size_t kReadinesses = 5;
 
 class Schedule {
  public:
   using ClassId = std::uint32_t;
   using KindId = std::uint32_t;
   using ShareId = std::uint32_t;
+  using SiteId = std::uint32_t;
   static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 
   Schedule() = default;
@@ -95,8 +117,8 @@ class Schedule {
     std::string name;
     Lane* lane = nullptr;
     std::uint32_t weight = ShareWeight::kOne;
-    std::uint64_t jobs = 0;  // that have not ended
-    Wide settled = 0;        // as in its record
+    std::set<JobId> jobs;  // that have not ended
+    Wide settled = 0;      // as in its record
     std::uint64_t items = 0;
     std::uint64_t milli_cpus = 0;
     Wide planned = 0;           // milli-CPUs times milliseconds that its items are expected to take, a second at most
@@ -111,14 +133,35 @@ class Schedule {
     Demand demand;
     std::uint64_t jobs = 0;
     std::map<QueueKey, std::set<std::pair<Wide, ShareId>>> queues;
-    std::set<KindId> kinds;  // that suit it
+
+   private:
+    friend class Schedule;
+    enum class Known : std::uint8_t { nothing, suits, suits_not };
+    mutable std::vector<Known> sites;  // by their ids, as far as somebody has asked
   };
 
   struct Kind {
     Supply supply;
-    std::uint64_t workers = 0;
-    std::vector<ClassId> classes;                               // that it suits
-    std::set<std::pair<std::uint64_t, std::uint64_t>> waiting;  // polls that wait: free milli-CPUs, and which
+    SiteId site = kNone;
+    std::array<std::uint64_t, kReadinesses> workers = {};  // by how they stand
+
+    std::uint64_t count(Readiness readiness) const { return workers[static_cast<std::size_t>(readiness)]; }
+    std::uint64_t all() const;
+  };
+
+  /// Machines with the same labels, of the same fleet.
+  struct Site {
+    Labels labels;
+    std::string fleet;
+    std::set<KindId> kinds;
+    std::array<std::multiset<std::uint64_t>, 2 + kAccelerators> amounts;  // of each resource that its kinds have
+    std::array<std::set<WorkerId>, kReadinesses> workers;
+    RoomIndex waiting;
+
+    const std::set<WorkerId>& those(Readiness readiness) const { return workers[static_cast<std::size_t>(readiness)]; }
+    /// Of each resource, what the kind with the least or the most of it has.
+    Resources least() const;
+    Resources most() const;
   };
 
   struct Choice {
@@ -156,15 +199,26 @@ class Schedule {
   void withdraw(ClassId of, ShareId share, Rank rank);
   bool has_offers(ClassId of) const { return !classes_[of].queues.empty(); }
 
-  KindId join(const Supply& supply);
-  void part(KindId id);
+  KindId join(const Supply& supply, WorkerId worker);
+  /// The worker is of another kind from now on, or forgotten.
+  void part(KindId id, WorkerId worker);
+  void set_readiness(KindId id, WorkerId worker, Readiness before, Readiness now);
   const Kind& kind(KindId id) const { return kinds_[id]; }
-  void wait(KindId id, std::uint64_t free_milli_cpus, std::uint64_t poll) {
-    kinds_[id].waiting.insert({free_milli_cpus, poll});
-  }
-  void wait_no_more(KindId id, std::uint64_t free_milli_cpus, std::uint64_t poll) {
-    kinds_[id].waiting.erase({free_milli_cpus, poll});
-  }
+  const Site& site(SiteId id) const { return sites_[id]; }
+  const std::map<std::pair<Labels, std::string>, SiteId>& sites() const { return site_of_; }
+  bool suits_site(SiteId site, ClassId of) const;
+  bool suits(KindId kind, ClassId of) const { return suits(kinds_[kind], of); }
+  bool suits(const Kind& kind, ClassId of) const;
+  std::uint64_t alive_workers() const { return alive_workers_; }
+
+  void wait(KindId id, const Resources& room, std::uint64_t poll);
+  /// Nothing happens when it does not wait.
+  void wait_no_more(KindId id, const Resources& room, std::uint64_t poll);
+  /// The poll that waits with the least room that holds an item of the class, so that large rooms stay whole. If there
+  /// is none: one whose worker has some room and, as `makes_room` says, could make more. Only a few are asked; whoever
+  /// was not is given its item when it next polls.
+  std::optional<std::uint64_t> who_waits_for(ClassId of,
+                                             const std::function<bool(std::uint64_t poll)>& makes_room) const;
 
   /// What a worker of this kind should be given next, if it has this room and already holds this.
   std::optional<Choice> choose(KindId kind, const Resources& room, const Held& held, std::int64_t now_ms);
@@ -193,20 +247,31 @@ class Schedule {
   void stand_at(Share& share, ShareId id, Wide key);
   void take_turns();
   void set_first_queue(ClassId of);
+  void set_priority(Lane& lane, std::uint32_t below_highest);
+  void drop_priority(Lane& lane);
+  SiteId enter_site(const Supply& supply, KindId kind);
+  void leave_site(SiteId id, KindId kind);
 
   std::map<std::string, Lane> lanes_;
   std::uint32_t next_lane_ = 0;
-  std::map<std::uint32_t, std::uint64_t> lanes_of_priority_;
+  std::map<std::uint32_t, std::set<Lane*>> lanes_of_priority_;
   std::set<Lane*> touched_;  // what is done to one has nothing to do with the others
-  std::vector<Share> shares_;
+  // No command may pay for the move of all of them when there is one more.
+  std::deque<Share> shares_;
   std::vector<ShareId> free_shares_;
-  std::vector<Class> classes_;
-  std::vector<QueueKey> first_queue_;  // of each class; none: the largest number
+  std::deque<Class> classes_;
+  std::vector<QueueKey> first_queue_;                // of each class; none: the largest number
+  std::set<std::pair<QueueKey, ClassId>> offering_;  // classes that have something to hand out, by their first queues
   std::vector<ClassId> free_classes_;
   std::map<Demand, ClassId> class_of_;
-  std::vector<Kind> kinds_;
+  std::deque<Kind> kinds_;
   std::vector<KindId> free_kinds_;
   std::map<Supply, KindId> kind_of_;
+  std::deque<Site> sites_;
+  std::vector<SiteId> free_sites_;
+  std::map<std::pair<Labels, std::string>, SiteId> site_of_;
+  std::set<SiteId> waiting_sites_;  // where somebody waits
+  std::uint64_t alive_workers_ = 0;
 };
 
 }  // namespace drover

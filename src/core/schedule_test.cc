@@ -20,7 +20,7 @@ class Reference {
       const std::uint64_t held = held_by(grant);
       in_hands_[job.id] += held;
       busy_[job.place.queue] += job.ask.milli_cpus * held;
-      if (grant.worker == worker_.id) holds_.insert({job.ask, job.require});
+      if (grant.worker == worker_.id) holds_.insert(demand(job));
     }
     for (const auto& [id, job] : durable_.jobs) {
       const bool wanted = std::ranges::find(poll.not_now, id) == poll.not_now.end();
@@ -52,15 +52,17 @@ class Reference {
     return count;
   }
 
+  Demand demand(const Job& job) const { return demand_of(job, durable_.find_queue(job.place.queue)); }
+
   bool may_be_given(const Job& job) const {
-    if (job.ended() || job.stop != StopCause::none || !suits(worker_, job)) return false;
+    if (job.ended() || job.stop != StopCause::none || !may_run(durable_, worker_, job)) return false;
     if (const Queue* queue = durable_.find_queue(job.place.queue); queue != nullptr && !queue->enabled) return false;
     for (const Dependency& it : job.after) {
       const Job* other = durable_.find_job(it.job);
       if (!it.each && (other == nullptr || other->state != JobState::succeeded)) return false;
     }
     if (!has_an_item(job)) return false;
-    const bool makes_room = room_.milli_cpus > 0 && !holds_.contains({job.ask, job.require});
+    const bool makes_room = room_.milli_cpus > 0 && !holds_.contains(demand(job));
     if (!job.ask.fits(room_) && !makes_room) return false;
     return !volatile_.schedule.is_held_back(share_of(job), job.ask);
   }
@@ -152,6 +154,7 @@ TEST(Schedule, AgreesWithASlowReferenceOnEveryFirstGrant) {
       // What a worker tells comes first, by itself, so that the choice can be looked at alone.
       apply(poll->report);
       apply(Tick{});
+      if (!core.durable().workers.contains(poll->report.worker)) continue;  // it was forgotten
       poll->report = {.worker = poll->report.worker, .incarnation = poll->report.incarnation};
       poll->given_up.clear();
       const Worker& worker = core.durable().workers.at(poll->report.worker);

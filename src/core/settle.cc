@@ -2,17 +2,20 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "base/units.h"
+#include "base/usage_bounds.h"
 #include "core/core.h"
 #include "core/plant.h"
 
 namespace drover {
 namespace {
 
-Attempt attempt_row(const Grant& grant, const OpenItem& item, const EndedAttempt& ended) {
+Attempt attempt_row(const Job& job, const Grant& grant, const OpenItem& item, const EndedAttempt& ended) {
   const Outcome& outcome = ended.outcome;
-  const Usage& usage = ended.usage;
+  const Usage usage = bounded(ended.usage);
   Attempt row;
   row.job = item.job;
+  row.epoch = job.epoch;
   row.item = item.item;
   row.attempt = AttemptNumber{item.attempts};
   row.ending = outcome.ending;
@@ -28,7 +31,7 @@ Attempt attempt_row(const Grant& grant, const OpenItem& item, const EndedAttempt
   row.peak_memory_kib = usage.peak_memory_kib;
   row.read_bytes = usage.read_bytes;
   row.written_bytes = usage.written_bytes;
-  row.slot = ended.slot;
+  row.slot = ended.slot == kNoSlot ? 0 : ended.slot;
   row.log = ended.log;
   return row;
 }
@@ -78,12 +81,12 @@ void Core::settle(WorkerId worker, const EndedAttempt& ended) {
   if (outcome.ending == Ending::lost) return lose(grant, item, ended);
 
   Job& job = job_at(grant.job);
-  Attempt row = attempt_row(grant, item, ended);
+  Attempt row = attempt_row(job, grant, item, ended);
   row.state = outcome.success()                   ? AttemptState::succeeded
               : outcome.ending == Ending::stopped ? AttemptState::cancelled
                                                   : AttemptState::failed;
   charge(job, row);
-  judge(worker, job, row);
+  if (ended.slot != kNoSlot) judge(worker, job, row);
   if (outcome.success()) {
     ++job.succeeded;
     return finish(grant, item, std::move(row), ItemMark::succeeded);
@@ -106,14 +109,14 @@ void Core::settle(WorkerId worker, const EndedAttempt& ended) {
 // A lost attempt is not the item's fault: no try is spent.
 void Core::lose(const Grant& grant, OpenItem item, const EndedAttempt& ended) {
   Job& job = job_at(grant.job);
-  Attempt row = attempt_row(grant, item, ended);
+  Attempt row = attempt_row(job, grant, item, ended);
   row.state = AttemptState::lost;
   charge(job, row);
   ++item.losses;
   if (planted(Plant::loss_spends_a_try)) ++item.tries;
   if (after_loss(job.policy, item.losses) == Verdict::give_up) {
     row.state = AttemptState::failed;
-    row.reason = concat(row.reason, "; given up after ", item.losses, item.losses == 1 ? " loss" : " losses");
+    row.reason = concat(row.reason, "; gave up after ", item.losses, item.losses == 1 ? " loss" : " losses");
     ++job.failed;
     return finish(grant, item, std::move(row), ItemMark::ended);
   }
@@ -135,8 +138,8 @@ void Core::finish(const Grant& grant, const OpenItem& item, Attempt attempt, Ite
   if (job.stop == StopCause::none && job.failed > job.failed_before &&
       job.failed - job.failed_before + (planted(Plant::early_stop_one_too_soon) ? 1 : 0) > job.policy.max_failures) {
     stop(job, StopCause::too_many_failures,
-         concat("stopped early: ", job.failed - job.failed_before, " items failed, more than the ",
-                job.policy.max_failures, " allowed"));
+         concat("stopped early: ", plural(job.failed - job.failed_before, "item"), " failed; the limit is ",
+                job.policy.max_failures));
   }
   one_less(grant.id, since(item));
 }

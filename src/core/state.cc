@@ -44,6 +44,21 @@ struct FieldHasher {
       one(it.each);
     }
   }
+  void one(const std::shared_ptr<const ReopenChoice>& choice) {
+    hasher.add(choice != nullptr);
+    if (choice == nullptr) return;
+    one(choice->failed);
+    hasher.add(choice->items.size());
+    for (const ItemIndex item : choice->items) one(item);
+    optional(choice->exit_code);
+    optional(choice->signal);
+    optional(choice->ending);
+  }
+  template <class T>
+  void optional(const std::optional<T>& value) {
+    hasher.add(value.has_value());
+    if (value) one(*value);
+  }
   void one(const std::vector<ShareWeight>& weights) {
     hasher.add(weights.size());
     for (const ShareWeight& it : weights) {
@@ -75,14 +90,18 @@ struct Restorer {
   }
   Result<void> operator()(const PutJob& put) {
     if (put.job.total > kMostItems) return broken(concat("job ", put.job.name, " has an impossible size"));
-    durable.blocks.insert_or_assign(put.job.id, ItemBlocks(put.job.total));
+    if (!put.job.ended()) durable.blocks.insert_or_assign(put.job.id, ItemBlocks(put.job.total));
     durable.jobs.insert_or_assign(put.job.id, put.job);
     return {};
   }
   Result<void> operator()(const PutBlock& put) {
-    const auto blocks = durable.blocks.find(put.block.job);
-    if (blocks == durable.blocks.end() || !blocks->second.decode(put.block.block, put.block.marks.value)) {
-      return broken(concat("block ", put.block.block, " of job ", put.block.job.value, " does not fit its job"));
+    const Job* job = durable.find_job(put.block.job);
+    if (job != nullptr && job->state == JobState::succeeded) return {};
+    const bool fits =
+        job != nullptr &&
+        durable.blocks.try_emplace(job->id, job->total).first->second.decode(put.block.block, put.block.marks.value);
+    if (!fits) {
+      return broken(concat("block ", put.block.block, " of job ", put.block.job.value, " does not match its job"));
     }
     return {};
   }
@@ -128,7 +147,7 @@ struct Restorer {
   }
   template <class Other>
   Result<void> operator()(const Other& /*not a put*/) {
-    return broken("a store may only load what was put");
+    return broken("the store loaded an unexpected record");
   }
 
   static Result<void> broken(const std::string& what) {
@@ -152,6 +171,18 @@ const OpenItem* Durable::find_open(JobId job, ItemIndex item) const {
   return it == open_items.end() ? nullptr : &it->second;
 }
 
+const ItemBlocks* Durable::find_blocks(JobId job) const {
+  const auto it = blocks.find(job);
+  return it == blocks.end() ? nullptr : &it->second;
+}
+
+bool Durable::has_succeeded(JobId id, ItemIndex item) const {
+  const Job* job = find_job(id);
+  if (job == nullptr) return false;
+  const ItemBlocks* known = find_blocks(id);
+  return job->state == JobState::succeeded || (known != nullptr && known->get(item) == ItemMark::succeeded);
+}
+
 const Queue* Durable::find_queue(const std::string& name) const {
   static const Queue always{.name = std::string(kDefaultQueue)};
   const auto it = queues.find(name);
@@ -159,11 +190,17 @@ const Queue* Durable::find_queue(const std::string& name) const {
   return name == kDefaultQueue ? &always : nullptr;
 }
 
+bool may_run(const Durable& durable, const Worker& worker, const Job& job) {
+  return supply_of(worker).suits(demand_of(job, durable.find_queue(job.place.queue)));
+}
+
 std::uint64_t hash(const Durable& durable) {
   Hasher hasher;
   add_record(hasher, durable.counters);
   for (const auto& [id, job] : durable.jobs) add_record(hasher, job);
-  for (const auto& [id, blocks] : durable.blocks) blocks.hash(hasher);
+  for (const auto& [id, blocks] : durable.blocks) {
+    if (!durable.jobs.at(id).ended()) blocks.hash(hasher);
+  }
   for (const auto& [key, item] : durable.open_items) add_record(hasher, item);
   for (const auto& [id, grant] : durable.grants) add_record(hasher, grant);
   for (const auto& [id, worker] : durable.workers) add_record(hasher, worker);

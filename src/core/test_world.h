@@ -44,7 +44,15 @@ class TestWorld {
     const Ticket ticket{++tickets_};
     core.apply(ticket, command, now_ms);
     answers = core.take_answers();
-    for (Mutation& mutation : core.take_mutations()) mutations.push_back(std::move(mutation));
+    take_mutations();
+    // What a reader of the ledger would be asked for.
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+      const auto* wanted = std::get_if<MarksWanted>(&answers[i].effect);
+      if (wanted == nullptr || !gives_marks) continue;
+      core.apply(Ticket{++tickets_}, read_marks(*wanted), now_ms);
+      for (Answer& answer : core.take_answers()) answers.push_back(std::move(answer));
+      take_mutations();
+    }
     if (inspects) {
       const auto fault = find_fault(core);
       EXPECT_FALSE(fault) << fault.value_or("");
@@ -53,6 +61,14 @@ class TestWorld {
       if (answer.to == ticket) return answer.effect;
     }
     return Refused{{ErrorCode::stopped, "no answer yet", ""}};
+  }
+
+  MarksRead read_marks(const MarksWanted& wanted) const {
+    auto marks = std::make_shared<ItemBlocks>(wanted.total);
+    for (auto it = blocks_.lower_bound({wanted.job, 0}); it != blocks_.end() && it->first.first == wanted.job; ++it) {
+      EXPECT_TRUE(marks->decode(it->first.second, it->second));
+    }
+    return {wanted.job, std::move(marks)};
   }
 
   /// With a UUID, and a name if it has none.
@@ -133,6 +149,11 @@ class TestWorld {
     ask(Tick{});
   }
 
+  /// What was left for later commands is done.
+  void tick_while_due() {
+    while (core.next_deadline() && *core.next_deadline() <= now_ms) ask(Tick{});
+  }
+
   /// It stops, and comes back from what is durable.
   void restart() { core = Core(copy_of(core.durable()), now_ms); }
 
@@ -145,14 +166,25 @@ class TestWorld {
   Core core;
   std::int64_t now_ms = 1'700'000'000'000;
   bool inspects = true;
+  bool gives_marks = true;
   Lease last;
   std::vector<Answer> answers;
   std::vector<Mutation> mutations;
 
  private:
+  void take_mutations() {
+    for (Mutation& mutation : core.take_mutations()) {
+      if (const auto* put = std::get_if<PutBlock>(&mutation)) {
+        blocks_[{put->block.job, put->block.block}] = put->block.marks.value;
+      }
+      mutations.push_back(std::move(mutation));
+    }
+  }
+
   std::uint64_t tickets_ = 0;
   std::uint64_t uuids_ = 0;
   std::map<WorkerId, std::uint64_t> polls_;
+  std::map<std::pair<JobId, std::uint64_t>, std::string> blocks_;  // as they were last written
 };
 
 inline Token token(const Lease& lease, std::uint64_t offset = 0) {

@@ -24,32 +24,47 @@ std::string labels_text(const Labels& labels) {
   return text;
 }
 
+std::string fleets_text(const std::vector<std::string>& fleets) {
+  std::string text;
+  for (const std::string& fleet : fleets) text += concat(text.empty() ? "fleet " : " or ", "'", fleet, "'");
+  return text;
+}
+
 }  // namespace
 
-std::optional<std::string> what_nobody_has(const Job& job, const std::vector<Worker>& workers) {
-  if (std::ranges::any_of(workers, [&](const Worker& it) { return suits(it, job); })) return std::nullopt;
-  const std::string cpus = concat(cpus_text(job.ask.milli_cpus), job.ask.milli_cpus == 1000 ? " CPU" : " CPUs");
-  const std::string memory = concat(format_size(job.ask.memory_bytes), " of memory");
-  const std::string labels = labels_text(job.require);
-  const std::string all = plural(workers.size(), "worker");
-  if (workers.empty()) return concat("a worker with ", labels.empty() ? cpus : labels, "; there is none at all");
+std::string what_nobody_has(const Demand& demand, const std::vector<WorkersOfSite>& workers) {
+  const Resources& ask = demand.ask;
+  const std::string cpus = concat(cpus_text(ask.milli_cpus), ask.milli_cpus == 1000 ? " CPU" : " CPUs");
+  const std::string memory = concat(format_size(ask.memory_bytes), " of memory");
+  const std::string labels = labels_text(demand.require);
   Resources most;
   bool labelled = false;
-  for (const Worker& worker : workers) {
-    most = most.at_least(worker.has);
-    labelled = labelled || has_all(worker.labels, job.require);
+  std::uint64_t count = 0;
+  std::uint64_t serving = 0;
+  for (const WorkersOfSite& it : workers) {
+    count += it.count;
+    if (!serves(*it.fleet, demand.fleets)) continue;
+    serving += it.count;
+    most = most.at_least(it.most);
+    labelled = labelled || has_all(*it.labels, demand.require);
   }
+  if (serving == 0) {
+    return concat("a worker of ", fleets_text(demand.fleets), "; none of ", plural(count, "worker"), " belongs to ",
+                  demand.fleets.size() > 1 ? "them" : "it");
+  }
+  const std::string all =
+      concat(plural(serving, "worker"), demand.fleets.empty() ? "" : concat(" of ", fleets_text(demand.fleets)));
   if (!labelled)
-    return concat("a worker with ", labels, "; none of ", all, " has ", job.require.size() > 1 ? "them" : "it");
-  if (job.ask.milli_cpus > most.milli_cpus) {
+    return concat("a worker with ", labels, "; none of ", all, " has ", demand.require.size() > 1 ? "them" : "it");
+  if (ask.milli_cpus > most.milli_cpus) {
     return concat(cpus, "; the largest of ", all, " has ", cpus_text(most.milli_cpus));
   }
-  if (job.ask.memory_bytes > most.memory_bytes) {
+  if (ask.memory_bytes > most.memory_bytes) {
     return concat(memory, "; the largest of ", all, " has ", format_size(most.memory_bytes));
   }
   std::string accelerators;
   for (std::size_t kind = 0; kind < kAccelerators; ++kind) {
-    const std::uint64_t asked = job.ask.accelerators[kind];
+    const std::uint64_t asked = ask.accelerators[kind];
     if (asked == 0) continue;
     const std::string said = concat(asked, " ", kAcceleratorNames[kind], asked == 1 ? " accelerator" : " accelerators");
     if (asked > most.accelerators[kind]) {
@@ -60,7 +75,7 @@ std::optional<std::string> what_nobody_has(const Job& job, const std::vector<Wor
     accelerators += concat(", ", said);
   }
   return concat("a worker with ", cpus, ", ", memory, accelerators, labels.empty() ? "" : concat(" and ", labels),
-                "; none of ", all, " has all of that");
+                "; none of ", all, " has all of these");
 }
 
 }  // namespace drover

@@ -1,15 +1,22 @@
-// Why none of the workers can run a job, in a sentence for people.
+// Why nobody can run a job, in words.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "core/records.h"
+#include "core/schedule.h"
 
 namespace drover {
 
-/// "64 CPUs; the largest of 3 workers has 8"; nothing if one of them can run it.
-std::optional<std::string> what_nobody_has(const Job& job, const std::vector<Worker>& workers);
+/// Machines with the same labels, of the same fleet, and how many of them there are.
+struct WorkersOfSite {
+  Resources most;  // of each resource that one of them has
+  const Labels* labels = nullptr;
+  const std::string* fleet = nullptr;
+  std::uint64_t count = 0;
+};
+
+/// What none of these workers has, of which none suits the demand.
+std::string what_nobody_has(const Demand& demand, const std::vector<WorkersOfSite>& workers);
 
 }  // namespace drover

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "base/wide.h"
+
 namespace drover {
 
 /// Sums over attempts that have ended. Wasted is what failed and lost attempts used.
@@ -34,15 +36,15 @@ struct JobUsage {
 };
 
 inline JobUsage& operator+=(JobUsage& to, const JobUsage& more) {
-  to.cpu_ms += more.cpu_ms;
-  to.reserved_cpu_ms += more.reserved_cpu_ms;
-  to.memory_mib_s += more.memory_mib_s;
-  to.accelerator_ms += more.accelerator_ms;
-  to.wasted_cpu_ms += more.wasted_cpu_ms;
-  to.wasted_reserved_ms += more.wasted_reserved_ms;
-  to.attempts += more.attempts;
-  to.failed_attempts += more.failed_attempts;
-  to.lost_attempts += more.lost_attempts;
+  to.cpu_ms = saturating_sum(to.cpu_ms, more.cpu_ms);
+  to.reserved_cpu_ms = saturating_sum(to.reserved_cpu_ms, more.reserved_cpu_ms);
+  to.memory_mib_s = saturating_sum(to.memory_mib_s, more.memory_mib_s);
+  to.accelerator_ms = saturating_sum(to.accelerator_ms, more.accelerator_ms);
+  to.wasted_cpu_ms = saturating_sum(to.wasted_cpu_ms, more.wasted_cpu_ms);
+  to.wasted_reserved_ms = saturating_sum(to.wasted_reserved_ms, more.wasted_reserved_ms);
+  to.attempts = saturating_sum(to.attempts, more.attempts);
+  to.failed_attempts = saturating_sum(to.failed_attempts, more.failed_attempts);
+  to.lost_attempts = saturating_sum(to.lost_attempts, more.lost_attempts);
   return to;
 }
 

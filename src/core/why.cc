@@ -3,8 +3,9 @@
 #include "core/why.h"
 
 #include <algorithm>
-#include <set>
+#include <array>
 
+#include "base/check.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "core/core.h"
@@ -37,6 +38,13 @@ std::string_view to_string(WhyCode code) {
 
 namespace {
 
+// A question must not keep everybody waiting: beyond these it is answered from a part of what there is.
+constexpr std::size_t kMostDecliners = 1000;  // workers that declined it
+constexpr std::size_t kMostKinds = 256;       // of machines that are looked at for who comes first
+constexpr std::uint64_t kMostPlaces = 1000;   // that are counted
+constexpr std::size_t kMostGrants = 256;      // whose workers are asked what they wait for
+constexpr std::uint64_t kMostCounted = 4096;  // items that wait for items of other jobs
+
 std::uint64_t percent_done(const Job& job) {
   return job.total == 0 ? 100 : (job.succeeded + job.failed + job.cancelled) * 100 / job.total;
 }
@@ -44,12 +52,12 @@ std::uint64_t percent_done(const Job& job) {
 /// The words for one job, or one item of it.
 class Reasons {
  public:
-  Reasons(const Durable& durable, const Volatile& now, const Job& job)
-      : durable_(durable), now_(now), job_(job), index_(now.jobs.at(job.id)), blocks_(durable.blocks.at(job.id)) {}
+  Reasons(const Durable& durable, const Volatile& now, const Job& job, const ItemBlocks& blocks)
+      : durable_(durable), now_(now), job_(job), index_(now.jobs.at(job.id)), blocks_(blocks) {}
 
   Why of_item(ItemIndex item) const {
     const std::string name = concat("item ", item.value);
-    const ItemMark mark = blocks_.get(item);
+    const ItemMark mark = job_.state == JobState::succeeded ? ItemMark::succeeded : blocks_.get(item);
     if (mark == ItemMark::succeeded) return {WhyCode::ended, concat(name, " has succeeded")};
     if (mark == ItemMark::ended) return {WhyCode::ended, concat(name, " has ended without success")};
     const OpenItem* open = durable_.find_open(job_.id, item);
@@ -72,14 +80,21 @@ class Reasons {
                      job_.reason.empty() ? "" : concat(": ", job_.reason))};
     }
     if (const auto why = of_job(nullptr)) return *why;
+    std::size_t asked = 0;
     for (const GrantId id : index_.grants) {
+      if (++asked > kMostGrants) break;
       if (const auto why = getting_ready(durable_.grants.at(id).worker)) return *why;
     }
     const std::uint64_t open = blocks_.count(ItemMark::open);
     if (blocks_.count(ItemMark::pending) == 0 && index_.ready.empty()) {
       if (index_.in_hands < open && index_.in_hands == 0) return next_retry();
+      if (index_.in_hands == open && job_.reopening == nullptr) {
+        return {WhyCode::running, concat("all remaining items (", open, ") are assigned to workers")};
+      }
       return {WhyCode::running,
-              concat("all that is left of it, ", plural(open, "item"), ", runs or waits for a retry")};
+              job_.reopening != nullptr
+                  ? concat("a retry is reopening the job's items; ", open, " running or waiting so far")
+                  : concat("all remaining items (", open, ") are running or waiting for a retry")};
     }
     if (!index_.offered && job_.sequential && open > 0 && index_.in_hands == 0) return next_retry();
     if (!index_.offered && waits_for_items()) {
@@ -109,10 +124,10 @@ class Reasons {
     if (open == nullptr || !open->counted) {
       if (const auto why = getting_ready(durable_.grants.at(holder).worker)) return *why;
       return {WhyCode::handed_out,
-              concat("item ", item.value, " is in the hands of worker ", worker, ", which has not said that it runs")};
+              concat("item ", item.value, " is assigned to worker ", worker, ", which has not reported it as running")};
     }
     return {WhyCode::running,
-            concat("item ", item.value, " runs on worker ", worker, " for ",
+            concat("item ", item.value, " has been running on worker ", worker, " for ",
                    format_duration_us((now_.now_ms - open->started_ms) * 1000), ", as attempt ", open->attempts)};
   }
 
@@ -127,11 +142,11 @@ class Reasons {
   /// What keeps the whole job, or this open item of it, whoever there is to run it.
   std::optional<Why> of_job(const OpenItem* open) const {
     if (job_.ended()) {
-      return Why{WhyCode::ended, concat("job ", job_.name, " has ended before it came to this item",
+      return Why{WhyCode::ended, concat("job ", job_.name, " ended before this item was started",
                                         job_.reason.empty() ? "" : concat(": ", job_.reason))};
     }
     if (job_.stop != StopCause::none) {
-      return Why{WhyCode::stopping, concat("job ", job_.name, " starts nothing more: ",
+      return Why{WhyCode::stopping, concat("job ", job_.name, " starts no more items: ",
                                            job_.reason.empty() ? std::string(to_string(job_.stop)) : job_.reason)};
     }
     for (const Dependency& it : job_.after) {
@@ -140,7 +155,7 @@ class Reasons {
         return Why{WhyCode::after_job, "waits for a job that did not succeed and is no longer known"};
       if (it.each || other->state == JobState::succeeded) continue;
       return Why{.code = WhyCode::after_job,
-                 .sentence = concat("waits for job ", other->name, ", ", percent_done(*other), " % done"),
+                 .sentence = concat("waits for job ", other->name, ", ", percent_done(*other), "% done"),
                  .job = other->id};
     }
     const Queue* queue = durable_.find_queue(job_.place.queue);
@@ -150,8 +165,8 @@ class Reasons {
     if (open != nullptr && open->waiting() && !index_.ready.contains(open->item)) return retry_at(*open);
     if (job_.max_running > 0 && index_.in_hands >= job_.max_running) {
       return Why{WhyCode::most_running, concat(index_.in_hands, " of its items ", index_.in_hands == 1 ? "is" : "are",
-                                               " in workers' hands, as many as may be (",
-                                               job_.sequential ? "one after the other" : "max_running", ")")};
+                                               " assigned to workers, which is the limit (",
+                                               job_.sequential ? "sequential" : "max_running", ")")};
     }
     return std::nullopt;
   }
@@ -160,7 +175,7 @@ class Reasons {
     return {
         .code = WhyCode::retry_delay,
         .sentence = concat("item ", open.item.value, " failed ", plural(open.tries, "time"),
-                           "; its next try is due in ", format_duration_us((open.not_before_ms - now_.now_ms) * 1000)),
+                           "; its next attempt is in ", format_duration_us((open.not_before_ms - now_.now_ms) * 1000)),
         .until_ms = open.not_before_ms};
   }
 
@@ -173,26 +188,26 @@ class Reasons {
         first = &item->second;
       if (job_.sequential) break;  // the others come after this one
     }
-    return first == nullptr ? Why{WhyCode::running, "all that is left of it runs"} : retry_at(*first);
+    return first == nullptr ? Why{WhyCode::running, "all remaining items are running"} : retry_at(*first);
   }
 
   /// Items that must succeed before this one. One that was tried waits only for those before it in its own job.
   std::optional<Why> before_it(ItemIndex item, const OpenItem* open) const {
     if (const Dependency* it = open == nullptr ? unmet(item) : nullptr) {
-      if (!durable_.blocks.contains(it->job))
+      if (!durable_.jobs.contains(it->job))
         return Why{WhyCode::after_item, "waits for an item of a job that is no longer known"};
       const Job& other = durable_.jobs.at(it->job);
       return Why{.code = WhyCode::after_item,
-                 .sentence = concat("waits for item ", item.value, " of job ", other.name, ", ", percent_done(other),
-                                    " % done"),
+                 .sentence =
+                     concat("waits for item ", item.value, " of job ", other.name, ", ", percent_done(other), "% done"),
                  .job = it->job};
     }
     if (!job_.sequential) return std::nullopt;
     for (const ItemMark mark : {ItemMark::open, ItemMark::pending}) {
       const auto first = blocks_.find(mark, ItemIndex{0});
       if (first && *first < item) {
-        return Why{WhyCode::before_it, concat("items of this job run one after the other, and item ", first->value,
-                                              " has not succeeded yet")};
+        return Why{WhyCode::before_it,
+                   concat("items of this job run one at a time, and item ", first->value, " has not succeeded yet")};
       }
     }
     return std::nullopt;
@@ -201,9 +216,7 @@ class Reasons {
   /// The item of another job that an untouched one still waits for.
   const Dependency* unmet(ItemIndex item) const {
     for (const Dependency& it : job_.after) {
-      if (!it.each) continue;
-      const auto blocks = durable_.blocks.find(it.job);
-      if (blocks == durable_.blocks.end() || blocks->second.get(item) != ItemMark::succeeded) return &it;
+      if (it.each && !durable_.has_succeeded(it.job, item)) return &it;
     }
     return nullptr;
   }
@@ -214,114 +227,179 @@ class Reasons {
       return static_cast<std::uint64_t>(std::distance(index_.ready.begin(), index_.ready.lower_bound(item)));
     }
     std::uint64_t count = index_.ready.size();
-    for (auto at = blocks_.find(ItemMark::pending, index_.pending_from); at && *at < item;) {
-      const std::uint64_t most = waits_for_items() ? 1 : item.value - at->value;
-      const std::uint64_t run = blocks_.run_length(ItemMark::pending, *at, most);
-      if (unmet(*at) == nullptr) count += run;
-      at = blocks_.find(ItemMark::pending, ItemIndex{at->value + run});
+    if (!waits_for_items()) return count + blocks_.count_before(ItemMark::pending, item);
+    std::uint64_t looked_at = 0;
+    for (auto at = blocks_.find(ItemMark::pending, ItemIndex{0}); at && *at < item && looked_at < kMostCounted;
+         at = blocks_.find(ItemMark::pending, ItemIndex{at->value + 1}), ++looked_at) {
+      if (unmet(*at) == nullptr) ++count;
     }
     return count;
   }
 
-  /// It could be handed out: who could take it, and who comes first.
-  Why of_turn() const {
-    std::vector<const Worker*> alive;
-    std::vector<const Worker*> suiting;
-    for (const auto& [id, worker] : durable_.workers) {
+  /// Machines that could run it.
+  struct Suiting {
+    std::vector<const Schedule::Site*> sites;
+    std::array<std::uint64_t, kReadinesses> workers = {};
+    std::vector<Schedule::KindId> kinds;  // some of those that take items
+    const Worker* declined_by = nullptr;  // one whose last poll declined it
+    std::uint64_t declined_and_busy = 0;  // those that did, by how they stand
+    std::uint64_t declined_and_free = 0;
+
+    std::uint64_t count(Readiness readiness) const { return workers[static_cast<std::size_t>(readiness)]; }
+    std::uint64_t open() const { return count(Readiness::busy) + count(Readiness::free) + count(Readiness::idle); }
+    std::uint64_t alive() const { return open() + count(Readiness::apart); }
+    std::uint64_t taking_and_free() const { return count(Readiness::free) - declined_and_free; }
+    /// Those that do not wait for work with nothing in their hands, nor have declined it.
+    std::uint64_t taking() const { return count(Readiness::busy) - declined_and_busy + taking_and_free(); }
+  };
+
+  // Where all machines of a site suit it, or none does, their kinds need not be looked at.
+  Suiting suiting() const {
+    Suiting out;
+    std::map<Schedule::KindId, std::uint64_t> declined;  // by workers that take other items
+    std::size_t asked = 0;
+    for (const WorkerId id : index_.declined_by) {
+      if (++asked > kMostDecliners) break;
       const Session& session = now_.sessions.at(id);
-      if (worker.registered_ms == 0 || (worker.term_ms != 0 && session.expires_ms == 0)) continue;
-      alive.push_back(&worker);
-      if (suits(worker, job_)) suiting.push_back(&worker);
+      const bool is_busy = session.readiness == Readiness::busy;
+      const bool is_free = session.readiness == Readiness::free;
+      if (!is_busy && !is_free && session.readiness != Readiness::idle) continue;
+      // Counted as the machines are below: its queue may be served by other fleets since.
+      if (!now_.schedule.suits(session.kind, index_.of)) continue;
+      out.declined_by = &worker(id);
+      out.declined_and_busy += is_busy ? 1 : 0;
+      out.declined_and_free += is_free ? 1 : 0;
+      declined[session.kind] += is_busy || is_free ? 1 : 0;
     }
-    if (alive.empty()) {
-      return {WhyCode::no_worker, durable_.workers.empty()
-                                      ? "no worker has ever joined"
-                                      : concat("none of ", plural(durable_.workers.size(), "worker"), " is there")};
-    }
-    if (suiting.empty()) {
-      std::vector<Worker> all;
-      all.reserve(alive.size());
-      for (const Worker* worker : alive) all.push_back(*worker);
-      return {.code = WhyCode::nobody_suits,
-              .sentence = concat("needs ", what_nobody_has(job_, all).value_or("what no worker has")),
-              .workers = alive.size()};
-    }
-    std::vector<const Worker*> open;
-    std::string apart;
-    for (const Worker* worker : suiting) {
-      if (!worker->quarantine.empty()) {
-        apart = concat("worker ", worker->name, " is in quarantine");
-      } else if (now_.sessions.at(worker->id).draining) {
-        apart = concat("worker ", worker->name, " drains");
-      } else {
-        open.push_back(worker);
+    for (const auto& [name, id] : now_.schedule.sites()) {
+      const Schedule::Site& site = now_.schedule.site(id);
+      if (!now_.schedule.suits_site(id, index_.of) || !job_.ask.fits(site.most())) continue;
+      const bool all_suit = job_.ask.fits(site.least());
+      out.sites.push_back(&site);
+      for (std::size_t i = 0; all_suit && i < kReadinesses; ++i) out.workers[i] += site.workers[i].size();
+      for (const Schedule::KindId kind_id : site.kinds) {
+        if (all_suit && out.kinds.size() == kMostKinds) break;
+        const Schedule::Kind& kind = now_.schedule.kind(kind_id);
+        if (!now_.schedule.suits(kind, index_.of)) continue;
+        const auto declining = declined.find(kind_id);
+        const std::uint64_t takers = kind.count(Readiness::busy) + kind.count(Readiness::free);
+        const bool takes = takers > (declining == declined.end() ? 0 : declining->second);
+        if (takes && out.kinds.size() < kMostKinds) out.kinds.push_back(kind_id);
+        for (std::size_t i = 0; !all_suit && i < kReadinesses; ++i) out.workers[i] += kind.workers[i];
       }
     }
-    if (open.empty()) {
-      return {.code = WhyCode::set_apart,
-              .sentence = suiting.size() == 1
-                              ? concat(apart, ", and no other suits it")
-                              : concat("none of the ", suiting.size(), " workers that suit it takes items: ", apart),
-              .workers = suiting.size()};
-    }
-    return of_order(open);
+    return out;
   }
 
-  Why of_order(const std::vector<const Worker*>& open) const {
+  /// The first of them that stands so, and did not decline it if it takes items at all. There is one.
+  const Worker& first(const Suiting& suit, Readiness readiness) const {
+    const Worker* found = nullptr;
+    for (const Schedule::Site* site : suit.sites) {
+      const auto& those = site->those(readiness);
+      const bool takes_items = readiness == Readiness::busy || readiness == Readiness::free;
+      const auto it = std::ranges::find_if(those, [&](WorkerId id) {
+        return suits(worker(id), job_) && !(takes_items && index_.declined_by.contains(id));
+      });
+      if (it != those.end() && (found == nullptr || *it < found->id)) found = &worker(*it);
+    }
+    DROVER_CHECK(found != nullptr, "one that is counted is there");
+    return *found;
+  }
+
+  const Worker& worker(WorkerId id) const { return durable_.workers.at(id); }
+
+  /// It could be handed out: who could take it, and who comes first.
+  Why of_turn() const {
+    const std::uint64_t alive = now_.schedule.alive_workers();
+    if (alive == 0) {
+      return {WhyCode::no_worker, durable_.counters.next_worker == 1 ? "no worker has ever joined"
+                                  : durable_.workers.empty()
+                                      ? "no worker is connected"
+                                      : concat("none of ", plural(durable_.workers.size(), "worker"), " is connected")};
+    }
+    const Suiting suit = suiting();
+    if (suit.alive() == 0) {
+      std::vector<WorkersOfSite> all;
+      for (const auto& [name, id] : now_.schedule.sites()) {
+        const Schedule::Site& site = now_.schedule.site(id);
+        std::uint64_t count = 0;
+        for (const auto& those : site.workers) count += those.size();
+        count -= site.those(Readiness::away).size();
+        if (count > 0) all.push_back({site.most(), &site.labels, &site.fleet, count});
+      }
+      return {.code = WhyCode::nobody_suits,
+              .sentence = concat("needs ", what_nobody_has(now_.schedule.of(index_.of).demand, all)),
+              .workers = alive};
+    }
+    if (suit.open() == 0) {
+      const Worker& apart = first(suit, Readiness::apart);
+      const std::string who =
+          concat("worker ", apart.name, apart.quarantine.empty() ? " is draining" : " is quarantined");
+      return {.code = WhyCode::set_apart,
+              .sentence = suit.alive() == 1
+                              ? concat(who, ", and no other worker can run it")
+                              : concat("none of the ", suit.alive(), " workers that could run it accepts items: ", who),
+              .workers = suit.alive()};
+    }
+    return of_order(suit);
+  }
+
+  Why of_order(const Suiting& suit) const {
     const Schedule::Share& share = now_.schedule.at(index_.share);
     if (now_.schedule.is_held_back(share, job_.ask)) {
       return {.code = WhyCode::share_held_back,
               .sentence = concat("share '", share.name,
-                                 "' may have no more: the rest of the machines is kept for shares yet to come (",
-                                 share.lane->reserved_percent, " % reserved)"),
-              .workers = open.size()};
+                                 "' has reached its limit: the remaining capacity is reserved for inactive shares (",
+                                 share.lane->reserved_percent, "% reserved)"),
+              .workers = suit.open()};
     }
     // Whoever waits for work and holds nothing would have been given it, if it took anything like it.
-    std::vector<const Worker*> taking;
-    for (const Worker* worker : open) {
-      if (now_.sessions.at(worker->id).parked == 0 || !holds_nothing(*worker)) taking.push_back(worker);
-    }
-    if (taking.empty()) {
+    if (suit.taking() == 0 && suit.declined_by != nullptr) {
       return {.code = WhyCode::set_apart,
-              .sentence = concat(open.size() == 1 ? concat("worker ", open.front()->name, ", which could run it, takes")
-                                                  : concat("the ", open.size(), " workers that could run it take"),
-                                 " nothing right now"),
-              .workers = open.size()};
+              .sentence = concat("worker ", suit.declined_by->name, ": ",
+                                 now_.sessions.at(suit.declined_by->id).declined.at(job_.id)),
+              .workers = suit.open()};
     }
-    const auto free = std::ranges::find_if(taking, [&](const Worker* it) { return holds_nothing(*it); });
-    const std::string who = free != taking.end() ? does_not_ask(**free)
-                            : taking.size() == 1 ? concat("worker ", taking[0]->name, ", which could run it, is busy")
-                                                 : concat("the ", taking.size(), " workers that could run it are busy");
-    std::set<Schedule::KindId> kinds;
-    for (const Worker* worker : taking) kinds.insert(now_.sessions.at(worker->id).kind);
-    Why why = of_those_ahead(who, kinds);
-    why.workers = taking.size();
+    if (suit.taking() == 0) {
+      return {.code = WhyCode::set_apart,
+              .sentence = concat(suit.open() == 1 ? concat("worker ", first(suit, Readiness::idle).name,
+                                                           ", which could run it, accepts")
+                                                  : concat("the ", suit.open(), " workers that could run it accept"),
+                                 " no items right now"),
+              .workers = suit.open()};
+    }
+    const bool one_is_free = suit.taking_and_free() > 0;
+    const std::string who = one_is_free ? does_not_ask(first(suit, Readiness::free))
+                            : suit.taking() == 1
+                                ? concat("worker ", first(suit, Readiness::busy).name, ", which could run it, is busy")
+                                : concat("the ", suit.taking(), " workers that could run it are busy");
+    Why why = of_those_ahead(who, suit.kinds);
+    why.workers = suit.taking();
     if (why.code == WhyCode::behind) return why;
-    why.code = free != taking.end() ? WhyCode::next : WhyCode::busy;
+    why.code = one_is_free ? WhyCode::next : WhyCode::busy;
     why.sentence = concat(who, "; it is next");
     return why;
   }
 
-  bool holds_nothing(const Worker& worker) const { return now_.worker_grants.at(worker.id).empty(); }
-
   /// It is about to ask, or no longer there.
   std::string does_not_ask(const Worker& worker) const {
     const std::int64_t heard_ms = now_.sessions.at(worker.id).expires_ms - worker.term_ms;
-    const bool is_silent = worker.term_ms > 0 && now_.now_ms - heard_ms >= 1000;
-    return concat(
-        "worker ", worker.name, ", which could run it, holds nothing and does not ask for work",
-        is_silent ? concat(" (last heard of ", format_duration_us((now_.now_ms - heard_ms) * 1000), " ago)") : "");
+    const std::int64_t silent_ms = now_.lease_clock_ms() - heard_ms;
+    const bool is_silent = worker.term_ms > 0 && silent_ms >= 1000;
+    return concat("worker ", worker.name, ", which could run it, is idle but is not asking for work",
+                  is_silent ? concat(" (last heard from ", format_duration_us(silent_ms * 1000), " ago)") : "");
   }
 
   /// Whether the share has something that one of these machines could be given.
-  bool is_offered(const Schedule::Share& share, Schedule::ClassId of, const std::set<Schedule::KindId>& kinds) const {
-    const Schedule::Class& its = now_.schedule.of(of);
-    return std::ranges::any_of(kinds, [&](Schedule::KindId kind) { return its.kinds.contains(kind); }) &&
-           !now_.schedule.is_held_back(share, its.demand.ask);
+  bool is_offered(const Schedule::Share& share, Schedule::ClassId of,
+                  const std::vector<Schedule::KindId>& kinds) const {
+    const Demand& demand = now_.schedule.of(of).demand;
+    return !now_.schedule.is_held_back(share, demand.ask) &&
+           std::ranges::any_of(kinds, [&](Schedule::KindId kind) { return now_.schedule.suits(kind, of); });
   }
 
   /// Whether something that the same machines could run comes before it.
-  Why of_those_ahead(const std::string& who, const std::set<Schedule::KindId>& kinds) const {
+  Why of_those_ahead(const std::string& who, const std::vector<Schedule::KindId>& kinds) const {
     const Schedule& schedule = now_.schedule;
     const Schedule::Share& mine = schedule.at(index_.share);
     const Schedule::Rank rank{kHighestPriority - job_.place.priority, job_.id};
@@ -329,16 +407,17 @@ class Reasons {
     Schedule::Rank nearest;
     for (const auto& [of, ranks] : mine.offered) {
       if (!is_offered(mine, of, kinds)) continue;
-      for (const Schedule::Rank& it : ranks) {
-        if (!(it < rank)) break;
-        if (places++ == 0 || nearest < it) nearest = it;
-      }
+      const auto behind_it = ranks.lower_bound(rank);
+      if (behind_it == ranks.begin()) continue;
+      if (const Schedule::Rank last = *std::prev(behind_it); places == 0 || nearest < last) nearest = last;
+      for (auto it = ranks.begin(); it != behind_it && places < kMostPlaces; ++it) ++places;
     }
     if (places > 0) {
       return {.code = WhyCode::behind,
               .sentence = concat(
-                  who, ", and it is ", plural(places, "place"), " behind job ", durable_.jobs.at(nearest.job).name,
-                  mine.lane->fair ? concat(" of the same share '", mine.name, "'") : concat(" of the same queue")),
+                  who, ", and it is ", places == kMostPlaces ? "at least " : "", plural(places, "place"),
+                  " behind job ", durable_.jobs.at(nearest.job).name,
+                  mine.lane->fair ? concat(" in the same share '", mine.name, "'") : concat(" in the same queue")),
               .job = nearest.job,
               .places = places};
     }
@@ -365,11 +444,11 @@ class Reasons {
         for (const auto& [of, ranks] : schedule.at(id).offered) {
           if (!is_offered(schedule.at(id), of, kinds)) continue;
           return {.code = WhyCode::behind,
-                  .sentence =
-                      concat(who, ", and queue '", name,
-                             theirs.below_highest < ours.below_highest ? "', which comes first, has work"
-                             : lane.milli_cpus < mine.lane->milli_cpus ? "' of the same priority has fewer CPUs busy"
-                                                                       : "' of the same priority has its turn"),
+                  .sentence = concat(
+                      who, ", and queue '", name,
+                      theirs.below_highest < ours.below_highest ? "', which has a higher priority, has work"
+                      : lane.milli_cpus < mine.lane->milli_cpus ? "', which has the same priority, has fewer CPUs busy"
+                                                                : "', which has the same priority, is next in turn"),
                   .job = ranks.begin()->job};
         }
       }
@@ -387,16 +466,21 @@ class Reasons {
 }  // namespace
 
 Why why(const Core& core, JobId job, std::optional<ItemIndex> item) {
-  const Reasons reasons(core.durable_, core.volatile_, core.durable_.jobs.at(job));
-  return item ? reasons.of_item(*item) : reasons.of_next();
+  static const ItemBlocks none;
+  const ItemBlocks* blocks = core.durable_.find_blocks(job);
+  // Of the items of an ended job only the ledger knows; AskWhy has it read first.
+  const bool is_unknown = blocks == nullptr && core.durable_.jobs.at(job).state != JobState::succeeded;
+  const Reasons reasons(core.durable_, core.volatile_, core.durable_.jobs.at(job), blocks != nullptr ? *blocks : none);
+  return item && !is_unknown ? reasons.of_item(*item) : reasons.of_next();
 }
 
 void Core::on(Ticket ticket, const AskWhy& command) {
   const Job* job = durable_.find_job(command.job);
-  if (job == nullptr) return refuse(ticket, ErrorCode::not_found, "there is no such job");
+  if (job == nullptr) return refuse(ticket, ErrorCode::not_found, "job not found");
   if (command.item && command.item->value >= job->total) {
     return refuse(ticket, ErrorCode::not_found, concat("job ", job->name, " has no item ", command.item->value));
   }
+  if (command.item && lacks_marks(*job)) return wait_for_marks(job->id, ticket, command);
   Why said = why(*this, command.job, command.item);
   said.in_hands = volatile_.jobs.at(command.job).in_hands;
   say(ticket, std::move(said));

@@ -32,7 +32,7 @@ TEST(Why, WaitsForAnotherJobUntilThatHasSucceeded) {
   ASSERT_EQ(world.next(worker), first);
   world.end(worker, world.last);
   EXPECT_EQ(world.why(second).code, WhyCode::after_job);
-  EXPECT_EQ(world.why(second).sentence, "waits for job job1, 50 % done");
+  EXPECT_EQ(world.why(second).sentence, "waits for job job1, 50% done");
   EXPECT_EQ(world.why(second).job, first);
   ASSERT_EQ(world.next(worker), first);
   world.end(worker, world.last);
@@ -85,7 +85,7 @@ TEST(Why, BehindAnotherUntilThatIsCancelled) {
   EXPECT_EQ(world.why(job).code, WhyCode::behind);
   EXPECT_EQ(world.why(job).job, ahead);
   EXPECT_EQ(world.why(job).sentence,
-            "worker w, which could run it, is busy, and it is 1 place behind job job2 of the same queue");
+            "worker w, which could run it, is busy, and it is 1 place behind job job2 in the same queue");
   world.ask(CancelJob{ahead, "because"});
   EXPECT_EQ(world.why(job).code, WhyCode::busy);
   world.end(worker, world.last);
@@ -98,7 +98,7 @@ TEST(Why, AWorkerThatDrainsTakesNothing) {
   world.worker("w");
   world.ask(AskToDrain{"w"});
   EXPECT_EQ(world.why(job).code, WhyCode::set_apart);
-  EXPECT_EQ(world.why(job).sentence, "worker w drains, and no other suits it");
+  EXPECT_EQ(world.why(job).sentence, "worker w is draining, and no other worker can run it");
   EXPECT_EQ(world.next(world.worker("another")), job);
 }
 
@@ -106,17 +106,15 @@ TEST(Why, AWorkerThatIsFreeAndSilentIsNotSaidToBeBusy) {
   TestWorld world;
   world.ask(RegisterWorker{"w", 1, 60'000, {8000, 64 * TestWorld::kGiB, {}}});
   const JobId job = world.submit(2);
-  EXPECT_EQ(world.why(job).sentence,
-            "worker w, which could run it, holds nothing and does not ask for work; it is next");
-  EXPECT_EQ(
-      world.why(job, 1).sentence,
-      "1 item of its job comes first; worker w, which could run it, holds nothing and does not ask for work; it is "
-      "next");
+  EXPECT_EQ(world.why(job).sentence, "worker w, which could run it, is idle but is not asking for work; it is next");
+  EXPECT_EQ(world.why(job, 1).sentence,
+            "1 item of its job comes first; worker w, which could run it, is idle but is not asking for work; it is "
+            "next");
   world.pass(35'000);
   EXPECT_EQ(world.why(job).code, WhyCode::next);
   EXPECT_EQ(
       world.why(job).sentence,
-      "worker w, which could run it, holds nothing and does not ask for work (last heard of 35.0 s ago); it is next");
+      "worker w, which could run it, is idle but is not asking for work (last heard from 35.0 s ago); it is next");
   world.pass(25'000);
   EXPECT_EQ(world.why(job).code, WhyCode::no_worker);
 }
@@ -144,7 +142,7 @@ TEST(Why, QueuesAndSharesThatHaveUsedAsMuchTakeTurns) {
   const JobId first = world.submit(1, {.queue = "a"});
   const JobId second = world.submit(1, {.queue = "b"});
   EXPECT_EQ(world.why(second).sentence,
-            "worker w, which could run it, is busy, and queue 'a' of the same priority has its turn");
+            "worker w, which could run it, is busy, and queue 'a', which has the same priority, is next in turn");
   EXPECT_EQ(world.why(first).code, WhyCode::busy);
   world.end(worker, world.last);
   EXPECT_EQ(world.next(worker), first);
@@ -183,6 +181,66 @@ TEST(Why, AWorkerThatIsNotReadyForAJobSaysSo) {
   world.ask(RegisterWorker{"w", 2, 0, {1000, 64 * TestWorld::kGiB, {}}});
   ASSERT_EQ(world.next(worker), job);
   EXPECT_EQ(world.why(job).code, WhyCode::busy);
+}
+
+TEST(Why, AWorkerThatDeclinesAJobForNowSaysWhy) {
+  TestWorld world;
+  const WorkerId worker = world.worker("w", 1);
+  const JobId job = world.submit(2);
+  ASSERT_EQ(world.next(worker), job);
+  std::uint64_t number = 1;
+  const auto poll = [&](const std::vector<JobNote>& declined) {
+    Poll command{.report = {.worker = worker, .incarnation = 1, .returned = {token(world.last)}, .notes = declined},
+                 .number = PollNumber{++number},
+                 .want = 1};
+    for (const JobNote& it : declined) command.not_now.push_back(it.job);
+    world.ask(command);
+  };
+  poll({{job, "image x: its registry cannot be reached"}});
+  EXPECT_EQ(world.why(job).code, WhyCode::set_apart);
+  EXPECT_EQ(world.why(job).sentence, "worker w: image x: its registry cannot be reached");
+  EXPECT_EQ(world.why(job).workers, 1);
+  // Of another that would take it there is nothing to say.
+  world.worker("other", 1);
+  EXPECT_EQ(world.why(job).code, WhyCode::next);
+  world.ask(Fence{"other"});
+  EXPECT_EQ(world.why(job).code, WhyCode::set_apart);
+  // It holds until the next poll, and for the incarnation that said it.
+  poll({});
+  EXPECT_NE(world.why(job).code, WhyCode::set_apart);
+  std::vector<JobNote> many;
+  many.reserve(2000);
+  for (std::uint64_t i = 0; i < 1000; ++i) many.push_back({job, std::string(1 << 16, 'x')});
+  for (std::uint64_t i = 0; i < 1000; ++i) many.push_back({JobId{7 + i}, "a job that is not there"});
+  poll(many);
+  const auto& declined = world.core.volatile_part().sessions.at(worker).declined;
+  ASSERT_EQ(declined.size(), 1);
+  EXPECT_LE(declined.at(job).size(), 2000);
+  world.ask(RegisterWorker{"w", 2, 0, {1000, 64 * TestWorld::kGiB, {}}});
+  EXPECT_EQ(world.why(job).code, WhyCode::next);
+}
+
+TEST(Why, AWorkerThatDeclinedAJobMayDrainOrNoLongerServeItsQueue) {
+  for (const bool drains : {true, false}) {
+    TestWorld world;
+    RegisterWorker hello{"w", 1, 0, {1000, 64 * TestWorld::kGiB, {}}};
+    hello.fleet = "a";
+    const WorkerId worker = std::get<WorkerRegistered>(world.ask(hello)).worker;
+    world.ask(RegisterWorker{"other", 1, 0, {1, 1, {}}});
+    const JobId job = world.submit(2);
+    world.ask(Poll{.report = {.worker = worker, .incarnation = 1, .notes = {{job, "no image"}}},
+                   .number = PollNumber{1},
+                   .want = 1,
+                   .not_now = {job}});
+    ASSERT_EQ(world.why(job).sentence, "worker w: no image");
+    if (drains) {
+      world.ask(AskToDrain{"w"});
+      EXPECT_EQ(world.why(job).sentence, "worker w is draining, and no other worker can run it");
+    } else {
+      world.ask(SetQueue{{.name = std::string(kDefaultQueue), .fleets = {"b"}}});
+      EXPECT_EQ(world.why(job).code, WhyCode::nobody_suits);
+    }
+  }
 }
 
 }  // namespace

@@ -5,7 +5,8 @@
 
 namespace drover {
 
-Result<std::unique_ptr<Engine>> Engine::start(Store& store, WallClock& wall, SteadyClock& steady, Listener listener) {
+Result<std::unique_ptr<Engine>> Engine::start(Store& store, WallClock& wall, SteadyClock& steady, Listener listener,
+                                              LedgerFetcher::OpenReader open_reader) {
   Durable durable;
   if (auto loaded = store.load([&](const Mutation& put) { return durable.restore(put); }); !loaded) {
     return pass(loaded);
@@ -14,22 +15,28 @@ Result<std::unique_ptr<Engine>> Engine::start(Store& store, WallClock& wall, Ste
   const Timeline timeline(wall, steady, last_ms);
   const std::int64_t now_ms = timeline.now_ms();
   Core core(std::move(durable), now_ms);
-  return std::unique_ptr<Engine>(
-      new Engine(store, timeline, last_ms == 0 ? 0 : now_ms - last_ms, std::move(core), std::move(listener)));
+  return std::unique_ptr<Engine>(new Engine(store, timeline, last_ms == 0 ? 0 : now_ms - last_ms, std::move(core),
+                                            std::move(listener), std::move(open_reader)));
 }
 
-Engine::Engine(Store& store, Timeline timeline, std::int64_t quiet_before_ms, Core core, Listener listener)
+Engine::Engine(Store& store, Timeline timeline, std::int64_t quiet_before_ms, Core core, Listener listener,
+               LedgerFetcher::OpenReader open_reader)
     : store_(store),
       timeline_(timeline),
       quiet_before_ms_(quiet_before_ms),
       listener_(std::move(listener)),
       stepper_(std::move(core)) {
+  if (open_reader) {
+    fetcher_ = std::make_unique<LedgerFetcher>(
+        std::move(open_reader), [this](Command found) { post(std::move(found), [](const Result<Effect>&) {}); });
+  }
   core_thread_ = std::thread([this] { run_core(); });
   store_thread_ = std::thread([this] { run_store(); });
 }
 
 // What was posted before is committed and answered first.
 Engine::~Engine() {
+  if (fetcher_) fetcher_->stop();
   {
     const std::scoped_lock lock(mutex_);
     closing_ = true;
@@ -129,6 +136,8 @@ void Engine::run_store() {
 void Engine::let_out(std::vector<Answer> answers) {
   for (Answer& answer : answers) {
     if (!answer.to) {
+      if (const auto* page = std::get_if<ReopenWanted>(&answer.effect)) fetch(*page);
+      if (const auto* marks = std::get_if<MarksWanted>(&answer.effect)) fetch(*marks);
       listener_(answer.effect);
       continue;
     }
@@ -145,6 +154,14 @@ void Engine::let_out(std::vector<Answer> answers) {
       reply(std::move(answer.effect));
     }
   }
+}
+
+void Engine::fetch(LedgerFetcher::Wanted wanted) {
+  if (fetcher_) return fetcher_->want(std::move(wanted));
+  const auto* marks = std::get_if<MarksWanted>(&wanted);
+  if (marks == nullptr) return;
+  Error error{ErrorCode::conflict, "the job has ended", ""};
+  post(MarksRead{marks->job, nullptr, std::move(error)}, [](const Result<Effect>&) {});
 }
 
 void Engine::stop_with(const Error& error) {

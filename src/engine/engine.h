@@ -11,6 +11,7 @@
 #include <mutex>
 #include <thread>
 
+#include "engine/ledger_fetcher.h"
 #include "engine/stepper.h"
 #include "engine/timeline.h"
 #include "ports/store.h"
@@ -24,8 +25,10 @@ class Engine {
   /// Gets what is said to nobody in particular, on the store's thread.
   using Listener = std::function<void(const Effect&)>;
 
-  /// Loads the core from the store and starts the threads.
-  static Result<std::unique_ptr<Engine>> start(Store& store, WallClock& wall, SteadyClock& steady, Listener listener);
+  /// Loads the core from the store and starts the threads. Retries of many items go on, and ended jobs are
+  /// reopened, only where `open_reader` is given.
+  static Result<std::unique_ptr<Engine>> start(Store& store, WallClock& wall, SteadyClock& steady, Listener listener,
+                                               LedgerFetcher::OpenReader open_reader = {});
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
@@ -41,10 +44,12 @@ class Engine {
   std::optional<Error> failure();
 
  private:
-  Engine(Store& store, Timeline timeline, std::int64_t quiet_before_ms, Core core, Listener listener);
+  Engine(Store& store, Timeline timeline, std::int64_t quiet_before_ms, Core core, Listener listener,
+         LedgerFetcher::OpenReader open_reader);
   void run_core();
   void run_store();
   void let_out(std::vector<Answer> answers);
+  void fetch(LedgerFetcher::Wanted wanted);
   void stop_with(const Error& error);
 
   static constexpr std::size_t kMostUnderWay = 2;
@@ -67,6 +72,7 @@ class Engine {
   bool core_done_ = false;
   std::optional<Error> failed_;
 
+  std::unique_ptr<LedgerFetcher> fetcher_;
   std::thread core_thread_;
   std::thread store_thread_;
 };

@@ -56,6 +56,16 @@ class FakeStore : public Store {
   int commits = 0;
 };
 
+/// Passes only when it is told to.
+class ManualClock : public SteadyClock {
+ public:
+  std::int64_t elapsed_ns() override { return now_ns_; }
+  void pass(std::int64_t ms) { now_ns_ += ms * 1'000'000; }
+
+ private:
+  std::atomic<std::int64_t> now_ns_ = 0;
+};
+
 struct Fixture {
   FakeStore store;
   SystemWallClock wall;
@@ -141,6 +151,29 @@ TEST(Engine, TicksWhenTheCoreHasADeadline) {
   const auto answer = engine->ask(Poll{{worker, 1, {}, {}, {}}, PollNumber{1}, {}, 1, 30});
   ASSERT_TRUE(answer) << "answered empty, after its 30 ms";
   EXPECT_TRUE(std::get<PollAnswer>(*answer).leases.empty());
+}
+
+TEST(Engine, AStoreThatIsBlockedForLongerThanTheTermCostsNoLease) {
+  Fixture it;
+  ManualClock steady;
+  auto started = Engine::start(it.store, it.wall, steady, [](const Effect&) {});
+  ASSERT_TRUE(started);
+  Engine& engine = **started;
+  ASSERT_TRUE(engine.ask(job(1)));
+  const auto registered = engine.ask(RegisterWorker{"w", 1, 60'000});
+  ASSERT_TRUE(registered);
+  const WorkerId worker = std::get<WorkerRegistered>(*registered).worker;
+  const auto answer = engine.ask(Poll{{worker, 1, {}, {}, {}}, PollNumber{1}, {}, 1, 0});
+  ASSERT_TRUE(answer && std::get<PollAnswer>(*answer).leases.size() == 1);
+  it.store.hold(true);
+  engine.post(job(2), [](const Result<Effect>&) {});
+  it.store.wait_until_committing(4);
+  engine.post(job(3), [](const Result<Effect>&) {});
+  steady.pass(70'000);
+  it.store.hold(false);
+  const auto asked = engine.ask(AskToDrain{"w"});
+  ASSERT_TRUE(asked);
+  EXPECT_EQ(std::get<WorkerToBeGone>(*asked).grants, 1U);
 }
 
 TEST(Engine, TellsTheListenerOfJobsThatChanged) {

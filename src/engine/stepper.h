@@ -1,6 +1,12 @@
 // The engine without its threads: commands gather in an inbox and are applied as one batch. What comes out is the batch
 // to commit and the answers to let out when it, and so every batch before it, is durable. Pure, so that the simulator
 // can stop it between any two steps.
+//
+// Leases and stalls. While the store is blocked, or the whole process is stopped, nobody is heard, and the time that
+// passes must not cost a worker its lease. So while leases run, the stepper asks to be called at least every kBeatMs.
+// When more than twice that passes between two calls, it could not step, and the core is told for how long: all but one
+// beat of that time does not count. Polls may still be in the sockets' buffers then, so it does not matter whether any
+// have reached the inbox. What has is applied before the tick that looks at leases.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +18,6 @@
 
 namespace drover {
 
-/// A command, and who waits for its answer.
-struct Request {
-  Ticket ticket;
-  Command command;
-};
-
 /// One batch: to be committed, then answered.
 struct Step {
   Batch batch;
@@ -26,18 +26,24 @@ struct Step {
 
 class Stepper {
  public:
-  explicit Stepper(Core core) : core_(std::move(core)) {}
+  explicit Stepper(Core core) : core_(std::move(core)), last_ms_(core_.volatile_part().now_ms) {}
 
   void post(Request request) { inbox_.push_back(std::move(request)); }
 
-  /// Applies everything in the inbox, and a Tick if one is due. Nothing when there was nothing to do.
+  /// Applies everything in the inbox, then a Tick if one is due. Nothing when there was nothing to do.
   std::optional<Step> step(std::int64_t now_ms);
 
-  std::optional<std::int64_t> next_deadline() const { return core_.next_deadline(); }
+  /// When step() should be called next, if nothing is posted before.
+  std::optional<std::int64_t> next_deadline() const;
   const Core& core() const { return core_; }
 
+  static constexpr std::int64_t kBeatMs = 500;
+
  private:
+  std::int64_t stalled_ms(std::int64_t now_ms) const;
+
   Core core_;
+  std::int64_t last_ms_;  // when it could last step
   std::vector<Request> inbox_;
 };
 

@@ -43,7 +43,7 @@ constexpr std::size_t kLongestHostName = 253;
 
 /// What OpenSSL says last; its queue is empty afterwards.
 std::unexpected<Error> openssl_error(std::string_view what) {
-  char reason[256] = "for an unknown reason";
+  char reason[256] = "unknown reason";
   if (const unsigned long code = ERR_peek_last_error(); code != 0) ERR_error_string_n(code, reason, sizeof reason);
   ERR_clear_error();
   return fail(ErrorCode::io, concat(what, ": ", reason));
@@ -141,15 +141,15 @@ Name general_name(const std::string& text) {
 }
 
 Result<Names> general_names(const std::vector<std::string>& texts) {
-  if (texts.empty()) return fail(ErrorCode::bad_input, "a certificate needs a name or an address of the server");
+  if (texts.empty()) return fail(ErrorCode::bad_input, "a certificate needs at least one server name or address");
   Names names(GENERAL_NAMES_new());
   for (const std::string& text : texts) {
     Name name = general_name(text);
     if (!name) {
       return fail(ErrorCode::bad_input, concat("'", text, "' is neither a host name nor an IP address"),
-                  "give names without a port or a scheme");
+                  "use names without a port or scheme");
     }
-    if (sk_GENERAL_NAME_push(names.get(), name.release()) <= 0) return openssl_error("could not keep a name");
+    if (sk_GENERAL_NAME_push(names.get(), name.release()) <= 0) return openssl_error("could not store a name");
   }
   return names;
 }
@@ -172,15 +172,16 @@ struct LoadedAuthority {
 Result<LoadedAuthority> load(const Authority& authority, std::string_view where) {
   LoadedAuthority loaded{only_certificate(authority.own.pem), private_key(authority.own.key_pem)};
   const auto bad = [&](std::string_view why) {
-    return fail(ErrorCode::damaged, concat(where, why),
-                "put good copies of ca.pem and ca.key in place, or move both away: then a new authority is made, and "
-                "workers must join anew");
+    return fail(
+        ErrorCode::damaged, concat(where, why),
+        "restore ca.pem and ca.key from a backup, or move both aside, and a new authority will be created; workers "
+        "must then join again");
   };
-  if (!loaded.certificate) return bad(": ca.pem does not hold one certificate");
-  if (!loaded.key) return bad(": ca.key does not hold a private key");
+  if (!loaded.certificate) return bad(": ca.pem does not contain exactly one certificate");
+  if (!loaded.key) return bad(": ca.key does not contain a private key");
   const bool fits = X509_check_private_key(loaded.certificate.get(), loaded.key.get()) == 1;
   ERR_clear_error();
-  if (!fits) return bad(": ca.key is not the key of ca.pem");
+  if (!fits) return bad(": ca.key does not match ca.pem");
   return loaded;
 }
 
@@ -193,10 +194,10 @@ bool has_ended(X509* certificate, std::int64_t now_ms) {
 
 Result<Authority> make_authority(const std::string& common_name, std::int64_t now_ms) {
   if (common_name.empty() || common_name.size() > kLongestCommonName) {
-    return fail(ErrorCode::bad_input, concat("an authority's name has 1 to ", kLongestCommonName, " bytes"));
+    return fail(ErrorCode::bad_input, concat("an authority's name must have 1 to ", kLongestCommonName, " bytes"));
   }
   const PrivateKey key(EVP_EC_gen("P-256"));
-  if (!key) return openssl_error("could not make a key");
+  if (!key) return openssl_error("could not create a key");
   const X509Certificate certificate = new_certificate(key.get(), common_name, now_ms);
   X509* it = certificate.get();
   const bool made = it != nullptr && set_time(X509_getm_notAfter(it), now_ms, kAuthorityDays) &&
@@ -206,7 +207,7 @@ Result<Authority> make_authority(const std::string& common_name, std::int64_t no
                     add_extension(it, it, NID_subject_key_identifier, "hash") &&
                     add_extension(it, it, NID_authority_key_identifier, "keyid:always") &&
                     X509_sign(it, key.get(), EVP_sha256()) > 0;
-  if (!made) return openssl_error("could not make an authority");
+  if (!made) return openssl_error("could not create an authority");
   return Authority{{.pem = to_pem(it), .key_pem = to_pem(key.get())}};
 }
 
@@ -216,10 +217,10 @@ Result<Certificate> issue_certificate(const Authority& authority, const Certific
   if (!by) return pass(by);
   auto names = general_names(request.names);
   if (!names) return pass(names);
-  if (request.valid_days < 1) return fail(ErrorCode::bad_input, "a certificate is good for at least a day");
+  if (request.valid_days < 1) return fail(ErrorCode::bad_input, "a certificate must be valid for at least one day");
 
   const PrivateKey key(EVP_EC_gen("P-256"));
-  if (!key) return openssl_error("could not make a key");
+  if (!key) return openssl_error("could not create a key");
   X509* issuer = by->certificate.get();
   const X509Certificate certificate = new_certificate(key.get(), "drover server", now_ms);
   X509* it = certificate.get();
@@ -258,23 +259,23 @@ Result<Authority> Authority::open(const std::string& folder, std::int64_t now_ms
   if (!loaded) return pass(loaded);
   if (has_ended(loaded->certificate.get(), now_ms)) {
     return fail(ErrorCode::damaged, concat("the authority in ", certificate_path, " has expired"),
-                "move ca.pem and ca.key away: then a new one is made, and workers must join anew");
+                "move ca.pem and ca.key aside, and a new one will be created; workers must then join again");
   }
   return authority;
 }
 
 Result<std::string> fingerprint(std::string_view pem) {
   const X509Certificate certificate = only_certificate(pem);
-  if (!certificate) return fail(ErrorCode::bad_input, "the text does not hold exactly one certificate");
+  if (!certificate) return fail(ErrorCode::bad_input, "the text does not contain exactly one certificate");
   return fingerprint_of(certificate.get());
 }
 
 Result<std::string> certificate_with_fingerprint(std::string_view pem, std::string_view expected) {
   const X509Certificate certificate = only_certificate(pem);
-  if (!certificate) return fail(ErrorCode::bad_input, "the text does not hold exactly one certificate");
+  if (!certificate) return fail(ErrorCode::bad_input, "the text does not contain exactly one certificate");
   if (const std::string found = fingerprint_of(certificate.get()); found != expected) {
     return fail(ErrorCode::denied, concat("the server's authority has the fingerprint ", found, ", not ", expected),
-                "someone may be between you and the server, or its authority was replaced: ask for a new join token");
+                "the connection may be intercepted, or the authority was replaced: ask for a new join token");
   }
   return to_pem(certificate.get());
 }

@@ -9,7 +9,7 @@ namespace drover {
 namespace json = boost::json;
 namespace {
 
-constexpr std::string_view kPrefix = "drover-join-";
+constexpr std::string_view kJoinTokenPrefix = "drover-join-";
 constexpr std::string_view kSpaces = " \t\r\n";
 // Short names: people paste this.
 constexpr const char* kAddresses = "a";
@@ -29,19 +29,20 @@ SecretText join_token_text(const JoinToken& token) {
                             {kFingerprint, token.ca_fingerprint},
                             {kSecret, token.secret.reveal()}};
   const SecretText text(json::serialize(object));
-  return SecretText(concat(kPrefix, base64url(text.reveal())));
+  return SecretText(concat(kJoinTokenPrefix, base64url(text.reveal())));
 }
 
 Result<JoinToken> parse_join_token(std::string_view text) {
   text = trimmed(text);
-  if (!text.starts_with(kPrefix)) {
-    return fail(ErrorCode::bad_input, concat("a join token begins with '", kPrefix, "'"),
-                "paste what 'drover key join' printed");
+  if (!text.starts_with(kJoinTokenPrefix)) {
+    return fail(ErrorCode::bad_input, concat("a join token must begin with '", kJoinTokenPrefix, "'"),
+                "paste the token printed by 'drover key join'");
   }
   const auto broken = [] {
-    return fail(ErrorCode::bad_input, "the join token is not whole", "paste all of what 'drover key join' printed");
+    return fail(ErrorCode::bad_input, "the join token is incomplete",
+                "paste the whole token that 'drover key join' printed");
   };
-  const auto decoded = from_base64url(text.substr(kPrefix.size()));
+  const auto decoded = from_base64url(text.substr(kJoinTokenPrefix.size()));
   if (!decoded) return broken();
   try {
     const json::value value = json::parse(*decoded);

@@ -67,29 +67,34 @@ Result<void> check_text(std::string_view what, std::string_view text) {
   boost::json::parse(boost::json::serialize(boost::json::string(text)), not_utf8);
   if (!control && !not_utf8 && text.size() <= kLongestText) return {};
   return fail(ErrorCode::bad_input,
-              concat(what, " must be UTF-8 text of one line and at most ", kLongestText, " bytes"));
+              concat(what, " must be a single line of UTF-8 text of at most ", kLongestText, " bytes"));
 }
 
 Result<void> check_expiry(const std::optional<std::int64_t>& expires_ms, std::int64_t now_ms) {
   if (!expired(expires_ms, now_ms)) return {};
-  return fail(ErrorCode::bad_input, "it would have expired already", "choose a time that is still to come");
+  return fail(ErrorCode::bad_input, "the expiry time is in the past", "choose a time in the future");
 }
 
 Result<void> check_request(const KeyRequest& request, std::int64_t now_ms) {
   if (request.scope == Scope::job) {
-    return fail(ErrorCode::bad_input, "job keys are given to attempts and are not kept",
+    return fail(ErrorCode::bad_input, "job keys cannot be created: attempts get them automatically",
                 "choose one of admin, submit, worker, read");
   }
   if (auto good = check_text("a label", request.label); !good) return good;
   if (auto good = check_text("a fleet's name", request.fleet); !good) return good;
+  if (auto good = check_text("a worker's name", request.worker); !good) return good;
+  if (!request.worker.empty() && request.scope != Scope::worker) {
+    return fail(ErrorCode::bad_input, "only a key with scope 'worker' can be bound to a worker",
+                "omit 'worker', or use that scope");
+  }
   return check_expiry(request.expires_ms, now_ms);
 }
 
 Result<void> check_request(const JoinTokenRequest& request, std::int64_t now_ms) {
   if (request.uses == 0 || request.uses > kMostUses) {
-    return fail(ErrorCode::bad_input, concat("a join token is good for 1 to ", format_count(kMostUses), " uses"));
+    return fail(ErrorCode::bad_input, concat("a join token must allow 1 to ", format_count(kMostUses), " uses"));
   }
-  if (request.addresses.empty()) return fail(ErrorCode::bad_input, "a join token needs an address of the server");
+  if (request.addresses.empty()) return fail(ErrorCode::bad_input, "a join token needs a server address");
   for (const std::string& address : request.addresses) {
     if (auto good = check_text("an address", address); !good) return good;
   }
@@ -102,6 +107,12 @@ void forget_long_expired(Ring& ring, std::int64_t now_ms) {
   const std::int64_t before_ms = now_ms - kRememberedMs;
   std::erase_if(ring.keys, [&](const auto& it) { return expired(it.second.info.expires_ms, before_ms); });
   std::erase_if(ring.join_tokens, [&](const auto& it) { return expired(it.second.expires_ms, before_ms); });
+}
+
+/// A worker has one key.
+void forget_keys_of(Ring& ring, const std::string& worker) {
+  if (worker.empty()) return;
+  std::erase_if(ring.keys, [&](const auto& it) { return it.second.info.worker == worker; });
 }
 
 bool lasting_admin(const Key& key) {
@@ -157,8 +168,9 @@ Result<Caller> KeyRing::check(std::string_view bearer_token, std::int64_t now_ms
     if (!caller) return caller;
     const auto giver = ring->keys.find(caller->key_id);
     if (giver != ring->keys.end() && !expired(giver->second.info.expires_ms, now_ms)) return caller;
-    return fail(ErrorCode::denied, concat("the worker that was given this key of ", caller->label, " has lost its own"),
-                "attempts that start now get a fresh one");
+    return fail(ErrorCode::denied,
+                concat("the worker that received this key for ", caller->label, " no longer has a valid key itself"),
+                "new attempts get a new key");
   }
 
   const Credential shown = split(bearer_token);
@@ -166,8 +178,8 @@ Result<Caller> KeyRing::check(std::string_view bearer_token, std::int64_t now_ms
   const bool known = found != ring->keys.end();
   const bool right = (known ? found->second.secret : nobodys).equals(shown.secret);
   if (!known || !right) {
-    return fail(ErrorCode::denied, "there is no such key, or its secret is wrong",
-                "see the keys there are with 'drover key list' on the server's machine");
+    return fail(ErrorCode::denied, "unknown key, or wrong secret",
+                "list keys with 'drover key list' on the server's machine");
   }
   const KeyInfo& info = found->second.info;
   if (info.expires_ms && expired(info.expires_ms, now_ms)) {
@@ -219,10 +231,12 @@ Result<Key> KeyRing::create(const KeyRequest& request, std::int64_t now_ms) {
   Key key = new_key(request.scope, request.label, now_ms);
   key.info.expires_ms = request.expires_ms;
   key.info.fleet = request.fleet;
+  key.info.worker = request.worker;
 
   const std::lock_guard one_at_a_time(changing_);
   Ring changed = *current();
   forget_long_expired(changed, now_ms);
+  forget_keys_of(changed, request.worker);
   changed.keys.emplace(key.info.id, key);
   if (auto done = commit(std::move(changed)); !done) return pass(done);
   return key;
@@ -258,20 +272,20 @@ Result<void> KeyRing::remove(const std::string& id) {
   const bool was_lasting_admin = found != ring->keys.end() && lasting_admin(found->second);
   Ring changed = *ring;
   if (changed.keys.erase(id) + changed.join_tokens.erase(id) == 0) {
-    return fail(ErrorCode::not_found, concat("there is no key or join token '", id, "'"),
-                "see what there is with 'drover key list'");
+    return fail(ErrorCode::not_found, concat("key or join token '", id, "' not found"),
+                "list keys and tokens with 'drover key list'");
   }
   if (was_lasting_admin &&
       std::ranges::none_of(changed.keys, [](const auto& it) { return lasting_admin(it.second); })) {
     return fail(ErrorCode::conflict, concat(id, " is the last admin key that does not expire"),
-                "make another one first: without it nobody could change the keys");
+                "create another one first: without one, keys can no longer be changed");
   }
   return commit(std::move(changed));
 }
 
 Result<Key> KeyRing::join(std::string_view token_secret, const std::string& nonce, const std::string& worker_name,
                           std::int64_t now_ms) {
-  constexpr const char* next = "make a new join token with 'drover key join' on the server's machine";
+  constexpr const char* next = "create a new join token with 'drover key join' on the server's machine";
   static const std::string nobodys = hex(sha256(new_secret().reveal()));
   const Credential shown = split(token_secret);
   const SecretText shown_hash(hex(sha256(shown.secret)));
@@ -281,7 +295,7 @@ Result<Key> KeyRing::join(std::string_view token_secret, const std::string& nonc
   const auto found = ring->join_tokens.find(shown.id);
   const bool known = found != ring->join_tokens.end();
   const bool right = shown_hash.equals(known ? found->second.secret_sha256 : nobodys);
-  if (!known || !right) return fail(ErrorCode::denied, "this server does not know this join token", next);
+  if (!known || !right) return fail(ErrorCode::denied, "unknown join token", next);
 
   const auto& [id, token] = *found;
   if (expired(token.expires_ms, now_ms)) {
@@ -291,8 +305,7 @@ Result<Key> KeyRing::join(std::string_view token_secret, const std::string& nonc
   if (const auto before = token.joined.find(nonce); before != token.joined.end()) {
     const auto key = ring->keys.find(before->second);
     if (key != ring->keys.end()) return key->second;
-    return fail(ErrorCode::denied, concat("the key ", before->second, ", which this worker was given, was removed"),
-                next);
+    return fail(ErrorCode::denied, concat("the key ", before->second, " of this worker was removed"), next);
   }
   if (token.uses_left == 0) {
     return fail(
@@ -301,9 +314,9 @@ Result<Key> KeyRing::join(std::string_view token_secret, const std::string& nonc
   }
   if (auto good = check_text("a nonce", nonce); !good) return pass(good);
   if (auto good = check_text("a worker's name", worker_name); !good) return pass(good);
-  if (worker_name.empty()) return fail(ErrorCode::bad_input, "a worker that joins needs a name");
+  if (worker_name.empty()) return fail(ErrorCode::bad_input, "a joining worker needs a name");
   if (nonce.size() < kShortestNonce) {
-    return fail(ErrorCode::bad_input, concat("a nonce has at least ", kShortestNonce, " bytes"));
+    return fail(ErrorCode::bad_input, concat("a nonce must have at least ", kShortestNonce, " bytes"));
   }
 
   Key key = new_key(Scope::worker, worker_name, now_ms);
@@ -311,7 +324,7 @@ Result<Key> KeyRing::join(std::string_view token_secret, const std::string& nonc
   key.info.worker = worker_name;
   Ring changed = *ring;
   forget_long_expired(changed, now_ms);
-  std::erase_if(changed.keys, [&](const auto& it) { return it.second.info.worker == worker_name; });
+  forget_keys_of(changed, worker_name);
   StoredJoinToken& spent = changed.join_tokens.at(id);
   --spent.uses_left;
   spent.joined.emplace(nonce, key.info.id);
@@ -358,7 +371,7 @@ Result<Key> read_admin_key(const std::string& path, std::int64_t now_ms) {
   for (const auto& [id, key] : ring->keys) {
     if (key.info.scope == Scope::admin && !expired(key.info.expires_ms, now_ms)) return key;
   }
-  return fail(ErrorCode::not_found, concat(path, " holds no admin key that has not expired"));
+  return fail(ErrorCode::not_found, concat(path, " contains no admin key that has not expired"));
 }
 
 }  // namespace drover

@@ -425,5 +425,19 @@ TEST_F(KeyRings, NoMutatedTokenIsAccepted) {
   EXPECT_EQ(ring->join_tokens()[0].uses_left, 3U);
 }
 
+TEST_F(KeyRings, AKeyMadeForOneWorkerTakesThePlaceOfTheOneItHad) {
+  const auto ring = open();
+  const auto first = ring->create({.scope = Scope::worker, .label = "w1", .worker = "w1"}, kNow);
+  const auto other = ring->create({.scope = Scope::worker, .label = "w2", .worker = "w2"}, kNow);
+  ASSERT_TRUE(first && other);
+  EXPECT_EQ(ring->check(bearer(*first), kNow)->worker, "w1");
+  const auto second = ring->create({.scope = Scope::worker, .label = "w1", .worker = "w1"}, kNow);
+  ASSERT_TRUE(second);
+  EXPECT_FALSE(ring->check(bearer(*first), kNow));
+  EXPECT_TRUE(ring->check(bearer(*second), kNow));
+  EXPECT_TRUE(ring->check(bearer(*other), kNow));
+  EXPECT_EQ(ring->create({.scope = Scope::read, .label = {}, .worker = "w1"}, kNow).error().code, ErrorCode::bad_input);
+}
+
 }  // namespace
 }  // namespace drover

@@ -52,7 +52,7 @@ bool write_new_file(const std::string& path, std::string_view content, Readers r
 Result<std::string> read_all(const OpenFile& file, const std::string& path) {
   struct stat info{};
   if (file.get() < 0 || ::fstat(file.get(), &info) != 0) return trouble_with(path);
-  if (!S_ISREG(info.st_mode)) return fail(ErrorCode::bad_input, concat(path, " is not a plain file"));
+  if (!S_ISREG(info.st_mode)) return fail(ErrorCode::bad_input, concat(path, " is not a regular file"));
   // All of it at once: a buffer that grew would leave copies behind.
   std::string content(static_cast<std::size_t>(info.st_size), '\0');
   std::size_t have = 0;
@@ -108,8 +108,8 @@ Result<SecretText> read_private_file(const std::string& path) {
   if ((info.st_mode & 077) != 0) {
     return fail(
         ErrorCode::bad_input,
-        concat(path, " holds secrets, and others than its owner may use it (mode ", octal(info.st_mode & 07777), ")"),
-        concat("run 'chmod 600 ", path, "', and replace its keys if someone may have read them"));
+        concat(path, " contains secrets, but other users can access it (mode ", octal(info.st_mode & 07777), ")"),
+        concat("run 'chmod 600 ", path, "', and replace its keys if another user may have read them"));
   }
   auto content = read_all(file, path);
   if (!content) return pass(content);

@@ -79,7 +79,7 @@ Result<Ring> ring_from_json(std::string_view text, const std::string& path) {
     const json::value value = json::parse(text);
     const json::object& object = value.as_object();
     if (number_at<std::int64_t>(object, "version") > kVersion) {
-      return fail(ErrorCode::newer_schema, concat(path, " was written by a later version of drover"),
+      return fail(ErrorCode::newer_schema, concat(path, " was written by a newer version of drover"),
                   "use that version, or a newer one");
     }
     Ring ring;
@@ -94,9 +94,9 @@ Result<Ring> ring_from_json(std::string_view text, const std::string& path) {
     return ring;
   } catch (const std::exception&) {
     // What exactly is wrong is not said: the text is full of secrets.
-    return fail(
-        ErrorCode::damaged, concat(path, " cannot be read as a ring of keys"),
-        "put a good copy in its place, or move it away: then a new one is made, and every key must be given anew");
+    return fail(ErrorCode::damaged, concat(path, " is not a valid key file"),
+                "restore it from a backup, or move it aside, and a new one will be created; every key must then be "
+                "issued again");
   }
 }
 

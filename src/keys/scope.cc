@@ -56,8 +56,7 @@ std::string_view to_string(Scope scope) {
 Result<Scope> parse_scope(std::string_view text) {
   const auto* row = std::ranges::find(kTable, text, &Row::name);
   if (row != kTable.end()) return row->scope;
-  return fail(ErrorCode::bad_input, concat("there is no scope '", text, "'"),
-              "choose one of admin, submit, worker, read");
+  return fail(ErrorCode::bad_input, concat("unknown scope '", text, "'"), "choose one of admin, submit, worker, read");
 }
 
 }  // namespace drover

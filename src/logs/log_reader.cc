@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "base/text.h"
 #include "logs/segment.h"
@@ -26,12 +27,17 @@ std::vector<std::uint64_t> LogReader::segments() const {
   return segments_in(folder_);
 }
 
+std::string LogReader::damage_at(std::uint64_t segment) const {
+  return concat(segment_path(folder_, segment), " is damaged");
+}
+
 Result<int> LogReader::file(std::uint64_t segment) {
   if (const auto it = files_.find(segment); it != files_.end()) return it->second;
   const std::string path = segment_path(folder_, segment);
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) {
-    return std::unexpected(errno_error(errno, path, "this part of the logs is gone; what else there is can be read"));
+    return std::unexpected(
+        errno_error(errno, path, "this part of the logs is missing; the other parts can still be read"));
   }
   if (files_.size() == kMostFiles) {
     ::close(files_.begin()->second);
@@ -112,11 +118,21 @@ Result<const std::string*> LogReader::frame(const FramePlace& place) {
   Cached& cached = recent_.front();
   cached.segment = place.segment;
   cached.offset = place.offset;
+  cached.is_indexed = false;
   if (!sizes || !unpacker_.unpack(bytes->substr(kFrameHeader), sizes->raw, cached.raw)) {
     recent_.pop_front();
     return nullptr;
   }
   return &cached.raw;
+}
+
+Result<LogReader::Indexed> LogReader::indexed(const FramePlace& place) {
+  auto raw = frame(place);
+  if (!raw) return pass(raw);
+  if (*raw == nullptr) return Indexed{};
+  Cached& cached = recent_.front();
+  if (!std::exchange(cached.is_indexed, true)) cached.index.build(cached.raw);
+  return Indexed{cached.raw, &cached.index};
 }
 
 Result<std::vector<FramePlace>> LogReader::frames_of(const ExtentList& extents, const std::vector<FramePlace>& known) {
@@ -140,25 +156,26 @@ Result<std::vector<FramePlace>> LogReader::frames_of(const ExtentList& extents, 
   return places;
 }
 
-Result<void> LogReader::each_record(const ExtentList& extents, const LogKey& key, const TakeRecord& take) {
-  auto places = frames_of(extents);
-  if (!places) return pass(places);
-  for (const FramePlace& place : *places) {
-    auto raw = frame(place);
-    if (!raw) return pass(raw);
-    if (*raw == nullptr) {
-      const std::string note = concat("[drover: ", place.next - place.offset,
-                                      " bytes of stored log are damaged here: ", segment_path(folder_, place.segment),
-                                      " at ", place.offset, "]\n");
-      if (!take({key, LogStream::note, 0, note})) return {};
+void LogReader::each_record(const ExtentList& extents, const LogKey& key, const TakeRecord& take,
+                            const TakeDamage& damaged) {
+  for (const Extent& extent : extents.all()) {
+    ExtentList one;
+    one.add(extent);
+    auto places = frames_of(one);
+    if (!places) {
+      damaged({extent.segment, extent.offset, extent.size, places.error().message});
       continue;
     }
-    RecordCursor cursor(**raw);
-    while (const auto record = cursor.next()) {
-      if (record->key == key && !take(*record)) return {};
+    for (const FramePlace& place : *places) {
+      auto found = indexed(place);
+      if (!found || found->index == nullptr) {
+        damaged({place.segment, place.offset, place.next - place.offset,
+                 found ? damage_at(place.segment) : found.error().message});
+        continue;
+      }
+      if (!found->index->each(key, take)) return;
     }
   }
-  return {};
 }
 
 }  // namespace drover

@@ -36,9 +36,22 @@ struct SearchHit {
   std::string_view text;   // without its newline
 };
 
+/// A part of a segment that could not be searched.
+struct UnsearchedLog {
+  std::uint64_t segment = 0;
+  std::uint64_t parts = 0;
+  std::uint64_t bytes = 0;     // as they are stored
+  std::uint64_t attempts = 0;  // that may have printed something there
+  std::string reason;          // of the first part
+};
+
 struct SearchCounts {
   std::uint64_t lines = 0;
-  std::uint64_t attempts = 0;  // with at least one such line
+  std::uint64_t attempts = 0;             // with at least one such line
+  std::vector<UnsearchedLog> unsearched;  // in the order of their numbers; empty: all was searched
+
+  /// That not everything was searched, and what was not. Only if there is such.
+  Error incomplete() const;
 };
 
 /// An attempt to look into.
@@ -59,7 +72,7 @@ class LogSearch {
 
   /// Hands over a target; waits when many are under way. False: the search has ended.
   bool add(SearchTarget target);
-  Result<SearchCounts> finish();
+  SearchCounts finish();
 
  private:
   struct State;

@@ -11,8 +11,10 @@
 
 #include "base/random.h"
 #include "base/text.h"
+#include "logs/log_reader.h"
 #include "logs/log_writer.h"
 #include "logs/segment.h"
+#include "logs/stepwise_search.h"
 
 namespace drover {
 namespace {
@@ -123,9 +125,28 @@ class LogSearchTest : public ::testing::Test {
     for (const Attempt& attempt : attempts_) {
       EXPECT_TRUE((*search)->add({attempt.key, attempt.extents, attempt.lines.size() * 10}));
     }
-    const auto counts = (*search)->finish();
-    EXPECT_TRUE(counts) << counts.error().message;
-    found.counts = counts.value_or(SearchCounts{});
+    found.counts = (*search)->finish();
+    return found;
+  }
+
+  /// A frame at a time, with a reader of its own for each.
+  Found search_in_steps(const SearchOptions& options) const {
+    Found found;
+    auto search = StepwiseSearch::start(options, [&](const SearchHit& hit) {
+      found.hits.push_back(
+          {hit.key.item.value, hit.stream, hit.time_ms, hit.line, hit.matches, hit.after_gap, std::string(hit.text)});
+      return true;
+    });
+    EXPECT_TRUE(search) << search.error().message;
+    if (!search) return found;
+    for (const Attempt& attempt : attempts_) (*search)->add({attempt.key, attempt.extents, 0});
+    auto step = StepwiseSearch::Step::searched;
+    while (step == StepwiseSearch::Step::searched) {
+      LogReader reader(folder_);
+      step = (*search)->step(reader);
+    }
+    EXPECT_EQ(step, StepwiseSearch::Step::out_of_work);
+    found.counts = (*search)->counts();
     return found;
   }
 
@@ -164,12 +185,16 @@ class LogSearchTest : public ::testing::Test {
   }
 
   void expect_same(const SearchOptions& options) {
-    const Found got = search(options);
     const Found wanted = search_simply(options);
     const std::string what =
         concat("'", options.pattern, "', ", options.ignore_case ? "ignoring case, " : "",
                options.only_stderr ? "of stderr, " : "", options.only_count ? "counting, " : "", "context ",
                options.context, ", since ", options.since_ms, ", ", options.threads, " threads");
+    expect_same(search(options), wanted, what);
+    expect_same(search_in_steps(options), wanted, concat(what, ", in steps"));
+  }
+
+  static void expect_same(const Found& got, const Found& wanted, const std::string& what) {
     const auto [at, wanted_at] = std::ranges::mismatch(got.hits, wanted.hits);
     const auto few = [](auto from, auto end) {
       return std::vector(from, from + std::min<std::ptrdiff_t>(3, end - from));
@@ -267,7 +292,7 @@ TEST_F(LogSearchTest, MoreHitsThanAreKeptComeInOrderToo) {
   });
   ASSERT_TRUE(search);
   for (const Attempt& attempt : attempts_) (*search)->add({attempt.key, attempt.extents, 6000 * 204});
-  EXPECT_EQ((*search)->finish()->lines, 72'000);
+  EXPECT_EQ((*search)->finish().lines, 72'000);
   EXPECT_EQ(hits, 72'000);
   EXPECT_EQ(wrong, 0);
 }
@@ -287,7 +312,7 @@ TEST_F(LogSearchTest, EndsWhenNobodyWantsMore) {
         }
       }
       EXPECT_FALSE(going_on) << "it should have heard that nobody wants more";
-      EXPECT_TRUE((*search)->finish());
+      EXPECT_TRUE((*search)->finish().unsearched.empty());
       EXPECT_EQ(hits, most);
     }
   }
@@ -335,17 +360,48 @@ TEST_F(LogSearchTest, ASegmentThatIsGoneIsNamedAndTheOthersAreSearched) {
   ASSERT_TRUE(search);
   for (const Attempt& attempt : gone) (*search)->add({attempt.key, attempt.extents, 100});
   for (const Attempt& attempt : attempts_) (*search)->add({attempt.key, attempt.extents, 100});
-  const auto counts = (*search)->finish();
-  ASSERT_FALSE(counts);
-  EXPECT_NE(counts.error().message.find(segment_path(folder_, 1)), std::string::npos) << counts.error().message;
+  const SearchCounts counts = (*search)->finish();
+  ASSERT_EQ(counts.unsearched.size(), 1);
+  EXPECT_EQ(counts.unsearched[0].segment, 1);
+  EXPECT_GT(counts.unsearched[0].bytes, 0);
+  const Error told = counts.incomplete();
+  EXPECT_EQ(told.code, ErrorCode::damaged);
+  EXPECT_NE(told.message.find(segment_path(folder_, 1)), std::string::npos) << told.message;
   EXPECT_EQ(hits, search_simply({.pattern = "a"}).counts.lines);
 }
 
-TEST_F(LogSearchTest, DamageIsPassedOverAndNotFound) {
+TEST_F(LogSearchTest, DamageIsPassedOverAndTold) {
   write_random(11, 10, 30);
   std::ofstream(segment_path(folder_, 1), std::ios::binary) << std::string(10'000, 'd');
   const Found found = search({.pattern = "damaged|drover|d"});
   EXPECT_TRUE(found.hits.empty());
+  ASSERT_EQ(found.counts.unsearched.size(), 1);
+  EXPECT_GT(found.counts.unsearched[0].attempts, 0);
+}
+
+TEST_F(LogSearchTest, OneDamagedFrameCostsItsLinesAndNoOthers) {
+  std::vector<std::vector<Line>> outputs(40);
+  for (auto& lines : outputs) {
+    for (int i = 0; i < 500; ++i) lines.push_back({LogStream::out, i, concat(i, std::string(100, 'x'))});
+  }
+  write(std::move(outputs));
+  const std::uint64_t all = search({.pattern = "x"}).counts.lines;
+  EXPECT_EQ(all, 20'000);
+  const std::string path = segment_path(folder_, 1);
+  const auto looked = LogReader(folder_).frame_at(1, 0);
+  ASSERT_TRUE(looked);
+  const FramePlace place = looked->value_or(FramePlace{});
+  ASSERT_GT(place.next, 0);
+  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+  file.seekp(static_cast<std::streamoff>(place.next) - 1);  // its checksum
+  file.put('?');
+  file.close();
+  const Found found = search({.pattern = "x"});
+  EXPECT_LT(found.counts.lines, all);
+  EXPECT_GT(found.counts.lines, 0);
+  ASSERT_EQ(found.counts.unsearched.size(), 1);
+  EXPECT_EQ(found.counts.unsearched[0].parts, 1);
+  EXPECT_EQ(found.counts.unsearched[0].bytes, place.next);
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include "logs/log_writer.h"
 
+#include <chrono>
 #include <cstring>
+#include <utility>
 
 namespace drover {
 namespace {
@@ -8,6 +10,8 @@ namespace {
 // A line is kept together up to this length.
 constexpr std::size_t kLongLine = std::size_t{64} << 10;
 constexpr int kThreads = 2;
+constexpr std::uint64_t kSmallFile = std::uint64_t{1} << 20;
+constexpr std::chrono::milliseconds kRetryPause{500};
 
 }  // namespace
 
@@ -16,7 +20,8 @@ PackEffort LogWriter::effort_for(std::size_t queued_bytes) {
   return queued_bytes < kMostQueued / 2 ? PackEffort::little : PackEffort::none;
 }
 
-LogWriter::LogWriter(const std::string& folder, Kind kind) : kind_(kind), segments_(folder) {
+LogWriter::LogWriter(const std::string& folder, Kind kind)
+    : kind_(kind), segments_(folder, kind == Kind::spool ? SegmentWriter::Kind::spool : SegmentWriter::Kind::archive) {
   for (int i = 0; i < kThreads; ++i) threads_.emplace_back([this] { run(); });
 }
 
@@ -116,9 +121,41 @@ void LogWriter::gather_one(const LogKey& key) {
 
 void LogWriter::settle(std::vector<LogKey> ended, Settled done) {
   gather(Partials::kept_back);
-  hand_over({.frame = {}, .sync = true, .after = [this, ended = std::move(ended), done = std::move(done)] {
-               done(places_of(ended));
+  hand_over({.frame = {},
+             .sync = kind_ == Kind::archive,
+             .after = [this, ended = std::move(ended), done = std::move(done)] { done(places_of(ended)); }});
+}
+
+void LogWriter::sync(std::function<void(const Result<void>&)> done) {
+  hand_over({.frame = {}, .sync = false, .after = [this, done = std::move(done)] { done(segments_.sync()); }});
+}
+
+void LogWriter::adopt(const LogKey& key, const ExtentList& extents) {
+  hand_over({.frame = {}, .sync = false, .after = [this, key, extents] {
+               for (const Extent& extent : extents.all()) {
+                 const auto file = files_.try_emplace(extent.segment);
+                 if (file.second) spooled_bytes_ += file.first->second.bytes = segments_.bytes_of(extent.segment);
+                 refer(key, extent);
+               }
              }});
+}
+
+void LogWriter::delete_unadopted() {
+  hand_over({.frame = {}, .sync = false, .after = [this] {
+               for (const std::uint64_t number : segments_.present()) {
+                 if (number < first_segment_ && !files_.contains(number)) segments_.remove(number);
+               }
+             }});
+}
+
+std::optional<Error> LogWriter::stalled() const {
+  const std::scoped_lock lock(mutex_);
+  return stalled_;
+}
+
+std::size_t LogWriter::queued_bytes() const {
+  const std::scoped_lock lock(mutex_);
+  return queued_bytes_;
 }
 
 void LogWriter::show(const LogKey& key, std::function<void(const Result<Bytes>&)> done) {
@@ -136,17 +173,37 @@ void LogWriter::show(const LogKey& key, std::function<void(const Result<Bytes>&)
 
 void LogWriter::forget(std::vector<LogKey> settled) {
   hand_over({.frame = {}, .sync = false, .after = [this, settled = std::move(settled)] {
-               for (const LogKey& key : settled) extents_.erase(key);
-               if (kind_ == Kind::spool) delete_old_segments();
+               for (const LogKey& key : settled) release(key);
              }});
 }
 
-void LogWriter::delete_old_segments() {
-  std::uint64_t oldest = segments_.next_number() - 1;  // the one that is open
-  for (const auto& [key, extents] : extents_) {
-    if (!extents.empty()) oldest = std::min(oldest, extents.all().front().segment);
+// The frame is part of the attempt's output.
+void LogWriter::refer(const LogKey& key, const Extent& extent) {
+  ExtentList& extents = extents_[key];
+  const bool is_new = extents.empty() || extents.all().back().segment != extent.segment;
+  extents.add(extent);
+  if (kind_ == Kind::spool && is_new) ++files_[extent.segment].attempts;
+}
+
+void LogWriter::release(const LogKey& key) {
+  const auto found = extents_.extract(key);
+  if (found.empty() || kind_ != Kind::spool) return;
+  std::uint64_t before = 0;
+  for (const Extent& extent : found.mapped().all()) {
+    if (std::exchange(before, extent.segment) == extent.segment) continue;
+    --files_.at(extent.segment).attempts;
+    release_segment(extent.segment);
   }
-  segments_.delete_before(oldest);
+}
+
+void LogWriter::release_segment(std::uint64_t number) {
+  const auto found = files_.find(number);
+  if (found == files_.end() || found->second.attempts > 0) return;
+  // The one that is written to would only be followed by another.
+  if (segments_.is_open(number) && found->second.bytes < kSmallFile) return;
+  spooled_bytes_ -= found->second.bytes;
+  files_.erase(found);
+  segments_.remove(number);
 }
 
 void LogWriter::flush() {
@@ -155,7 +212,7 @@ void LogWriter::flush() {
 
 void LogWriter::hand_over(Work work) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return queued_bytes_ < kMostQueued; });
+  changed_.wait(lock, [&] { return queued_bytes_ < kMostQueued || stalled_; });
   queued_bytes_ += work.frame.raw.size();
   work_.push_back(std::move(work));
   lock.unlock();
@@ -187,8 +244,8 @@ void LogWriter::run() {
 
 void LogWriter::finish(const Work& work, std::string_view packed) {
   if (!packed.empty() && !failed_) {
-    if (auto extent = segments_.append(packed)) {
-      for (const LogKey& key : work.frame.keys) extents_[key].add(*extent);
+    if (auto extent = append(packed)) {
+      for (const LogKey& key : work.frame.keys) refer(key, *extent);
     } else {
       failed_ = extent.error();
     }
@@ -197,6 +254,32 @@ void LogWriter::finish(const Work& work, std::string_view packed) {
     if (auto synced = segments_.sync(); !synced) failed_ = synced.error();
   }
   if (work.after) work.after();
+}
+
+Result<Extent> LogWriter::append(std::string_view packed) {
+  auto extent = segments_.append(packed);
+  if (kind_ == Kind::archive) return extent;
+  while (!extent) {
+    wait_for_disk(extent.error());
+    if (const std::scoped_lock lock(mutex_); closing_) return extent;
+    extent = segments_.append(packed);
+  }
+  {
+    const std::scoped_lock lock(mutex_);
+    stalled_.reset();
+  }
+  const auto open = files_.try_emplace(extent->segment);
+  open.first->second.bytes += extent->size;
+  spooled_bytes_ += extent->size;
+  if (open.second && open.first != files_.begin()) release_segment(std::prev(open.first)->first);
+  return extent;
+}
+
+void LogWriter::wait_for_disk(const Error& error) {
+  std::unique_lock lock(mutex_);
+  stalled_ = error;
+  changed_.notify_all();
+  changed_.wait_for(lock, kRetryPause, [&] { return closing_; });
 }
 
 Result<std::vector<Bytes>> LogWriter::places_of(const std::vector<LogKey>& ended) const {

@@ -3,6 +3,7 @@
 // megabytes. Threads of its own compress side by side, and append and sync in order.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -44,10 +45,27 @@ class LogWriter {
   /// Gets called on a thread of the writer with the extents of each key, empty for one that printed nothing; or with
   /// what went wrong, and from then on always with that.
   using Settled = std::function<void(const Result<std::vector<Bytes>>&)>;
-  /// Makes everything added so far durable, and says where the output of these attempts is, which have ended. In order.
+  /// Writes everything added so far, in an archive durably, and says where the output of these attempts is, which have
+  /// ended. In order.
   void settle(std::vector<LogKey> ended, Settled done);
   /// These are in the ledger by now, or wherever a spool's logs go.
   void forget(std::vector<LogKey> settled);
+
+  // A spool waits for a disk that is full or fails and tries again, rather than lose what it was given. Whoever adds is
+  // not kept waiting meanwhile, and should add no more than it must.
+
+  /// Makes what was written so far durable. In order.
+  void sync(std::function<void(const Result<void>&)> done);
+  /// The output of an attempt of an earlier process, in the files that it left.
+  void adopt(const LogKey& key, const ExtentList& extents);
+  /// Files of an earlier process that nothing was adopted from are deleted.
+  void delete_unadopted();
+  /// Why nothing can be written at the moment.
+  std::optional<Error> stalled() const;
+  /// How many bytes wait to be written.
+  std::size_t queued_bytes() const;
+  /// How many bytes its files hold.
+  std::uint64_t spooled_bytes() const { return spooled_bytes_; }
   /// Writes everything added so far, lines that are not complete too, so that readers see it; in a spool only what this
   /// attempt printed. Says where this attempt's output is by now. In order.
   void show(const LogKey& key, std::function<void(const Result<Bytes>&)> done);
@@ -88,24 +106,37 @@ class LogWriter {
   void hand_over(Work work);
   void run();
   void finish(const Work& work, std::string_view packed);
-  void delete_old_segments();
+  Result<Extent> append(std::string_view packed);
+  void wait_for_disk(const Error& error);
+  void refer(const LogKey& key, const Extent& extent);
+  void release(const LogKey& key);
+  void release_segment(std::uint64_t number);
   Result<std::vector<Bytes>> places_of(const std::vector<LogKey>& ended) const;
 
   const Kind kind_;
   std::map<LogKey, Pending> pending_;
 
-  std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
   std::deque<Work> work_;
   std::size_t queued_bytes_ = 0;
   std::uint64_t taken_ = 0;  // pieces of work that a thread has begun
   std::uint64_t turn_ = 0;   // the one that may be appended now
   bool closing_ = false;
+  std::optional<Error> stalled_;
+
+  std::atomic<std::uint64_t> spooled_bytes_ = 0;
 
   // Of the thread whose turn it is.
   SegmentWriter segments_;
   const std::uint64_t first_segment_ = segments_.next_number();
   std::map<LogKey, ExtentList> extents_;
+  /// A file of a spool: it is deleted when no attempt refers to it.
+  struct SpoolFile {
+    std::uint64_t attempts = 0;
+    std::uint64_t bytes = 0;
+  };
+  std::map<std::uint64_t, SpoolFile> files_;
   std::optional<Error> failed_;
 
   std::vector<std::thread> threads_;

@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <future>
 #include <numeric>
+#include <thread>
 
 #include "base/random.h"
 #include "logs/log_reader.h"
@@ -69,12 +71,14 @@ class LogWriterTest : public ::testing::Test {
   Pieces read(const ExtentList& extents, const LogKey& key) {
     LogReader reader(folder_);
     Pieces pieces;
-    const auto done = reader.each_record(extents, key, [&](const LogRecord& record) {
-      EXPECT_EQ(record.key, key);
-      pieces.push_back({record.stream, record.time_ms, std::string(record.bytes)});
-      return true;
-    });
-    EXPECT_TRUE(done) << done.error().message;
+    reader.each_record(
+        extents, key,
+        [&](const LogRecord& record) {
+          EXPECT_EQ(record.key, key);
+          pieces.push_back({record.stream, record.time_ms, std::string(record.bytes)});
+          return true;
+        },
+        [](const LogDamage& damage) { ADD_FAILURE() << damage.reason; });
     return pieces;
   }
   std::size_t frames(const ExtentList& extents) { return LogReader(folder_).frames_of(extents)->size(); }
@@ -378,6 +382,86 @@ TEST_F(LogWriterTest, ASpoolKeepsWhatRunsApartAndDeletesWhatIsNoLongerWaitedFor)
   ASSERT_TRUE(settle({}));  // in order: it is done
   EXPECT_EQ(segments_in(folder_), std::vector{last[0].all()[0].segment});
   EXPECT_EQ(text_of(read(last[0], key_of(1)), LogStream::out), "still running\n");
+}
+
+TEST_F(LogWriterTest, ASpoolDeletesEachFileThatNobodyRefersTo) {
+  writer_ = std::make_unique<LogWriter>(folder_, LogWriter::Kind::spool);
+  writer_->add(key_of(0), LogStream::out, 1, "runs for long\n");
+  ASSERT_TRUE(show(key_of(0)));
+  Random random(9);
+  std::string noise(1 << 20, '\0');
+  for (std::uint64_t item = 1; item <= 40; ++item) {
+    for (char& byte : noise) byte = static_cast<char>(random.next());
+    writer_->add(key_of(item), LogStream::out, 1, noise);
+    end({key_of(item)});
+    writer_->forget({key_of(item)});
+  }
+  const auto last = end({key_of(0)});
+  EXPECT_LE(segments_in(folder_).size(), 2U) << "the one that the long attempt is in, and the open one";
+  EXPECT_LE(writer_->spooled_bytes(), std::uint64_t{17} << 20);
+  EXPECT_EQ(text_of(read(last[0], key_of(0)), LogStream::out), "runs for long\n");
+  writer_->forget({key_of(0)});
+  ASSERT_TRUE(settle({}));
+  EXPECT_LE(writer_->spooled_bytes(), std::uint64_t{1} << 20);
+}
+
+TEST_F(LogWriterTest, ASpoolKeepsTheFilesOfAnEarlierProcessThatAreStillWanted) {
+  writer_ = std::make_unique<LogWriter>(folder_, LogWriter::Kind::spool);
+  writer_->add(key_of(0), LogStream::out, 1, "wanted\n");
+  const auto wanted = end({key_of(0)});
+  writer_ = nullptr;  // its process ends
+  writer_ = std::make_unique<LogWriter>(folder_, LogWriter::Kind::spool);
+  writer_->add(key_of(1), LogStream::out, 1, "not wanted\n");
+  end({key_of(1)});
+  ASSERT_EQ(segments_in(folder_).size(), 2U);
+
+  writer_ = nullptr;
+  writer_ = std::make_unique<LogWriter>(folder_, LogWriter::Kind::spool);
+  writer_->adopt(key_of(0), wanted[0]);
+  writer_->delete_unadopted();
+  ASSERT_TRUE(settle({}));
+  EXPECT_EQ(segments_in(folder_), std::vector{wanted[0].all()[0].segment});
+  EXPECT_GT(writer_->spooled_bytes(), 0U);
+  EXPECT_EQ(text_of(read(wanted[0], key_of(0)), LogStream::out), "wanted\n");
+  writer_->forget({key_of(0)});
+  ASSERT_TRUE(settle({}));
+  EXPECT_TRUE(segments_in(folder_).empty());
+  EXPECT_EQ(writer_->spooled_bytes(), 0U);
+}
+
+TEST_F(LogWriterTest, ASpoolWaitsForADiskThatFailsAndKeepsNobodyWaiting) {
+  std::ofstream(folder_) << "in the way";
+  writer_ = std::make_unique<LogWriter>(folder_, LogWriter::Kind::spool);
+  std::string line(1 << 20, 'x');
+  line.back() = '\n';
+  std::string all;
+  for (int i = 0; i < 8; ++i) {
+    writer_->add(key_of(0), LogStream::out, 1, line);
+    all += line;
+  }
+  for (int i = 0; i < 2000 && !writer_->stalled(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  ASSERT_TRUE(writer_->stalled());
+  // More than it lets wait for a disk that writes.
+  for (int i = 0; i < 20; ++i) {
+    writer_->add(key_of(0), LogStream::out, 1, line);
+    all += line;
+  }
+  EXPECT_GT(writer_->queued_bytes(), LogWriter::kMostQueued);
+  fs::remove(folder_);
+  const auto places = end({key_of(0)});
+  EXPECT_TRUE(text_of(read(places[0], key_of(0)), LogStream::out) == all);
+  EXPECT_FALSE(writer_->stalled());
+}
+
+TEST_F(LogWriterTest, ASpoolWhoseDiskFailsCanBeClosed) {
+  std::ofstream(folder_) << "in the way";
+  writer_ = std::make_unique<LogWriter>(folder_, LogWriter::Kind::spool);
+  writer_->add(key_of(0), LogStream::out, 1, "lost\n");
+  std::promise<Result<std::vector<Bytes>>> settled;
+  writer_->end(key_of(0));
+  writer_->settle({key_of(0)}, [&](const auto& places) { settled.set_value(places); });
+  writer_.reset();
+  EXPECT_FALSE(settled.get_future().get());
 }
 
 TEST_F(LogWriterTest, ASpoolShowsWhatOneAttemptPrintedSoFarAndLeavesTheOthersTogether) {

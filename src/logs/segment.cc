@@ -16,6 +16,8 @@ namespace drover {
 namespace {
 
 constexpr std::uint64_t kSegmentBytes = std::uint64_t{64} << 20;
+// What one attempt that runs for long keeps from being deleted.
+constexpr std::uint64_t kSpoolSegmentBytes = std::uint64_t{8} << 20;
 // So much is sent to the disk without waiting for it, so that a sync later finds little left to do.
 constexpr std::uint64_t kPushedBytes = std::uint64_t{2} << 20;
 constexpr std::string_view kSuffix = ".zst";
@@ -57,7 +59,7 @@ std::vector<std::uint64_t> segments_in(const std::string& folder) {
   return numbers;
 }
 
-SegmentWriter::SegmentWriter(std::string folder) : folder_(std::move(folder)) {
+SegmentWriter::SegmentWriter(std::string folder, Kind kind) : folder_(std::move(folder)), kind_(kind) {
   const auto present = segments_in(folder_);
   number_ = present.empty() ? 0 : present.back();
 }
@@ -79,7 +81,7 @@ Result<void> SegmentWriter::open_next() {
     return cannot_write(errno, path);
   }
   size_ = pushed_ = synced_ = 0;
-  return sync_folder(folder_);
+  return kind_ == Kind::spool ? Result<void>() : sync_folder(folder_);
 }
 
 Result<void> SegmentWriter::write(std::string_view bytes) {
@@ -91,7 +93,7 @@ Result<void> SegmentWriter::write(std::string_view bytes) {
     size_ += static_cast<std::uint64_t>(wrote);
     unsynced_ = true;
   }
-  if (size_ - pushed_ >= kPushedBytes) {
+  if (kind_ == Kind::archive && size_ - pushed_ >= kPushedBytes) {
     ::sync_file_range(file_, static_cast<off64_t>(pushed_), static_cast<off64_t>(size_ - pushed_),
                       SYNC_FILE_RANGE_WRITE);
     pushed_ = size_;
@@ -100,22 +102,60 @@ Result<void> SegmentWriter::write(std::string_view bytes) {
 }
 
 Result<Extent> SegmentWriter::append(std::string_view frame) {
-  if (file_ >= 0 && size_ + frame.size() > kSegmentBytes) {
+  const std::uint64_t most = kind_ == Kind::spool ? kSpoolSegmentBytes : kSegmentBytes;
+  if (file_ >= 0 && size_ + frame.size() > most) {
     if (auto closed = close_current(); !closed) return pass(closed);
   }
   if (file_ < 0) {
     if (auto opened = open_next(); !opened) return pass(opened);
   }
   const std::uint64_t offset = size_;
-  if (auto wrote = write(frame); !wrote) return pass(wrote);
+  if (auto wrote = write(frame); !wrote) {
+    // A torn frame would hide what follows. Where it cannot be cut off, the next frame begins another file.
+    if (::ftruncate(file_, static_cast<off_t>(offset)) == 0) {
+      size_ = offset;
+      pushed_ = std::min(pushed_, size_);
+    } else {
+      ::close(file_);
+      file_ = -1;
+      unsynced_ = false;
+    }
+    return pass(wrote);
+  }
   return Extent{number_, offset, frame.size()};
 }
 
-void SegmentWriter::delete_before(std::uint64_t number) {
-  for (; oldest_ < number; ++oldest_) ::unlink(segment_path(folder_, oldest_).c_str());
+std::uint64_t SegmentWriter::bytes_of(std::uint64_t number) const {
+  std::error_code error;
+  const std::uintmax_t bytes = std::filesystem::file_size(segment_path(folder_, number), error);
+  return error ? 0 : bytes;
+}
+
+void SegmentWriter::remove(std::uint64_t number) {
+  if (is_open(number)) {
+    ::close(file_);
+    file_ = -1;
+    unsynced_ = false;
+  }
+  ::unlink(segment_path(folder_, number).c_str());
+  closed_.erase(number);
+}
+
+Result<void> SegmentWriter::sync_closed() {
+  while (!closed_.empty()) {
+    const std::string path = segment_path(folder_, *closed_.begin());
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    const bool synced = file >= 0 && ::fdatasync(file) == 0;
+    const int error = errno;
+    if (file >= 0) ::close(file);
+    if (!synced) return std::unexpected(errno_error(error, path));
+    closed_.erase(closed_.begin());
+  }
+  return {};
 }
 
 Result<void> SegmentWriter::sync() {
+  if (auto synced = sync_closed(); !synced) return synced;
   if (!unsynced_) return {};
   if (::fdatasync(file_) != 0) return std::unexpected(errno_error(errno, segment_path(folder_, number_)));
   unsynced_ = false;
@@ -135,7 +175,8 @@ void SegmentWriter::give_up_unsynced() {
 
 Result<void> SegmentWriter::close_current() {
   auto done = write(segment_end_mark());
-  if (done) done = sync();
+  if (done && kind_ == Kind::archive) done = sync();
+  if (kind_ == Kind::spool && unsynced_) closed_.insert(number_);
   ::close(file_);
   file_ = -1;
   unsynced_ = false;

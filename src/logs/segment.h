@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,17 +18,27 @@ std::vector<std::uint64_t> segments_in(const std::string& folder);
 
 class SegmentWriter {
  public:
-  explicit SegmentWriter(std::string folder);
+  /// What an archive holds is on the disk when its file is closed at the latest; a spool is synced only when sync() is
+  /// called, since most of it is deleted soon.
+  enum class Kind : std::uint8_t { archive, spool };
+
+  explicit SegmentWriter(std::string folder, Kind kind = Kind::archive);
   ~SegmentWriter();
   SegmentWriter(const SegmentWriter&) = delete;
   SegmentWriter& operator=(const SegmentWriter&) = delete;
 
   /// What the next file that it makes is called at the least.
   std::uint64_t next_number() const { return number_ + 1; }
-  /// The first one makes the folder and the file.
+  /// The first one makes the folder and the file. After an error nothing of the frame is in the file, and it can be
+  /// appended again.
   Result<Extent> append(std::string_view frame);
-  /// Deletes the segments with smaller numbers.
-  void delete_before(std::uint64_t number);
+  /// The numbers of the segments in its folder.
+  std::vector<std::uint64_t> present() const { return segments_in(folder_); }
+  /// The size of a segment's file; 0 if there is none.
+  std::uint64_t bytes_of(std::uint64_t number) const;
+  /// It is the one that is written to.
+  bool is_open(std::uint64_t number) const { return file_ >= 0 && number == number_; }
+  void remove(std::uint64_t number);
   /// Returns when everything appended would survive a power cut.
   Result<void> sync();
   /// After an error: what was not synced is taken back, and the next frame begins a new file.
@@ -38,9 +49,12 @@ class SegmentWriter {
   Result<void> close_current();
   Result<void> write(std::string_view bytes);
 
+  Result<void> sync_closed();
+
   const std::string folder_;
-  std::uint64_t number_;  // of the file that is open, or was last
-  std::uint64_t oldest_ = 1;
+  const Kind kind_;
+  std::uint64_t number_;            // of the file that is open, or was last
+  std::set<std::uint64_t> closed_;  // files that were closed and not synced
   int file_ = -1;
   std::uint64_t size_ = 0;
   std::uint64_t pushed_ = 0;  // of it, towards the disk

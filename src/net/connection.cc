@@ -64,7 +64,7 @@ void Connection::arm() {
     case State::closed: return;
   }
   if (reads && !readable_) wait_readable();
-  if (read_wants_write_ || (!out_.empty() && !write_wants_read_)) wait_writable();
+  if (read_wants_write_ || file_waits() || (!out_.empty() && !write_wants_read_)) wait_writable();
 }
 
 void Connection::wait_readable() {
@@ -173,7 +173,7 @@ void Connection::enter(State state) {
 
 std::int64_t Connection::deadline_ms() const {
   const HttpLimits& limits = loop_.server().limits;
-  if (!out_.empty()) return wrote_ms_ + limits.progress_ms;
+  if (!out_.empty() || file_waits()) return wrote_ms_ + limits.progress_ms;
   switch (state_) {
     case State::greeting:
     case State::handshake: return since_ms_ + limits.header_ms;
@@ -191,7 +191,7 @@ std::int64_t Connection::deadline_ms() const {
 
 void Connection::look_at_clock(std::int64_t now_ms) {
   if (now_ms < deadline_ms()) return;
-  if (!out_.empty()) return cut();
+  if (!out_.empty() || file_waits()) return cut();
   if (state_ != State::reading || !parser_) return close();
   refuse(408);
   run();
@@ -218,6 +218,7 @@ void Connection::keep(Answer answer) {
   }
   if (answer.stream) answer.stream->peer_left();
   loop_.server().pool.discard(std::move(answer.source));
+  loop_.server().pool.discard(std::move(answer.file));
 }
 
 void Connection::cut() {
@@ -233,7 +234,12 @@ void Connection::close() {
   if (stream_) stream_->peer_left();
   if (answer_ && answer_->stream) answer_->stream->peer_left();
   DiskPool& pool = loop_.server().pool;
-  if (answer_) pool.discard(std::move(answer_->source));
+  if (answer_) {
+    pool.discard(std::move(answer_->source));
+    pool.discard(std::move(answer_->file));
+  }
+  pool.discard(std::move(file_));
+  file_.reset();
   pool.discard(std::move(sink_));
   pool.discard(std::move(source_));
   channel_.end_writing();

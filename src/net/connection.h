@@ -17,6 +17,7 @@
 
 #include "net/channel.h"
 #include "net/exchange.h"
+#include "net/file_body.h"
 #include "net/outbox.h"
 #include "net/request_parser.h"
 
@@ -81,6 +82,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void end_body();
   void refuse(int status);
   void refuse(HttpResponse response);
+  const std::string& holder_name() const;
   bool give_gathered();
   void give_to_sink(Piece which);
   void sink_took(std::unique_ptr<HttpBodySink> sink, bool went_well, Piece which);
@@ -93,6 +95,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void drop_body(Answer answer);
   void ask_source();
   void source_gave(std::unique_ptr<HttpBodySource> source, Result<std::string> piece);
+  /// Until the peer has room for more of it.
+  bool file_waits() const { return file_ && !source_is_asked_ && !writable_; }
+  void send_file();
+  void read_file();
+  void file_was_sent(HttpFilePart file, FileSent sent);
   void push_body(std::string bytes);
   void finish_body();
   void finish_reply();
@@ -105,6 +112,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::list<std::shared_ptr<Connection>>::iterator place_;  // in its loop, among the known or the strangers
   bool is_known_ = false;
   bool asks_as_stranger_ = false;  // this request
+  std::optional<Holder> holder_;   // whom it counts for
 
   State state_ = State::greeting;
   std::int64_t since_ms_;      // of this state, or of the last byte of a body
@@ -123,6 +131,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool unread_is_new_ = false;  // the parser has not seen all of it
   bool parser_wants_more_ = false;
   std::unique_ptr<HttpBodySink> sink_;
+  std::move_only_function<void(HttpRequest, HttpReply)> handle_;
 
   std::shared_ptr<Exchange> exchange_;
   bool in_handler_ = false;
@@ -134,9 +143,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   Outbox out_;
   std::unique_ptr<HttpBodySource> source_;
+  std::optional<HttpFilePart> file_;  // what is left of it
   std::shared_ptr<StreamBuffer> stream_;
-  bool source_is_asked_ = false;
-  bool body_is_done_ = false;  // all of it is in out_
+  bool source_is_asked_ = false;  // or the file is being sent
+  bool body_is_done_ = false;     // all of it is in out_
   bool chunked_ = false;
   std::optional<std::uint64_t> owed_;  // bytes of the body that were promised and not yet given
   std::int64_t linger_end_ms_ = 0;

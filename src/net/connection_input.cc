@@ -82,10 +82,12 @@ void Connection::begin_body() {
   is_head_ = head.method == "HEAD";
   is_http_1_0_ = parser_->is_http_1_0();
   keep_alive_ = parser_->keep_alive();
-  HttpBodyPlan plan = loop_.server().handler.plan(head);
+  HttpPlan plan = loop_.server().handler.plan(head);
   sink_ = std::move(plan.sink);
+  handle_ = std::move(plan.handle);
   asks_as_stranger_ = plan.is_from_stranger;
   if (plan.refusal) return refuse(std::move(*plan.refusal));
+  if (plan.holder && !loop_.count_for(*this, *plan.holder)) return refuse(429);
   if (parser_->stated_length() > plan.most_bytes) return refuse(413);
   if (!parser_->awaits_body()) return end_body();
   parser_->limit_body(plan.most_bytes);
@@ -98,12 +100,18 @@ void Connection::end_body() {
   hand_over();
 }
 
+const std::string& Connection::holder_name() const {
+  static const std::string nobody;
+  return holder_ ? holder_->name : nobody;
+}
+
 void Connection::refuse(int status) {
   refuse(refusal(status));
 }
 
 void Connection::refuse(HttpResponse response) {
   loop_.server().pool.discard(std::move(sink_));
+  handle_ = nullptr;
   request_was_whole_ = false;
   parser_.reset();
   enter(State::handling);
@@ -119,14 +127,15 @@ bool Connection::give_gathered() {
 
 void Connection::give_to_sink(Piece which) {
   enter(State::taking);
-  loop_.server().pool.post([connection = weak_from_this(), inbox = loop_.inbox(), sink = std::move(sink_),
-                            piece = std::exchange(parser_->body(), {}), which]() mutable {
-    bool went_well = piece.empty() || sink->take(piece).has_value();
-    if (went_well && which == Piece::last) went_well = sink->finish().has_value();
-    inbox->post([connection = std::move(connection), sink = std::move(sink), went_well, which]() mutable {
-      if (const auto it = connection.lock()) it->sink_took(std::move(sink), went_well, which);
-    });
-  });
+  loop_.server().pool.post(
+      holder_name(), [connection = weak_from_this(), inbox = loop_.inbox(), sink = std::move(sink_),
+                      piece = std::exchange(parser_->body(), {}), which]() mutable {
+        bool went_well = piece.empty() || sink->take(piece).has_value();
+        if (went_well && which == Piece::last) went_well = sink->finish().has_value();
+        inbox->post([connection = std::move(connection), sink = std::move(sink), went_well, which]() mutable {
+          if (const auto it = connection.lock()) it->sink_took(std::move(sink), went_well, which);
+        });
+      });
 }
 
 void Connection::sink_took(std::unique_ptr<HttpBodySink> sink, bool went_well, Piece which) {
@@ -147,7 +156,7 @@ void Connection::hand_over() {
   enter(State::handling);
   exchange_ = std::make_shared<Exchange>(loop_.inbox(), weak_from_this());
   in_handler_ = true;
-  loop_.server().handler.handle(std::move(request), HttpReply(exchange_));
+  std::exchange(handle_, nullptr)(std::move(request), HttpReply(exchange_));
   in_handler_ = false;
   begin_reply();
 }

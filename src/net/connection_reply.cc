@@ -1,4 +1,6 @@
 // How a connection answers.
+#include <fcntl.h>
+
 #include <charconv>
 
 #include "base/check.h"
@@ -35,8 +37,9 @@ bool Connection::begin_reply() {
   answer_.reset();
   exchange_.reset();
   HttpResponse& head = answer.head;
+  if (answer.file) head.headers.push_back({"Content-Length", std::to_string(answer.file->size)});
   const std::optional<std::uint64_t> stated = stated_length(head);
-  const bool comes_later = answer.source || answer.stream;
+  const bool comes_later = answer.source || answer.stream || answer.file;
   ResponseShape shape{.framing = BodyFraming::sized, .length = head.body.size()};
   if (head.status == 204 || head.status == 304) {
     shape.framing = BodyFraming::none;
@@ -59,6 +62,8 @@ bool Connection::begin_reply() {
   } else if (comes_later) {
     push(std::move(first));
     if (shape.framing == BodyFraming::sized) owed_ = shape.length;
+    if (answer.file && channel_.encrypted()) answer.source = read_file_part(*std::exchange(answer.file, {}));
+    file_ = std::move(answer.file);
     source_ = std::move(answer.source);
     stream_ = std::move(answer.stream);
     return true;
@@ -76,6 +81,7 @@ bool Connection::begin_reply() {
 
 void Connection::drop_body(Answer answer) {
   loop_.server().pool.discard(std::move(answer.source));
+  loop_.server().pool.discard(std::move(answer.file));
   if (answer.stream) answer.stream->peer_left();
 }
 
@@ -95,14 +101,60 @@ bool Connection::continue_reply() {
     stream_->set_in_socket(out_.bytes());
     return !was_empty || taken.ended;
   }
-  if (!source_is_asked_ && out_.empty()) ask_source();
+  if (source_is_asked_ || !out_.empty()) return false;
+  if (!file_) {
+    ask_source();
+  } else if (writable_) {
+    send_file();
+  }
   return false;
+}
+
+// The socket is still there when the pool comes to it, even if the connection is not.
+void Connection::send_file() {
+  Descriptor socket(::fcntl(socket_.native_handle(), F_DUPFD_CLOEXEC, 0));
+  if (!socket) return read_file();
+  source_is_asked_ = true;
+  loop_.server().pool.post(holder_name(), [connection = weak_from_this(), inbox = loop_.inbox(),
+                                           socket = std::move(socket), file = std::move(*file_)]() mutable {
+    const FileSent sent = send_file_part(socket.get(), file);
+    socket.reset();
+    inbox->post([connection = std::move(connection), file = std::move(file), sent]() mutable {
+      if (const auto it = connection.lock()) it->file_was_sent(std::move(file), sent);
+    });
+  });
+}
+
+// What is left of it goes the longer way.
+void Connection::read_file() {
+  owed_ = file_->size;
+  source_ = read_file_part(*std::exchange(file_, {}));
+  ask_source();
+}
+
+void Connection::file_was_sent(HttpFilePart file, FileSent sent) {
+  if (state_ == State::closed) return loop_.server().pool.discard(std::optional(std::move(file)));
+  DROVER_CHECK(state_ == State::replying && source_is_asked_, "a file comes back once");
+  source_is_asked_ = false;
+  file_ = std::move(file);
+  if (sent == FileSent::failed) return cut();
+  wrote_ms_ = IoLoop::now_ms();  // it is sent only when there is room, so this is progress
+  if (sent == FileSent::cannot_be_sent) {
+    read_file();
+    return run();
+  }
+  if (sent == FileSent::socket_full) writable_ = false;
+  if (file_->size == 0) {
+    loop_.server().pool.discard(std::exchange(file_, {}));
+    body_is_done_ = true;
+  }
+  run();
 }
 
 void Connection::ask_source() {
   source_is_asked_ = true;
-  loop_.server().pool.post([connection = weak_from_this(), inbox = loop_.inbox(),
-                            source = std::move(source_)]() mutable {
+  loop_.server().pool.post(holder_name(), [connection = weak_from_this(), inbox = loop_.inbox(),
+                                           source = std::move(source_)]() mutable {
     auto piece = source->next();
     inbox->post([connection = std::move(connection), source = std::move(source), piece = std::move(piece)]() mutable {
       if (const auto it = connection.lock()) it->source_gave(std::move(source), std::move(piece));

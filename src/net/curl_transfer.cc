@@ -1,7 +1,10 @@
 #include "net/curl_transfer.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <openssl/ssl.h>
 #include <openssl/x509_vfy.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -11,8 +14,6 @@
 namespace drover {
 namespace {
 
-/// What is not taken piece by piece is gathered up to this.
-constexpr std::size_t kMostGathered = std::size_t{64} << 20;
 constexpr std::string_view kUnix = "unix:";
 
 bool breaks_lines(std::string_view text) {
@@ -48,15 +49,15 @@ ErrorCode code_of(CURLcode code, bool was_reached) {
 Result<CurlTarget> CurlTarget::make(ClientOptions options) {
   CurlTarget target;
   const auto wrong = [&](std::string_view why) {
-    return fail(ErrorCode::bad_input, concat("the server's address cannot be right: ", why),
+    return fail(ErrorCode::bad_input, concat("invalid server address: ", why),
                 "write it as http://HOST:PORT, https://HOST:PORT or unix:/PATH");
   };
-  if (breaks_lines(options.token)) return fail(ErrorCode::bad_input, "the token has a line break in it");
+  if (breaks_lines(options.token)) return fail(ErrorCode::bad_input, "the token contains a line break");
   if (options.base.starts_with(kUnix)) {
     target.socket_path = options.base.substr(kUnix.size());
     target.url = "http://localhost";
-    target.is_loopback = true;
-    if (target.socket_path.empty()) return wrong("the path of its socket is empty");
+    target.is_direct = true;
+    if (target.socket_path.empty()) return wrong("the socket path is empty");
   } else {
     struct UrlDeleter {
       void operator()(CURLU* it) const { curl_url_cleanup(it); }
@@ -72,11 +73,14 @@ Result<CurlTarget> CurlTarget::make(ClientOptions options) {
       return copy;
     };
     const std::string scheme = part(CURLUPART_SCHEME);
-    if (scheme != "http" && scheme != "https") return wrong("it is neither http nor https");
-    if (!part(CURLUPART_USER).empty() || !part(CURLUPART_PASSWORD).empty()) return wrong("it has a user in it");
-    if (!part(CURLUPART_QUERY).empty() || !part(CURLUPART_FRAGMENT).empty()) return wrong("it has a query in it");
+    if (scheme != "http" && scheme != "https") return wrong("the scheme must be http or https");
+    if (!part(CURLUPART_USER).empty() || !part(CURLUPART_PASSWORD).empty())
+      return wrong("it must not contain a user name");
+    if (!part(CURLUPART_QUERY).empty() || !part(CURLUPART_FRAGMENT).empty())
+      return wrong("it must not contain a query");
     const std::string host = part(CURLUPART_HOST);
-    target.is_loopback = host == "localhost" || host == "[::1]" || host.starts_with("127.");
+    target.checks_peer = scheme == "http" && !options.only_to_users.empty();
+    target.is_direct = target.checks_peer || host == "localhost" || host == "[::1]" || host.starts_with("127.");
     target.url = options.base;
     while (target.url.ends_with('/')) target.url.pop_back();
   }
@@ -103,15 +107,30 @@ Result<void> CurlTransfer::prepare(std::int64_t remaining_ms) {
   if (auto set = set_headers(); !set) return set;
   const auto set = [this](CURLoption option, auto value) { curl_easy_setopt(handle_, option, value); };
   set(CURLOPT_URL, concat(target_.url, call_.path).c_str());
-  if (!target_.socket_path.empty()) set(CURLOPT_UNIX_SOCKET_PATH, target_.socket_path.c_str());
-  if (target_.is_loopback) set(CURLOPT_PROXY, "");
+  if (!target_.socket_path.empty()) {
+    auto path = SocketPath::open(target_.socket_path);
+    if (!path) return pass(path);
+    socket_path_.emplace(std::move(*path));
+    set(CURLOPT_UNIX_SOCKET_PATH, socket_path_->text().c_str());
+  }
+  if (target_.is_direct || target_.options.may_connect) set(CURLOPT_PROXY, "");
+  if (target_.checks_peer) {
+    set(CURLOPT_PREREQFUNCTION, &CurlTransfer::on_connected);
+    set(CURLOPT_PREREQDATA, static_cast<void*>(this));
+  }
+  if (target_.options.may_connect) {
+    set(CURLOPT_OPENSOCKETFUNCTION, &CurlTransfer::on_address);
+    set(CURLOPT_OPENSOCKETDATA, static_cast<void*>(this));
+  }
+  set(CURLOPT_SOCKOPTFUNCTION, &CurlTransfer::on_socket);
+  set(CURLOPT_SOCKOPTDATA, static_cast<void*>(this));
   set(CURLOPT_PROTOCOLS_STR, "http,https");
   set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
   set(CURLOPT_NOSIGNAL, 1L);
   set(CURLOPT_TCP_NODELAY, 1L);
   set(CURLOPT_TCP_KEEPALIVE, 1L);
-  set(CURLOPT_TCP_KEEPIDLE, 30L);  // seconds; whoever waits long for an answer finds out in two minutes that none comes
-  set(CURLOPT_TCP_KEEPINTVL, 10L);
+  set(CURLOPT_TCP_KEEPIDLE, 10L);  // seconds; a call that waits for an answer notices a dead line in about silence_ms
+  set(CURLOPT_TCP_KEEPINTVL, 5L);
   set(CURLOPT_PATH_AS_IS, 1L);
   set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(target_.options.connect_timeout_ms));
   set(CURLOPT_TIMEOUT_MS, static_cast<long>(remaining_ms));
@@ -124,6 +143,23 @@ Result<void> CurlTransfer::prepare(std::int64_t remaining_ms) {
   set_security();
   set_body();
   return {};
+}
+
+/// After the name was resolved, for each address that would be connected to.
+curl_socket_t CurlTransfer::on_address(void* self, curlsocktype, curl_sockaddr* address) {
+  auto* transfer = static_cast<CurlTransfer*>(self);
+  if (!transfer->target_.options.may_connect(address->addr)) {
+    transfer->address_was_refused_ = true;
+    return CURL_SOCKET_BAD;
+  }
+  return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
+int CurlTransfer::on_socket(void* self, curl_socket_t socket, curlsocktype) {
+  const auto silence_ms = static_cast<unsigned>(static_cast<CurlTransfer*>(self)->target_.options.silence_ms);
+  // Fails for a Unix socket, whose peer is never out of reach.
+  ::setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &silence_ms, sizeof silence_ms);
+  return CURL_SOCKOPT_OK;
 }
 
 void CurlTransfer::set_security() {
@@ -168,7 +204,7 @@ Result<void> CurlTransfer::set_headers() {
   };
   for (const HttpHeader& header : call_.headers) {
     if (breaks_lines(header.name) || breaks_lines(header.value) || header.name.empty()) {
-      return fail(ErrorCode::bad_input, concat(where(), ": a header has a line break in it, or no name"));
+      return fail(ErrorCode::bad_input, concat(where(), ": a header contains a line break or has no name"));
     }
     // Curl takes "name:" for a header to leave out.
     add(header.value.empty() ? header.name + ";" : concat(header.name, ": ", header.value));
@@ -176,7 +212,7 @@ Result<void> CurlTransfer::set_headers() {
   if (!target_.options.token.empty()) add("Authorization: Bearer " + target_.options.token);
   if (find_header(call_.headers, "content-type") == nullptr) add("Content-Type:");
   if (breaks_lines(call_.path) || !call_.path.starts_with('/')) {
-    return fail(ErrorCode::bad_input, "a call's path begins with a slash and has no line break in it");
+    return fail(ErrorCode::bad_input, "a call's path must begin with a slash and contain no line break");
   }
   curl_easy_setopt(handle_, CURLOPT_HTTPHEADER, headers_.get());
   return {};
@@ -199,6 +235,29 @@ void CurlTransfer::set_body() {
   }
   if (call_.method == "HEAD") curl_easy_setopt(handle_, CURLOPT_NOBODY, 1L);
   curl_easy_setopt(handle_, CURLOPT_CUSTOMREQUEST, call_.method.c_str());
+}
+
+/// There is a connection, and nothing has been sent over it yet.
+int CurlTransfer::on_connected(void* self, char* peer_ip, char* own_ip, int peer_port, int own_port) {
+  auto& transfer = *static_cast<CurlTransfer*>(self);
+  auto checked = transfer.check_peer({peer_ip, peer_port, own_ip, own_port});
+  if (checked) return CURL_PREREQFUNC_OK;
+  transfer.error_ = checked.error();
+  return CURL_PREREQFUNC_ABORT;
+}
+
+Result<void> CurlTransfer::check_peer(const TcpEnds& ends) const {
+  auto users = users_behind(ends);
+  if (!users) return pass(users);
+  const std::vector<uid_t>& trusted = target_.options.only_to_users;
+  const auto is_trusted = [&](uid_t user) { return std::ranges::find(trusted, user) != trusted.end(); };
+  const auto stranger = std::ranges::find_if_not(*users, is_trusted);
+  if (!users->empty() && stranger == users->end()) return {};
+  const std::string who =
+      users->empty() ? "cannot be identified as a process on this machine" : concat("belongs to user id ", *stranger);
+  return fail(ErrorCode::denied,
+              concat(where(), ": nothing was sent: the program that listens on port ", ends.peer_port, " ", who),
+              "restart the server, and find out which program has taken its port");
 }
 
 std::size_t CurlTransfer::on_header(char* bytes, std::size_t size, std::size_t count, void* self) {
@@ -228,8 +287,10 @@ bool CurlTransfer::body(std::string_view bytes) {
     if (!taken) error_ = taken.error();
     return taken.has_value();
   }
-  if (response_.body.size() + bytes.size() > kMostGathered) {
-    error_ = Error{ErrorCode::io, concat(where(), ": the answer is longer than ", kMostGathered >> 20, " MiB"), {}};
+  if (response_.body.size() + bytes.size() > target_.options.most_answer_bytes) {
+    error_ = Error{ErrorCode::io,
+                   concat(where(), ": the response is longer than ", target_.options.most_answer_bytes >> 10, " KiB"),
+                   {}};
     return false;
   }
   response_.body += bytes;
@@ -264,10 +325,12 @@ Result<HttpResponse> CurlTransfer::outcome(CURLcode code) {
     response_.status = static_cast<int>(status);
     return std::move(response_);
   }
+  if (address_was_refused_ && code == CURLE_COULDNT_CONNECT) {
+    return fail(ErrorCode::denied, concat(where(), ": connections to its address are not allowed"));
+  }
   if (certificate_was_refused_) {
-    return fail(ErrorCode::denied,
-                concat(where(), ": the server's certificate is not signed by an authority trusted here"),
-                "check that this is the right server, and that $DROVER_CA names a copy of its ca.pem");
+    return fail(ErrorCode::denied, concat(where(), ": the server's certificate is not signed by a trusted authority"),
+                "check that this is the right server, and that $DROVER_CA is the path of a copy of its ca.pem");
   }
   // There are two clocks: one for all of it, and one for knocking, which counts only if it is the shorter.
   curl_off_t sent_at_us = 0;
@@ -275,7 +338,7 @@ Result<HttpResponse> CurlTransfer::outcome(CURLcode code) {
   const bool was_reached = sent_at_us > 0 || (remaining_ms_ > 0 && remaining_ms_ <= target_.options.connect_timeout_ms);
   return fail(code_of(code, was_reached), concat(where(), ": ", trouble_[0] != 0 ? trouble_ : curl_easy_strerror(code)),
               code == CURLE_PEER_FAILED_VERIFICATION
-                  ? "use an address that its certificate names; 'drover server --advertise' adds one"
+                  ? "use an address listed in its certificate; 'drover server --advertise' adds one"
                   : "");
 }
 

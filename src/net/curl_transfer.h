@@ -10,6 +10,8 @@
 #include <string_view>
 
 #include "net/http_client.h"
+#include "net/peer_users.h"
+#include "net/socket_path.h"
 #include "ports/http_client.h"
 
 struct x509_store_ctx_st;
@@ -23,9 +25,10 @@ struct CurlListDeleter {
 /// Where a client's calls go.
 struct CurlTarget {
   ClientOptions options;
-  std::string url;          // before the path
-  std::string socket_path;  // of a Unix socket
-  bool is_loopback = false;
+  std::string url;           // before the path
+  std::string socket_path;   // of a Unix socket
+  bool is_direct = false;    // through no proxy
+  bool checks_peer = false;  // see ClientOptions::only_to_users
 
   static Result<CurlTarget> make(ClientOptions options);
 };
@@ -51,11 +54,15 @@ class CurlTransfer {
   static std::size_t on_header(char* bytes, std::size_t size, std::size_t count, void* self);
   static std::size_t on_body(char* bytes, std::size_t size, std::size_t count, void* self);
   static std::size_t on_read(char* into, std::size_t size, std::size_t count, void* self);
+  static curl_socket_t on_address(void* self, curlsocktype purpose, curl_sockaddr* address);
+  static int on_socket(void* self, curl_socket_t socket, curlsocktype purpose);
   static CURLcode on_tls(CURL* handle, void* context, void* self);
+  static int on_connected(void* self, char* peer_ip, char* own_ip, int peer_port, int own_port);
   static int on_certificate(int is_good, x509_store_ctx_st* store);
   void header(std::string_view line);
   bool body(std::string_view bytes);
   std::size_t read(std::span<char> into);
+  Result<void> check_peer(const TcpEnds& ends) const;
   Result<void> set_headers();
   void set_body();
   void set_security();
@@ -66,9 +73,11 @@ class CurlTransfer {
   const HttpCall& call_;
   std::int64_t remaining_ms_ = 0;
   std::unique_ptr<curl_slist, CurlListDeleter> headers_;
+  std::optional<SocketPath> socket_path_;
   HttpResponse response_;
   char trouble_[CURL_ERROR_SIZE] = "";  // what curl says about it, if anything
   bool certificate_was_refused_ = false;
+  bool address_was_refused_ = false;
   bool partly_taken_ = false;
   std::optional<Error> error_;  // of a callback
   std::string piece_;           // of the body_source, from piece_at_ on

@@ -8,21 +8,21 @@ DiskPool::DiskPool(int threads) {
   for (int i = 0; i < threads; ++i) threads_.push_back(quiet_thread([this] { run(); }));
 }
 
-void DiskPool::post(Task task) {
+void DiskPool::post(const std::string& holder, Task task) {
   {
     const std::scoped_lock lock(mutex_);
     if (closed_) return;
-    tasks_.push_back(std::move(task));
+    tasks_.push(holder, std::move(task));
   }
   changed_.notify_one();
 }
 
 void DiskPool::close() {
-  std::deque<Task> dropped;
+  FairQueue<Task> dropped;
   {
     const std::scoped_lock lock(mutex_);
     closed_ = true;
-    dropped.swap(tasks_);
+    std::swap(dropped, tasks_);
   }
   changed_.notify_all();
   for (std::thread& thread : threads_) thread.join();
@@ -34,12 +34,13 @@ void DiskPool::run() {
   while (true) {
     changed_.wait(lock, [&] { return closed_ || !tasks_.empty(); });
     if (closed_) return;
-    Task task = std::move(tasks_.front());
-    tasks_.pop_front();
+    auto taken = tasks_.pop();
+    if (!taken) continue;
     lock.unlock();
-    task();
-    task = nullptr;
+    taken->work();
+    taken->work = nullptr;
     lock.lock();
+    tasks_.finished(taken->holder);
   }
 }
 

@@ -1,12 +1,14 @@
-// Threads that may wait for disks, so that the I/O threads never do.
+// Threads that may wait for disks, so that the I/O threads never do. Holders have their turns one after another.
 #pragma once
 
 #include <condition_variable>
-#include <deque>
 #include <functional>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
+
+#include "base/fair_queue.h"
 
 namespace drover {
 
@@ -20,11 +22,11 @@ class DiskPool {
   DiskPool& operator=(const DiskPool&) = delete;
 
   /// From any thread. After close() the task is dropped.
-  void post(Task task);
+  void post(const std::string& holder, Task task);
   /// Lets go of something whose end may touch a disk.
   template <class T>
   void discard(T thing) {
-    if (thing) post([thing = std::move(thing)] {});
+    if (thing) post({}, [thing = std::move(thing)] {});
   }
   /// Waits for the tasks that run; drops the others.
   void close();
@@ -34,7 +36,7 @@ class DiskPool {
 
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
-  std::deque<Task> tasks_;
+  FairQueue<Task> tasks_;
   bool closed_ = false;
 
   std::vector<std::thread> threads_;

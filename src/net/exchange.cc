@@ -17,6 +17,9 @@ class Stream final : public HttpStream {
 
   bool write(std::string bytes) override { return tell(buffer_->add(bytes)); }
   std::size_t unsent() const override { return buffer_->unsent(); }
+  void when_unsent_below(std::size_t bytes, std::function<void()> call) override {
+    buffer_->when_unsent_below(bytes, std::move(call));
+  }
   void end() override { tell(buffer_->end()); }
 
  private:
@@ -66,15 +69,46 @@ StreamBuffer::Taken StreamBuffer::take() {
   return {std::exchange(waiting_, {}), ended_};
 }
 
+void StreamBuffer::set_in_socket(std::size_t bytes) {
+  std::function<void()> call;
+  {
+    const std::scoped_lock lock(mutex_);
+    in_socket_ = bytes;
+    call = due_call();
+  }
+  if (call) call();
+}
+
 void StreamBuffer::peer_left() {
-  const std::scoped_lock lock(mutex_);
-  gone_ = true;
-  waiting_ = {};
-  in_socket_ = 0;
+  std::function<void()> call;
+  {
+    const std::scoped_lock lock(mutex_);
+    gone_ = true;
+    waiting_ = {};
+    in_socket_ = 0;
+    call = due_call();
+  }
+  if (call) call();
+}
+
+std::function<void()> StreamBuffer::due_call() {
+  if (!has_room_ || (!gone_ && waiting_.size() + in_socket_ > wanted_unsent_)) return {};
+  return std::exchange(has_room_, {});
+}
+
+void StreamBuffer::when_unsent_below(std::size_t bytes, std::function<void()> call) {
+  {
+    const std::scoped_lock lock(mutex_);
+    wanted_unsent_ = bytes;
+    has_room_ = std::move(call);
+    call = due_call();
+  }
+  if (call) call();
 }
 
 std::shared_ptr<HttpStream> Exchange::stream(HttpResponse head) {
   auto buffer = std::make_shared<StreamBuffer>();
+  if (gone_) buffer->peer_left();
   answer({.head = std::move(head), .source = nullptr, .stream = buffer});
   return std::make_shared<Stream>(std::move(buffer), inbox_, connection_);
 }
@@ -87,7 +121,10 @@ void Exchange::answer(Answer answer) {
   }
   inbox_->post([connection = connection_, answer = std::move(answer)]() mutable {
     const auto it = connection.lock();
-    if (!it) return;
+    if (!it) {
+      if (answer.stream) answer.stream->peer_left();
+      return;
+    }
     it->keep(std::move(answer));
     it->run();
   });

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "net/inbox.h"
@@ -21,6 +23,7 @@ class StreamBuffer {
   Added add(std::string_view bytes);
   Added end();
   std::size_t unsent() const;
+  void when_unsent_below(std::size_t bytes, std::function<void()> call);
 
   // For the connection.
 
@@ -30,19 +33,22 @@ class StreamBuffer {
   };
   Taken take();
   /// How much of what it took the socket has not.
-  void set_in_socket(std::size_t bytes) { in_socket_ = bytes; }
+  void set_in_socket(std::size_t bytes);
   void peer_left();
 
  private:
   Added told();
+  /// What to call now, without the lock, as whoever is called may ask for the next call.
+  std::function<void()> due_call();
 
   mutable std::mutex mutex_;  // guards what follows
   std::string waiting_;
   bool ended_ = false;
   bool woken_ = false;
   bool gone_ = false;
-
-  std::atomic<std::size_t> in_socket_ = 0;
+  std::size_t in_socket_ = 0;
+  std::size_t wanted_unsent_ = 0;   // with what follows
+  std::function<void()> has_room_;  // called when no more than that is unsent
 };
 
 /// What a request is answered with: a whole response, or a head and where its body comes from.
@@ -50,6 +56,7 @@ struct Answer {
   HttpResponse head;
   std::unique_ptr<HttpBodySource> source;
   std::shared_ptr<StreamBuffer> stream;
+  std::optional<HttpFilePart> file = {};
 };
 
 class Exchange final : public HttpExchange {
@@ -60,6 +67,9 @@ class Exchange final : public HttpExchange {
   void send(HttpResponse response) override { answer({.head = std::move(response)}); }
   void send(HttpResponse head, std::unique_ptr<HttpBodySource> body) override {
     answer({.head = std::move(head), .source = std::move(body)});
+  }
+  void send(HttpResponse head, HttpFilePart body) override {
+    answer({.head = std::move(head), .file = std::move(body)});
   }
   std::shared_ptr<HttpStream> stream(HttpResponse head) override;
   bool peer_is_gone() const override { return gone_; }

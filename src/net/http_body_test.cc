@@ -52,7 +52,7 @@ class LoggingSink : public HttpBodySink {
 class HttpBodyTest : public ServerTest {
  protected:
   HttpBodyTest() {
-    handler_.on_plan = [this](const HttpHead& head) -> HttpBodyPlan {
+    handler_.on_plan = [this](const HttpHead& head) -> HttpPlan {
       log_.io_thread = std::this_thread::get_id();
       if (head.method != "PUT") return {};
       return {.most_bytes = 100 * kMiB, .sink = std::make_unique<LoggingSink>(log_)};
@@ -312,6 +312,30 @@ class HttpStreamTest : public ServerTest {
         {.status = 200, .headers = {{"Content-Type", "text/event-stream"}}, .body = {}});
   }
 };
+
+TEST_F(HttpStreamTest, TellsWhenItsPeerHasTakenEnough) {
+  start();
+  RawPeer peer = connect();
+  const auto stream = begin(peer);
+  std::atomic<int> calls = 0;
+  stream->when_unsent_below(0, [&] { ++calls; });
+  EXPECT_TRUE(eventually([&] { return calls == 1; })) << "there is nothing but the head";
+  while (stream->unsent() < 8 * kMiB) ASSERT_TRUE(stream->write(std::string(kMiB, 'x')));
+  stream->when_unsent_below(kMiB, [&] { ++calls; });
+  EXPECT_EQ(calls, 1);
+  // The peer may have taken all of it before the call comes.
+  EXPECT_TRUE(eventually([&] {
+    pollfd came{peer.socket(), POLLIN, 0};
+    while (calls == 1 && poll(&came, 1, 0) > 0) EXPECT_FALSE(peer.read_some().empty());
+    return calls == 2;
+  }));
+  EXPECT_LE(stream->unsent(), kMiB);
+  while (stream->unsent() < 8 * kMiB) ASSERT_TRUE(stream->write(std::string(kMiB, 'x')));
+  stream->when_unsent_below(kMiB, [&] { ++calls; });
+  EXPECT_EQ(calls, 2);
+  peer.leave();
+  EXPECT_TRUE(eventually([&] { return calls == 3; })) << "nobody will take it any more";
+}
 
 TEST_F(HttpStreamTest, EventsArriveAsTheyAreWritten) {
   start();

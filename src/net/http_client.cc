@@ -76,7 +76,7 @@ class CurlClient final : public HttpClient {
 };
 
 std::unexpected<Error> was_aborted() {
-  return fail(ErrorCode::stopped, "the call was given up");
+  return fail(ErrorCode::stopped, "the call was abandoned");
 }
 
 Result<HttpResponse> CurlClient::call(const HttpCall& call) {
@@ -135,7 +135,7 @@ Result<std::unique_ptr<HttpClient>> make_http_client(const ClientOptions& option
   auto target = CurlTarget::make(options);
   if (!target) return pass(target);
   auto client = std::make_unique<CurlClient>(std::move(*target));
-  if (!client->is_complete()) return fail(ErrorCode::io, "cannot set up an HTTP client: memory is short");
+  if (!client->is_complete()) return fail(ErrorCode::io, "cannot set up an HTTP client: out of memory");
   return client;
 }
 

@@ -1,6 +1,12 @@
 #include "net/http_client.h"
 
+#include <linux/filter.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <future>
+#include <thread>
 
 #include "net/backoff.h"
 #include "net/server_fixture.h"
@@ -35,6 +41,87 @@ TEST_F(HttpClientTest, AsksAndIsAnswered) {
   ASSERT_TRUE(missing);
   EXPECT_EQ(missing->status, 404);
   EXPECT_EQ(missing->body, "no such thing");
+}
+
+/// Accepts one connection, and from then on loses every packet of it, as a line does that was cut.
+class DarkServer {
+ public:
+  DarkServer() : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    if (::bind(listener_, reinterpret_cast<const sockaddr*>(&address), size) != 0 || ::listen(listener_, 1) != 0 ||
+        ::getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
+      throw std::runtime_error("no listener");
+    }
+    base = concat("http://127.0.0.1:", ntohs(address.sin_port));
+    thread_ = std::thread([this] {
+      peer_ = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+      sock_filter drop_all[] = {{BPF_RET | BPF_K, 0, 0, 0}};
+      const sock_fprog program{1, drop_all};
+      ::setsockopt(peer_, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
+      is_dark = true;
+    });
+  }
+  ~DarkServer() {
+    ::shutdown(listener_, SHUT_RDWR);
+    thread_.join();
+    ::close(peer_);
+    ::close(listener_);
+  }
+  DarkServer(const DarkServer&) = delete;
+  DarkServer& operator=(const DarkServer&) = delete;
+
+  std::string base;
+  std::atomic<bool> is_dark = false;
+
+ private:
+  int listener_;
+  int peer_ = -1;
+  std::thread thread_;
+};
+
+// A line that is cut says nothing, and the kernel would send again for a quarter of an hour.
+TEST_F(HttpClientTest, AnUploadIntoADarkLineIsGivenUpThoughItsDeadlineIsFar) {
+  DarkServer server;
+  const auto uploader = client({.base = server.base, .token = {}, .ca_pem = {}, .silence_ms = 1'000});
+  auto answer = std::async(std::launch::async, [&] {
+    return uploader->call({.method = "POST",
+                           .path = "/logs",
+                           .body_source = [&, left = 64]() mutable -> Result<std::string> {
+                             while (!server.is_dark) std::this_thread::yield();
+                             return left-- > 0 ? std::string(16 << 10, 'x') : std::string();
+                           },
+                           .deadline_ms = 0});
+  });
+  if (answer.wait_for(std::chrono::milliseconds(kTestPatienceMs)) != std::future_status::ready) {
+    ADD_FAILURE() << "it still waits";
+    uploader->abort();
+  }
+  EXPECT_FALSE(answer.get());
+}
+
+TEST_F(HttpClientTest, AnAddressThatIsRefusedIsNotConnectedTo) {
+  start();
+  std::vector<int> families;
+  const auto careful =
+      client({.base = "http://" + address_, .token = {}, .ca_pem = {}, .may_connect = [&](const sockaddr& address) {
+                families.push_back(address.sa_family);
+                return false;
+              }});
+  const auto answer = careful->call({.method = "GET", .path = "/echo?x"});
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, ErrorCode::denied) << answer.error().message;
+  EXPECT_EQ(families, std::vector<int>{AF_INET});
+  EXPECT_EQ(handler_.requests, 0);
+}
+
+TEST_F(HttpClientTest, AnAnswerHasALimit) {
+  start();
+  const auto careful = client({.base = "http://" + address_, .token = {}, .ca_pem = {}, .most_answer_bytes = 10});
+  EXPECT_TRUE(careful->call({.method = "GET", .path = "/echo?0123456789"}));
+  EXPECT_FALSE(careful->call({.method = "GET", .path = "/echo?0123456789a"}));
 }
 
 TEST_F(HttpClientTest, SendsWhatItIsToldAndNothingElse) {
@@ -80,7 +167,7 @@ TEST_F(HttpClientTest, KeepsItsConnection) {
 }
 
 TEST_F(HttpClientTest, ComesBackOnANewConnectionWhenTheOldOneWasClosed) {
-  options_.limits.idle_ms = 500;
+  options_.limits.idle_ms = 3000;
   start_both();
   ASSERT_TRUE(client_->call({.method = "POST", .path = "/echo", .body = "1"}));
   RawPeer later = connect();
@@ -105,7 +192,7 @@ TEST_F(HttpClientTest, LargeBodiesStreamBothWays) {
     int left = 64;
   };
   std::atomic<std::size_t> up = 0;
-  handler_.on_plan = [&](const HttpHead&) -> HttpBodyPlan {
+  handler_.on_plan = [&](const HttpHead&) -> HttpPlan {
     return {.most_bytes = 100 * kMiB, .sink = std::make_unique<Counter>(up)};
   };
   handler_.on_request = [&](HttpRequest, HttpReply reply) {

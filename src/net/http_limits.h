@@ -1,8 +1,11 @@
 // How much of the server one peer may use up.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+
+#include "base/holder.h"
 
 namespace drover {
 
@@ -12,6 +15,14 @@ struct HttpLimits {
   std::int64_t progress_ms = 30'000;  // within a body, or in taking a reply, without a single byte
   std::int64_t idle_ms = 75'000;      // between two requests
   std::size_t connections = 16'000;  // what comes beyond takes the place of one that never asked anything, or is closed
+
+  /// Of the connections, how many one holder (HttpPlan::holder) may have, and how many are kept for those who may
+  /// use the reserve.
+  HolderCounts::Limits for_holders() const {
+    constexpr std::size_t kLeast = 16;
+    constexpr std::size_t kMost = 512;
+    return {.total = connections, .each = std::clamp(connections / 8, kLeast, kMost), .reserved = connections / 4};
+  }
 };
 
 }  // namespace drover

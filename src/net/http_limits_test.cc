@@ -165,7 +165,7 @@ TEST_F(SlowPeersTest, ABodyThatStopsIsAnswered408) {
 }
 
 TEST_F(SlowPeersTest, AnIdleConnectionIsClosed) {
-  options_.limits.idle_ms = 500;
+  options_.limits.idle_ms = 3000;
   start();
   RawPeer peer = connect();
   ASSERT_TRUE(peer.send("GET /echo?x HTTP/1.1\r\nHost: x\r\n\r\n"));
@@ -174,7 +174,7 @@ TEST_F(SlowPeersTest, AnIdleConnectionIsClosed) {
 }
 
 TEST_F(SlowPeersTest, ALongPollIsNotIdle) {
-  options_.limits = {.header_ms = 500, .progress_ms = 500, .idle_ms = 500};
+  options_.limits = {.header_ms = 3000, .progress_ms = 3000, .idle_ms = 3000};
   start();
   RawPeer polling = connect();
   ASSERT_TRUE(polling.send("GET /later HTTP/1.1\r\nHost: x\r\n\r\n"));

@@ -362,7 +362,7 @@ TEST_F(HttpServerTest, WhoTakesConnectionsAndAsksNothingKeepsNobodyOut) {
 TEST_F(HttpServerTest, WhoAsksWithoutAKeyKeepsNobodyOutEither) {
   options_.limits.connections = 3;
   handler_.on_plan = [](const HttpHead& head) {
-    return HttpBodyPlan{.most_bytes = 100, .sink = nullptr, .is_from_stranger = head.header("Key") == nullptr};
+    return HttpPlan{.most_bytes = 100, .sink = nullptr, .is_from_stranger = head.header("Key") == nullptr};
   };
   start();
   std::vector<RawPeer> strangers;
@@ -379,6 +379,37 @@ TEST_F(HttpServerTest, WhoAsksWithoutAKeyKeepsNobodyOutEither) {
   }
   EXPECT_TRUE(strangers.front().is_closed());
   EXPECT_TRUE(connect().is_closed()) << "all of them are known now";
+}
+
+TEST_F(HttpServerTest, OneHolderHasOnlySoManyConnectionsAndSomeAreReserved) {
+  options_.limits.connections = 64;
+  handler_.on_plan = [](const HttpHead& head) {
+    const std::string& name = *head.header("Key");
+    return HttpPlan{.most_bytes = 0, .sink = nullptr, .holder = Holder{name, name == "admin"}};
+  };
+  start();
+  const auto ask = [](RawPeer& peer, const std::string& name) {
+    EXPECT_TRUE(peer.send(concat("GET /echo?x HTTP/1.1\r\nHost: x\r\nKey: ", name, "\r\n\r\n")));
+    return peer.read_response().status;
+  };
+  std::vector<RawPeer> peers;
+  const auto add = [&](const std::string& name) {
+    peers.push_back(connect());
+    return ask(peers.back(), name);
+  };
+  for (int i = 0; i < 16; ++i) EXPECT_EQ(add("greedy"), 200);
+  EXPECT_EQ(ask(peers.front(), "greedy"), 200) << "it counts once";
+  EXPECT_EQ(add("greedy"), 429);
+  EXPECT_TRUE(peers.back().is_closed());
+  for (int i = 0; i < 16; ++i) EXPECT_EQ(add("second"), 200);
+  for (int i = 0; i < 16; ++i) EXPECT_EQ(add("third"), 200);
+  EXPECT_EQ(add("modest"), 429) << "the rest is reserved";
+  EXPECT_EQ(add("admin"), 200);
+  EXPECT_EQ(add("admin"), 200);
+  EXPECT_EQ(ask(peers.front(), "admin"), 200) << "from now on it counts for another";
+  EXPECT_EQ(add("greedy"), 429) << "but not less for all";
+  peers.clear();
+  EXPECT_TRUE(eventually([&] { return add("modest") == 200; }));
 }
 
 TEST_F(HttpServerTest, RunningOutOfDescriptorsIsSurvived) {

@@ -90,9 +90,19 @@ void IoLoop::get_to_know(Connection& connection) {
   known_.splice(known_.begin(), strangers_, connection.place_);
 }
 
+bool IoLoop::count_for(Connection& connection, const Holder& holder) {
+  if (connection.holder_ && connection.holder_->name == holder.name) return true;
+  const std::scoped_lock lock(server_.mutex);
+  if (server_.holders.take(holder) != HolderCounts::Outcome::taken) return false;
+  if (connection.holder_) server_.holders.give_back(*connection.holder_);
+  connection.holder_ = holder;
+  return true;
+}
+
 void IoLoop::forget(Connection& connection) {
   (connection.is_known_ ? known_ : strangers_).erase(connection.place_);
   const std::scoped_lock lock(server_.mutex);
+  if (connection.holder_) server_.holders.give_back(*connection.holder_);
   if (--server_.connections == 0) server_.changed.notify_all();
 }
 

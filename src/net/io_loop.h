@@ -30,6 +30,7 @@ struct ServerState {
   std::mutex mutex = {};  // guards what follows
   std::condition_variable changed = {};
   std::size_t connections = 0;
+  HolderCounts holders = HolderCounts(limits.for_holders());
 };
 
 class IoLoop {
@@ -58,6 +59,8 @@ class IoLoop {
   std::span<char> scratch() { return *scratch_; }
   /// A request of this peer was handed on.
   void get_to_know(Connection& connection);
+  /// From now on the connection counts for this holder. False: the holder has too many.
+  bool count_for(Connection& connection, const Holder& holder);
   void forget(Connection& connection);
 
   static std::int64_t now_ms();

@@ -9,8 +9,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <optional>
 
 #include "base/text.h"
+#include "net/socket_path.h"
 
 namespace drover {
 namespace {
@@ -59,7 +61,7 @@ Error listen_error(int error_number, const std::string& address) {
   Error error = errno_error(error_number, concat("cannot listen on ", address));
   if (error_number == EADDRINUSE) {
     error.code = ErrorCode::in_use;
-    error.next = "stop what listens there, or choose another address";
+    error.next = "stop the program that listens there, or choose another address";
   }
   if (error_number == EACCES) error.code = ErrorCode::denied;
   return error;
@@ -89,14 +91,17 @@ Result<std::unique_ptr<Listener>> Listener::open(boost::asio::io_context& contex
   sockaddr_storage bound{};
   socklen_t size = sizeof bound;
   const bool is_local = address.starts_with(kUnix);
+  std::optional<SocketPath> path;  // until it is bound
   if (is_local) {
-    auto& local = reinterpret_cast<sockaddr_un&>(bound);
-    const std::string path = address.substr(kUnix.size());
-    if (path.empty() || path.size() >= sizeof local.sun_path) {
-      return fail(ErrorCode::bad_input, concat("cannot listen on ", address, ": a socket's path has 1 to 107 bytes"));
+    auto opened = SocketPath::open(address.substr(kUnix.size()));
+    if (!opened) {
+      return fail(opened.error().code, concat("cannot listen on ", address, ": ", opened.error().message),
+                  opened.error().next);
     }
+    path.emplace(std::move(*opened));
+    auto& local = reinterpret_cast<sockaddr_un&>(bound);
     local.sun_family = AF_UNIX;
-    path.copy(local.sun_path, path.size());
+    path->text().copy(local.sun_path, sizeof local.sun_path - 1);
     size = sizeof local;
     remove_left_over(local);
   } else {

@@ -8,15 +8,19 @@ namespace {
 
 Error reason(int status) {
   switch (status) {
-    case 400: return {ErrorCode::bad_input, "the request is not HTTP/1.1, or could be read in two ways", {}};
-    case 408: return {ErrorCode::timeout, "the request did not come in time", "send it again, faster"};
-    case 413: return {ErrorCode::bad_input, "the request's body is longer than this call takes", {}};
-    case 417: return {ErrorCode::bad_input, "of 'Expect' only 100-continue is understood", "leave it out"};
-    case 431: return {ErrorCode::bad_input, "the request's head is too long", "send fewer or shorter header fields"};
+    case 400: return {ErrorCode::bad_input, "the request is not valid HTTP/1.1, or is ambiguous", {}};
+    case 408: return {ErrorCode::timeout, "the request was not received in time", "retry, and send it faster"};
+    case 413: return {ErrorCode::bad_input, "the request body is longer than this call allows", {}};
+    case 417:
+      return {ErrorCode::bad_input, "unsupported 'Expect' header: only 100-continue is supported", "omit the header"};
+    case 429:
+      return {ErrorCode::in_use, "this key, or all keys together, have too many open connections",
+              "close unused connections and retry later"};
+    case 431: return {ErrorCode::bad_input, "the request header is too long", "send fewer or shorter header fields"};
     case 501:
-      return {ErrorCode::bad_input, "CONNECT, and bodies encoded in another way than chunked, are not for this server",
-              "send the body as it is, with its Content-Length"};
-    case 505: return {ErrorCode::bad_input, "this server speaks HTTP/1.1", {}};
+      return {ErrorCode::bad_input, "CONNECT, and transfer encodings other than chunked, are not supported",
+              "send the body unencoded, with a Content-Length"};
+    case 505: return {ErrorCode::bad_input, "unsupported HTTP version: this server supports HTTP/1.1", {}};
     default: return {ErrorCode::io, std::string(reason_phrase(status)), {}};
   }
 }
@@ -34,8 +38,8 @@ HttpResponse refusal(int status) {
 }
 
 HttpResponse refusal_of_plain_http() {
-  return problem(400, {ErrorCode::bad_input, "this port speaks TLS, and the request came in plain",
-                       "ask again with https:// instead of http://"});
+  return problem(400, {ErrorCode::bad_input, "this port requires TLS, but the request was plain HTTP",
+                       "use https:// instead of http://"});
 }
 
 }  // namespace drover

@@ -53,25 +53,28 @@ class KeptReplies {
 /// GET /echo?x answers "x"; POST /echo its body; /later is kept; anything else is 404. Tests replace what they need.
 class TestHandler : public HttpHandler {
  public:
-  HttpBodyPlan plan(const HttpHead& head) override {
+  HttpPlan plan(const HttpHead& head) override {
     ++plans;
-    if (on_plan) return on_plan(head);
-    return {.most_bytes = most_bytes, .sink = nullptr};
+    HttpPlan plan = on_plan ? on_plan(head) : HttpPlan{.most_bytes = most_bytes, .sink = nullptr};
+    plan.handle = [this](HttpRequest request, HttpReply reply) { handle(std::move(request), std::move(reply)); };
+    return plan;
   }
-  void handle(HttpRequest request, HttpReply reply) override {
+
+  std::function<HttpPlan(const HttpHead&)> on_plan;
+  std::function<void(HttpRequest, HttpReply)> on_request;
+  std::uint64_t most_bytes = 1 << 20;
+  std::atomic<int> plans = 0;
+  std::atomic<int> requests = 0;
+  KeptReplies later;
+
+ private:
+  void handle(HttpRequest request, HttpReply reply) {
     ++requests;
     if (on_request) return on_request(std::move(request), std::move(reply));
     if (request.head.path == "/later") return later.keep(std::move(reply));
     if (request.head.path != "/echo") return reply.send(text_response("no such thing", 404));
     reply.send(text_response(request.head.method == "POST" ? request.body : request.head.query));
   }
-
-  std::function<HttpBodyPlan(const HttpHead&)> on_plan;
-  std::function<void(HttpRequest, HttpReply)> on_request;
-  std::uint64_t most_bytes = 1 << 20;
-  std::atomic<int> plans = 0;
-  std::atomic<int> requests = 0;
-  KeptReplies later;
 };
 
 class ServerTest : public ::testing::Test {

@@ -67,7 +67,7 @@ Result<Socket> connect_to(const std::string& address, const std::string& port, C
   hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
   addrinfo* found = nullptr;
   if (getaddrinfo(address.c_str(), port.c_str(), &hints, &found) != 0) {
-    return fail(ErrorCode::bad_input, concat("'", port, "' is no port"));
+    return fail(ErrorCode::bad_input, concat("invalid port '", port, "'"));
   }
   const Addresses guard(found);
   Socket socket(::socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
@@ -75,7 +75,7 @@ Result<Socket> connect_to(const std::string& address, const std::string& port, C
   if (::connect(socket.get(), found->ai_addr, found->ai_addrlen) != 0) {
     if (errno != EINPROGRESS) return std::unexpected(errno_error(errno, concat(address, " port ", port)));
     if (!wait_for(socket.get(), POLLOUT, until)) {
-      return fail(ErrorCode::timeout, concat(address, " port ", port, " does not answer"));
+      return fail(ErrorCode::timeout, concat(address, " port ", port, " does not respond"));
     }
     int trouble = 0;
     socklen_t size = sizeof trouble;
@@ -87,7 +87,7 @@ Result<Socket> connect_to(const std::string& address, const std::string& port, C
 
 Result<Socket> connect_to_any(const std::vector<std::string>& addresses, const std::string& port,
                               Clock::time_point until) {
-  Result<Socket> connected = fail(ErrorCode::unreachable, "there is no address to connect to");
+  Result<Socket> connected = fail(ErrorCode::unreachable, "no address to connect to");
   for (const std::string& address : addresses) {
     connected = connect_to(address, port, until);
     if (connected) break;
@@ -136,20 +136,23 @@ Result<void> shake_hands(SSL* session, int socket, Clock::time_point until) {
     switch (SSL_get_error(session, done)) {
       case SSL_ERROR_WANT_READ:
         if (wait_for(socket, POLLIN, until)) continue;
-        return fail(ErrorCode::timeout, "the server does not go on with the TLS handshake");
+        return fail(ErrorCode::timeout, "the server did not complete the TLS handshake");
       case SSL_ERROR_WANT_WRITE:
         if (wait_for(socket, POLLOUT, until)) continue;
-        return fail(ErrorCode::timeout, "the server does not go on with the TLS handshake");
+        return fail(ErrorCode::timeout, "the server did not complete the TLS handshake");
       default: break;
     }
     char reason[256] = "the connection was closed";
+    bool is_plain = false;
     if (const unsigned long code = ERR_peek_last_error(); code != 0) {
+      is_plain = ERR_GET_REASON(code) == SSL_R_WRONG_VERSION_NUMBER;
       if (const char* words = ERR_reason_error_string(code); words != nullptr) {
         std::strncpy(reason, words, sizeof reason - 1);
       }
     }
     ERR_clear_error();
-    return fail(ErrorCode::io, concat("no TLS there: ", reason));
+    if (is_plain) return fail(ErrorCode::io, "the server does not use TLS on this port");
+    return fail(ErrorCode::io, concat("the TLS handshake failed: ", reason));
   }
 }
 
@@ -212,7 +215,7 @@ Result<std::vector<std::string>> resolve_host(const std::string& host, std::int6
   }).detach();
   std::unique_lock lock(shared->mutex);
   if (!shared->done.wait_for(lock, std::chrono::milliseconds(patience_ms), [&] { return shared->is_done; })) {
-    return fail(ErrorCode::timeout, concat("nobody says what the address of '", host, "' is"));
+    return fail(ErrorCode::timeout, concat("looking up the address of '", host, "' timed out"));
   }
   if (shared->trouble != 0) {
     return fail(ErrorCode::not_found, concat("'", host, "': ", gai_strerror(shared->trouble)));
@@ -234,10 +237,10 @@ Result<TlsSeen> probe_tls(const ServerPlace& place, const std::vector<std::strin
   auto socket = connect_to_any(addresses, place.port, until);
   if (!socket) return pass(socket);
   const Context context(SSL_CTX_new(TLS_client_method()));
-  if (!context) return fail(ErrorCode::io, "TLS cannot be set up here");
+  if (!context) return fail(ErrorCode::io, "cannot set up TLS");
   trust(context.get(), ca_pem);
   const Session session(SSL_new(context.get()));
-  if (!session) return fail(ErrorCode::io, "TLS cannot be set up here");
+  if (!session) return fail(ErrorCode::io, "cannot set up TLS");
   if (is_address(place.host)) {
     X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(session.get()), place.host.c_str());
   } else {

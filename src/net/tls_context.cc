@@ -32,7 +32,7 @@ std::unexpected<Error> refused(const char* what) {
   const char* reason = ERR_reason_error_string(ERR_peek_last_error());
   ERR_clear_error();
   return fail(ErrorCode::bad_input, std::string(what) + (reason ? std::string(": ") + reason : std::string()),
-              "give PEM text, unencrypted, the server's own certificate first");
+              "use unencrypted PEM files, with the server's own certificate first");
 }
 
 }  // namespace
@@ -61,15 +61,15 @@ Result<std::shared_ptr<const TlsContext>> TlsContext::make(const TlsIdentity& id
   while (X509* next = PEM_read_bio_X509(certificates.get(), nullptr, no_password, nullptr)) {
     if (SSL_CTX_add0_chain_cert(context, next) == 1) continue;
     X509_free(next);
-    return refused("the certificates that vouch for the server's cannot be used");
+    return refused("the intermediate certificates are invalid");
   }
   ERR_clear_error();
 
   const UniqueBio key_text = reader(identity.key_pem);
   const UniqueKey key(PEM_read_bio_PrivateKey(key_text.get(), nullptr, no_password, nullptr));
   if (!key || SSL_CTX_use_PrivateKey(context, key.get()) != 1)
-    return refused("the key cannot be read, or is another's");
-  if (SSL_CTX_check_private_key(context) != 1) return refused("the key is not that of the certificate");
+    return refused("the key cannot be read, or does not match the certificate");
+  if (SSL_CTX_check_private_key(context) != 1) return refused("the key does not match the certificate");
   return made;
 }
 

@@ -108,7 +108,7 @@ TEST_F(TlsTest, WhoSpeaksPlainHttpIsToldToSpeakTls) {
 }
 
 TEST_F(TlsTest, WhatIsNoHandshakeIsLeft) {
-  options_.limits.header_ms = 1000;
+  options_.limits.header_ms = 3000;
   start_private();
   RawPeer garbage = connect();
   ASSERT_TRUE(garbage.send(std::string(10'000, '\x16')));

@@ -31,7 +31,7 @@ std::string endings(const std::vector<FailureGroup>& groups) {
 
 std::string size_text(const FailureGroup& group) {
   if (group.items == 0) {
-    return fmt::format(R"(<b>{}</b> {}, tried again)", format_count(group.attempts),
+    return fmt::format(R"(<b>{}</b> {}, retried)", format_count(group.attempts),
                        group.attempts == 1 ? "attempt" : "attempts");
   }
   std::string out = fmt::format("<b>{}</b> {}", format_count(group.items), group.items == 1 ? "item" : "items");
@@ -40,7 +40,7 @@ std::string size_text(const FailureGroup& group) {
 }
 
 std::string shape_text(const FailureGroup& group) {
-  if (group.is_rest) return R"(<span class="shape none">other last lines, each of them rare</span>)";
+  if (group.is_rest) return R"(<span class="shape none">other, less common last lines</span>)";
   if (group.shape.empty()) return R"(<span class="shape none">printed nothing</span>)";
   return fmt::format(R"(<code class="shape">{}</code>)", html_text(group.shape, kLineCells));
 }
@@ -69,7 +69,7 @@ Result<std::string> failure_section(const Job& job, const Figures& figures, cons
   const std::vector<FailureGroup> groups = figures.failures.sorted();
   if (groups.empty()) {
     return std::string(figures.attempts == 0 ? R"(<p class="empty">No attempt has ended.</p>)"
-                                             : R"(<p class="empty">Not one attempt failed.</p>)");
+                                             : R"(<p class="empty">No attempt failed.</p>)");
   }
   const auto largest = static_cast<double>(std::max<std::uint64_t>(groups.front().items, 1));
   std::string out = endings(groups) + R"(<ol class="failures">)";
@@ -82,8 +82,8 @@ Result<std::string> failure_section(const Job& job, const Figures& figures, cons
   if (groups.size() > kMostShown) {
     std::uint64_t items = 0;
     for (std::size_t i = kMostShown; i < groups.size(); ++i) items += groups[i].items;
-    out += fmt::format(R"(<p class="empty">And {} in {} that are smaller.</p>)", plural(items, "item"),
-                       plural(groups.size() - kMostShown, "group"));
+    out += fmt::format(R"(<p class="empty">And {} in {}.</p>)", plural(items, "item"),
+                       plural(groups.size() - kMostShown, "smaller group"));
   }
   return out;
 }

@@ -55,7 +55,7 @@ TEST_F(Failures, ThatWereTriedAgainAreNotFailedItems) {
   Attempt second = attempt_of(0);
   second.attempt = AttemptNumber{2};
   make({first, second});
-  EXPECT_TRUE(shows("<b>1</b> attempt, tried again"));
+  EXPECT_TRUE(shows("<b>1</b> attempt, retried"));
   EXPECT_FALSE(shows(R"(<ul class="endings">)"));
 }
 
@@ -83,13 +83,13 @@ TEST_F(Failures, OfCountlessShapesAddUp) {
   EXPECT_EQ(times(R"(<li class="failure">)"), 50U);
   EXPECT_TRUE(shows("<li><b>20,000</b> exit code 3</li>"));
   EXPECT_TRUE(shows(R"(<b>5,000</b> items)"));
-  EXPECT_TRUE(shows("other last lines, each of them rare"));
-  EXPECT_TRUE(shows("that are smaller."));
+  EXPECT_TRUE(shows("other, less common last lines"));
+  EXPECT_TRUE(shows("smaller groups."));
 }
 
 TEST_F(Failures, ThereAreNone) {
   make({attempt_of(0)});
-  EXPECT_TRUE(shows("Not one attempt failed."));
+  EXPECT_TRUE(shows("No attempt failed."));
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ std::string memory(std::int64_t kib) {
 }
 
 std::string when_line(const Job& job, const ReportOptions& options) {
-  std::string line = fmt::format("Begun {}", local_time(job.created_ms));
+  std::string line = fmt::format("Started {}", local_time(job.created_ms));
   if (job.ended()) line += fmt::format(", ended {}", local_time(job.ended_ms));
   if (!options.machine.empty()) line += fmt::format(" · {}", html_text(options.machine, kFactCells));
   return line;
@@ -84,7 +84,8 @@ std::string wall_more(const Figures& figures) {
   const auto stretches = figures.grid.stretches();
   if (stretches.size() < 2) return "from the first start to the last end";
   const std::int64_t all_us = stretches.back().to_us - stretches.front().from_us;
-  return fmt::format("without {} of {}", plural(stretches.size() - 1, "pause"), duration(all_us - figures.wall_us()));
+  return fmt::format("excluding {}, {} in total", plural(stretches.size() - 1, "pause"),
+                     duration(all_us - figures.wall_us()));
 }
 
 std::string tiles(const Figures& figures) {
@@ -97,7 +98,7 @@ std::string tiles(const Figures& figures) {
   const std::string none = "–";
   return R"(<div class="tiles">)" + tile("Wall time", duration(wall_us), wall_more(figures)) +
          tile("Throughput", wall_us > 0 ? rate_text(per_second(static_cast<double>(figures.settled))) : none,
-              "items that came to an end") +
+              "items ended") +
          tile("Utilisation", wall_us > 0 ? fmt::format("{:.0f} %", figures.utilisation() * 100) : none,
               fmt::format("of {}", plural(figures.grid.rows().slots(), "slot"))) +
          tile("CPU time", duration(figures.cpu_us),
@@ -126,8 +127,8 @@ std::string head_section(const Job& job, const Figures& figures, const ReportOpt
   }
   if (!job.reason.empty()) out += fmt::format(R"(<p class="note">{}</p>)", html_text(job.reason, kFactCells));
   if (!job.ended()) {
-    out += fmt::format(R"(<p class="note">{} What runs at this moment is not in these figures.</p>)",
-                       options.running ? "The run goes on." : "The run was stopped before its end.");
+    out += fmt::format(R"(<p class="note">{} Items that are running now are not included.</p>)",
+                       options.running ? "The run is still running." : "The run was stopped before it ended.");
   }
   return out + progress(job) + "</header>" + tiles(figures);
 }

@@ -14,8 +14,8 @@ namespace drover::page {
 namespace json = boost::json;
 namespace {
 
-constexpr std::size_t kTextCells = 60;
-constexpr std::size_t kLineCells = 120;
+constexpr std::size_t kPickedTextCells = 60;
+constexpr std::size_t kPickedLineCells = 120;
 constexpr std::size_t kTextBytes = 800'000;  // of all texts together, so that the page stays small
 
 /// Texts by number, each once. When there are too many bytes of them, later ones are left out.
@@ -124,9 +124,9 @@ Result<json::array> bars(const Figures& figures, const ReportOptions& options, s
     out.push_back(json::array{std::ranges::find(order, rows.row_of(attempt.worker, attempt.slot)) - order.begin(),
                               rows.place_in_row(attempt.worker, attempt.slot), span->start_us - first_us,
                               span->length_us, std::to_underlying(attempt.state), attempt.item.value,
-                              attempt.attempt.value, texts.number_of(how_it_ended(attempt), kLineCells),
-                              texts.number_of(*item, kTextCells),
-                              succeeded ? -1 : texts.number_of(telling_line(attempt), kLineCells), attempt.slot});
+                              attempt.attempt.value, texts.number_of(how_it_ended(attempt), kPickedLineCells),
+                              texts.number_of(*item, kPickedTextCells),
+                              succeeded ? -1 : texts.number_of(telling_line(attempt), kPickedLineCells), attempt.slot});
   }
   return out;
 }

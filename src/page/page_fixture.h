@@ -26,9 +26,15 @@ class FakeReader : public StoreReader {
   Result<std::vector<Job>> jobs() override { return std::vector<Job>(); }
   Result<Job> job(JobId id) override { return Job{.id = id}; }
   Result<std::vector<Worker>> workers() override { return std::vector<Worker>(); }
+  Result<std::string> worker_name(WorkerId) override { return std::string(); }
   Result<std::vector<Queue>> queues() override { return std::vector<Queue>(); }
   Result<std::vector<ShareRecord>> shares() override { return std::vector<ShareRecord>(); }
   Result<std::vector<NamedDefinition>> named_definitions() override { return std::vector<NamedDefinition>(); }
+  Result<std::vector<EndedAt>> jobs_ended_by(std::int64_t /*ended_by_ms*/, EndedAt /*after*/,
+                                             std::uint64_t /*limit*/) override {
+    return std::vector<EndedAt>();
+  }
+  Result<bool> has_job_created_by(std::int64_t /*created_by_ms*/) override { return false; }
   Result<std::vector<Fleet>> fleets() override { return std::vector<Fleet>(); }
   Result<std::vector<Account>> accounts() override { return std::vector<Account>(); }
   Result<void> each_event(EventId /*after*/, const std::function<bool(const Event&)>& /*take*/) override { return {}; }
@@ -41,10 +47,12 @@ class FakeReader : public StoreReader {
   Result<std::string> definition(DefinitionId /*id*/) override { return std::string(); }
   Result<ManifestInfo> manifest(ManifestId /*id*/) override { return ManifestInfo{}; }
   Result<ManifestChunk> chunk(ManifestId /*manifest*/, ItemIndex /*item*/) override { return ManifestChunk{}; }
-  Result<void> each_block(JobId /*job*/, const std::function<void(const BlockRecord&)>& /*take*/) override {
+  Result<void> each_block(JobId /*job*/, ItemSpan /*items*/,
+                          const std::function<void(const BlockRecord&)>& /*take*/) override {
     return {};
   }
-  Result<void> each_open_item(JobId /*job*/, const std::function<void(const OpenItem&)>& /*take*/) override {
+  Result<void> each_open_item(JobId /*job*/, ItemSpan /*items*/,
+                              const std::function<void(const OpenItem&)>& /*take*/) override {
     return {};
   }
   Result<void> each_attempt(JobId /*job*/, ItemIndex /*from*/, const Take& take) override { return attempts_(take); }

@@ -47,7 +47,7 @@ const seen = new Set(data.bars ? data.bars.map((bar) => states[bar[4]])
 for (const state of states.slice(1).filter((it) => seen.has(it))) {
   const entry = document.getElementById("states").appendChild(document.createElement("li"));
   entry.className = state;
-  entry.textContent = data.bars ? state : state === "succeeded" ? "the fuller, the busier" : "failed attempts";
+  entry.textContent = data.bars ? state : state === "succeeded" ? "stronger colour: busier" : "failed attempts";
 }
 if (data.stretches.length === 0) document.getElementById("timeline").hidden = true;
 draw("timeline-chart", data.stretches.length > 0, drawTimeline);

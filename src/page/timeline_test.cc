@@ -108,7 +108,7 @@ TEST_F(Timeline, LeavesOutALongPause) {
   ASSERT_EQ(stretches().size(), 2U);
   EXPECT_EQ(number(stretches()[0].at(1)), 500'000);
   EXPECT_EQ(number(stretches()[1].at(0)), 86'400'000'000);
-  EXPECT_TRUE(shows("<h3>Wall time</h3><b>1.0 s</b><p>without 1 pause of 23 h 59 min</p>"));
+  EXPECT_TRUE(shows("<h3>Wall time</h3><b>1.0 s</b><p>excluding 1 pause, 23 h 59 min in total</p>"));
 }
 
 TEST_F(Timeline, KeepsAShortPause) {

@@ -13,7 +13,7 @@
 namespace drover::page {
 namespace {
 
-constexpr const char* kNext = "choose another --out, or make room there";
+constexpr const char* kNext = "choose another --out, or free some disk space";
 
 std::unexpected<Error> cannot_write(int error_number, const std::string& path) {
   return std::unexpected(errno_error(error_number, concat("could not write '", path, "'"), kNext));
@@ -44,7 +44,7 @@ mode_t usual_mode() {
 }  // namespace
 
 Result<void> write_whole_file(const std::string& path, std::string_view content) {
-  if (path.empty()) return fail(ErrorCode::bad_input, "the page needs a file to go to", "add --out FILE");
+  if (path.empty()) return fail(ErrorCode::bad_input, "no file to write the page to", "add --out FILE");
   struct stat there{};
   const bool exists = ::stat(path.c_str(), &there) == 0;
   if (exists && S_ISDIR(there.st_mode)) return cannot_write(EISDIR, path);

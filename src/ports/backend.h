@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/holder.h"
 #include "base/result.h"
 #include "core/command.h"
 #include "ports/http.h"
@@ -39,6 +40,8 @@ struct ItemView {
   std::uint64_t attempts = 0;
   std::optional<Attempt> last;
   std::string text;
+  std::string worker = {};    // that runs it, or that its last attempt ran on; empty: none is known
+  std::int64_t since_ms = 0;  // when the running attempt was started; 0: none runs
 };
 
 struct ItemQuestion {
@@ -59,6 +62,9 @@ struct LogQuestion {
   std::uint64_t skip = 0;  // bytes of the first attempt that is asked for, as they come without the tail
   bool follow = false;     // go on until the item, or the attempt, has ended
   LogForm form = LogForm::text;
+  Holder holder = {};  // who asks
+  /// Whether who asks may still be answered: their key may be removed, or expire. From any thread.
+  std::function<bool()> may_still = [] { return true; };
 };
 
 struct SearchQuestion {
@@ -67,6 +73,8 @@ struct SearchQuestion {
   bool only_failed = false;
   bool ignore_case = false;
   std::uint64_t limit = 1000;
+  Holder holder = {};  // as of a LogQuestion
+  std::function<bool()> may_still = [] { return true; };
 };
 
 /// A job and how far it is.
@@ -92,13 +100,14 @@ struct SqlAnswer {
   std::vector<std::string> columns;
   std::vector<std::vector<SqlCell>> rows;
   bool cut = false;  // there were more
+  /// Others may ask as soon as this is gone: kept until the answer was sent.
+  std::shared_ptr<const void> share = {};
 };
 
 /// A worker as the server knows it.
 struct WorkerView {
   Worker worker;
   std::uint64_t running = 0;  // items in its hands
-  bool is_lost = false;       // silent for longer than its term
   std::int64_t seen_ms = 0;   // when it was last heard; 0: not since the server started
   std::string version;
   Standing standing = Standing::alive;
@@ -106,10 +115,11 @@ struct WorkerView {
 
 /// In one word, as people see it.
 inline std::string_view state_of(const WorkerView& it) {
-  if (it.standing == Standing::left) return "left";
+  if (it.worker.state == WorkerState::left) return "left";
   if (!it.worker.quarantine.empty()) return "quarantined";
+  if (it.worker.state != WorkerState::alive) return to_string(it.worker.state);
   if (it.worker.registered_ms == 0) return "fenced";
-  if (it.is_lost) return "lost";
+  if (it.seen_ms == 0) return "unheard";  // registered with an earlier process of the server, and silent since
   return it.standing == Standing::draining ? "draining" : "alive";
 }
 
@@ -119,13 +129,15 @@ class Backend {
 
   /// Answered when it is durable, on any thread.
   virtual void post(Command command, std::function<void(Result<Effect>)> answered) = 0;
-  /// Does the work on a thread that may wait for disks.
-  virtual void later(std::function<void()> work) = 0;
+  /// Removes a job that has ended, with its items and logs. The answer is that of ForgetJob.
+  virtual void remove_job(JobId job, std::function<void(Result<Effect>)> answered) = 0;
+  /// Does the work on a thread that may wait for disks. Holders have their turns one after another.
+  virtual void later(const Holder& holder, std::function<void()> work) = 0;
 
   /// The digest of what an image's tag means right now, on any thread; an error: that is not known here, and why.
   virtual void resolve_image(const std::string& image, ImageResolver::Resolved resolved) = 0;
 
-  /// Answers by itself, when it is its turn: a few are done at a time.
+  /// Answers by itself, when it is its turn: a few are done at a time, and few of one holder.
   virtual void search(const SearchQuestion& question, HttpReply reply) = 0;
 
   // As of the last commit; wait for nothing.
@@ -135,12 +147,13 @@ class Backend {
   virtual Result<JobView> find_job(const std::string& reference) = 0;
   virtual std::optional<Job> find_job(JobId id) = 0;
 
-  /// Answered on a thread of its own, within a bounded time.
-  virtual void ask_sql(std::string query, std::uint64_t most_rows,
+  /// Answered on a thread of its own, within a bounded time. `in_use`: the holder has too many under way.
+  virtual void ask_sql(std::string query, std::uint64_t most_rows, const Holder& holder,
                        std::function<void(const Result<SqlAnswer>&)> answered) = 0;
   /// Writes events after this one to the stream that `begin` gives, for as long as the peer is there; of one job only,
   /// if its UUID is given; and as long as the key is good. Refused when too many do.
-  virtual Result<void> follow_events(EventId after, const std::string& job, const std::string& key_id,
+  virtual Result<void> follow_events(EventId after, const std::string& job, const Holder& holder,
+                                     const std::string& key_id,
                                      const std::function<std::shared_ptr<HttpStream>()>& begin) = 0;
 
   // What follows may wait for disks: from within later() only.
@@ -152,8 +165,13 @@ class Backend {
   virtual Result<ManifestInfo> claim_manifest(ManifestId id) = 0;
   virtual Result<std::string> definition(DefinitionId id) = 0;
   virtual Result<std::vector<ItemView>> items(const Job& job, const ItemQuestion& question) = 0;
+  /// Items that have ended, those with the longest time or the most memory first, without the first `skip` of them.
+  virtual Result<std::vector<ItemView>> ended_items(const Job& job, AttemptOrder order, std::uint64_t skip,
+                                                    std::uint64_t limit) = 0;
   virtual Result<std::vector<Attempt>> attempts(JobId job, ItemIndex item) = 0;
-  virtual Result<std::unique_ptr<HttpBodySource>> log(const LogQuestion& question) = 0;
+  /// What these attempts of the item printed, or the one that is asked for.
+  virtual Result<std::unique_ptr<HttpBodySource>> log(const LogQuestion& question,
+                                                      const std::vector<Attempt>& attempts) = 0;
   /// The same of an item that runs, with what it has printed by now, and what it prints from now on if that is asked
   /// for. `begin` is called once, unless it is refused.
   virtual Result<void> log_of_running(const LogQuestion& question,

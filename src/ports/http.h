@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,7 +13,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/holder.h"
 #include "base/result.h"
+#include "ports/descriptor.h"
 
 namespace drover {
 
@@ -74,6 +77,13 @@ class HttpBodySource {
   virtual Result<std::string> next() = 0;
 };
 
+/// A part of a file as a body. Where nothing is encrypted its bytes go from the file to the socket without a copy.
+struct HttpFilePart {
+  Descriptor file;
+  std::uint64_t offset = 0;
+  std::uint64_t size = 0;  // a file that turns out to be shorter cuts the connection
+};
+
 /// A body without an end in sight, such as server-sent events. May be used from any thread.
 class HttpStream {
  public:
@@ -82,6 +92,9 @@ class HttpStream {
   virtual bool write(std::string bytes) = 0;
   /// Written and not yet taken by the peer: whoever writes much should look at it.
   virtual std::size_t unsent() const = 0;
+  /// Calls back once, from any thread, as soon as at most this much is unsent or the peer is gone: now, if that is so.
+  /// The call must not wait.
+  virtual void when_unsent_below(std::size_t bytes, std::function<void()> call) = 0;
   virtual void end() = 0;
 };
 
@@ -91,6 +104,7 @@ class HttpExchange {
   virtual ~HttpExchange() = default;
   virtual void send(HttpResponse response) = 0;
   virtual void send(HttpResponse head, std::unique_ptr<HttpBodySource> body) = 0;
+  virtual void send(HttpResponse head, HttpFilePart body) = 0;
   virtual std::shared_ptr<HttpStream> stream(HttpResponse head) = 0;
   virtual bool peer_is_gone() const = 0;
 };
@@ -112,6 +126,10 @@ class HttpReply {
   void send(HttpResponse head, std::unique_ptr<HttpBodySource> body) {
     std::exchange(exchange_, nullptr)->send(std::move(head), std::move(body));
   }
+  /// `head.body` is empty, and there is no Content-Length among the headers.
+  void send(HttpResponse head, HttpFilePart body) {
+    std::exchange(exchange_, nullptr)->send(std::move(head), std::move(body));
+  }
   std::shared_ptr<HttpStream> stream(HttpResponse head) {
     return std::exchange(exchange_, nullptr)->stream(std::move(head));
   }
@@ -131,21 +149,22 @@ struct HttpRequest {
   std::unique_ptr<HttpBodySink> sink;  // what took it, if the handler had wanted that, to its finish() or its failure
 };
 
-/// How a body is to be taken.
-struct HttpBodyPlan {
-  std::uint64_t most_bytes = 0;         // a longer one is answered with 413
-  std::unique_ptr<HttpBodySink> sink;   // nothing: it is gathered in memory
-  std::optional<HttpResponse> refusal;  // none of it is wanted: this is the answer, and handle() is not called
+/// What is done with a request, decided once, when its head is there.
+struct HttpPlan {
+  std::uint64_t most_bytes = 0;         // a longer body is answered with 413
+  std::unique_ptr<HttpBodySink> sink;   // nothing: the body is gathered in memory
+  std::optional<HttpResponse> refusal;  // the answer already: the body is not read, and `handle` is not called
   bool is_from_stranger = false;        // has shown no key: the first to go when there is no room for others
+  std::optional<Holder> holder = {};    // whom the connection counts for, from now on; nothing: for nobody
+  /// Called once, when the body is there. On an I/O thread: must not wait.
+  std::move_only_function<void(HttpRequest, HttpReply)> handle = {};
 };
 
 class HttpHandler {
  public:
   virtual ~HttpHandler() = default;
-  /// Asked when the head is there. On an I/O thread: must not wait.
-  virtual HttpBodyPlan plan(const HttpHead& head) = 0;
   /// On an I/O thread: must not wait.
-  virtual void handle(HttpRequest request, HttpReply reply) = 0;
+  virtual HttpPlan plan(const HttpHead& head) = 0;
 };
 
 }  // namespace drover

@@ -82,6 +82,20 @@ struct FailedAlike {
   std::string last_line;  // its
 };
 
+/// A job that has ended, and when. In the order of time.
+struct EndedAt {
+  std::int64_t ended_ms = 0;
+  JobId job;
+
+  auto operator<=>(const EndedAt&) const = default;
+};
+
+/// Items of a job that follow each other, both ends included; all of them unless it says otherwise.
+struct ItemSpan {
+  ItemIndex first;
+  ItemIndex last = ItemIndex{kMostItems};
+};
+
 enum class AttemptOrder : std::uint8_t { longest, largest };  // in time, in memory
 
 class StoreReader {
@@ -90,7 +104,14 @@ class StoreReader {
 
   virtual Result<std::vector<Job>> jobs() = 0;
   virtual Result<Job> job(JobId id) = 0;
+  /// Jobs that had ended by this time, the earliest first, after this one; at most so many.
+  virtual Result<std::vector<EndedAt>> jobs_ended_by(std::int64_t ended_by_ms, EndedAt after, std::uint64_t limit) = 0;
+  /// Whether a job was created by this time.
+  virtual Result<bool> has_job_created_by(std::int64_t created_by_ms) = 0;
+  /// Those that are not forgotten.
   virtual Result<std::vector<Worker>> workers() = 0;
+  /// Of any worker that an attempt refers to; empty: there is no such worker.
+  virtual Result<std::string> worker_name(WorkerId id) = 0;
   virtual Result<std::vector<Queue>> queues() = 0;  // those that were ever set
   virtual Result<std::vector<ShareRecord>> shares() = 0;
   virtual Result<std::vector<NamedDefinition>> named_definitions() = 0;
@@ -109,9 +130,9 @@ class StoreReader {
                                                   std::uint64_t limit) = 0;
   /// The most frequent first.
   virtual Result<std::vector<FailedAlike>> failures(JobId job) = 0;
-  /// The job's blocks that were ever touched.
-  virtual Result<void> each_block(JobId job, const std::function<void(const BlockRecord&)>& take) = 0;
-  virtual Result<void> each_open_item(JobId job, const std::function<void(const OpenItem&)>& take) = 0;
+  /// The blocks that hold these items and were ever touched.
+  virtual Result<void> each_block(JobId job, ItemSpan items, const std::function<void(const BlockRecord&)>& take) = 0;
+  virtual Result<void> each_open_item(JobId job, ItemSpan items, const std::function<void(const OpenItem&)>& take) = 0;
   /// Attempts in order of item and number, from `from` on, until `take` says to stop.
   virtual Result<void> each_attempt(JobId job, ItemIndex from, const std::function<bool(const Attempt&)>& take) = 0;
 };

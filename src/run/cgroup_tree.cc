@@ -10,7 +10,7 @@
 #include <chrono>
 #include <utility>
 
-#include "run/descriptor.h"
+#include "ports/descriptor.h"
 
 namespace drover {
 namespace {

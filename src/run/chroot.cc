@@ -9,7 +9,7 @@
 
 #include <cerrno>
 
-#include "run/descriptor.h"
+#include "ports/descriptor.h"
 
 namespace drover {
 namespace {

@@ -27,7 +27,7 @@
 namespace drover {
 namespace {
 
-constexpr const char* kNext = "give Drover a folder on a disk with room, with --data";
+constexpr const char* kFindDisk = "use --data with a folder on a disk with free space";
 
 constexpr std::uint32_t kTerminalGroup = 5;
 
@@ -40,7 +40,7 @@ Result<void> write_file(const std::string& path, std::string_view text, mode_t m
     if (wrote <= 0) break;
     done += static_cast<std::size_t>(wrote);
   }
-  if (!file || done < text.size()) return std::unexpected(errno_error(errno, path, kNext));
+  if (!file || done < text.size()) return std::unexpected(errno_error(errno, path, kFindDisk));
   return {};
 }
 
@@ -53,8 +53,8 @@ std::string host_name() {
 Result<DeviceNode> find_device(const ContainerDevice& wanted) {
   struct stat info{};
   if (::stat(wanted.host.c_str(), &info) != 0 || (!S_ISCHR(info.st_mode) && !S_ISBLK(info.st_mode))) {
-    return fail(ErrorCode::bad_input, concat(wanted.host, " is no device of this machine"),
-                "check --device against what is in /dev");
+    return fail(ErrorCode::bad_input, concat(wanted.host, " is not a device on this machine"),
+                "check --device against the contents of /dev");
   }
   return DeviceNode{wanted,       S_ISBLK(info.st_mode), major(info.st_rdev), minor(info.st_rdev),
                     info.st_mode, info.st_uid,           info.st_gid};
@@ -87,10 +87,10 @@ CapabilityMask own_capabilities() {
 Result<void> check_user(const ImageUser& user, const UserNamespace& space) {
   if (is_mapped(space.users, user.user) && is_mapped(space.groups, user.group)) return {};
   return fail(ErrorCode::denied,
-              concat("containers of this worker cannot run as user ", user.user, ":", user.group,
-                     ": it is not root, and has no such users to give"),
-              "give it some (apt-get install uidmap; usermod --add-subuids 100000-165535 --add-subgids 100000-165535 "
-              "NAME), or run as its root with --user 0");
+              concat("containers cannot run as user ", user.user, ":", user.group,
+                     " on this machine: drover is not root, and has no subordinate id for it"),
+              "add subordinate ids (apt-get install uidmap; usermod --add-subuids 100000-165535 --add-subgids "
+              "100000-165535 NAME), or run as root in the container with --user 0");
 }
 
 /// What belongs to nobody inside cannot be written there, not even to mount something on it.
@@ -99,8 +99,8 @@ Result<void> check_layers(const std::vector<std::string>& layers, const UserName
     struct stat info{};
     if (::stat(layer.c_str(), &info) != 0 || is_known_inside(space.users, info.st_uid)) continue;
     return fail(ErrorCode::denied,
-                concat(layer, " belongs to user ", info.st_uid, ", whom a container made without root does not know"),
-                "make a copy of your own (cp -r), or run drover as root");
+                concat(layer, " belongs to user ", info.st_uid, ", which a rootless container cannot map"),
+                "make your own copy (cp -r), or run drover as root");
   }
   return {};
 }
@@ -141,8 +141,8 @@ Result<ContainerPlace> find_place(const SlotSetup& setup, const ContainerOptions
       const std::string source = wanted.source.starts_with('/') ? wanted.source : home.volume(wanted.source);
       struct stat info{};
       if (::stat(source.c_str(), &info) != 0) {
-        return fail(ErrorCode::bad_input, concat("cannot mount ", source, ": there is no such folder or file here"),
-                    "make it on every machine that runs this, or mount another");
+        return fail(ErrorCode::bad_input, concat("cannot mount ", source, ": no such file or folder on this machine"),
+                    "create it on every machine that runs this job, or mount another path");
       }
       place.mounts.push_back({source, wanted.target, wanted.read_only, S_ISDIR(info.st_mode)});
     }
@@ -219,8 +219,8 @@ Result<void> put_identity(FrameWriter& frame, const ContainerOptions& options, c
   for (const ContainerUlimit& limit : options.ulimits) {
     const auto number = ulimit_number(limit.name);
     if (!number) {
-      return fail(ErrorCode::bad_input, concat("there is no limit called '", limit.name, "'"),
-                  "write it as in --ulimit nofile=1024");
+      return fail(ErrorCode::bad_input, concat("unknown ulimit '", limit.name, "'"),
+                  "use a name as in --ulimit nofile=1024");
     }
     limits.emplace_back(*number, &limit);
   }
@@ -256,7 +256,7 @@ Result<std::string> link_layers(const std::string& folder, const std::vector<std
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const std::string name = concat("l/", i);
     if (::symlink(layers[i].c_str(), concat(folder, "/", name).c_str()) != 0) {
-      return std::unexpected(errno_error(errno, folder, kNext));
+      return std::unexpected(errno_error(errno, folder, kFindDisk));
     }
     lower += concat(i == 0 ? "" : ":", name);
   }
@@ -298,7 +298,7 @@ Result<std::unique_ptr<ContainerHome>> ContainerHome::make(const std::string& fo
   }
   std::error_code error;
   std::filesystem::create_directories(home->ours_, error);
-  if (error) return std::unexpected(errno_error(error.value(), home->ours_, kNext));
+  if (error) return std::unexpected(errno_error(error.value(), home->ours_, kFindDisk));
   ::chmod(folder.c_str(), 0700);  // there will be other people's setuid programs in it
   const std::span<const char> program = slot_program();
   if (auto done = write_file(home->first_process_, {program.data(), program.size()}, 0755); !done) return pass(done);
@@ -327,7 +327,7 @@ Result<ContainerBox> ContainerBox::make(const SlotSetup& setup, const Cgroups& c
   ContainerBox box;
   box.cgroup_ = cgroups.for_container();
   if (!box.has_cgroup() && !home.user_namespace()) {
-    return fail(ErrorCode::denied, "containers cannot be run here: no cgroup may be made for them",
+    return fail(ErrorCode::denied, "cannot run containers on this machine: no cgroup can be created for them",
                 "run the worker as root, or under systemd with Delegate=yes");
   }
   box.folder_ = home.new_folder();
@@ -346,7 +346,7 @@ Result<void> ContainerBox::fill(const SlotSetup& setup, const OciRuntime& runtim
   if (home.user_namespace()) options.reuse.reset();
   for (const char* name : {"", "/rootfs", "/itemroot", "/scratch", "/state", "/etc", "/l"}) {
     if (::mkdir((folder_ + name).c_str(), 0755) != 0) {
-      return std::unexpected(errno_error(errno, folder_ + name, kNext));
+      return std::unexpected(errno_error(errno, folder_ + name, kFindDisk));
     }
   }
   if (options.disk_bytes > 0) {

@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "run/descriptor.h"
+#include "ports/descriptor.h"
 #include "run/proc_numbers.h"
 
 namespace drover {

@@ -10,7 +10,7 @@
 #include <cerrno>
 
 #include "base/text.h"
-#include "run/descriptor.h"
+#include "ports/descriptor.h"
 #include "run/system_files.h"
 
 namespace drover {
@@ -21,24 +21,27 @@ constexpr std::uint32_t kLastId = 0x7fffffff;
 constexpr std::size_t kMostBytes = std::size_t{8} << 20;
 
 /// The file as the image has it: the uppermost layer that says anything of it counts. Links are followed within a
-/// layer.
+/// layer. Only regular files are opened: opening a device or a pipe can have effects of its own, and we may be root.
 std::string read_from(const std::vector<std::string>& layers, const char* path) {
   for (const std::string& layer : layers) {
     const Descriptor folder(::open(layer.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     open_how how{};
-    how.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
-    how.resolve = RESOLVE_IN_ROOT;
-    int opened = -1;
-    do opened = static_cast<int>(::syscall(SYS_openat2, folder.get(), path, &how, sizeof(how)));
-    while (opened < 0 && (errno == EAGAIN || errno == EINTR));
-    const Descriptor file(opened);
+    how.flags = O_PATH | O_CLOEXEC;
+    how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+    int found = -1;
+    do found = static_cast<int>(::syscall(SYS_openat2, folder.get(), path, &how, sizeof(how)));
+    while (found < 0 && (errno == EAGAIN || errno == EINTR));
+    const Descriptor place(found);
     struct stat info{};
-    if (!file || ::fstat(file.get(), &info) != 0) {
+    if (!place || ::fstat(place.get(), &info) != 0) {
       struct stat whiteout{};
       if (::fstatat(folder.get(), path, &whiteout, AT_SYMLINK_NOFOLLOW) == 0 && S_ISCHR(whiteout.st_mode)) return {};
       continue;
     }
     if (!S_ISREG(info.st_mode)) return {};
+    // The same file that was looked at, whatever has that name by now.
+    const Descriptor file(::open(concat("/proc/self/fd/", place.get()).c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file) return {};
     std::string text(std::min(static_cast<std::size_t>(info.st_size), kMostBytes), '\0');
     const ssize_t size = ::pread(file.get(), text.data(), text.size(), 0);
     text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
@@ -73,7 +76,7 @@ Result<ImageUser> find_image_user(const std::string& wanted, const std::vector<s
   }
   if (!is_known) {
     return fail(ErrorCode::bad_input, concat("the image has no user '", name, "'"),
-                "name one of its /etc/passwd, or give numbers: --user 1000:1000");
+                "use a name from its /etc/passwd, or numbers: --user 1000:1000");
   }
   const std::string groups = group.empty() && name.empty() ? std::string() : read_from(layers, "etc/group");
   bool has_group = group.empty();
@@ -95,14 +98,15 @@ Result<ImageUser> find_image_user(const std::string& wanted, const std::vector<s
   }
   for (const std::uint32_t id : {found.user, found.group}) {
     if (id > kLastId) {
-      return fail(ErrorCode::bad_input, concat("a container cannot run as ", id, ": users and groups end at ", kLastId),
-                  "give another number with --user");
+      return fail(ErrorCode::bad_input,
+                  concat("a container cannot run as ", id, ": the highest user or group id is ", kLastId),
+                  "use a lower id with --user");
     }
   }
   std::erase_if(found.groups, [](std::uint32_t id) { return id > kLastId; });
   if (!has_group) {
     return fail(ErrorCode::bad_input, concat("the image has no group '", group, "'"),
-                "name one of its /etc/group, or give a number");
+                "use a name from its /etc/group, or a number");
   }
   return found;
 }

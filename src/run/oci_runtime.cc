@@ -16,10 +16,10 @@ Result<OciRuntime> find_oci_runtime(ContainerRuntime wanted) {
   constexpr std::array kCandidates = {Candidate{ContainerRuntime::crun, "crun"},
                                       Candidate{ContainerRuntime::runc, "runc"}};
   if (is_in_chroot()) {
-    return fail(
-        ErrorCode::denied, "containers cannot be run here: drover runs in a chroot, and nothing would hold them in one",
-        "run drover outside of it, or in one that is a root of its own (systemd-nspawn, pivot_root); a machine's "
-        "Docker runs them from anywhere: --runtime docker");
+    return fail(ErrorCode::denied,
+                "cannot run containers on this machine: drover runs in a chroot, where they cannot be isolated",
+                "run drover outside the chroot, or with its own root file system (systemd-nspawn, pivot_root), or use "
+                "Docker: --runtime docker");
   }
   for (const auto& [runtime, name] : kCandidates) {
     if (wanted != ContainerRuntime::any && wanted != runtime) continue;
@@ -30,8 +30,8 @@ Result<OciRuntime> find_oci_runtime(ContainerRuntime wanted) {
   const std::string_view what = wanted == ContainerRuntime::crun   ? "crun is not"
                                 : wanted == ContainerRuntime::runc ? "runc is not"
                                                                    : "neither crun nor runc is";
-  return fail(ErrorCode::not_found, concat("containers cannot be run here: ", what, " installed"),
-              "install one of them (apt-get install crun), or use a machine's Docker with --runtime docker");
+  return fail(ErrorCode::not_found, concat("cannot run containers on this machine: ", what, " installed"),
+              "install crun or runc (for example, apt-get install crun), or use Docker with --runtime docker");
 }
 
 }  // namespace drover

@@ -55,6 +55,31 @@ TEST_F(ProcessQueue, RecallBringsBackWhatHasNotStartedTheLastFirst) {
   EXPECT_TRUE(run(task({"/bin/true"})).outcome.success());
 }
 
+TEST_F(ProcessQueue, WhatIsReturnedBetweenTwoLinesIsNotTakenForOutput) {
+  // Nobody reads: the socket is full, and lines gather in the helper's last frame of output.
+  constexpr int kRounds = 20;
+  constexpr std::size_t kMoreThanTheSocketHolds = 230'000;
+  const Task running =
+      shell("head -c 230000 /dev/zero; for i in $(seq 20); do touch tick.$i; echo line; sleep 0.001; done; touch done");
+  std::vector<Token> returned;
+  start(running);
+  for (int round = 1; round <= kRounds; ++round) {
+    wait_for_file("tick." + std::to_string(round));
+    const Task recalled = task({"/bin/true"});
+    returned.push_back(recalled.token);
+    slot().start(recalled);
+    slot().recall();
+    slot().send_more();
+  }
+  wait_for_file("done");
+  for (const Token& token : returned) EXPECT_EQ(std::get<TaskReturned>(next_event()).token, token);
+  const Ended ended = next_end();
+  EXPECT_EQ(ended.token, running.token);
+  std::string expected(kMoreThanTheSocketHolds, '\0');
+  for (int round = 1; round <= kRounds; ++round) expected += "line\n";
+  EXPECT_TRUE(ended.out == expected) << ended.out.size() << " bytes, not " << expected.size();
+}
+
 TEST_F(ProcessQueue, ManyLargeTasksAndLargeOutputsPassEachOther) {
   // More than the socket holds in either direction, with nobody reading meanwhile.
   const std::string large(100'000, 'x');

@@ -18,10 +18,11 @@
 namespace drover {
 namespace {
 
-constexpr const char* kNext = "raise the limits on open files and processes (ulimit -n, ulimit -u), or use fewer slots";
+constexpr const char* kRaiseLimits =
+    "raise the limits on open files and processes (ulimit -n, ulimit -u), or use fewer slots";
 
 std::unexpected<Error> could_not_open(int error) {
-  return std::unexpected(errno_error(error, "could not open a slot", kNext));
+  return std::unexpected(errno_error(error, "could not open a slot", kRaiseLimits));
 }
 
 /// What a helper is born with; all numbered above those that it will know them by.
@@ -111,7 +112,7 @@ Result<std::unique_ptr<Slot>> ProcessRunner::open_slot(const SlotSetup& setup) {
   Descriptor our_end(ends[0]);
   const Descriptor their_end(ends[1]);
   const Descriptor null(::open("/dev/null", O_RDWR | O_CLOEXEC));
-  if (!null) return std::unexpected(errno_error(errno, "could not open /dev/null", kNext));
+  if (!null) return std::unexpected(errno_error(errno, "could not open /dev/null", kRaiseLimits));
   const auto or_null = [&](int descriptor) { return raised_copy(descriptor >= 0 ? descriptor : null.get()); };
   const HelperDescriptors given{raised_copy(null.get()), or_null(setup.input_descriptor), raised_copy(their_end.get()),
                                 or_null(setup.hold_descriptor)};
@@ -133,7 +134,7 @@ Result<std::unique_ptr<Slot>> ProcessRunner::open_slot(const SlotSetup& setup) {
     if (!may_be_forbidden || image_place_ == ImagePlace::disk) {
       enforcement.cgroup.remove();
       box->remove();
-      return std::unexpected(errno_error(-pid, "could not start the slot helper", kNext));
+      return std::unexpected(errno_error(-pid, "could not start the slot helper", kRaiseLimits));
     }
     if (Result<void> made = next_image(); !made) {
       enforcement.cgroup.remove();
@@ -145,7 +146,7 @@ Result<std::unique_ptr<Slot>> ProcessRunner::open_slot(const SlotSetup& setup) {
 
 std::string ProcessRunner::limits_by() const {
   switch (cgroups_.version()) {
-    case CgroupVersion::none: return "resource limits of each process (no cgroup may be made here)";
+    case CgroupVersion::none: return "per-process resource limits (no cgroup can be created on this machine)";
     case CgroupVersion::v1: return "cgroup v1";
     case CgroupVersion::v2: return "cgroup v2";
   }

@@ -1,10 +1,10 @@
 // Attempts as processes on this machine.
 #pragma once
 
+#include "ports/descriptor.h"
 #include "ports/runner.h"
 #include "run/cgroups.h"
 #include "run/container_box.h"
-#include "run/descriptor.h"
 
 namespace drover {
 

@@ -169,8 +169,8 @@ void ProcessSlot::send_more() {
   ssize_t sent = 0;
   do sent = ::send(socket_.get(), outbox_.data() + sent_, outbox_.size() - sent_, MSG_NOSIGNAL | MSG_DONTWAIT);
   while (sent < 0 && errno == EINTR);
-  if (sent < 0 && errno == EAGAIN) return;
-  // An error means that the helper is gone: events() will find that out, and nobody wants the rest.
+  if (sent < 0 && (errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM)) return;
+  // Any other error means that the helper is gone: events() will find that out, and nobody wants the rest.
   sent_ = sent < 0 ? outbox_.size() : sent_ + static_cast<std::size_t>(sent);
   if (has_unsent()) return;
   outbox_.clear();
@@ -211,7 +211,7 @@ SlotDied ProcessSlot::bury() {
   helper_ = kNobody;
   outbox_.clear();
   sent_ = 0;
-  return {concat("the slot's helper process is gone: ", describe(outcome_of(status)))};
+  return {concat("the slot's helper process has ended: ", describe(outcome_of(status)))};
 }
 
 }  // namespace drover

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "ports/descriptor.h"
 #include "ports/runner.h"
 #include "run/container_box.h"
-#include "run/descriptor.h"
 #include "run/enforcement.h"
 #include "run/frame_buffer.h"
 

@@ -10,13 +10,13 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "run/descriptor.h"
+#include "ports/descriptor.h"
 
 namespace drover {
 namespace {
 
-constexpr const char* kNext =
-    "keep Drover's data on ext4 (mkfs -O quota,project) or XFS, mounted with prjquota; or leave --disk out";
+constexpr const char* kEnableQuotas =
+    "keep Drover's data on ext4 (mkfs -O quota,project) or XFS, mounted with prjquota, or omit --disk";
 constexpr std::uint32_t kBlockBytes = 1024;  // the unit of a limit
 // People number their projects from 1. A folder's own number is no other's while it is there; in the upper half it is
 // nobody's project either, and a number that a killed process left behind is taken anew with its folder.
@@ -41,8 +41,10 @@ bool is_enforced(int folder) {
 
 Result<ProjectQuota> ProjectQuota::hold(const std::string& folder, std::uint64_t bytes) {
   const auto refuse = [&] {
-    return fail(ErrorCode::bad_input,
-                concat("--disk cannot be held here: the file system of ", folder, " has no project quotas"), kNext);
+    return fail(
+        ErrorCode::bad_input,
+        concat("--disk cannot be enforced on this machine: the file system of ", folder, " has no project quotas"),
+        kEnableQuotas);
   };
   const Descriptor opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   struct stat info{};

@@ -12,7 +12,7 @@
 
 #include "base/entropy.h"
 #include "base/text.h"
-#include "run/descriptor.h"
+#include "ports/descriptor.h"
 
 namespace drover {
 namespace {

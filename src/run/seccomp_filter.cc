@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "run/descriptor.h"
+#include "ports/descriptor.h"
 #include "wire/seccomp_profile.h"
 
 namespace drover {
@@ -27,7 +27,7 @@ scmp_arg_cmp comparison(const CallCondition& condition) {
 
 Result<std::vector<sock_filter>> seccomp_filter(CapabilityMask capabilities) {
   const auto failed = [](int error) {
-    return std::unexpected(errno_error(error, "could not make the filter of system calls"));
+    return std::unexpected(errno_error(error, "could not create the seccomp filter"));
   };
   const std::unique_ptr<void, decltype(&seccomp_release)> context(seccomp_init(SCMP_ACT_ERRNO(EPERM)), seccomp_release);
   if (!context) return failed(ENOMEM);

@@ -88,7 +88,7 @@ TEST_F(SlotDeath, ChildrenOfOurOwnAreNotTakenForOrphans) {
 
 TEST_F(SlotDeath, WhatEndedBeforeTheHelperDiedIsStillReported) {
   start(shell("exit 5"));
-  start(shell("sleep 0.05; kill -KILL $PPID"));
+  start(shell("sleep 1; kill -KILL $PPID"));
   EXPECT_EQ(next_end().outcome.exit_code, 5);
   std::get<SlotDied>(next_event());
 }

@@ -20,7 +20,8 @@ extern "C" const char drover_slot_image_end[];
 namespace drover {
 namespace {
 
-constexpr const char* kNext = "check the free space and the mount options (noexec) of /dev/shm and /tmp, or set TMPDIR";
+constexpr const char* kFindMemory =
+    "check the free space and the mount options (noexec) of /dev/shm and /tmp, or set TMPDIR";
 
 bool write_program(int file) {
   std::span<const char> rest = slot_program();
@@ -63,7 +64,7 @@ Result<Descriptor> slot_image_in_memory() {
   Descriptor image(::memfd_create("drover-slot", flags | MFD_EXEC));
   if (!image && errno == EINVAL) image = Descriptor(::memfd_create("drover-slot", flags));
   if (!image || !write_program(image.get())) {
-    return std::unexpected(errno_error(errno, "could not put the slot helper into memory", kNext));
+    return std::unexpected(errno_error(errno, "could not write the slot helper to memory", kFindMemory));
   }
   ::fcntl(image.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
   return image;
@@ -77,7 +78,7 @@ Result<Descriptor> slot_image_on_disk() {
     if (Descriptor image = image_in(folder)) return image;
     error = errno;
   }
-  return std::unexpected(errno_error(error, "could not put the slot helper into a temporary file", kNext));
+  return std::unexpected(errno_error(error, "could not write the slot helper to a temporary file", kFindMemory));
 }
 
 }  // namespace drover

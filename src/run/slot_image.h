@@ -5,7 +5,7 @@
 #include <span>
 
 #include "base/result.h"
-#include "run/descriptor.h"
+#include "ports/descriptor.h"
 
 namespace drover {
 

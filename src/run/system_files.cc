@@ -6,7 +6,7 @@
 #include <charconv>
 #include <sstream>
 
-#include "run/descriptor.h"
+#include "ports/descriptor.h"
 
 namespace drover {
 

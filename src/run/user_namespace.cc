@@ -87,9 +87,9 @@ bool may_mount() {
 Result<UserNamespace> find_user_namespace() {
   if (!may_have_one()) {
     return fail(ErrorCode::denied,
-                "containers cannot be run here: this user is not root, and may have no user namespace",
-                "run drover as root, allow them (sysctl user.max_user_namespaces, "
-                "kernel.apparmor_restrict_unprivileged_userns), or let Docker run them with --runtime docker");
+                "cannot run containers on this machine: the current user is not root and cannot create user namespaces",
+                "run drover as root, allow user namespaces (sysctl user.max_user_namespaces, "
+                "kernel.apparmor_restrict_unprivileged_userns), or use Docker with --runtime docker");
   }
   UserNamespace found;
   found.users = maps_of(::geteuid(), read_system_file("/etc/subuid"), own_name(), ::geteuid());

@@ -140,7 +140,7 @@ TEST_P(WarmContainerTest, ACommandThatIsNotThereIsNamed) {
   reuse(ContainerReset::overlay);
   const Ended ended = run(task({"no-such-program"}));
   EXPECT_EQ(ended.outcome.ending, Ending::not_started);
-  EXPECT_EQ(ended.outcome.reason, "could not start no-such-program: not found in PATH of the container");
+  EXPECT_EQ(ended.outcome.reason, "could not start no-such-program: not found in the container's PATH");
 }
 
 TEST_P(WarmContainerTest, AnItemThatKillsTheFirstProcessHarmsOnlyItself) {

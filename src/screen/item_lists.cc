@@ -12,12 +12,12 @@
 namespace drover {
 namespace {
 
-constexpr std::size_t kIndent = 2;
+constexpr std::size_t kListIndent = 2;
 constexpr std::size_t kLabelEnd = 11;  // "  running  "
-constexpr std::size_t kGap = 2;
+constexpr std::size_t kListGap = 2;
 constexpr std::size_t kWidestHow = 28;
-constexpr std::size_t kWide = 100;      // cells; below, what a failure printed needs the room of its lesser columns
-constexpr std::size_t kAiryLines = 10;  // with so many, an empty one before each list costs nothing
+constexpr std::size_t kWideCells = 100;  // cells; below, what a failure printed needs the room of its lesser columns
+constexpr std::size_t kAiryLines = 10;   // with so many, an empty one before each list costs nothing
 // Names that come and go many times a second cannot be read.
 constexpr double kWorthListing_s = 1;
 
@@ -46,7 +46,7 @@ std::vector<ListRow> failure_rows(const RunView& view, std::size_t count, std::s
   std::vector<ListRow> rows;
   for (const RunView::Failure& failure : view.last_failures) {
     if (rows.size() == count) break;
-    std::string note = cells < kWide ? std::string() : attempt_words(failure.attempt);
+    std::string note = cells < kWideCells ? std::string() : attempt_words(failure.attempt);
     if (failure.will_retry) note += note.empty() ? "will retry" : ", will retry";
     std::string text = plain_text(after_last_return(failure.last_line), cells);
     ListRow row = {item_name(failure.item), "", std::move(note), std::move(text)};
@@ -92,13 +92,13 @@ void append_list(std::vector<std::string>& lines, const std::vector<ListRow>& ro
     if (look.what_align == Align::left && row.ends_after_what()) continue;
     what_width = std::max(what_width, cells_of(row.what));
   }
-  const std::size_t note_start = place.what_start + what_width + kGap;
+  const std::size_t note_start = place.what_start + what_width + kListGap;
   const std::size_t note_width = widest(rows, &ListRow::note);
-  const std::size_t text_start = note_width == 0 ? note_start : note_start + note_width + kGap;
+  const std::size_t text_start = note_width == 0 ? note_start : note_start + note_width + kListGap;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const ListRow& row = rows[i];
     StyledLine line(place.cells, colours);
-    line.skip_to(kIndent);
+    line.skip_to(kListIndent);
     if (i == 0) line.add(look.label, look.label_style);
     line.skip_to(kLabelEnd);
     line.add(row.item, Style::faint);
@@ -122,7 +122,7 @@ std::vector<std::string> item_lines(const RunView& view, ListRoom room, Colours 
   const std::vector<ListRow> running = running_rows(view, rows - failures, room.cells);
   const std::vector<ListRow> failed = failure_rows(view, rows - running.size(), room.cells);
   const std::size_t item_width = std::max(widest(failed, &ListRow::item), widest(running, &ListRow::item));
-  const ListPlace place = {kLabelEnd + item_width + kGap, room.cells};
+  const ListPlace place = {kLabelEnd + item_width + kListGap, room.cells};
   std::vector<std::string> lines;
   // Failures first: they stay, while the list below grows and shrinks.
   if (airy && !failed.empty()) lines.emplace_back();

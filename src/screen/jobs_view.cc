@@ -14,7 +14,7 @@
 namespace drover {
 namespace {
 
-constexpr std::size_t kGap = 2;
+constexpr std::size_t kColumnGap = 2;
 constexpr std::size_t kPercentCells = 6;
 constexpr std::size_t kRateCells = 9;  // "cancelled" is the longest state
 constexpr std::size_t kLeftCells = 12;
@@ -75,9 +75,9 @@ struct JobColumns {
       running = std::max(running, format_count(job.running).size());
     }
     name = std::min({name, kWidestName, std::max<std::size_t>(cells / 6, 8)});
-    const std::size_t others = name + kPercentCells + done + failed + kRateCells + kLeftCells + 6 * kGap;
-    if (cells < others + running + kGap + kNarrowestBar) running = 0;
-    const std::size_t taken = others + (running > 0 ? running + kGap : 0);
+    const std::size_t others = name + kPercentCells + done + failed + kRateCells + kLeftCells + 6 * kColumnGap;
+    if (cells < others + running + kColumnGap + kNarrowestBar) running = 0;
+    const std::size_t taken = others + (running > 0 ? running + kColumnGap : 0);
     bar = cells >= taken + kNarrowestBar ? std::min(cells - taken, kWidestBar) : 0;
   }
 };
@@ -87,13 +87,13 @@ void add_right(StyledLine& line, std::size_t width, std::string_view text, Style
   const std::size_t wide = cells_of(text);
   line.skip_to(at + width - std::min(width, wide));
   line.add(text, style);
-  line.skip_to(at + width + kGap);
+  line.skip_to(at + width + kColumnGap);
 }
 
 void add_left(StyledLine& line, std::size_t width, std::string_view text, Style style = Style::plain) {
   const std::size_t at = line.cells();
   line.add(plain_text(text, width), style);
-  line.skip_to(at + width + kGap);
+  line.skip_to(at + width + kColumnGap);
 }
 
 std::string job_heading(const JobColumns& columns, std::size_t cells, Colours colours) {
@@ -117,7 +117,7 @@ std::string job_line(const JobLine& job, const JobColumns& columns, std::size_t 
     line.add_as_is(draw_bar({job.failed, job.succeeded, job.cancelled, job.total}, columns.bar - 2, colours),
                    columns.bar - 2);
     line.add("▏", Style::faint);
-    line.skip_to(line.cells() + kGap);
+    line.skip_to(line.cells() + kColumnGap);
   }
   add_right(line, kPercentCells, percent(job));
   add_right(line, columns.done, progress(job));
@@ -175,14 +175,14 @@ std::string title_line(const JobsView& view, std::size_t cells, Colours colours)
       static_cast<std::uint64_t>(std::ranges::count_if(view.jobs, [](const JobLine& it) { return !it.has_ended(); }));
   StyledLine line(cells, colours);
   line.add(plain_text(view.server, cells / 2), Style::strong);
-  line.skip_to(line.cells() + kGap);
+  line.skip_to(line.cells() + kColumnGap);
   if (view.note.empty()) {
     line.add(fmt::format("{} running, {}{} ended, {}", format_count(running), view.more_jobs ? "over " : "",
                          format_count(view.jobs.size() - running), plural(view.workers.size(), "worker")));
   } else {
     line.add(plain_text(view.note), Style::bad);
   }
-  if (line.room() > view.clock.size() + kGap) {
+  if (line.room() > view.clock.size() + kColumnGap) {
     line.skip_to(cells - view.clock.size());
     line.add(view.clock, Style::faint);
   }
@@ -208,7 +208,7 @@ std::vector<std::string> lay_out_jobs(const JobsView& view, ScreenSize size, Col
 
   lines.emplace_back();
   if (view.jobs.empty()) {
-    say("no jobs yet: drover submit brings one", Style::faint);
+    say("no jobs yet: submit one with 'drover submit'", Style::faint);
   } else {
     const std::vector<JobLine> shown(view.jobs.begin(), view.jobs.begin() + static_cast<std::ptrdiff_t>(for_jobs));
     const JobColumns columns(shown, cells);
@@ -217,7 +217,7 @@ std::vector<std::string> lay_out_jobs(const JobsView& view, ScreenSize size, Col
   }
   lines.emplace_back();
   if (view.workers.empty()) {
-    say("no workers: drover worker is one", Style::warning);
+    say("no workers: start one with 'drover worker'", Style::warning);
   } else {
     const WorkerColumns columns(view.workers);
     lines.push_back(
@@ -226,7 +226,7 @@ std::vector<std::string> lay_out_jobs(const JobsView& view, ScreenSize size, Col
       lines.push_back(worker_line(view.workers[i], columns, Style::plain, cells, colours));
     }
   }
-  std::string last = "q quits";
+  std::string last = "q: quit";
   const std::size_t hidden_jobs = view.jobs.size() - for_jobs;
   const std::size_t hidden_workers = view.workers.size() - for_workers;
   if (hidden_jobs > 0) last += fmt::format("; {} more", plural(hidden_jobs, "job"));

@@ -39,7 +39,7 @@ struct JobsView {
 
   std::string server;
   std::string clock;          // "14:03:12"
-  std::string note;           // what is wrong with the view itself: "no answer for 12 s"
+  std::string note;           // what is wrong with the view itself: "no response for 12 s"
   std::vector<JobLine> jobs;  // in the order to show them in
   bool more_jobs = false;     // the server has others, which it was not asked for
   std::vector<WorkerLine> workers;

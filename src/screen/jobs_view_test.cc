@@ -50,19 +50,19 @@ TEST(JobsView, AtEightyColumnsEveryJobHasABar) {
   EXPECT_NE(lines[3].find("33.7 %"), std::string::npos) << lines[3];
   EXPECT_NE(lines[3].find("65/s"), std::string::npos) << lines[3];
   EXPECT_NE(lines[3].find("▕"), std::string::npos) << lines[3];
-  EXPECT_EQ(lines.back(), "q quits");
+  EXPECT_EQ(lines.back(), "q: quit");
 }
 
 TEST(JobsView, SaysWhatDidNotFit) {
   const auto lines = lay_out_jobs(sample(100, 40), {80, 24}, Colours::off);
   EXPECT_EQ(lines.size(), 24);
-  EXPECT_EQ(lines.back(), "q quits; 86 jobs more; 36 workers more");
+  EXPECT_EQ(lines.back(), "q: quit; 86 jobs more; 36 workers more");
 }
 
 TEST(JobsView, TroubleTakesThePlaceOfTheCounts) {
   JobsView view = sample(1, 1);
-  view.note = "no answer for 12 s";
-  EXPECT_NE(lay_out_jobs(view, {80, 24}, Colours::off).front().find("no answer for 12 s"), std::string::npos);
+  view.note = "no response for 12 s";
+  EXPECT_NE(lay_out_jobs(view, {80, 24}, Colours::off).front().find("no response for 12 s"), std::string::npos);
 }
 
 TEST(JobsView, ANameCannotDoAnythingToTheTerminal) {

@@ -1,5 +1,6 @@
 #include "screen/live_block.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -41,6 +42,11 @@ std::string clear_rows(std::size_t more) {
   return more == 0 ? out : out + go_up(more);
 }
 
+/// The terminal once more, for a description that does not block and is not shared; -1: it is another user's.
+int open_again(int fd) {
+  return ::open(concat("/proc/self/fd/", fd).c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
 std::string_view environment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? std::string_view() : value;
@@ -60,8 +66,12 @@ Narrowing usual_narrowing() {
   return cuts ? Narrowing::cuts : Narrowing::wraps;
 }
 
+LiveBlock::LiveBlock(int fd, Narrowing narrowing)
+    : own_fd_(open_again(fd)), fd_(own_fd_ < 0 ? fd : own_fd_), narrowing_(narrowing) {}
+
 LiveBlock::~LiveBlock() {
   erase();
+  if (own_fd_ >= 0) ::close(own_fd_);
 }
 
 ScreenSize LiveBlock::size() const {
@@ -172,12 +182,16 @@ std::size_t LiveBlock::rows_shown(ScreenSize now) const {
 }
 
 bool LiveBlock::flush(int patience_ms) {
+  bool has_waited = false;
   while (!unsent_.empty() && !gone_) {
     const ssize_t sent = write(fd_, unsent_.data(), unsent_.size());
     if (sent >= 0) {
       unsent_.erase(0, static_cast<std::size_t>(sent));
+      has_waited = false;
     } else if (errno == EAGAIN) {
-      if (!takes_output(patience_ms)) return false;
+      // A terminal may say that it is ready and take nothing.
+      if (has_waited || !takes_output(patience_ms)) return false;
+      has_waited = true;
     } else if (errno != EINTR) {
       gone_ = true;
     }

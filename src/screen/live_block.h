@@ -29,8 +29,8 @@ Narrowing usual_narrowing();
 
 class LiveBlock {
  public:
-  /// `fd` stays the caller's.
-  explicit LiveBlock(int fd, Narrowing narrowing = usual_narrowing()) : fd_(fd), narrowing_(narrowing) {}
+  /// `fd` stays the caller's. Whoever draws never waits for a terminal that takes no output.
+  explicit LiveBlock(int fd, Narrowing narrowing = usual_narrowing());
   /// Erases the block.
   ~LiveBlock();
   LiveBlock(const LiveBlock&) = delete;
@@ -64,8 +64,9 @@ class LiveBlock {
   std::size_t rows_shown(ScreenSize now) const;
   bool flush(int patience_ms);
 
-  int fd_;
-  Narrowing narrowing_;
+  const int own_fd_;  // -1: none
+  const int fd_;
+  const Narrowing narrowing_;
   std::vector<std::string> shown_;  // the padding first
   std::size_t padding_ = 0;         // empty lines above the others, which keep the cursor where a resize has put it
   ScreenSize shown_size_;

@@ -196,8 +196,6 @@ TEST(LiveBlock, WaitsForATerminalThatTakesNoOutput) {
 
 TEST(LiveBlock, SendsTheRestOfAFrameLater) {
   TerminalFixture terminal;
-  const int flags = fcntl(terminal.fd(), F_GETFL);
-  ASSERT_EQ(fcntl(terminal.fd(), F_SETFL, flags | O_NONBLOCK), 0);
   LiveBlock block(terminal.fd(), Narrowing::wraps);
   block.print_above(std::string(1 << 20, 'x'));  // more than any buffer on the way holds
   block.draw({"not yet"});
@@ -208,6 +206,13 @@ TEST(LiveBlock, SendsTheRestOfAFrameLater) {
   }
   EXPECT_EQ(std::ranges::count(arrived, 'x'), 1 << 20);
   EXPECT_FALSE(arrived.contains("not yet"));
+}
+
+TEST(LiveBlock, NeverWaitsForATerminalThatNobodyReads) {
+  TerminalFixture terminal;
+  LiveBlock block(terminal.fd(), Narrowing::wraps);
+  for (int i = 0; i < 1000; ++i) block.draw(Lines(20, concat(i, std::string(70, 'x'))));
+  EXPECT_FALSE(block.gone());
 }
 
 TEST(LiveBlock, StopsForGoodWhenTheTerminalIsGone) {

@@ -9,8 +9,8 @@
 namespace drover {
 namespace {
 
-constexpr std::size_t kMostFollowers = 1000;
-constexpr std::size_t kMostUnsent = std::size_t{256} << 10;
+constexpr HolderCounts::Limits kFeedLimits{.total = 1000, .each = 100, .reserved = 200};
+constexpr std::size_t kMostUnsentEvents = std::size_t{256} << 10;
 constexpr std::size_t kEventsAtOnce = 500;
 // So that those in between do not take the line for dead, and who is gone is noticed.
 constexpr std::chrono::seconds kSignOfLife{15};
@@ -24,7 +24,7 @@ std::string in_words_of_sse(const Event& event) {
 }  // namespace
 
 EventFeed::EventFeed(std::unique_ptr<StoreReader> reader, std::function<bool(const std::string&)> is_good)
-    : reader_(std::move(reader)), is_good_(std::move(is_good)) {
+    : reader_(std::move(reader)), is_good_(std::move(is_good)), quota_("event followers", kFeedLimits) {
   newest_ = reader_->newest_event().value_or(EventId{});  // what is wrong, who follows will be told
   thread_ = std::thread([this] { run(); });
 }
@@ -51,16 +51,18 @@ void EventFeed::happened(EventId last) {
   wakes_.notify_all();
 }
 
-Result<void> EventFeed::add(EventId after, std::string job, std::string key_id,
+Result<void> EventFeed::add(EventId after, std::string job, const Holder& holder, std::string key_id,
                             const std::function<std::shared_ptr<HttpStream>()>& begin) {
+  auto share = quota_.take(holder);
+  if (!share) return pass(share);
   {
     const std::scoped_lock lock(mutex_);
-    if (count_ >= kMostFollowers) {
-      return fail(ErrorCode::in_use, concat(kMostFollowers, " others follow events already"), "try again later");
-    }
     ++count_;
-    joining_.push_back(
-        {.last = std::min(after, newest_), .job = std::move(job), .key_id = std::move(key_id), .stream = begin()});
+    joining_.push_back({.last = std::min(after, newest_),
+                        .job = std::move(job),
+                        .key_id = std::move(key_id),
+                        .stream = begin(),
+                        .share = std::move(*share)});
   }
   wakes_.notify_all();
   return {};
@@ -86,7 +88,7 @@ void EventFeed::run() {
     for (auto it = followers_.begin(); it != followers_.end();) {
       bool is_there = is_good_(it->key_id) && serve(*it);
       if (is_there && sign_of_life) is_there = it->stream->write(":\n\n");
-      some_are_slow = some_are_slow || it->stream->unsent() > kMostUnsent;
+      some_are_slow = some_are_slow || it->stream->unsent() > kMostUnsentEvents;
       if (is_there) {
         ++it;
         continue;
@@ -104,7 +106,7 @@ void EventFeed::run() {
 
 // What it has not had yet, as far as it takes it. Whether it is still there.
 bool EventFeed::serve(Follower& it) {
-  if (it.stream->unsent() > kMostUnsent) return true;
+  if (it.stream->unsent() > kMostUnsentEvents) return true;
   std::string text;
   if (!std::exchange(it.has_begun, true)) text = "retry: 2000\n\n";
   std::size_t count = 0;

@@ -12,6 +12,7 @@
 
 #include "ports/http.h"
 #include "ports/store.h"
+#include "server/quota.h"
 
 namespace drover {
 
@@ -26,7 +27,7 @@ class EventFeed {
   /// There are events up to this one.
   void happened(EventId last);
   /// After this one, or from now on if it is none yet to come. Refused when too many follow.
-  Result<void> add(EventId after, std::string job, std::string key_id,
+  Result<void> add(EventId after, std::string job, const Holder& holder, std::string key_id,
                    const std::function<std::shared_ptr<HttpStream>()>& begin);
   void stop();
 
@@ -36,6 +37,7 @@ class EventFeed {
     std::string job;  // its UUID; empty: all
     std::string key_id;
     std::shared_ptr<HttpStream> stream;
+    Quota::Share share;
     bool has_begun = false;
   };
 
@@ -44,6 +46,7 @@ class EventFeed {
 
   const std::unique_ptr<StoreReader> reader_;
   const std::function<bool(const std::string&)> is_good_;
+  Quota quota_;
 
   std::mutex mutex_;  // guards what follows
   std::condition_variable wakes_;

@@ -74,13 +74,14 @@ Result<JobView> JobBoard::find(const std::string& reference) const {
   const auto begins_so = [&](auto it) { return it != by_uuid_.end() && it->first.starts_with(reference); };
   if (reference.size() >= kShortestPrefix && begins_so(first)) {
     if (begins_so(std::next(first))) {
-      return fail(ErrorCode::conflict, concat("several jobs' ids begin with ", utf8(reference)), "give more of the id");
+      return fail(ErrorCode::conflict, concat("ambiguous job id '", utf8(reference), "'"),
+                  "give more characters of the id");
     }
     return jobs_.at(first->second);
   }
   const auto named = by_name_.find(reference);
   if (named != by_name_.end()) return jobs_.at(*named->second.rbegin());
-  return fail(ErrorCode::not_found, concat("there is no job ", utf8(reference)), "'drover jobs' lists them");
+  return fail(ErrorCode::not_found, concat("job '", utf8(reference), "' not found"), "list jobs with 'drover jobs'");
 }
 
 void JobBoard::each(const std::function<void(const JobView&)>& take) const {

@@ -11,19 +11,21 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kMostFollowers = 1'000;
+constexpr HolderCounts::Limits kFollowLimits{.total = 1'000, .each = 100, .reserved = 200};
 // The worker believes for ten seconds that it is watched.
 constexpr milliseconds kWatchEach{3'000};
 // While nobody is known to run it.
 constexpr milliseconds kLookEach{1'000};
 constexpr milliseconds kPatience{3'000};
-constexpr milliseconds kRoomEach{10};
-constexpr std::size_t kMostUnsent = std::size_t{512} << 10;
+constexpr std::size_t kMostUnsentLog = std::size_t{512} << 10;
 
 }  // namespace
 
 LogFollowers::LogFollowers(Outside outside, std::string folder)
-    : outside_(std::move(outside)), folder_(std::move(folder)), thread_([this] { run(); }) {}
+    : outside_(std::move(outside)),
+      folder_(std::move(folder)),
+      quota_("log followers", kFollowLimits),
+      thread_([this] { run(); }) {}
 
 LogFollowers::~LogFollowers() {
   stop();
@@ -39,11 +41,10 @@ void LogFollowers::stop() {
 }
 
 Result<void> LogFollowers::add(const LogQuestion& question, const std::function<std::shared_ptr<HttpStream>()>& begin) {
-  if (count_ >= kMostFollowers) {
-    return fail(ErrorCode::in_use, concat(kMostFollowers, " others follow logs of this server"),
-                "try again later, or read the log without following it");
-  }
+  auto share = quota_.take(question.holder);
+  if (!share) return pass(share);
   auto it = std::make_shared<Follower>();
+  it->share = std::move(*share);
   it->question = question;
   it->stream = begin();
   it->due = it->watch_due = Clock::now();
@@ -101,6 +102,12 @@ void LogFollowers::on_ended(const std::vector<Token>& tokens) {
   }
 }
 
+void LogFollowers::on_key_removed() {
+  if (count_ == 0) return;
+  const std::scoped_lock lock(mutex_);
+  for (const Place& it : followers_) wake(*it);
+}
+
 void LogFollowers::run() {
   std::unique_lock lock(mutex_);
   while (!stopped_) {
@@ -115,7 +122,8 @@ void LogFollowers::run() {
         continue;
       }
       // Nothing is said by it: it only shows whether somebody is there.
-      if (!it->stream->write({})) {
+      if (!it->question.may_still() || !it->stream->write({})) {
+        it->stream->end();
         followers_.remove(it);
         count_ = followers_.size();
         continue;
@@ -160,12 +168,17 @@ void LogFollowers::read_later(const Place& it) {
     return;
   }
   it->waits_until = {};
-  outside_.later([this, it, running = it->running, shown = it->shown.value_or(ExtentList{})] {
+  outside_.later(it->question.holder, [this, it, running = it->running, shown = it->shown.value_or(ExtentList{})] {
     end_turn(it, read(*it, running, shown));
   });
 }
 
 void LogFollowers::end_turn(const Place& it, Turn turn) {
+  if (turn == Turn::peer_is_slow) {
+    // Without the lock: it may call at once.
+    it->stream->when_unsent_below(kMostUnsentLog / 2, [this, it] { end_turn(it, Turn::peer_has_room); });
+    return;
+  }
   const std::scoped_lock lock(mutex_);
   it->in_turn = false;
   if (turn == Turn::over) {
@@ -174,7 +187,7 @@ void LogFollowers::end_turn(const Place& it, Turn turn) {
     count_ = followers_.size();
     return;
   }
-  it->due = turn == Turn::peer_is_slow ? Clock::now() + kRoomEach : it->was_woken ? Clock::now() : it->watch_due;
+  it->due = turn == Turn::peer_has_room || it->was_woken ? Clock::now() : it->watch_due;
   wakes_.notify_one();
 }
 
@@ -219,7 +232,7 @@ LogFollowers::Turn LogFollowers::write_frames(Follower& it, const ExtentList& ex
   if (frames->size() < it.written) return Turn::waits;
   it.frames = std::move(*frames);
   while (it.written < it.frames.size()) {
-    if (!it.tail && it.stream->unsent() >= kMostUnsent) return Turn::peer_is_slow;
+    if (!it.tail && it.stream->unsent() >= kMostUnsentLog) return Turn::peer_is_slow;
     auto text = text_of(it).next(reader, it.frames[it.written]);
     if (!text) return give_up(it, text.error());
     ++it.written;

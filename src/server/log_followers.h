@@ -26,6 +26,7 @@
 #include "ports/backend.h"
 #include "server/last_lines.h"
 #include "server/log_source.h"
+#include "server/quota.h"
 
 namespace drover {
 
@@ -40,7 +41,7 @@ class LogFollowers {
     /// Asks the core. Answered on any thread.
     std::function<void(Watch, std::function<void(Result<Effect>)>)> watch;
     /// Does the work on a thread that may wait for disks.
-    std::function<void(std::function<void()>)> later;
+    std::function<void(const Holder&, std::function<void()>)> later;
     /// From within later() only.
     std::function<Result<Known>(JobId, ItemIndex)> look;
   };
@@ -59,6 +60,8 @@ class LogFollowers {
   std::vector<Token> followed(const std::vector<EndedAttempt>& ended) const;
   /// They have their rows.
   void on_ended(const std::vector<Token>& tokens);
+  /// Whoever follows with a key that is not good any more follows no longer.
+  void on_key_removed();
   /// From now on nobody has a turn.
   void stop();
 
@@ -67,6 +70,7 @@ class LogFollowers {
   struct Follower {
     LogQuestion question;
     std::shared_ptr<HttpStream> stream;
+    Quota::Share share;
     Time due;          // when it has its next turn
     Time watch_due;    // when the core is asked again
     Time waits_until;  // for its worker to say where all is; what was printed before is wanted in one piece
@@ -84,7 +88,7 @@ class LogFollowers {
     std::optional<LastLines> tail;   // what was there when it began is gathered, not written
   };
   using Place = std::shared_ptr<Follower>;
-  enum class Turn : std::uint8_t { waits, peer_is_slow, over };
+  enum class Turn : std::uint8_t { waits, peer_is_slow, peer_has_room, over };
 
   void run();
   void ask_core(const Place& it);
@@ -100,6 +104,7 @@ class LogFollowers {
 
   const Outside outside_;
   const std::string folder_;
+  Quota quota_;
 
   mutable std::mutex mutex_;  // guards what follows, but for what is of a turn alone
   std::condition_variable wakes_;

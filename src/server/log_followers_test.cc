@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/entropy.h"
+#include "base/text.h"
 #include "logs/log_writer.h"
 
 namespace drover {
@@ -34,6 +35,16 @@ class Peer : public HttpStream {
     const std::scoped_lock lock(mutex_);
     return unsent_;
   }
+  void when_unsent_below(std::size_t bytes, std::function<void()> call) override {
+    {
+      const std::scoped_lock lock(mutex_);
+      if (!gone_ && unsent_ > bytes) {
+        has_room_ = std::move(call);
+        return;
+      }
+    }
+    call();
+  }
   void end() override {
     const std::scoped_lock lock(mutex_);
     ended_ = true;
@@ -41,13 +52,13 @@ class Peer : public HttpStream {
   }
 
   void leave() {
-    const std::scoped_lock lock(mutex_);
-    gone_ = true;
+    change([&] { gone_ = true; });
   }
   void take(bool takes) {
-    const std::scoped_lock lock(mutex_);
-    takes_ = takes;
-    if (takes) unsent_ = 0;
+    change([&] {
+      takes_ = takes;
+      if (takes) unsent_ = 0;
+    });
   }
   std::string text() const {
     const std::scoped_lock lock(mutex_);
@@ -67,8 +78,20 @@ class Peer : public HttpStream {
   }
 
  private:
+  /// Something that may be what the writer waits for.
+  void change(const std::function<void()>& to) {
+    std::function<void()> call;
+    {
+      const std::scoped_lock lock(mutex_);
+      to();
+      if (gone_ || unsent_ == 0) call = std::exchange(has_room_, {});
+    }
+    if (call) call();
+  }
+
   mutable std::mutex mutex_;
   std::condition_variable changed_;
+  std::function<void()> has_room_;
   std::string text_;
   std::size_t unsent_ = 0;
   bool takes_ = true;
@@ -95,7 +118,7 @@ class LogFollowersTest : public testing::Test {
                                     answered(Effect(Watched{running}));
                                   },
                               .later =
-                                  [this](std::function<void()> work) {
+                                  [this](const Holder&, std::function<void()> work) {
                                     const std::scoped_lock lock(mutex_);
                                     work_.push_back(std::move(work));
                                     changed_.notify_all();
@@ -340,15 +363,31 @@ TEST_F(LogFollowersTest, APeerThatTakesNothingIsWaitedForAndNothingIsLost) {
 
 TEST_F(LogFollowersTest, MoreThanManyAreRefused) {
   runs(1);
-  for (int i = 0; i < 1000; ++i) {
-    EXPECT_TRUE(followers_->add({.job = kJob, .item = kItem, .follow = true}, [] { return std::make_shared<Peer>(); }));
+  const auto follow = [&](const Holder& holder) {
+    return followers_->add({.job = kJob, .item = kItem, .follow = true, .holder = holder},
+                           [] { return std::make_shared<Peer>(); });
+  };
+  for (int i = 0; i < 800; ++i) EXPECT_TRUE(follow({.name = concat("key ", i / 100)}));
+  for (const char* name : {"key 0", "another key"}) {
+    const auto refused = follow({.name = name});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::in_use);
   }
-  const auto refused = followers_->add({.job = kJob, .item = kItem}, []() -> std::shared_ptr<HttpStream> {
-    ADD_FAILURE() << "nothing begins";
-    return nullptr;
-  });
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, ErrorCode::in_use);
+  for (int i = 0; i < 200; ++i) EXPECT_TRUE(follow({.name = "admin", .may_use_reserve = true}));
+  EXPECT_FALSE(follow({.name = "admin", .may_use_reserve = true}));
+}
+
+TEST_F(LogFollowersTest, AKeyThatIsNotGoodAnyMoreFollowsNoLonger) {
+  runs(1);
+  std::atomic<bool> is_good = true;
+  auto peer = std::make_shared<Peer>();
+  EXPECT_TRUE(followers_->add(
+      {.job = kJob, .item = kItem, .follow = true, .holder = {}, .may_still = [&] { return is_good.load(); }},
+      [&] { return peer; }));
+  EXPECT_FALSE(peer->has_ended());
+  is_good = false;
+  followers_->on_key_removed();
+  EXPECT_TRUE(peer->ends());
 }
 
 }  // namespace

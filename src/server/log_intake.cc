@@ -1,5 +1,7 @@
 #include "server/log_intake.h"
 
+#include <filesystem>
+#include <map>
 #include <utility>
 
 #include "logs/frame.h"
@@ -14,7 +16,8 @@ bool is_one_frame(std::string_view bytes) {
 
 }  // namespace
 
-LogIntake::LogIntake(const std::string& folder, Trouble trouble) : trouble_(std::move(trouble)), segments_(folder) {
+LogIntake::LogIntake(const std::string& folder, FreeSpace space, Trouble trouble)
+    : folder_(folder), space_(std::move(space)), trouble_(std::move(trouble)), segments_(folder) {
   thread_ = std::thread([this] { run(); });
 }
 
@@ -35,10 +38,28 @@ void LogIntake::add(std::vector<std::string> frames, Placed placed) {
   wakes_.notify_one();
 }
 
-Result<std::vector<Extent>> LogIntake::append(const std::vector<std::string>& frames) {
-  for (const std::string& frame : frames) {
-    if (!is_one_frame(frame)) return fail(ErrorCode::bad_input, "what was sent as a frame of logs is none");
+ExtentList LogIntake::held_of(const ExtentList& extents) const {
+  ExtentList held;
+  std::map<std::uint64_t, std::uint64_t> sizes;  // of segments
+  for (const Extent& extent : extents.all()) {
+    const auto [size, is_new] = sizes.try_emplace(extent.segment, 0);
+    if (is_new) {
+      std::error_code missing;
+      const auto bytes = std::filesystem::file_size(segment_path(folder_, extent.segment), missing);
+      if (!missing) size->second = bytes;
+    }
+    if (extent.offset <= size->second && extent.size <= size->second - extent.offset) held.add(extent);
   }
+  return held;
+}
+
+Result<std::vector<Extent>> LogIntake::append(const std::vector<std::string>& frames) {
+  std::uint64_t bytes = 0;
+  for (const std::string& frame : frames) {
+    if (!is_one_frame(frame)) return fail(ErrorCode::bad_input, "malformed log frame");
+    bytes += frame.size();
+  }
+  if (auto room = space_.check(bytes); !room) return pass(room);
   std::vector<Extent> places;
   for (const std::string& frame : frames) {
     auto extent = segments_.append(frame);

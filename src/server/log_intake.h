@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "logs/extents.h"
 #include "logs/segment.h"
+#include "server/free_space.h"
 
 namespace drover {
 
@@ -21,7 +22,8 @@ class LogIntake {
   /// Told of what stands in the way, once, and once when it is over. On the intake's thread.
   using Trouble = std::function<void(const std::optional<Error>&)>;
 
-  LogIntake(const std::string& folder, Trouble trouble);
+  /// Frames that would use what `space` keeps are refused with ErrorCode::no_space; the worker sends them again later.
+  LogIntake(const std::string& folder, FreeSpace space, Trouble trouble);
   /// What was handed over is written before it goes.
   ~LogIntake();
   LogIntake(const LogIntake&) = delete;
@@ -32,6 +34,9 @@ class LogIntake {
   using Placed = std::function<void(Result<std::vector<Extent>>)>;
   /// Frames that are none are refused as bad input, and nothing of them is kept.
   void add(std::vector<std::string> frames, Placed placed);
+
+  /// Those of the extents that lie in segments which are there. Looks at the disk: not for an I/O thread.
+  ExtentList held_of(const ExtentList& extents) const;
 
  private:
   struct Work {
@@ -47,6 +52,8 @@ class LogIntake {
   std::vector<Work> work_;
   bool closing_ = false;
 
+  const std::string folder_;
+  const FreeSpace space_;
   const Trouble trouble_;
   SegmentWriter segments_;  // the thread's alone, and so is this
   bool in_trouble_ = false;

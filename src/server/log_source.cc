@@ -100,7 +100,7 @@ void LogText::add_line(LogStream stream, std::int64_t time_ms, std::string_view 
 Result<std::string> LogText::next(LogReader& reader, const FramePlace& place) {
   auto raw = reader.frame(place);
   if (!raw) return pass(raw);
-  if (*raw == nullptr) return note("[drover: a part of the log is damaged and was left out]");
+  if (*raw == nullptr) return note("[drover: part of the log is damaged and is omitted]");
   RecordCursor cursor(**raw);
   while (const auto record = cursor.next()) {
     if (record->key != key_ || (only_stderr_ && record->stream == LogStream::out)) continue;

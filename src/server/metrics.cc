@@ -70,19 +70,19 @@ void look_at_process(Looked& out, const std::string& folder) {
   getrusage(RUSAGE_SELF, &usage);
   out.family("process_cpu_seconds_total", "CPU time of the server.", MetricType::Counter);
   out.add(seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime));
-  out.family("process_resident_memory_bytes", "Memory of the server.", MetricType::Gauge);
+  out.family("process_resident_memory_bytes", "Resident memory of the server.", MetricType::Gauge);
   out.add(resident_bytes());
   std::error_code error;
   const auto open =
       std::distance(std::filesystem::directory_iterator("/proc/self/fd", error), std::filesystem::directory_iterator());
-  out.family("process_open_fds", "Descriptors the server has open.", MetricType::Gauge);
+  out.family("process_open_fds", "Open file descriptors of the server.", MetricType::Gauge);
   out.add(static_cast<double>(open));
-  out.family("drover_ledger_bytes", "Size of the ledger and of its log of what is not in it yet.", MetricType::Gauge);
+  out.family("drover_ledger_bytes", "Size of the ledger and of its write-ahead log.", MetricType::Gauge);
   out.add(size_of_file(folder + "/drover.db"), {{"file", "ledger"}});
   out.add(size_of_file(folder + "/drover.db-wal"), {{"file", "wal"}});
   struct statvfs space{};
   if (::statvfs(folder.c_str(), &space) == 0) {
-    out.family("drover_free_bytes", "What is free on the file system of the server's folder.", MetricType::Gauge);
+    out.family("drover_free_bytes", "Free space on the file system of the server's data folder.", MetricType::Gauge);
     out.add(static_cast<double>(space.f_bavail) * static_cast<double>(space.f_frsize));
   }
 }
@@ -105,11 +105,11 @@ void look_at_jobs(Looked& out, const JobBoard& board) {
     queue.items.cancelled += it.counts.cancelled;
     queue.used += it.job.used;
   });
-  out.family("drover_jobs", "Jobs that are known, by queue and state.", MetricType::Gauge);
+  out.family("drover_jobs", "Jobs in the ledger, by queue and state.", MetricType::Gauge);
   for (const auto& [queue, it] : queues) {
     for (const auto& [state, count] : it.jobs) out.add(count, {{"queue", queue}, {"state", std::string(state)}});
   }
-  out.family("drover_items", "Items of the jobs that are known, by queue and state.", MetricType::Gauge);
+  out.family("drover_items", "Items of the jobs in the ledger, by queue and state.", MetricType::Gauge);
   for (const auto& [queue, it] : queues) {
     const std::pair<const char*, std::uint64_t> states[] = {
         {"pending", it.items.pending},     {"waiting", it.items.waiting}, {"running", it.items.running},
@@ -118,28 +118,26 @@ void look_at_jobs(Looked& out, const JobBoard& board) {
       out.add(static_cast<double>(count), {{"queue", queue}, {"state", state}});
     }
   }
-  out.family("drover_used_cpu_seconds", "CPU time that attempts of the jobs that are known have used.",
-             MetricType::Gauge);
+  out.family("drover_used_cpu_seconds", "CPU time used by attempts of the jobs in the ledger.", MetricType::Gauge);
   for (const auto& [queue, it] : queues) out.add(static_cast<double>(it.used.cpu_ms) / 1000, {{"queue", queue}});
   out.family("drover_wasted_cpu_seconds",
-             "The part of it that failed and lost attempts used. What one used whose machine went silent is not known.",
+             "CPU time used by failed and lost attempts. Attempts whose worker stopped responding are not included.",
              MetricType::Gauge);
   for (const auto& [queue, it] : queues) out.add(static_cast<double>(it.used.wasted_cpu_ms) / 1000, {{"queue", queue}});
   out.family("drover_reserved_cpu_seconds",
-             "CPUs that attempts of the jobs that are known had asked for, times how long.", MetricType::Gauge);
+             "CPUs reserved by attempts of the jobs in the ledger, times their duration.", MetricType::Gauge);
   for (const auto& [queue, it] : queues) {
     out.add(static_cast<double>(it.used.reserved_cpu_ms) / 1000, {{"queue", queue}});
   }
-  out.family("drover_wasted_reserved_cpu_seconds", "The part of it that failed and lost attempts had.",
-             MetricType::Gauge);
+  out.family("drover_wasted_reserved_cpu_seconds", "Reserved CPU time of failed and lost attempts.", MetricType::Gauge);
   for (const auto& [queue, it] : queues) {
     out.add(static_cast<double>(it.used.wasted_reserved_ms) / 1000, {{"queue", queue}});
   }
 }
 
 void look_at_workers(Looked& out, const std::vector<WorkerView>& workers) {
-  std::map<std::string_view, double> states{{"alive", 0}, {"draining", 0}, {"left", 0},
-                                            {"lost", 0},  {"fenced", 0},   {"quarantined", 0}};
+  std::map<std::string_view, double> states{{"alive", 0},  {"draining", 0},    {"left", 0},   {"lost", 0},
+                                            {"fenced", 0}, {"quarantined", 0}, {"unheard", 0}};
   double cpus = 0;
   double memory = 0;
   for (const WorkerView& it : workers) {
@@ -153,9 +151,9 @@ void look_at_workers(Looked& out, const std::vector<WorkerView>& workers) {
   }
   out.family("drover_workers", "Workers, by state.", MetricType::Gauge);
   for (const auto& [state, count] : states) out.add(count, {{"state", std::string(state)}});
-  out.family("drover_worker_cpus", "CPUs of the workers that are alive.", MetricType::Gauge);
+  out.family("drover_worker_cpus", "CPUs of the live workers.", MetricType::Gauge);
   out.add(cpus);
-  out.family("drover_worker_memory_bytes", "Memory of the workers that are alive.", MetricType::Gauge);
+  out.family("drover_worker_memory_bytes", "Memory of the live workers.", MetricType::Gauge);
   out.add(memory);
 }
 
@@ -168,44 +166,43 @@ struct Metrics::Parts {
   const Sources sources;
   prometheus::Registry registry;
   prometheus::Counter& leases =
-      prometheus::BuildCounter().Name("drover_leases_total").Help("Leases handed out.").Register(registry).Add({});
+      prometheus::BuildCounter().Name("drover_leases_total").Help("Leases granted.").Register(registry).Add({});
   prometheus::Counter& leased_items = prometheus::BuildCounter()
                                           .Name("drover_leased_items_total")
-                                          .Help("Items handed out in leases.")
+                                          .Help("Items granted in leases.")
                                           .Register(registry)
                                           .Add({});
-  prometheus::Family<prometheus::Counter>& attempts = prometheus::BuildCounter()
-                                                          .Name("drover_attempts_total")
-                                                          .Help("Attempts that have ended, by how it was.")
-                                                          .Register(registry);
+  prometheus::Family<prometheus::Counter>& attempts =
+      prometheus::BuildCounter().Name("drover_attempts_total").Help("Ended attempts, by outcome.").Register(registry);
   prometheus::Counter& cpu_seconds = prometheus::BuildCounter()
                                          .Name("drover_attempt_cpu_seconds_total")
-                                         .Help("CPU time of these attempts.")
+                                         .Help("CPU time of ended attempts.")
                                          .Register(registry)
                                          .Add({});
   prometheus::Counter& log_bytes = prometheus::BuildCounter()
                                        .Name("drover_log_bytes_total")
-                                       .Help("What these attempts printed.")
+                                       .Help("Output of ended attempts.")
                                        .Register(registry)
                                        .Add({});
-  prometheus::Histogram& poll_seconds = prometheus::BuildHistogram()
-                                            .Name("drover_poll_seconds")
-                                            .Help("From a worker's poll to its answer, waiting for work included.")
-                                            .Register(registry)
-                                            .Add({}, kPollSeconds);
+  prometheus::Histogram& poll_seconds =
+      prometheus::BuildHistogram()
+          .Name("drover_poll_seconds")
+          .Help("Time from a worker's poll to the response, including the wait for work.")
+          .Register(registry)
+          .Add({}, kPollSeconds);
   prometheus::Histogram& commit_seconds = prometheus::BuildHistogram()
                                               .Name("drover_commit_seconds")
-                                              .Help("How long commits to the ledger took.")
+                                              .Help("Duration of commits to the ledger.")
                                               .Register(registry)
                                               .Add({}, kCommitSeconds);
   prometheus::Histogram& batch_mutations = prometheus::BuildHistogram()
                                                .Name("drover_commit_mutations")
-                                               .Help("How many changes a commit held.")
+                                               .Help("Number of changes per commit.")
                                                .Register(registry)
                                                .Add({}, kBatchSizes);
   prometheus::Family<prometheus::Counter>& answers = prometheus::BuildCounter()
                                                          .Name("drover_http_answers_total")
-                                                         .Help("Answers to requests, by the first digit of the status.")
+                                                         .Help("HTTP responses, by class of the status code.")
                                                          .Register(registry);
   prometheus::Counter* by_status[6] = {};
   prometheus::Counter* succeeded = nullptr;
@@ -271,6 +268,10 @@ std::string Metrics::text() const {
   look_at_jobs(looked, parts_->sources.board);
   if (const auto workers = parts_->sources.workers()) look_at_workers(looked, *workers);
   look_at_process(looked, parts_->sources.folder);
+  looked.family("drover_dropped_log_entries_total",
+                "Entries of the server's own log that were dropped because standard error was not read.",
+                MetricType::Counter);
+  looked.add(static_cast<double>(parts_->sources.dropped_log_entries()));
   std::vector<MetricFamily> all = parts_->registry.Collect();
   for (MetricFamily& family : looked.take()) {
     if (!family.metric.empty()) all.push_back(std::move(family));

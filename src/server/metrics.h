@@ -19,7 +19,8 @@ class Metrics {
   struct Sources {
     const JobBoard& board;
     std::function<Result<std::vector<WorkerView>>()> workers;  // may wait for disks
-    std::string folder;                                        // the server's
+    std::function<std::uint64_t()> dropped_log_entries;
+    std::string folder;  // the server's
   };
   explicit Metrics(Sources sources);
   ~Metrics();

@@ -10,9 +10,9 @@ thread_local StoreReader* current_reader = nullptr;
 
 }  // namespace
 
-Result<std::unique_ptr<ReadPool>> ReadPool::start(const std::string& database, std::size_t threads) {
-  std::unique_ptr<ReadPool> pool(new ReadPool);
-  for (std::size_t i = 0; i < threads; ++i) {
+Result<std::unique_ptr<ReadPool>> ReadPool::start(const std::string& database, const Size& size) {
+  std::unique_ptr<ReadPool> pool(new ReadPool(size.of_one));
+  for (std::size_t i = 0; i < size.threads; ++i) {
     auto reader = open_sqlite_reader(database);
     if (!reader) return pass(reader);
     pool->readers_.push_back(std::move(*reader));
@@ -32,10 +32,10 @@ ReadPool::~ReadPool() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-void ReadPool::post(std::function<void()> work) {
+void ReadPool::post(const Holder& holder, std::function<void()> work) {
   {
     const std::scoped_lock lock(mutex_);
-    work_.push_back(std::move(work));
+    work_.push(holder.name, std::move(work));
   }
   wakes_.notify_one();
 }
@@ -49,13 +49,18 @@ void ReadPool::run(StoreReader& reader) {
   current_reader = &reader;
   std::unique_lock lock(mutex_);
   while (true) {
-    wakes_.wait(lock, [&] { return !work_.empty() || closing_; });
-    if (work_.empty()) return;
-    const auto work = std::move(work_.front());
-    work_.pop_front();
+    auto taken = work_.pop();
+    if (!taken) {
+      // What waits for its holder's turn is done by the thread that this turn ends on.
+      if (closing_) return;
+      wakes_.wait(lock);
+      continue;
+    }
     lock.unlock();
-    work();
+    taken->work();
+    taken->work = nullptr;
     lock.lock();
+    work_.finished(taken->holder);
   }
 }
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <condition_variable>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -11,6 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/fair_queue.h"
+#include "base/holder.h"
 #include "base/result.h"
 #include "ports/store.h"
 
@@ -18,24 +19,29 @@ namespace drover {
 
 class ReadPool {
  public:
-  static Result<std::unique_ptr<ReadPool>> start(const std::string& database, std::size_t threads);
+  struct Size {
+    std::size_t threads = 0;
+    std::size_t of_one = 0;  // how many of them may work for one holder at a time
+  };
+  static Result<std::unique_ptr<ReadPool>> start(const std::string& database, const Size& size);
   /// What was handed over is done before it goes.
   ~ReadPool();
   ReadPool(const ReadPool&) = delete;
   ReadPool& operator=(const ReadPool&) = delete;
 
-  void post(std::function<void()> work);
+  /// Holders have their turns one after another, each with its work in order.
+  void post(const Holder& holder, std::function<void()> work);
   /// The connection of the pool's thread that this is called on.
   static StoreReader& reader();
 
  private:
-  ReadPool() = default;
+  explicit ReadPool(std::size_t of_one) : work_(of_one) {}
   void run(StoreReader& reader);
 
   std::vector<std::unique_ptr<StoreReader>> readers_;
   std::mutex mutex_;  // guards what follows
   std::condition_variable wakes_;
-  std::deque<std::function<void()>> work_;
+  FairQueue<std::function<void()>> work_;
   bool closing_ = false;
   std::vector<std::thread> threads_;
 };

@@ -30,11 +30,11 @@ std::string new_id() {
 
 class TracedExchange final : public HttpExchange {
  public:
-  TracedExchange(HttpReply reply, RequestLine line, Telling telling, ServerLog& log, FailureLog& failures,
+  TracedExchange(HttpReply reply, RequestLine line, LogRequests which, ServerLog& log, FailureLog& failures,
                  Metrics& metrics)
       : reply_(std::move(reply)),
         line_(std::move(line)),
-        telling_(telling),
+        which_(which),
         log_(log),
         failures_(failures),
         metrics_(metrics) {}
@@ -44,6 +44,10 @@ class TracedExchange final : public HttpExchange {
     reply_.send(std::move(response));
   }
   void send(HttpResponse head, std::unique_ptr<HttpBodySource> body) override {
+    tell(head);
+    reply_.send(std::move(head), std::move(body));
+  }
+  void send(HttpResponse head, HttpFilePart body) override {
     tell(head);
     reply_.send(std::move(head), std::move(body));
   }
@@ -59,12 +63,12 @@ class TracedExchange final : public HttpExchange {
     line_.status = response.status;
     metrics_.answered(response.status);
     if (line_.failed()) return failures_.add(line_);
-    if (telling_ == Telling::every) log_.request(line_);
+    if (which_ == LogRequests::all) log_.request(line_);
   }
 
   HttpReply reply_;
   RequestLine line_;
-  const Telling telling_;
+  const LogRequests which_;
   ServerLog& log_;
   FailureLog& failures_;
   Metrics& metrics_;
@@ -83,10 +87,9 @@ void mark_answer(HttpResponse& response, const std::string& id) {
   if (kind != nullptr && *kind == kProblemType) response.body = problem_with_request(response.body, id);
 }
 
-HttpReply traced(HttpReply reply, RequestLine line, Telling telling, ServerLog& log, FailureLog& failures,
+HttpReply traced(HttpReply reply, RequestLine line, LogRequests which, ServerLog& log, FailureLog& failures,
                  Metrics& metrics) {
-  return HttpReply(
-      std::make_shared<TracedExchange>(std::move(reply), std::move(line), telling, log, failures, metrics));
+  return HttpReply(std::make_shared<TracedExchange>(std::move(reply), std::move(line), which, log, failures, metrics));
 }
 
 }  // namespace drover

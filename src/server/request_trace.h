@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "api/service.h"
 #include "ports/http.h"
 #include "server/failure_log.h"
 #include "server/metrics.h"
@@ -16,14 +17,8 @@ std::string request_id(const HttpHead& head);
 /// Puts the id on an answer: in its head, and in a problem's body.
 void mark_answer(HttpResponse& response, const std::string& id);
 
-/// Which requests the log tells of.
-enum class Telling : std::uint8_t {
-  every,     // that changes something
-  failures,  // that was refused, or failed
-};
-
 /// A reply that marks its answer and tells the logs of it.
-HttpReply traced(HttpReply reply, RequestLine line, Telling telling, ServerLog& log, FailureLog& failures,
+HttpReply traced(HttpReply reply, RequestLine line, LogRequests which, ServerLog& log, FailureLog& failures,
                  Metrics& metrics);
 
 }  // namespace drover

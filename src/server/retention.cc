@@ -1,7 +1,6 @@
 #include "server/retention.h"
 
 #include <unistd.h>
-#include <set>
 
 #include <algorithm>
 #include <cerrno>
@@ -25,9 +24,9 @@ constexpr std::int64_t kMoreAfterMs = 200;  // the core has forgotten the first 
 bool Retention::step(std::int64_t now_ms) {
   auto more = do_some(now_ms);
   if (more) return *more;
-  log_.warning(concat("could not clear out old jobs: ", more.error().message));
+  log_.warning(concat("could not delete old jobs: ", more.error().message));
   next_look_ms_ = now_ms + kLookEachMs;
-  rows_left_ = segments_left_ = false;
+  rows_left_ = segments_left_ = young_segments_too_ = false;
   return false;
 }
 
@@ -50,12 +49,14 @@ Result<bool> Retention::do_some(std::int64_t now_ms) {
     rows_left_ = *more;
     return true;
   }
-  if (segments_left_ && options_.keep_ms > 0) {
+  const bool may_sweep = options_.keep_ms > 0 || young_segments_too_;
+  if (segments_left_ && may_sweep) {
     auto more = sweep_segments(now_ms);
     if (!more) return more;
     segments_left_ = *more;
+    young_segments_too_ = young_segments_too_ && segments_left_;
   }
-  return segments_left_ && options_.keep_ms > 0;
+  return segments_left_ && may_sweep;
 }
 
 Result<void> Retention::look(std::int64_t now_ms) {
@@ -68,38 +69,43 @@ Result<void> Retention::look(std::int64_t now_ms) {
   return {};
 }
 
+// A job that another one waits for stays for now, as does one that was retried meanwhile: the core refuses, and the
+// next pass over all of them comes to it again.
 Result<bool> Retention::forget_jobs(std::int64_t ended_by_ms) {
-  auto jobs = reader_->jobs();
-  if (!jobs) return pass(jobs);
-  // What has not ended yet may have to look at those it comes after.
-  std::set<JobId> needed;
-  for (const Job& job : *jobs) {
-    if (job.ended()) continue;
-    for (const Dependency& it : job.after) needed.insert(it.job);
-  }
-  std::size_t asked = 0;
-  for (const Job& job : *jobs) {
-    if (!job.ended() || job.ended_ms > ended_by_ms || asked == kJobsAtOnce || needed.contains(job.id)) continue;
-    ++asked;
-    // Refused: it was taken up again, or is gone already. The next look shows.
-    forget_(ForgetJob{job.id, ended_by_ms}, [this, id = job.id, name = job.name](const Result<Effect>& answer) {
+  auto ended = reader_->jobs_ended_by(ended_by_ms, asked_up_to_, kJobsAtOnce);
+  if (!ended) return pass(ended);
+  for (const EndedAt& it : *ended) {
+    forget_(ForgetJob{it.job, ended_by_ms}, [this, id = it.job](const Result<Effect>& answer) {
       if (!answer || !std::holds_alternative<JobForgotten>(*answer)) return;
       forgotten_(id);
-      log_.info(concat("job ", name, " ended long ago and is forgotten"));
+      log_.info(concat("job ", std::get<JobForgotten>(*answer).name, " ended long ago and was deleted"));
     });
   }
-  return asked == kJobsAtOnce;
+  const bool is_full = ended->size() == kJobsAtOnce;
+  asked_up_to_ = is_full ? ended->back() : EndedAt{};
+  return is_full;
+}
+
+// Whether a job is known that the segment speaks of, or may speak of.
+Result<bool> Retention::is_wanted(const SegmentJobs& segment, std::int64_t ahead_ms) {
+  for (const JobId id : segment.jobs) {
+    auto job = reader_->job(id);
+    if (job) return true;
+    if (job.error().code != ErrorCode::not_found) return pass(job);
+  }
+  if (segment.is_whole) return false;
+  return reader_->has_job_created_by(segment.written_ms + ahead_ms);
 }
 
 Result<bool> Retention::sweep_segments(std::int64_t now_ms) {
   const std::int64_t wall_ms = wall_.epoch_ms();
-  const std::int64_t written_by_ms = std::min(now_ms, wall_ms) - options_.keep_ms;
+  const std::int64_t kept_ms = young_segments_too_ ? 0 : options_.keep_ms;
+  const std::int64_t written_by_ms = std::min(now_ms, wall_ms) - kept_ms;
   // Files have the wall clock's time, and jobs the server's, which may be ahead of it.
   const std::int64_t ahead_ms = std::max<std::int64_t>(now_ms - wall_ms, 0);
   std::vector<std::uint64_t> present = segments_in(options_.logs);
   // The last one is being written, or will be by nobody: it goes when there is another.
   if (!present.empty()) present.pop_back();
-  std::optional<std::vector<Job>> jobs;
   for (const std::uint64_t number : present) {
     bool is_new = false;
     auto known = known_.find(number);
@@ -112,20 +118,13 @@ Result<bool> Retention::sweep_segments(std::int64_t now_ms) {
       known = known_.emplace(number, std::move(*read)).first;
       is_new = true;
     }
-    if (!jobs) {
-      auto read = reader_->jobs();
-      if (!read) return pass(read);
-      jobs = std::move(*read);
-    }
-    const SegmentJobs& it = known->second;
-    const bool is_wanted = std::ranges::any_of(*jobs, [&](const Job& job) {
-      return it.jobs.contains(job.id) || (!it.is_whole && job.created_ms <= it.written_ms + ahead_ms);
-    });
-    if (!is_wanted) {
+    auto wanted = is_wanted(known->second, ahead_ms);
+    if (!wanted) return pass(wanted);
+    if (!*wanted) {
       const std::string path = segment_path(options_.logs, number);
       if (::unlink(path.c_str()) != 0 && errno != ENOENT) return std::unexpected(errno_error(errno, path));
       known_.erase(known);
-      log_.info(concat("removed ", path, ": the jobs in it are forgotten"));
+      log_.info(concat("removed ", path, ": the jobs in it were deleted"));
     }
     if (is_new) return true;  // that was a file to read; the next one another time
   }

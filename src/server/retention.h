@@ -48,6 +48,8 @@ class Retention {
 
   /// Some of what there is to do; to be called again and again, from one thread. True: there is more, and soon.
   bool step(std::int64_t now_ms);
+  /// A user has removed jobs: their rows and logs are not kept until the next regular pass. From the same thread.
+  void jobs_removed() { rows_left_ = segments_left_ = young_segments_too_ = true; }
 
  private:
   std::int64_t settling_ms() const;
@@ -57,6 +59,7 @@ class Retention {
   Result<bool> forget_jobs(std::int64_t ended_by_ms);
   /// Looks at one segment that nobody writes any more; whether there are others to look at.
   Result<bool> sweep_segments(std::int64_t now_ms);
+  Result<bool> is_wanted(const SegmentJobs& segment, std::int64_t ahead_ms);
 
   const Options options_;
   WallClock& wall_;
@@ -68,8 +71,10 @@ class Retention {
 
   const std::int64_t forget_from_ms_;
   std::int64_t next_look_ms_ = 0;
+  EndedAt asked_up_to_;    // the last job of this pass that the core was asked to forget
   bool rows_left_ = true;  // perhaps from before the server's last end
   bool segments_left_ = true;
+  bool young_segments_too_ = false;             // those that are younger than jobs are kept are also looked at
   std::map<std::uint64_t, SegmentJobs> known_;  // of segments that stay, for now
 };
 

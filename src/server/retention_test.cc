@@ -3,8 +3,12 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <chrono>
 #include <filesystem>
+#include <set>
 
+#include "logs/log_writer.h"
+#include "logs/segment.h"
 #include "store/manifest.h"
 #include "store/sqlite_store.h"
 
@@ -40,6 +44,7 @@ class RetentionOf : public testing::Test {
     retention_ = std::make_unique<Retention>(
         Retention::Options{folder_ + "/logs", keep_ms, now_ms_, quiet_before_ms}, wall_,
         [this](const ForgetJob& job, const std::function<void(const Result<Effect>&)>& answered) {
+          if (refused_.contains(job.job)) return answered(std::unexpected(Error{ErrorCode::conflict, "it stays", ""}));
           ASSERT_TRUE(store_->commit({{DeleteJob{job.job}}}));
           forgotten_.push_back(job.job);
           answered(JobForgotten{});
@@ -49,6 +54,7 @@ class RetentionOf : public testing::Test {
   void add_ended_job(std::uint64_t id, std::int64_t ended_ms) {
     Job job{.id = JobId{id}, .name = "job", .state = JobState::succeeded, .created_ms = ended_ms, .ended_ms = ended_ms};
     job.uuid.bytes[0] = static_cast<std::uint8_t>(id);
+    job.uuid.bytes[1] = static_cast<std::uint8_t>(id >> 8);
     ASSERT_TRUE(store_->commit({{PutJob{job}}}));
   }
   /// Time goes by, for both clocks.
@@ -67,6 +73,7 @@ class RetentionOf : public testing::Test {
   ServerLog log_{ServerLog::Form::text};
   std::unique_ptr<Store> store_;
   std::vector<JobId> forgotten_;
+  std::set<JobId> refused_;
   std::unique_ptr<Retention> retention_;
 };
 
@@ -112,6 +119,21 @@ TEST_F(RetentionOf, AWallClockThatJumpsLaterChangesNothing) {
   EXPECT_TRUE(forgotten_.empty());
 }
 
+TEST_F(RetentionOf, VeryManyOldJobsGoAlsoBehindThoseThatStay) {
+  // Those that the core refuses to forget come first in the order of time.
+  for (std::uint64_t id = 1; id <= 250; ++id) {
+    add_ended_job(id, kToday - 2 * kWeek + static_cast<std::int64_t>(id));
+    if (id <= 150) refused_.insert(JobId{id});
+  }
+  start(kWeek, kHour);
+  wait(kHour + 60'000);
+  for (int i = 0; i < 20; ++i) wait(1000);
+  EXPECT_EQ(forgotten_.size(), 100U);
+  refused_.clear();
+  wait(kHour);
+  EXPECT_EQ(forgotten_.size(), 250U) << "the next pass comes to them again";
+}
+
 TEST_F(RetentionOf, AListThatNobodyUsesGoesAfterADayAlsoWhereJobsAreKeptForEver) {
   add_ended_job(1, 0);
   auto writer = ManifestWriter::begin(*store_);
@@ -127,6 +149,26 @@ TEST_F(RetentionOf, AListThatNobodyUsesGoesAfterADayAlsoWhereJobsAreKeptForEver)
   wait(kDay + kHour);
   EXPECT_FALSE(store_->claim_manifest(list->id));
   EXPECT_TRUE(forgotten_.empty());
+}
+
+TEST_F(RetentionOf, TheLogsOfAJobThatWasRemovedGoAlsoWhereJobsAreKeptForEver) {
+  for (const std::uint64_t id : {1, 2}) {
+    add_ended_job(id, kToday);
+    LogWriter(folder_ + "/logs").add({JobId{id}, ItemIndex{0}, AttemptNumber{1}}, LogStream::out, kToday, "a line\n");
+  }
+  const std::chrono::sys_time<std::chrono::milliseconds> today{std::chrono::milliseconds(kToday)};
+  for (const auto& file : std::filesystem::directory_iterator(folder_ + "/logs")) {
+    std::filesystem::last_write_time(file, std::chrono::file_clock::from_sys(today));
+  }
+  const auto segments = [&] { return segments_in(folder_ + "/logs").size(); };
+  ASSERT_EQ(segments(), 2U) << "each writer begins a segment";
+  start(0, 0);
+  wait(kDay);
+  EXPECT_EQ(segments(), 2U);
+  ASSERT_TRUE(store_->commit({{DeleteJob{JobId{1}}}}));
+  retention_->jobs_removed();
+  wait(60'000);
+  EXPECT_EQ(segments(), 1U);
 }
 
 }  // namespace

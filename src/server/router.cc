@@ -1,80 +1,85 @@
 #include "server/router.h"
 
-#include "api/problem.h"
+#include <algorithm>
+
 #include "base/text.h"
 #include "base/utf8.h"
 #include "server/request_trace.h"
-#include "server/self_call.h"
 
 namespace drover {
 namespace {
 
-constexpr std::uint64_t kLargestKeyCall = std::uint64_t{64} << 10;
-constexpr std::string_view kBearer = "Bearer ";
+constexpr std::uint64_t kMostIgnored = std::uint64_t{64} << 10;
 
-bool is_about_health(std::string_view path) {
-  return path == "/healthz" || path == "/readyz" || path == "/";
-}
-
-Action action_for(ApiNeed need) {
-  switch (need) {
-    case ApiNeed::read: return Action::read;
-    case ApiNeed::submit: return Action::submit;
-    case ApiNeed::change_job: return Action::change_job;
-    case ApiNeed::administrate: return Action::administrate;
+/// What nobody else owns.
+class Nothing : public Service {
+ public:
+  bool owns(const HttpHead& /*head*/) const override { return true; }
+  std::expected<ServiceCall, HttpResponse> resolve(const HttpHead& /*head*/) override {
+    return ServiceCall{
+        .needs = Permission{std::nullopt, "ask for this"},
+        .most_bytes = kMostIgnored,
+        .handle = [](const HttpRequest& request, HttpReply reply, const Asker& /*asker*/) {
+          reply.send(problem({ErrorCode::not_found, concat("path ", utf8(request.head.path), " not found"),
+                              "the API is at /api/v1/"}));
+        }};
   }
-  return Action::administrate;
+};
+
+/// Attempts of one job have one share, whatever worker gave them their keys.
+Holder holder_of(const Caller& caller) {
+  if (caller.job) return {.name = concat("job ", caller.job->text())};
+  return {.name = caller.key_id, .may_use_reserve = caller.scope == Scope::admin || caller.scope == Scope::worker};
 }
 
-HttpResponse text(int status, std::string body) {
-  return {.status = status, .headers = {{"Content-Type", "text/plain; charset=utf-8"}}, .body = std::move(body)};
+bool may(const Caller& caller, const Permission& needs) {
+  if (!needs.action || caller.may(*needs.action)) return true;
+  const auto job = Uuid::parse(needs.job);
+  return job && caller.may(*needs.action, *job);
 }
 
-bool takes_no_key(std::string_view path) {
-  return is_about_health(path) || KeyCalls::is_open(path);
+Error forbidden(const Caller& caller, const Permission& needs) {
+  if (caller.job) {
+    return {ErrorCode::denied,
+            concat("permission denied: an attempt's key can only read its own job, ", caller.job->text(), ", not ",
+                   needs.what),
+            "refer to the job by its id, $DROVER_JOB_ID; for anything else use another key"};
+  }
+  return {ErrorCode::denied,
+          concat("permission denied: a key with scope '", to_string(caller.scope), "' cannot ", needs.what),
+          "use another key, or ask an admin to create one with 'drover key create'"};
+}
+
+Error invalid_meanwhile() {
+  return {ErrorCode::denied, "the key was removed, or expired, while the request was being sent",
+          "send it again with another key"};
 }
 
 }  // namespace
 
-std::expected<Caller, HttpResponse> Router::admit(const HttpHead& head) const {
-  if (takes_no_key(head.path)) return Caller{};
-  const std::string* authorization = head.header("Authorization");
-  if (authorization == nullptr || !authorization->starts_with(kBearer)) {
-    HttpResponse response = problem(401, {ErrorCode::denied, "this takes a key",
-                                          "send 'Authorization: Bearer KEY'; the CLI takes it from $DROVER_KEY"});
-    response.headers.push_back({"WWW-Authenticate", "Bearer"});
+Service* Router::owner_of(const HttpHead& head) const {
+  static Nothing nothing;
+  const auto found = std::ranges::find_if(services_, [&](const auto& it) { return it->owns(head); });
+  return found == services_.end() ? &nothing : found->get();
+}
+
+std::expected<Identity, HttpResponse> Router::admit(const HttpHead& head, const Service& service,
+                                                    const std::expected<ServiceCall, HttpResponse>& call) const {
+  if (call && !call->needs) return Identity{};
+  auto identity = identify_(head);
+  if (!identity) {
+    HttpResponse response = service.error(401, identity.error());
+    const std::string* shown = head.header("Authorization");
+    if (shown == nullptr || !shown->starts_with("Bearer ")) response.headers.push_back({"WWW-Authenticate", "Bearer"});
     return std::unexpected(std::move(response));
   }
-  auto caller = keys_.check(std::string_view(*authorization).substr(kBearer.size()), now_ms_());
-  if (!caller) return std::unexpected(problem(401, caller.error()));
-  const auto forbid = [&](std::string_view what) {
-    if (caller->job) {
-      return std::unexpected(
-          problem(403, {ErrorCode::denied,
-                        concat("the key of an attempt reads its own job, ", caller->job->text(), ": it may not ", what),
-                        "name the job by its id, $DROVER_JOB_ID; for all else use another key"}));
-    }
-    return std::unexpected(
-        problem(403, {ErrorCode::denied, concat("a key of scope '", to_string(caller->scope), "' may not ", what),
-                      "use another key, or have an admin make one with 'drover key create'"}));
-  };
-  if (WorkerCalls::is_ours(head.path)) {
-    if (!caller->may(Action::work)) return forbid("work");
-    return *caller;
+  // Only those with a key are told what there is.
+  if (!call) return std::unexpected(call.error());
+  if (!may(identity->caller, *call->needs)) {
+    return std::unexpected(service.error(403, forbidden(identity->caller, *call->needs)));
   }
-  if (KeyCalls::is_ours(head.path)) {
-    if (!caller->may(Action::administrate)) return forbid("deal with keys");
-    return *caller;
-  }
-  if (head.path == "/metrics" && !caller->may(Action::read)) return forbid("read the server's figures");
-  if (!NativeApi::is_ours(head.path)) return *caller;
-  auto call = api_.recognise(head);
-  if (!call) return *caller;  // it is answered there
-  const Action action = action_for(call->need);
-  if (caller->may(action)) return *caller;
-  const auto job = Uuid::parse(call->job);
-  if (job && caller->may(action, *job)) return *caller;
-  return forbid(concat(head.method, " ", utf8(head.path)));
+  if (call->refusal) return std::unexpected(*call->refusal);
+  return std::move(*identity);
 }
 
 RequestLine Router::line_of(const HttpHead& head) {
@@ -86,58 +91,48 @@ RequestLine Router::line_of(const HttpHead& head) {
           .begun_ns = steady_.elapsed_ns()};
 }
 
-HttpBodyPlan Router::plan(const HttpHead& head) {
-  if (auto caller = admit(head); !caller) {
-    RequestLine line = line_of(head);
-    mark_answer(caller.error(), line.id);
-    line.status = caller.error().status;
-    failures_.add(line);
-    return {.most_bytes = 0, .sink = nullptr, .refusal = std::move(caller.error())};
-  }
-  if (WorkerCalls::is_ours(head.path)) return workers_.plan(head);
-  if (is_self_call(head)) return {};
-  if (NativeApi::is_ours(head.path) && !KeyCalls::is_ours(head.path)) return api_.plan(head);
-  return {.most_bytes = kLargestKeyCall, .sink = nullptr, .is_from_stranger = takes_no_key(head.path)};
+// Its body is not read.
+HttpPlan Router::refuse(const HttpHead& head, HttpResponse answer) {
+  RequestLine line = line_of(head);
+  mark_answer(answer, line.id);
+  line.status = answer.status;
+  failures_.add(line);
+  return {.most_bytes = 0, .sink = nullptr, .refusal = std::move(answer)};
 }
 
-void Router::handle(HttpRequest request, HttpReply reply) {
-  const std::string& path = request.head.path;
-  // Once more: a key may have been removed while the body was on its way.
-  auto caller = admit(request.head);
-  if (!is_about_health(path)) {
+HttpPlan Router::plan(const HttpHead& head) {
+  Service* const service = owner_of(head);
+  auto call = service->resolve(head);
+  auto identity = admit(head, *service, call);
+  if (!identity) return refuse(head, std::move(identity.error()));
+  const bool is_stranger = !call->needs || identity->verify;
+  HttpPlan plan{.most_bytes = call->most_bytes, .sink = std::move(call->sink), .is_from_stranger = is_stranger};
+  if (identity->verify) {
+    if (plan.sink) {
+      return refuse(head, service->error(400, {ErrorCode::bad_input, "the signature does not cover the request's body",
+                                               "send the checksum of the body in a signed header"}));
+    }
+    plan.most_bytes = std::min(plan.most_bytes, kMostUnverifiedBytes);
+  }
+  Asker asker{.caller = std::move(identity->caller), .is_valid = std::move(identity->is_valid)};
+  if (call->needs) asker.holder = holder_of(asker.caller);
+  if (!is_stranger) plan.holder = asker.holder;
+  plan.handle = [this, service, needs_key = call->needs.has_value(), log = call->log, handle = std::move(call->handle),
+                 verify = std::move(identity->verify),
+                 asker = std::move(asker)](HttpRequest request, HttpReply reply) mutable {
     RequestLine line = line_of(request.head);
-    if (caller) line.key_id = caller->key_id;
-    const bool is_told = !WorkerCalls::is_ours(path) && request.head.method != "GET" && request.head.method != "HEAD";
-    reply = traced(std::move(reply), std::move(line), is_told ? Telling::every : Telling::failures, log_, failures_,
-                   figures_.metrics);
-  }
-  if (!caller) return reply.send(std::move(caller.error()));
-  if (path == "/healthz") return reply.send(text(200, "ok\n"));
-  if (path == "/readyz") return reply.send(ready_ ? text(200, "ready\n") : text(503, "not ready\n"));
-  if (path == "/") {
-    return reply.send(text(200,
-                           "Drover: batch work, every item of it.\n\n"
-                           "API      /api/v1/ lists the calls, /api/v1/openapi.yaml describes them; both take a key\n"
-                           "docs     docs/api.md begins with the API, docs/quick-start.md with everything\n"
-                           "health   /healthz, /readyz, /metrics\n"
-                           "CLI      drover submit, status, logs; drover --help\n"));
-  }
-  if (is_self_call(request.head)) return reply.send(self_answer(*caller, version_, now_ms_()));
-  if (KeyCalls::is_open(path) || KeyCalls::is_ours(path))
-    return key_calls_.handle(std::move(request), std::move(reply));
-  if (path == "/metrics") {
-    return figures_.later([this, reply = std::make_shared<HttpReply>(std::move(reply))] {
-      reply->send({.status = 200,
-                   .headers = {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}},
-                   .body = figures_.metrics.text()});
-    });
-  }
-  if (WorkerCalls::is_ours(path)) return workers_.handle(std::move(request), std::move(reply), *caller);
-  if (NativeApi::is_ours(path)) {
-    return api_.handle(std::move(request), std::move(reply),
-                       {caller->key_id, caller->label, std::string(to_string(caller->scope))});
-  }
-  reply.send(problem({ErrorCode::not_found, concat("there is no ", utf8(path)), "the API is at /api/v1/"}));
+    line.key_id = asker.caller.key_id;
+    if (log != LogRequests::none) {
+      reply = traced(std::move(reply), std::move(line), log, log_, failures_, metrics_);
+    }
+    if (verify) {
+      if (auto verified = verify(request.body); !verified) return reply.send(service->error(403, verified.error()));
+    }
+    const bool took_time = request.sink != nullptr || !request.body.empty();
+    if (needs_key && took_time && !asker.is_valid()) return reply.send(service->error(401, invalid_meanwhile()));
+    handle(std::move(request), std::move(reply), std::move(asker));
+  };
+  return plan;
 }
 
 }  // namespace drover

@@ -1,62 +1,41 @@
-// Every request comes here first: who is it, may they, and whose business is it.
+// Every request comes here first: which service it is for, who sends it, and whether they may.
 #pragma once
 
-#include <atomic>
 #include <expected>
-#include <functional>
+#include <memory>
 #include <string>
+#include <vector>
 
-#include "api/native.h"
-#include "keys/key_ring.h"
+#include "api/identity.h"
+#include "api/service.h"
 #include "ports/http.h"
 #include "server/failure_log.h"
-#include "server/key_calls.h"
-#include "server/worker_calls.h"
+#include "server/metrics.h"
 
 namespace drover {
 
 class Router : public HttpHandler {
  public:
-  /// Figures, and how to look them up where one may wait for disks.
-  struct Figures {
-    Metrics& metrics;
-    std::function<void(std::function<void()>)> later;
-  };
-  Router(KeyRing& keys, NativeApi& api, WorkerCalls& workers, KeyCalls& key_calls, Figures figures, ServerLog& log,
-         std::function<std::int64_t()> now_ms, std::string version)
-      : keys_(keys),
-        api_(api),
-        workers_(workers),
-        key_calls_(key_calls),
-        figures_(std::move(figures)),
-        log_(log),
-        failures_(log),
-        now_ms_(std::move(now_ms)),
-        version_(std::move(version)) {}
+  /// The first service that owns a request gets it.
+  Router(const std::vector<std::unique_ptr<Service>>& services, Identify identify, Metrics& metrics, ServerLog& log)
+      : services_(services), identify_(std::move(identify)), metrics_(metrics), log_(log), failures_(log) {}
 
-  HttpBodyPlan plan(const HttpHead& head) override;
-  void handle(HttpRequest request, HttpReply reply) override;
-
-  /// While it is not ready it says so to those who ask.
-  void set_ready(bool ready) { ready_ = ready; }
+  HttpPlan plan(const HttpHead& head) override;
 
  private:
-  /// Who asks, if they may; else what they are answered. Of what takes no key nobody is asked.
-  std::expected<Caller, HttpResponse> admit(const HttpHead& head) const;
-
+  Service* owner_of(const HttpHead& head) const;
+  /// Who sends it, as far as the head shows; else what they are answered.
+  std::expected<Identity, HttpResponse> admit(const HttpHead& head, const Service& service,
+                                              const std::expected<ServiceCall, HttpResponse>& call) const;
   RequestLine line_of(const HttpHead& head);
+  HttpPlan refuse(const HttpHead& head, HttpResponse answer);
 
-  KeyRing& keys_;
-  NativeApi& api_;
-  WorkerCalls& workers_;
-  KeyCalls& key_calls_;
-  const Figures figures_;
+  const std::vector<std::unique_ptr<Service>>& services_;
+  const Identify identify_;
+  Metrics& metrics_;
   ServerLog& log_;
   FailureLog failures_;
-  const std::function<std::int64_t()> now_ms_;
-  const std::string version_;
   SystemSteadyClock steady_;
-  std::atomic<bool> ready_ = false;
 };
 
 }  // namespace drover

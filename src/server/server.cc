@@ -4,22 +4,28 @@
 #include <sys/stat.h>
 
 #include <condition_variable>
-#include <fstream>
+#include <filesystem>
 #include <mutex>
 #include <thread>
 
-#include "api/native.h"
+#include "api/health/health.h"
+#include "api/keys/key_calls.h"
+#include "api/metrics/metrics_page.h"
+#include "api/native/native.h"
+#include "api/worker/worker_calls.h"
 #include "base/entropy.h"
 #include "base/text.h"
 #include "engine/engine.h"
 #include "engine/system_clock.h"
 #include "keys/certificates.h"
 #include "keys/key_ring.h"
+#include "keys/private_file.h"
 #include "net/http_server.h"
 #include "server/descriptor_limit.h"
-#include "server/key_calls.h"
+#include "server/identify.h"
 #include "server/log_followers.h"
 #include "server/log_intake.h"
+#include "server/lost_ledger.h"
 #include "server/measured_store.h"
 #include "server/metrics.h"
 #include "server/reach.h"
@@ -28,15 +34,18 @@
 #include "server/router.h"
 #include "server/server_backend.h"
 #include "server/service_notice.h"
-#include "server/worker_calls.h"
+#include "server/worker_desk.h"
+#include "store/ledger_file.h"
 #include "store/run_folder.h"
 #include "store/sqlite_store.h"
 
 namespace drover {
 namespace {
 
-constexpr std::string_view kDefaultAddress = "127.0.0.1:8750";
-constexpr std::size_t kReaders = 2;  // of each pool
+// One key at most keeps all but one of these threads busy.
+constexpr ReadPool::Size kReadersForPeople{.threads = 3, .of_one = 2};
+constexpr ReadPool::Size kReadersForWorkers{.threads = 2, .of_one = 2};
+constexpr ReadPool::Size kReadersForSearches{.threads = 2, .of_one = 1};
 constexpr std::int64_t kStopGraceMs = 500;
 // The first time so long after the start: workers that waited for the server have come back by then.
 constexpr std::int64_t kSweepMs = 3'600'000;
@@ -65,6 +74,10 @@ std::string server_key_file(const std::string& root) {
   return concat(root, "/server/", kKeyRingFile);
 }
 
+std::string server_socket_file(const std::string& root) {
+  return std::filesystem::absolute(concat(root, "/server/api.sock")).string();
+}
+
 // In the order in which they are made; they go in the opposite one: first nobody can ask any more, then what was asked
 // is committed and answered, then the store closes.
 struct Server::Parts {
@@ -77,9 +90,12 @@ struct Server::Parts {
   std::unique_ptr<RunFolder> folder;
   std::unique_ptr<KeyRing> keys;
   std::unique_ptr<Store> store;
+  LedgerFile ledger_file;
   std::unique_ptr<StoreReader> reader_of_feed;
   std::unique_ptr<StoreReader> reader_of_retention;
   JobBoard board;
+  std::mutex forgotten_mutex;       // guards what follows
+  std::vector<WorkerId> forgotten;  // by the core; whoever else knows them has not heard of it yet
   std::unique_ptr<EventFeed> events;
   std::unique_ptr<Metrics> metrics;
   std::unique_ptr<MeasuredStore> measured;
@@ -91,9 +107,11 @@ struct Server::Parts {
   std::unique_ptr<ImageResolver> images;
   std::unique_ptr<ServerBackend> backend;
   std::unique_ptr<LogIntake> logs;
-  std::unique_ptr<NativeApi> api;
-  std::unique_ptr<WorkerCalls> workers;
-  std::unique_ptr<KeyCalls> key_calls;
+  std::unique_ptr<WorkerDesk> worker_desk;
+  std::vector<std::unique_ptr<Service>> services;
+  Health* health = nullptr;
+  WorkerCalls* workers = nullptr;
+  KeyCalls* key_calls = nullptr;
   std::unique_ptr<Router> router;
   std::unique_ptr<Retention> retention;
   std::unique_ptr<HttpServer> http;
@@ -102,10 +120,19 @@ struct Server::Parts {
 
   Result<void> open_store();
   Result<void> make_rooms();
+  void make_services();
+  template <typename Kind, typename... Arguments>
+  Kind* serve(Arguments&&... arguments) {
+    auto service = std::make_unique<Kind>(std::forward<Arguments>(arguments)...);
+    Kind* const it = service.get();
+    services.push_back(std::move(service));
+    return it;
+  }
   std::unique_ptr<LogFollowers> make_followers();
   Result<void> listen();
   Result<void> tell_where();
   void sweep_keys();
+  void drop_forgotten();
 };
 
 Result<void> Server::Parts::open_store() {
@@ -113,14 +140,17 @@ Result<void> Server::Parts::open_store() {
   if (!held) return pass(held);
   folder = std::make_unique<RunFolder>(std::move(*held));
   ::chmod(folder->path().c_str(), 0700);
-  auto ring = KeyRing::open(server_key_file(options.data), wall.epoch_ms());
-  if (!ring) return pass(ring);
-  keys = std::move(*ring);
+  if (auto there = check_for_lost_ledger(folder->path()); !there) return pass(there);
+  // Before the keys: they are what tells a folder that has lost its ledger from one that is new.
   auto opened = open_sqlite_store(folder->database(), [this](std::int64_t waited_ms) {
     log.warning(concat("another program has held the ledger's write lock for ", waited_ms / 1000, " s; waiting"));
   });
   if (!opened) return pass(opened);
   store = std::move(*opened);
+  ledger_file = LedgerFile::at(folder->database());
+  auto ring = KeyRing::open(server_key_file(options.data), wall.epoch_ms());
+  if (!ring) return pass(ring);
+  keys = std::move(*ring);
   return {};
 }
 
@@ -132,26 +162,36 @@ Result<void> Server::Parts::make_rooms() {
   }
   events = std::make_unique<EventFeed>(
       std::move(reader_of_feed), [this](const std::string& key_id) { return keys->holds(key_id, wall.epoch_ms()); });
-  metrics = std::make_unique<Metrics>(
-      Metrics::Sources{.board = board, .workers = [this] { return backend->workers(); }, .folder = folder->path()});
+  metrics = std::make_unique<Metrics>(Metrics::Sources{.board = board,
+                                                       .workers = [this] { return backend->workers(); },
+                                                       .dropped_log_entries = [this] { return log.dropped(); },
+                                                       .folder = folder->path()});
   measured = std::make_unique<MeasuredStore>(
       *store, steady, [this](double seconds, const Batch& batch) { metrics->committed(seconds, batch); });
-  auto started = Engine::start(*measured, wall, steady, [this](const Effect& effect) {
-    board.take(effect);
-    if (const auto* happened = std::get_if<Happened>(&effect)) events->happened(happened->last);
-    if (const auto* stands = std::get_if<WorkerStands>(&effect)) backend->note_standing(*stands);
-  });
+  auto started = Engine::start(
+      *measured, wall, steady,
+      [this](const Effect& effect) {
+        board.take(effect);
+        if (const auto* happened = std::get_if<Happened>(&effect)) events->happened(happened->last);
+        if (const auto* stands = std::get_if<WorkerStands>(&effect)) backend->note_standing(*stands);
+        if (const auto* gone = std::get_if<WorkerForgotten>(&effect)) {
+          const std::scoped_lock lock(forgotten_mutex);
+          forgotten.push_back(gone->worker);
+        }
+      },
+      [path = folder->database()] { return open_sqlite_reader(path); });
   if (!started) return pass(started);
   engine = std::move(*started);
   auto jobs = reader_of_retention->jobs();
   if (!jobs) return pass(jobs);
   board.know(*jobs);
-  for (std::unique_ptr<ReadPool>* pool : {&readers, &worker_readers, &searchers}) {
-    auto begun = ReadPool::start(folder->database(), kReaders);
+  for (const auto& [pool, size] :
+       {std::pair(&readers, kReadersForPeople), std::pair(&worker_readers, kReadersForWorkers),
+        std::pair(&searchers, kReadersForSearches)}) {
+    auto begun = ReadPool::start(folder->database(), size);
     if (!begun) return pass(begun);
     *pool = std::move(*begun);
   }
-  const auto now_ms = [this] { return engine->now_ms(); };
   followers = make_followers();
   images = options.make_image_resolver();
   backend = std::make_unique<ServerBackend>(ServerBackend::Parts{.engine = *engine,
@@ -163,23 +203,19 @@ Result<void> Server::Parts::make_rooms() {
                                                                  .ledger = folder->database(),
                                                                  .logs = folder->logs(),
                                                                  .images = *images},
-                                            FreeSpace(folder->path(), options.min_free_bytes));
+                                            FreeSpace(folder->path(), options.min_free_bytes, "running jobs"));
   backend->post(Tick{}, [](const Result<Effect>&) {});  // what there is to tell of jobs is told
-  logs = std::make_unique<LogIntake>(folder->logs(), [this](const std::optional<Error>& trouble) {
-    if (!trouble) return log.info("logs can be kept again");
-    log.error(concat("logs cannot be kept, and workers wait with their reports: ", trouble->message));
-  });
-  std::vector<ApiLine> others = KeyCalls::calls();
-  others.push_back({"GET", "/api/v1/self", ""});
-  api = std::make_unique<NativeApi>(*backend, std::move(others));
-  workers = std::make_unique<WorkerCalls>(*backend, *logs, *followers, *metrics, random_number(), options.lease_ms,
-                                          WorkerCalls::JobKeys{*keys, options.job_key_life_ms, now_ms});
+  logs = std::make_unique<LogIntake>(
+      folder->logs(), FreeSpace(folder->path(), options.min_free_bytes / 2, "the ledger"),
+      [this](const std::optional<Error>& trouble) {
+        if (!trouble) return log.info("logs can be stored again");
+        log.error(concat("logs cannot be stored; workers delay their reports: ", trouble->message));
+      });
+  make_services();
   auto known = reader_of_retention->workers();
   if (!known) return pass(known);
   backend->know(*known);
   workers->know(*known);
-  key_calls = std::make_unique<KeyCalls>(*keys, *backend, now_ms);
-  key_calls->on_removed([this](const std::string& id) { workers->on_key_removed(id); });
   retention = std::make_unique<Retention>(
       Retention::Options{.logs = folder->logs(),
                          .keep_ms = options.keep_ms,
@@ -190,18 +226,33 @@ Result<void> Server::Parts::make_rooms() {
         backend->post(job, std::move(answered));
       },
       *store, std::move(reader_of_retention), log, [this](JobId job) { workers->forget(job); });
-  router = std::make_unique<Router>(
-      *keys, *api, *workers, *key_calls,
-      Router::Figures{*metrics, [this](std::function<void()> work) { backend->later(std::move(work)); }}, log, now_ms,
-      options.version);
   return {};
+}
+
+// The first service that owns a request gets it.
+void Server::Parts::make_services() {
+  const auto now_ms = [this] { return engine->now_ms(); };
+  worker_desk = std::make_unique<WorkerDesk>(WorkerDesk::Parts{
+      .backend = *backend, .readers = *worker_readers, .logs = *logs, .followers = *followers, .metrics = *metrics});
+  health = serve<Health>();
+  serve<MetricsPage>(*backend, [this] { return metrics->text(); });
+  workers = serve<WorkerCalls>(*worker_desk, steady, random_number(), options.lease_ms,
+                               WorkerCalls::JobKeys{*keys, options.job_key_life_ms, now_ms});
+  key_calls = serve<KeyCalls>(*keys, *backend, now_ms);
+  key_calls->on_removed([this](const std::string& id) {
+    workers->on_key_removed(id);
+    followers->on_key_removed();
+  });
+  serve<NativeApi>(*backend,
+                   NativeApi::About{.version = options.version, .now_ms = now_ms, .others = KeyCalls::calls()});
+  router = std::make_unique<Router>(services, identify_by_key(*keys, now_ms), *metrics, log);
 }
 
 std::unique_ptr<LogFollowers> Server::Parts::make_followers() {
   using Known = LogFollowers::Known;
   LogFollowers::Outside outside{
       .watch = [this](Watch watch, auto answered) { engine->post(watch, std::move(answered)); },
-      .later = [this](std::function<void()> work) { readers->post(std::move(work)); },
+      .later = [this](const Holder& holder, std::function<void()> work) { readers->post(holder, std::move(work)); },
       .look = [this](JobId id, ItemIndex item) -> Result<Known> {
         // The job first: what ended before it did is in the ledger when that is read.
         auto job = ReadPool::reader().job(id);
@@ -217,6 +268,10 @@ Result<void> Server::Parts::listen() {
   HttpServerOptions http_options{.listen = options.listen, .tls = std::nullopt, .limits = {}};
   http_options.limits.connections = std::min(http_options.limits.connections, connections_within_descriptors());
   if (http_options.listen.empty()) http_options.listen.emplace_back(kDefaultAddress);
+  const std::string own_socket = concat("unix:", server_socket_file(options.data));
+  if (std::ranges::find(http_options.listen, own_socket) == http_options.listen.end()) {
+    http_options.listen.push_back(own_socket);
+  }
   const bool beyond = !std::ranges::all_of(http_options.listen, is_loopback);
   const Reach reach{.machine = machine_addresses(), .name = machine_name()};
   KeyCalls::Identity identity;
@@ -237,7 +292,7 @@ Result<void> Server::Parts::listen() {
   for (const std::string& address : http->addresses()) {
     if (address.starts_with("unix:")) {
       addresses.push_back(address);
-      for_others.push_back(address);
+      if (address != own_socket) for_others.push_back(address);
       continue;
     }
     addresses.push_back(concat(scheme, address));
@@ -256,18 +311,29 @@ Result<void> Server::Parts::listen() {
 
 // For clients on this machine and of this user.
 Result<void> Server::Parts::tell_where() {
-  const std::string path = server_address_file(options.data);
-  std::ofstream file(path, std::ios::trunc);
-  file << from_here << "\n";
-  file.close();
-  if (!file) return std::unexpected(errno_error(errno, path));
-  return {};
+  return replace_file(server_address_file(options.data), concat(from_here, "\n"), Readers::everyone);
 }
 
 void Server::Parts::sweep_keys() {
   auto gone = keys->sweep(engine->now_ms());
-  if (!gone) return log.warning(concat("could not clear out old keys: ", gone.error().message));
-  for (const std::string& id : *gone) log.info(concat("removed the key ", id, ": its worker is long gone"));
+  if (!gone) return log.warning(concat("could not delete old keys: ", gone.error().message));
+  for (const std::string& id : *gone)
+    log.info(concat("removed the key ", id, ": its worker has been gone for a long time"));
+}
+
+void Server::Parts::drop_forgotten() {
+  std::vector<WorkerId> gone;
+  {
+    const std::scoped_lock lock(forgotten_mutex);
+    gone.swap(forgotten);
+  }
+  for (const WorkerId worker : gone) {
+    backend->forget(worker);
+    workers->forget(worker);
+  }
+  const std::vector<JobId> removed = backend->take_removed();
+  for (const JobId job : removed) workers->forget(job);
+  if (!removed.empty()) retention->jobs_removed();
 }
 
 Server::Server(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -277,19 +343,20 @@ Result<std::unique_ptr<Server>> Server::start(const ServerOptions& options) {
   if (auto done = parts->open_store(); !done) return pass(done);
   if (auto done = parts->make_rooms(); !done) return pass(done);
   if (auto done = parts->listen(); !done) return pass(done);
-  if (auto done = parts->tell_where(); !done) return pass(done);
-  parts->router->set_ready(true);
+  parts->health->set_ready(true);
   for (const std::string& address : parts->addresses) parts->log.info(concat("listening on ", address));
+  if (auto done = parts->tell_where(); !done) return pass(done);
   notify_service_manager("READY=1");
   return std::unique_ptr<Server>(new Server(std::move(parts)));
 }
 
 Server::~Server() {
   if (!parts_) return;
-  if (parts_->router) parts_->router->set_ready(false);
+  if (parts_->health != nullptr) parts_->health->set_ready(false);
   // Parked polls are answered by the engine's end; whoever still waits then is cut off.
   parts_->http.reset();
   if (parts_->images) parts_->images->stop();  // who still asks is told so
+  if (parts_->backend) parts_->backend->stop_searches();
   parts_->searchers.reset();
   parts_->worker_readers.reset();
   if (parts_->followers) parts_->followers->stop();
@@ -310,10 +377,14 @@ Result<void> Server::run() {
   std::int64_t sweep_ms = parts_->engine->now_ms() + kSweepMs;
   while (true) {
     const int signal = wait_for_signal(more_to_clear ? kSoonMs : kLookMs);
-    if (auto failed = parts_->engine->failure()) {
+    auto failed = parts_->engine->failure();
+    // A commit finds out too. A server that has nothing to commit should not wait for one.
+    if (auto there = parts_->ledger_file.check(); !failed && !there) failed = there.error();
+    if (failed) {
       parts_->log.error(concat("the store failed: ", failed->message));
       return std::unexpected(*failed);
     }
+    parts_->drop_forgotten();
     if (parts_->engine->now_ms() >= sweep_ms) {
       parts_->sweep_keys();
       sweep_ms += kSweepMs;
@@ -324,7 +395,8 @@ Result<void> Server::run() {
     }
     parts_->log.info(concat("stopping on signal ", signal));
     notify_service_manager("STOPPING=1");
-    parts_->router->set_ready(false);
+    parts_->health->set_ready(false);
+    parts_->backend->stop_searches();
     parts_->http->stop(kStopGraceMs);
     return {};
   }

@@ -12,13 +12,17 @@
 
 namespace drover {
 
+/// Where it listens unless it is told otherwise.
+inline constexpr std::string_view kDefaultAddress = "127.0.0.1:8750";
+
 struct ServerOptions {
-  std::string data;                                         // the root; the server's own folder is below it
-  std::vector<std::string> listen;                          // empty: 127.0.0.1:8750
-  std::vector<std::string> advertise;                       // names and addresses by which others reach it
-  std::uint64_t min_free_bytes = std::uint64_t{256} << 20;  // on its disk: with less, no new jobs
-  bool plain_http = false;                                  // no TLS although it listens beyond this machine
-  std::int64_t lease_ms = 60'000;  // how long a worker may be silent before others get its items
+  std::string data;                    // the root; the server's own folder is below it
+  std::vector<std::string> listen;     // empty: 127.0.0.1:8750
+  std::vector<std::string> advertise;  // names and addresses by which others reach it
+  std::uint64_t min_free_bytes = std::uint64_t{256}
+                                 << 20;  // on its disk: with less, no new jobs; with half of it, no logs
+  bool plain_http = false;               // no TLS although it listens beyond this machine
+  std::int64_t lease_ms = 60'000;        // how long a worker may be silent before others get its items
   std::int64_t keep_ms = std::int64_t{7} * 24 * 3'600'000;  // how long ended jobs are kept; 0: for ever
   std::int64_t job_key_life_ms = std::int64_t{12} * 3'600'000;
   ServerLog::Form log = ServerLog::Form::text;
@@ -49,5 +53,7 @@ class Server {
 /// Where a client on this machine finds the address and the key of the server with this data.
 std::string server_address_file(const std::string& root);
 std::string server_key_file(const std::string& root);
+/// The Unix socket on which it serves programs of its own user and of root, whatever else it listens on.
+std::string server_socket_file(const std::string& root);
 
 }  // namespace drover

@@ -4,7 +4,6 @@
 
 #include "base/text.h"
 #include "server/log_source.h"
-#include "server/search_reply.h"
 #include "store/ledger_query.h"
 #include "store/manifest.h"
 #include "worker/item_list.h"
@@ -27,8 +26,12 @@ class StoredItems : public ItemIntake {
   std::unique_ptr<ManifestWriter> writer_;
 };
 
+// Of all jobs' lists of items together.
+constexpr std::size_t kMostChunkBytes = std::size_t{32} << 20;
 constexpr std::int64_t kLongestSqlMs = 5000;
 constexpr std::size_t kMostSqlBytes = std::size_t{32} << 20;
+// Each is in memory until its answer was sent.
+constexpr HolderCounts::Limits kSqlLimits{.total = 32, .each = 4, .reserved = 8};
 
 std::size_t size_of(const Cell& cell) {
   if (const auto* text = std::get_if<std::string>(&cell)) return text->size() + 16;
@@ -37,16 +40,70 @@ std::size_t size_of(const Cell& cell) {
 }
 
 /// What workers have named as running.
-Result<std::set<ItemIndex>> running_items(StoreReader& reader, JobId job) {
+Result<std::set<ItemIndex>> running_items(StoreReader& reader, JobId job, ItemSpan among) {
   std::set<ItemIndex> running;
-  auto read = reader.each_open_item(job, [&](const OpenItem& item) {
+  auto read = reader.each_open_item(job, among, [&](const OpenItem& item) {
     if (!item.waiting() && item.counted) running.insert(item.item);
   });
   if (!read) return pass(read);
   return running;
 }
 
+struct RunsOn {
+  std::string worker;
+  std::int64_t since_ms = 0;
+};
+
+/// Where items from `first` to `last` run that workers have named as running.
+Result<std::map<ItemIndex, RunsOn>> places_of_running(const std::string& ledger, JobId job, ItemIndex first,
+                                                      ItemIndex last) {
+  std::map<ItemIndex, RunsOn> places;
+  const QuerySink sink{.columns = [](const std::vector<std::string>&) {},
+                       .row =
+                           [&](const std::vector<Cell>& cells) {
+                             const auto* item = std::get_if<std::int64_t>(&cells[0]);
+                             const auto* worker = std::get_if<std::string>(&cells[1]);
+                             const auto* since_ms = std::get_if<std::int64_t>(&cells[2]);
+                             if (item != nullptr && worker != nullptr && since_ms != nullptr) {
+                               places[ItemIndex{static_cast<std::uint64_t>(*item)}] = {*worker, *since_ms};
+                             }
+                             return true;
+                           }};
+  auto read = query_ledger(ledger,
+                           concat("SELECT item, name, started_ms FROM open_items JOIN grants USING (grant_id) "
+                                  "JOIN workers USING (worker) WHERE open_items.counted AND open_items.job = ",
+                                  job.value, " AND item BETWEEN ", first.value, " AND ", last.value),
+                           {.time_ms = kLongestSqlMs}, sink);
+  if (!read) return pass(read);
+  return places;
+}
+
 }  // namespace
+
+ServerBackend::ServerBackend(Parts parts, FreeSpace space)
+    : parts_(std::move(parts)),
+      space_(std::move(space)),
+      chunks_(std::make_shared<ManifestChunks>(kMostChunkBytes)),
+      searches_([this](const Holder& holder,
+                       std::function<void()> work) { parts_.readers.for_searches.post(holder, std::move(work)); },
+                parts_.logs),
+      sql_quota_("queries", kSqlLimits) {}
+
+void ServerBackend::remove_job(JobId job, std::function<void(Result<Effect>)> answered) {
+  constexpr std::int64_t kWheneverItEnded = std::numeric_limits<std::int64_t>::max();
+  post(ForgetJob{job, kWheneverItEnded}, [this, job, answered = std::move(answered)](Result<Effect> answer) {
+    if (answer) {
+      const std::scoped_lock lock(mutex_);
+      removed_.push_back(job);
+    }
+    answered(std::move(answer));
+  });
+}
+
+std::vector<JobId> ServerBackend::take_removed() {
+  const std::scoped_lock lock(mutex_);
+  return std::exchange(removed_, {});
+}
 
 void ServerBackend::post(Command command, std::function<void(Result<Effect>)> answered) {
   parts_.engine.post(std::move(command), std::move(answered));
@@ -67,33 +124,68 @@ Result<NewManifest> ServerBackend::add_range(std::int64_t first, std::uint64_t c
 }
 
 Result<std::vector<ItemView>> ServerBackend::items(const Job& job, const ItemQuestion& question) {
-  StoreReader& reader = ReadPool::reader();
-  auto running = running_items(reader, job.id);
-  if (!running) return pass(running);
   std::optional<ItemState> only;
   if (!question.state.empty()) {
     only = item_state_from(question.state);
     if (!only) {
-      return fail(ErrorCode::bad_input, concat("'", question.state, "' is no state of an item"),
-                  "say pending, waiting, running, succeeded, failed or cancelled");
+      return fail(ErrorCode::bad_input, concat("invalid item state '", question.state, "'"),
+                  "use pending, waiting, running, succeeded, failed or cancelled");
     }
   }
+  // Without a state that must be looked for, it is known how far one has to look.
+  ItemSpan among{question.from};
+  if (!only) among.last = ItemIndex{std::min(question.from.value + question.limit, kMostItems) - 1};
+  StoreReader& reader = ReadPool::reader();
+  auto running = running_items(reader, job.id, among);
+  if (!running) return pass(running);
   std::vector<ItemView> out;
-  auto listed = list_items(reader, job, *running, {.from = question.from, .only = only}, [&](const ListedItem& item) {
+  auto listed = list_items(reader, job, *running, {.among = among, .only = only}, [&](const ListedItem& item) {
     if (out.size() >= question.limit) return false;
     out.push_back({item.item, to_string(item.state), item.attempts, item.last, {}});
     return out.size() < question.limit;
   });
   if (!listed) return pass(listed);
-  if (out.empty()) return out;
-  // One reader for all of them: neighbours are in the same chunk.
-  auto manifest = ManifestReader::open(reader, job.manifest);
-  if (!manifest) return pass(manifest);
+  if (auto described = describe(job, out); !described) return pass(described);
+  if (running->empty() || out.empty()) return out;
+  auto places = places_of_running(parts_.ledger, job.id, out.front().item, out.back().item);
+  if (!places) return pass(places);
   for (ItemView& item : out) {
-    auto text = manifest->item(item.item);
+    const auto place = places->find(item.item);
+    if (place == places->end()) continue;
+    item.worker = place->second.worker;
+    item.since_ms = place->second.since_ms;
+  }
+  return out;
+}
+
+Result<void> ServerBackend::describe(const Job& job, std::vector<ItemView>& items) {
+  StoreReader& reader = ReadPool::reader();
+  auto info = reader.manifest(job.manifest);
+  if (!info) return pass(info);
+  ManifestReader manifest(reader, job.manifest, *info, chunks_);
+  for (ItemView& item : items) {
+    auto text = manifest.item(item.item);
     if (!text) return pass(text);
     item.text = std::move(*text);
+    if (!item.last) continue;
+    auto name = reader.worker_name(item.last->worker);
+    if (!name) return pass(name);
+    item.worker = std::move(*name);
   }
+  return {};
+}
+
+// What settled an item says how it stands: nothing else needs to be read.
+Result<std::vector<ItemView>> ServerBackend::ended_items(const Job& job, AttemptOrder order, std::uint64_t skip,
+                                                         std::uint64_t limit) {
+  auto settled = ReadPool::reader().settled_by(job.id, order, skip, limit);
+  if (!settled) return pass(settled);
+  std::vector<ItemView> out;
+  for (Attempt& it : *settled) {
+    const bool has_failed = it.state == AttemptState::failed || it.state == AttemptState::lost;
+    out.push_back({it.item, has_failed ? "failed" : to_string(it.state), it.attempt.value, std::move(it), {}});
+  }
+  if (auto described = describe(job, out); !described) return pass(described);
   return out;
 }
 
@@ -107,34 +199,36 @@ Result<std::vector<Attempt>> ServerBackend::attempts(JobId job, ItemIndex item) 
   return out;
 }
 
-void ServerBackend::ask_sql(std::string query, std::uint64_t most_rows,
+void ServerBackend::ask_sql(std::string query, std::uint64_t most_rows, const Holder& holder,
                             std::function<void(const Result<SqlAnswer>&)> answered) {
-  parts_.readers.for_searches.post([this, query = std::move(query), most_rows, answered = std::move(answered)] {
-    SqlAnswer out;
-    std::size_t bytes = 0;
-    const QuerySink sink{.columns = [&](const std::vector<std::string>& names) { out.columns = names; },
-                         .row =
-                             [&](const std::vector<Cell>& cells) {
-                               for (const Cell& cell : cells) bytes += size_of(cell);
-                               out.cut = out.rows.size() >= most_rows || bytes > kMostSqlBytes;
-                               if (!out.cut) out.rows.push_back(cells);
-                               return !out.cut;
-                             }};
-    if (auto done = query_ledger(parts_.ledger, query, kLongestSqlMs, sink); !done) return answered(pass(done));
-    answered(std::move(out));
-  });
+  auto share = sql_quota_.take(holder);
+  if (!share) return answered(pass(share));
+  parts_.readers.for_searches.post(
+      holder, [this, query = std::move(query), most_rows, share = std::move(*share), answered = std::move(answered)] {
+        SqlAnswer out{.share = share};
+        std::size_t bytes = 0;
+        const QuerySink sink{.columns = [&](const std::vector<std::string>& names) { out.columns = names; },
+                             .row =
+                                 [&](const std::vector<Cell>& cells) {
+                                   for (const Cell& cell : cells) bytes += size_of(cell);
+                                   out.cut = out.rows.size() >= most_rows || bytes > kMostSqlBytes;
+                                   if (!out.cut) out.rows.push_back(cells);
+                                   return !out.cut;
+                                 }};
+        const QueryLimits limits{.time_ms = kLongestSqlMs, .stop = sql_stop_.get_token()};
+        if (auto done = query_ledger(parts_.ledger, query, limits, sink); !done) return answered(pass(done));
+        answered(std::move(out));
+      });
 }
 
-Result<std::unique_ptr<HttpBodySource>> ServerBackend::log(const LogQuestion& question) {
-  auto found = attempts(question.job, question.item);
-  if (!found) return pass(found);
-  return log_body(parts_.logs, *found, question);
+void ServerBackend::stop_searches() {
+  searches_.stop();
+  sql_stop_.request_stop();
 }
 
-void ServerBackend::search(const SearchQuestion& question, HttpReply reply) {
-  parts_.readers.for_searches.post([this, question, reply = std::make_shared<HttpReply>(std::move(reply))] {
-    answer_search(ReadPool::reader(), parts_.logs, question, std::move(*reply));
-  });
+Result<std::unique_ptr<HttpBodySource>> ServerBackend::log(const LogQuestion& question,
+                                                           const std::vector<Attempt>& attempts) {
+  return log_body(parts_.logs, attempts, question);
 }
 
 void ServerBackend::know(const std::vector<Worker>& workers) {
@@ -154,9 +248,20 @@ void ServerBackend::note_standing(const WorkerStands& said) {
   seen_[said.worker].standing = said.standing;
 }
 
+void ServerBackend::forget(WorkerId worker) {
+  const std::scoped_lock lock(mutex_);
+  seen_.erase(worker);
+}
+
 void ServerBackend::note_seen(WorkerId worker) {
   const std::scoped_lock lock(mutex_);
   if (const auto it = seen_.find(worker); it != seen_.end()) it->second.seen_ms = parts_.engine.now_ms();
+}
+
+void ServerBackend::note_version(WorkerId worker, const std::string& version) {
+  const std::scoped_lock lock(mutex_);
+  const auto it = seen_.find(worker);
+  if (it != seen_.end() && it->second.version != version) it->second.version = version;
 }
 
 Result<std::vector<WorkerView>> ServerBackend::workers() {
@@ -166,10 +271,9 @@ Result<std::vector<WorkerView>> ServerBackend::workers() {
   std::vector<WorkerView> out;
   for (Worker& worker : *stored) {
     const auto seen = seen_.find(worker.id);
-    if (seen == seen_.end() || seen->second.seen_ms == 0) continue;
-    const bool is_lost = worker.term_ms > 0 && parts_.engine.now_ms() - seen->second.seen_ms > worker.term_ms;
+    if (seen == seen_.end()) continue;
+    if (worker.registered_ms == 0 && worker.state == WorkerState::alive) continue;  // from a restored ledger
     out.push_back({.worker = std::move(worker),
-                   .is_lost = is_lost,
                    .seen_ms = seen->second.seen_ms,
                    .version = seen->second.version,
                    .standing = seen->second.standing});

@@ -24,9 +24,26 @@ std::string time_text() {
   return std::string(text, size) + fraction;
 }
 
+// A client chooses these, and may choose megabytes.
+constexpr std::size_t kLongestPath = 256;
+constexpr std::size_t kLongestMethod = 16;
+
+std::string cut(std::string_view text, std::size_t most) {
+  return text.size() <= most ? std::string(text) : concat(text.substr(0, most), "…");
+}
+
 }  // namespace
 
-void ServerLog::request(const RequestLine& line) {
+ServerLog::ServerLog(Form form, int fd)
+    : form_(form), lines_(fd, [this](std::uint64_t count) {
+        const std::string_view what = count == 1 ? " log entry was dropped" : " log entries were dropped";
+        return entry("warning", concat(count, what, ": standard error was not read"), nullptr);
+      }) {}
+
+void ServerLog::request(const RequestLine& given) {
+  RequestLine line = given;
+  line.path = cut(given.path, kLongestPath);
+  line.method = cut(given.method, kLongestMethod);
   const std::int64_t took_ms = (steady_.elapsed_ns() - line.begun_ns) / 1'000'000;
   write(line.status >= 500 ? "error" : "info",
         concat(line.peer, " ", line.method, " ", line.path, " ", line.status, " in ", took_ms, " ms",
@@ -35,25 +52,21 @@ void ServerLog::request(const RequestLine& line) {
 }
 
 void ServerLog::write(std::string_view level, std::string_view message, const RequestLine* request) {
-  std::string line;
-  if (form_ == Form::json) {
-    boost::json::object out{{"time", time_text()}, {"level", level}, {"message", utf8(message)}};
-    if (request != nullptr) {
-      out["request_id"] = request->id;
-      out["peer"] = utf8(request->peer);
-      out["method"] = utf8(request->method);
-      out["path"] = utf8(request->path);
-      out["status"] = request->status;
-      out["key"] = request->key_id;
-    }
-    line = boost::json::serialize(out);
-  } else {
-    line = concat(time_text(), " ", level, " ", utf8(message));
+  lines_.write(entry(level, message, request));
+}
+
+std::string ServerLog::entry(std::string_view level, std::string_view message, const RequestLine* request) const {
+  if (form_ == Form::text) return concat(time_text(), " ", level, " ", utf8(message), "\n");
+  boost::json::object out{{"time", time_text()}, {"level", level}, {"message", utf8(message)}};
+  if (request != nullptr) {
+    out["request_id"] = request->id;
+    out["peer"] = utf8(request->peer);
+    out["method"] = utf8(request->method);
+    out["path"] = utf8(request->path);
+    out["status"] = request->status;
+    out["key"] = request->key_id;
   }
-  line += '\n';
-  const std::scoped_lock lock(mutex_);
-  std::fwrite(line.data(), 1, line.size(), stderr);
-  std::fflush(stderr);
+  return concat(boost::json::serialize(out), "\n");
 }
 
 }  // namespace drover

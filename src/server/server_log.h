@@ -1,12 +1,15 @@
-// The server's own log: lines for people, or JSON for programs. Never a secret in it: nobody hands it one.
+// The server's own log: lines for people, or JSON for programs. Never a secret in it: nobody hands it one. Writing to
+// it never waits for its reader.
 #pragma once
 
+#include <unistd.h>
+
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <string_view>
 
 #include "engine/system_clock.h"
+#include "notices/background_lines.h"
 
 namespace drover {
 
@@ -27,18 +30,21 @@ class ServerLog {
  public:
   enum class Form : std::uint8_t { text, json };
 
-  explicit ServerLog(Form form) : form_(form) {}
+  explicit ServerLog(Form form, int fd = STDERR_FILENO);
   void info(std::string_view message) { write("info", message); }
   void warning(std::string_view message) { write("warning", message); }
   void error(std::string_view message) { write("error", message); }
   void request(const RequestLine& line);
+  /// Entries that were dropped because nobody read them.
+  std::uint64_t dropped() const { return lines_.dropped(); }
 
  private:
   void write(std::string_view level, std::string_view message, const RequestLine* request = nullptr);
+  std::string entry(std::string_view level, std::string_view message, const RequestLine* request) const;
 
   const Form form_;
   SystemSteadyClock steady_;
-  std::mutex mutex_;  // one line at a time
+  BackgroundLines lines_;
 };
 
 }  // namespace drover

@@ -55,6 +55,20 @@ TEST(ServiceNotice, ReachesAnAbstractSocket) {
   EXPECT_EQ(manager.heard(), "STOPPING=1");
 }
 
+TEST(ServiceNotice, DoesNotWaitForAManagerThatDoesNotRead) {
+  const std::string path = "/tmp/drover-notice-" + std::to_string(::getpid());
+  const Manager manager(path);
+  const int socket = ::socket(AF_UNIX, SOCK_DGRAM, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, path.data(), path.size());
+  while (::sendto(socket, "x", 1, MSG_DONTWAIT, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 1) {
+  }
+  notify_service_manager("STOPPING=1");
+  ::close(socket);
+  ::unlink(path.c_str());
+}
+
 TEST(ServiceNotice, IsKeptToItselfWhereNobodyAsked) {
   ::unsetenv("NOTIFY_SOCKET");
   notify_service_manager("READY=1");

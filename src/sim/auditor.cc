@@ -3,14 +3,14 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "ports/item_marks.h"
 
 namespace drover::sim {
 namespace {
 
 constexpr std::int64_t kHourMs = 3'600'000;
-constexpr std::int64_t kSlowestCommitsMs = 11'000;
-// For so long nobody is there to stop a job.
-constexpr std::int64_t kLongestDownMs = 15 * 60'000;
+// For so long, beside outages, nobody is there to stop a job.
+constexpr std::int64_t kSlowestStopMs = 5 * 60'000;
 
 bool begins_or_equals(const std::string& pattern, const std::string& text) {
   if (pattern.empty()) return true;
@@ -48,8 +48,8 @@ void Auditor::accepted(const Uuid& uuid, JobId id) {
   if (!first && known->second != id) fail("one submission became two jobs");
 }
 
-void Auditor::reopen_asked(const ReopenJob& command) {
-  for (const SettledItem& it : command.again) reopen_asked_.insert({{command.job, it.item}, it.attempt});
+void Auditor::reopen_asked(JobId job, const std::vector<SettledItem>& items) {
+  for (const SettledItem& it : items) reopen_asked_.insert({{job, it.item}, it.attempt});
 }
 
 const Submit* Auditor::submit_of(const Uuid& uuid) const {
@@ -67,12 +67,16 @@ std::string Auditor::name(JobId job, ItemIndex item) const {
   return concat("item ", item.value, " of job ", submit == nullptr ? 0 : submit->job);
 }
 
-void Auditor::committed(const Batch& batch, std::int64_t now_ms) {
+void Auditor::committed(const Batch& batch, std::int64_t applied_ms) {
   for (const Mutation& mutation : batch.mutations) {
-    if (const auto* it = std::get_if<PutJob>(&mutation)) take(it->job, now_ms);
+    if (const auto* it = std::get_if<PutJob>(&mutation)) take(it->job, applied_ms);
     if (const auto* it = std::get_if<UnsettleAttempt>(&mutation)) take(*it);
-    if (const auto* it = std::get_if<AddAttempt>(&mutation)) take(it->attempt, now_ms);
+    if (const auto* it = std::get_if<AddAttempt>(&mutation)) take(it->attempt, applied_ms);
     if (const auto* it = std::get_if<DeleteJob>(&mutation)) take(*it);
+    if (const auto* it = std::get_if<AddEvent>(&mutation)) {
+      // Its leases are over: what its disk has is of no use to anybody.
+      if (it->event.kind == EventKind::worker_lost) disk_lost(it->event.name);
+    }
     if (const auto* it = std::get_if<PutWorker>(&mutation)) {
       const Worker& worker = it->worker;
       if (!worker.quarantine.empty() && !may_be_apart_.contains(worker.name)) {
@@ -114,7 +118,8 @@ void Auditor::take(const Job& job, std::int64_t now_ms) {
 
 void Auditor::inspect_cancelled(std::int64_t now_ms) {
   for (const auto& [id, since_ms] : cancelled_since_ms_) {
-    if (now_ms - since_ms > kHourMs) fail(concat("job ", job_of(id)->job, ": cancelled an hour ago, and not ended"));
+    if (now_ms - since_ms <= kHourMs + longest_outage_ms_) continue;
+    fail(concat("job ", job_of(id)->job, ": cancelled an hour ago, and not ended"));
   }
 }
 
@@ -183,6 +188,8 @@ void Auditor::hold_against_fate(const Submit& job, const Attempt& attempt) {
   switch (attempt.ending) {
     case Ending::lost:
       if (attempt.state != AttemptState::lost && attempt.state != AttemptState::failed) wrong();
+      // An image that does not come costs an item nothing.
+      if (job.image > 0 && attempt.reason.find(image_name(job.image)) != std::string::npos) wrong();
       return;
     case Ending::stopped:
       if (attempt.state != AttemptState::cancelled) wrong();
@@ -246,18 +253,18 @@ void Auditor::inspect_order(JobId job, ItemIndex item, AttemptNumber attempt) {
 }
 
 void Auditor::begun(JobId job, ItemIndex item, AttemptNumber attempt, std::int64_t now_ms) {
+  ++runs_;
   inspect_order(job, item, attempt);
   if (const Submit* submit = job_of(job)) begun_ms_.emplace(submit->job, now_ms);
   const auto it = items_.find({job, item});
   if (it == items_.end() || jumps_ || attempt.value <= it->second.rows.size()) return;
-  // A batch is applied up to two commits before it is durable.
-  if (now_ms + kSlowestCommitsMs < it->second.not_before_ms) fail(concat(name(job, item), ": ran again too soon"));
+  if (now_ms < it->second.not_before_ms) fail(concat(name(job, item), ": ran again too soon"));
 }
 
 void Auditor::strictly_begun(JobId job, ItemIndex item, const std::string& worker) {
   const auto [run, alone] = strict_runs_.emplace(ItemKey{job, item}, worker);
-  // What a worker in quarantine holds goes to others at once, whatever it still does with it.
-  if (alone || may_be_apart_.contains(run->second) || may_be_apart_.contains(worker)) return;
+  // What a worker in quarantine holds goes to others at once, whatever it still does with it; and so when it is fenced.
+  if (alone || may_run_twice(run->second) || may_run_twice(worker)) return;
   fail(concat(name(job, item), ": runs on ", run->second, " and ", worker,
               " at once, which both keep their leases strictly"));
 }
@@ -301,7 +308,9 @@ void Auditor::at_end(const Core& core, StoreReader& reader) {
   }
   for (const auto& [id, job] : durable.jobs) {
     inspect_job(job);
-    inspect_marks(job, durable.blocks.at(id));
+    const auto marks = read_item_marks(reader, id, job.total);
+    if (!marks) return fail(marks.error().message);
+    inspect_marks(job, *marks);
     inspect_ledger(job, reader);
   }
 }
@@ -344,6 +353,9 @@ void Auditor::inspect_job(const Job& job) {
 
 void Auditor::inspect_stop(const Submit& submit, const Job& job) {
   const std::string what = concat("job ", submit.job);
+  if (job.stop == StopCause::cannot_run && submit.image != kMissingImage) {
+    fail(concat(what, ": stopped for its image, which is there"));
+  }
   const bool failed_too_often = job.failed - job.failed_before > submit.max_failures();
   if (job.stop == StopCause::none && failed_too_often) fail(concat(what, ": had to be stopped early"));
   if (job.stop == StopCause::too_many_failures && !failed_too_often) {
@@ -354,7 +366,7 @@ void Auditor::inspect_stop(const Submit& submit, const Job& job) {
     fail(concat(what, ": stopped for its time, which was not over"));
   }
   if (job.stop == StopCause::none && submit.job_timeout_ms > 0 && !jumps_ &&
-      took_ms > submit.job_timeout_ms + kLongestDownMs) {
+      took_ms > submit.job_timeout_ms + longest_outage_ms_ + kSlowestStopMs) {
     fail(concat(what, ": had to be stopped when its time was over"));
   }
   if (job.stop != StopCause::none || job.state != JobState::succeeded) return;

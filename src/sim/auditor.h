@@ -32,15 +32,34 @@ class Auditor {
   void accepted(const Uuid& uuid, JobId id);
   void cancel_asked(JobId id) { cancel_asked_.insert(id); }
   bool is_forgotten(JobId id) const { return forgotten_.contains(id); }
-  void reopen_asked(const ReopenJob& command);
+  void reopen_asked(JobId job, const std::vector<SettledItem>& items);
 
-  /// A batch is durable.
-  void committed(const Batch& batch, std::int64_t now_ms);
+  /// The process of a worker has ended, and its disk has the result of this attempt.
+  void kept(const std::string& worker, JobId job, ItemIndex item, AttemptNumber attempt) {
+    kept_[{{job, item}, attempt}] = worker;
+  }
+  void disk_lost(const std::string& worker) {
+    std::erase_if(kept_, [&](const auto& it) { return it.second == worker; });
+  }
+  /// The result of this attempt is on the disk of a worker that may tell it.
+  bool is_kept(const Attempt& attempt) const {
+    const auto it = kept_.find({{attempt.job, attempt.item}, attempt.attempt});
+    return it != kept_.end() && !may_run_twice(it->second);
+  }
+
+  /// A batch is durable, which was applied at this time.
+  void committed(const Batch& batch, std::int64_t applied_ms);
   /// Cancelled jobs end soon, whatever happens: to be asked now and then.
   void inspect_cancelled(std::int64_t now_ms);
   /// From now on nothing happens that could lose an attempt.
   void expect_no_losses() { no_losses_ = true; }
+  bool expects_losses() const { return !no_losses_; }
 
+  /// For so long at a time the server may do nothing.
+  void expect_outages(std::int64_t longest_ms) { longest_outage_ms_ = longest_ms; }
+  std::int64_t longest_outage_ms() const { return longest_outage_ms_; }
+  /// Somebody takes this worker for dead: what it runs may run elsewhere too.
+  void expect_fence(const std::string& worker) { fenced_.insert(worker); }
   /// On this machine all fails: it may be given nothing more.
   void expect_quarantine(const std::string& worker) { may_be_apart_.insert(worker); }
   /// This attempt, or one run of it, fails because of its machine.
@@ -68,6 +87,8 @@ class Auditor {
   const std::map<std::uint64_t, std::int64_t>& begun_ms() const { return begun_ms_; }
   std::uint64_t settled() const { return settled_; }
   std::uint64_t attempts() const { return attempts_; }
+  /// How often an item was started, anywhere.
+  std::uint64_t runs() const { return runs_; }
   const std::map<std::int64_t, std::uint64_t>& settled_by_hour() const { return settled_by_hour_; }
 
  private:
@@ -88,6 +109,9 @@ class Auditor {
   void take(const UnsettleAttempt& it);
   void take(const DeleteJob& it);
   void hold_against_fate(const Submit& job, const Attempt& attempt);
+  bool may_run_twice(const std::string& worker) const {
+    return may_be_apart_.contains(worker) || fenced_.contains(worker);
+  }
   bool must_settle(const Submit& job, const ItemBook& item, const Attempt& attempt) const;
   void inspect_order(JobId job, ItemIndex item, AttemptNumber attempt);
   void inspect_stop(const Submit& submit, const Job& job);
@@ -110,6 +134,8 @@ class Auditor {
   std::map<JobId, std::vector<Dependency>> after_;
   std::set<JobId> stopped_by_others_;
   std::set<std::string> may_be_apart_;
+  std::set<std::string> fenced_;
+  std::int64_t longest_outage_ms_ = 0;
   std::set<std::pair<ItemKey, AttemptNumber>> spoilt_;
   std::map<std::uint64_t, std::int64_t> cpu_ms_;
   std::map<std::uint64_t, std::int64_t> begun_ms_;
@@ -117,10 +143,12 @@ class Auditor {
   std::map<ItemKey, ItemBook> items_;
   std::map<JobId, std::int64_t> cancelled_since_ms_;  // and not ended
   std::map<ItemKey, std::string> strict_runs_;
+  std::map<std::pair<ItemKey, AttemptNumber>, std::string> kept_;  // and by whom
   bool no_losses_ = false;
   bool jumps_ = false;
   std::uint64_t settled_ = 0;
   std::uint64_t attempts_ = 0;
+  std::uint64_t runs_ = 0;
   std::map<std::int64_t, std::uint64_t> settled_by_hour_;
 };
 

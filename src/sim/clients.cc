@@ -1,6 +1,7 @@
 #include "sim/clients.h"
 
 #include "base/text.h"
+#include "ports/reopen_page.h"
 
 namespace drover::sim {
 namespace {
@@ -8,6 +9,12 @@ namespace {
 constexpr std::int64_t kAskAgainMs = 7'000;
 // Longer than anybody asks again for an answer that was lost.
 constexpr std::int64_t kKeepMs = 2 * 3'600'000;
+
+/// What it is about is not there.
+bool is_unknown(const Effect& effect) {
+  const auto* refused = std::get_if<Refused>(&effect);
+  return refused != nullptr && refused->error.code == ErrorCode::not_found;
+}
 
 }  // namespace
 
@@ -102,7 +109,47 @@ void Clients::tend_queues() {
 
 void Clients::readmit(const std::string& worker) {
   ask(Readmit{worker}, [this](const Effect& effect) {
-    if (!std::holds_alternative<WorkerReadmitted>(effect)) auditor_.fail("a worker could not be readmitted");
+    const auto* refused = std::get_if<Refused>(&effect);
+    const bool is_away = refused != nullptr && refused->error.code == ErrorCode::conflict;
+    if (!std::holds_alternative<WorkerReadmitted>(effect) && !is_unknown(effect) && !is_away) {
+      auditor_.fail("a worker could not be readmitted");
+    }
+  });
+}
+
+// One with unended jobs stays, and one that is gone may be asked for twice.
+void Clients::remove_queue(const std::string& queue) {
+  ask(DropQueue{queue}, [this](const Effect& effect) {
+    const auto* refused = std::get_if<Refused>(&effect);
+    const bool may_be = std::holds_alternative<QueueDropped>(effect) ||
+                        (refused != nullptr && refused->error.code == ErrorCode::conflict) || is_unknown(effect);
+    if (!may_be) auditor_.fail("the deletion of a queue got another answer");
+  });
+}
+
+void Clients::watch(const WatchItem& what) {
+  const auto job = jobs_.find(what.job);
+  if (job == jobs_.end()) return;
+  const std::optional<JobId> id = job->second.id;
+  if (!id) return;
+  ask(Watch{*id, what.item}, [this](const Effect& effect) {
+    if (!std::holds_alternative<Watched>(effect)) auditor_.fail("whoever follows an item got another answer");
+  });
+}
+
+void Clients::drain(const std::string& worker) {
+  ask(AskToDrain{worker}, [this](const Effect& effect) {
+    if (!std::holds_alternative<WorkerToBeGone>(effect) && !is_unknown(effect)) {
+      auditor_.fail("a worker could not be asked to drain");
+    }
+  });
+}
+
+void Clients::fence(const std::string& worker) {
+  ask(Fence{worker}, [this](const Effect& effect) {
+    if (!std::holds_alternative<WorkerToBeGone>(effect) && !is_unknown(effect)) {
+      auditor_.fail("a worker could not be fenced");
+    }
   });
 }
 
@@ -123,8 +170,9 @@ void Clients::cancel(std::uint64_t number) {
 
 void Clients::cancel_what_never_ends() {
   for (const auto& [number, job] : jobs_) {
-    const bool hangs = job.submit.nature.hang_percent > 0 && job.submit.policy.timeout_ms == 0;
-    if (hangs || job.submit.fits_nobody) cancel(number);
+    const Job* known = job.id && server_.up() ? server_.core().durable().find_job(*job.id) : nullptr;
+    if (known != nullptr && (known->ended() || known->stop == StopCause::cancelled)) continue;
+    if (job.submit.may_hang_for_ever() || job.submit.fits_nobody) cancel(number);
   }
 }
 
@@ -133,22 +181,12 @@ void Clients::retry(std::uint64_t number) {
   if (found == jobs_.end() || !server_.up()) return;
   const std::optional<JobId> id = found->second.id;
   if (!id) return;
-  ReopenJob command;
-  command.job = *id;
-  auto jobs = server_.store().jobs();
-  if (!jobs) return auditor_.fail(jobs.error().message);
-  for (const Job& job : *jobs) {
-    if (job.id == command.job) command.epoch = job.epoch;
-  }
-  const auto read = server_.store().each_attempt(command.job, ItemIndex{0}, [&](const Attempt& attempt) {
-    if (attempt.settled && attempt.state != AttemptState::succeeded) {
-      command.again.push_back({attempt.item, attempt.attempt, attempt.state});
-    }
-    return true;
-  });
-  if (!read) return auditor_.fail(read.error().message);
-  auditor_.reopen_asked(command);
-  ask(command, [](const Effect&) {});  // it may be too late for it, or too early
+  auto job = server_.store().job(*id);
+  if (!job) return;  // forgotten
+  auto command = begin_reopening(server_.store(), *job, {}, SimServer::kReopenPage);
+  if (!command) return auditor_.fail(command.error().message);
+  auditor_.reopen_asked(*id, command->again);
+  ask(*command, [](const Effect&) {});  // it may be too late for it, or too early
 }
 
 void Clients::forget_old() {

@@ -27,6 +27,10 @@ class Clients {
   void retry(std::uint64_t job);
   void change_queue(const Queue& queue);
   void close_queue(const CloseQueue& how);
+  void remove_queue(const std::string& queue);
+  void watch(const WatchItem& what);
+  void drain(const std::string& worker);
+  void fence(const std::string& worker);
   /// Sees to it that queues are as they shall be: an order to close one may have overtaken the one to open it.
   void tend_queues();
   void readmit(const std::string& worker);

@@ -1,14 +1,9 @@
 #include "sim/crowd.h"
 
 #include "base/text.h"
+#include "sim/times.h"
 
 namespace drover::sim {
-namespace {
-
-constexpr std::int64_t kMinute = 60'000;
-constexpr std::int64_t kHour = 60 * kMinute;
-
-}  // namespace
 
 void Crowd::equip(std::vector<WorkerPlan>& workers, std::int64_t length_ms) {
   for (WorkerPlan& worker : workers) {
@@ -54,6 +49,7 @@ std::vector<ScriptEvent> Crowd::make_queues(std::int64_t hours) {
       const std::int64_t for_ms = random_.one_in(2) ? between(0, kMinute) : between(kMinute, 30 * kMinute);
       events.push_back({from_ms + between(0, kHour), CloseQueue{queue_name(), for_ms}});
     }
+    if (random_.one_in(2)) events.push_back({from_ms + between(0, kHour), RemoveQueue{queue_name()}});
   }
   return events;
 }

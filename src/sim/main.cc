@@ -1,9 +1,13 @@
 // simulate: acts seeds out, and shows what is needed for those that fail.
 //
 //   simulate [--seed FIRST] [--seeds COUNT] [--hours EACH] [--side-by-side N] [--no-shrink]
+//
+// Without --seed it begins with one that the clock gives, which it prints, so that each run tries seeds that were never
+// tried before.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <map>
 #include <string_view>
 #include <vector>
@@ -18,8 +22,14 @@ namespace {
 using namespace drover;
 using namespace drover::sim;
 
+// No two runs have a seed in common, unless they begin within a second of each other.
+std::uint64_t seed_of_now() {
+  constexpr std::uint64_t kMostSeeds = 10'000;
+  return static_cast<std::uint64_t>(std::time(nullptr)) * kMostSeeds;
+}
+
 struct Options {
-  std::uint64_t first = 1;
+  std::uint64_t first = seed_of_now();
   std::uint64_t seeds = 1000;
   std::int64_t hours = 10;
   std::size_t side_by_side = 2;
@@ -52,6 +62,7 @@ bool parse(int argc, char** argv, Options& options) {
 
 void show_failure(const Options& options, std::uint64_t seed, const std::string& failure) {
   std::printf("seed %llu FAILED: %s\n", static_cast<unsigned long long>(seed), failure.c_str());
+  std::fflush(stdout);
   if (!options.shrink) return;
   const auto tryout = [](const Script& script) { return act_apart([&] { return act_out(script); }).failure; };
   const Script small = shrink(make_script(seed, options.hours), failure, tryout);
@@ -67,6 +78,8 @@ int main(int argc, char** argv) {
                  "usage: simulate [--seed FIRST] [--seeds COUNT] [--hours EACH] [--side-by-side N] [--no-shrink]\n");
     return 2;
   }
+  std::printf("seeds from %llu\n", static_cast<unsigned long long>(options.first));
+  std::fflush(stdout);
   std::int64_t counted = 0;
   std::uint64_t settled = 0;
   std::uint64_t attempts = 0;

@@ -1,7 +1,13 @@
 #include "sim/messages.h"
 
+#include "wire/problem_json.h"
+#include "wire/session_calls.h"
+
 namespace drover::sim {
 namespace {
+
+// What the body says counts; the status is the one of refusals.
+constexpr int kRefused = 409;
 
 struct Encoder {
   const WorkerHello& who;
@@ -12,20 +18,14 @@ struct Encoder {
     return {CallKind::hello, encode(hello)};
   }
   RequestBytes operator()(const ReportCall& call) const {
-    WorkerReport report;
-    report.report = {call.worker, call.incarnation, call.report.ended, call.report.running, call.report.returned};
-    report.ended_frames.resize(call.report.ended.size());
+    WorkerReport report{
+        .report = to_report(call.report, call.worker, call.incarnation), .frames = {}, .ended_frames = {}};
+    report.ended_frames.resize(report.report.ended.size());
     return {CallKind::report, encode(report)};
   }
   RequestBytes operator()(const PollCall& call) const {
-    WorkerPoll poll;
-    poll.poll.report = {call.worker, call.incarnation, call.poll.ended, call.poll.running, call.poll.returned};
-    poll.poll.number = call.poll.number;
-    poll.poll.given_up = call.poll.given_up;
-    poll.poll.want = call.poll.want;
-    poll.poll.wait_ms = call.wait_ms;
-    poll.poll.room = call.poll.room;
-    poll.poll.not_now = call.poll.not_now;
+    WorkerPoll poll{.poll = to_poll(call), .frames = {}, .ended_frames = {}};
+    poll.poll.report = to_report(call.poll, call.worker, call.incarnation);
     poll.ended_frames.resize(call.poll.ended.size());
     return {CallKind::poll, encode(poll)};
   }
@@ -42,11 +42,7 @@ Result<Command> decode_call(const RequestBytes& request) {
     case CallKind::hello: {
       auto hello = decode_hello(request.body);
       if (!hello) return pass(hello);
-      return RegisterWorker{.name = hello->name,
-                            .incarnation = hello->incarnation,
-                            .term_ms = kTermMs,
-                            .has = hello->has,
-                            .labels = hello->labels};
+      return to_command(*hello, kTermMs, {});
     }
     case CallKind::report: {
       auto report = decode_report(request.body);
@@ -62,36 +58,28 @@ Result<Command> decode_call(const RequestBytes& request) {
   return fail(ErrorCode::bad_input, "no such call");
 }
 
-ReplyBytes encode_effect(const Effect& effect, bool drain) {
+ReplyBytes encode_effect(const Effect& effect) {
   if (const auto* it = std::get_if<WorkerRegistered>(&effect)) {
-    WorkerWelcome welcome;
-    welcome.worker = it->worker;
-    welcome.term_ms = kTermMs;
-    welcome.poll_wait_ms = kPollWaitMs;
-    return {ReplyStatus::ok, encode(welcome)};
+    return {.body = encode(WorkerWelcome{.worker = it->worker, .term_ms = kTermMs, .poll_wait_ms = kPollWaitMs})};
   }
   if (const auto* it = std::get_if<PollAnswer>(&effect)) {
-    WorkerPollAnswer answer;
-    answer.answer = *it;
+    WorkerPollAnswer answer{.answer = *it, .items = {}};
     answer.items.resize(it->leases.size());
-    answer.answer.drain = it->drain || drain;
-    return {ReplyStatus::ok, encode(answer)};
+    return {.body = encode(answer)};
   }
-  if (const auto* it = std::get_if<Refused>(&effect)) {
-    if (it->error.code == ErrorCode::not_found) return {ReplyStatus::not_registered, {}};
-    return {it->error.code == ErrorCode::in_use ? ReplyStatus::replaced : ReplyStatus::refused, {}};
-  }
+  if (const auto* it = std::get_if<Refused>(&effect)) return {kRefused, problem_to_json(kRefused, it->error)};
   return {};
+}
+
+Result<WorkerPollAnswer> decode_answer(CallKind kind, const ReplyBytes& reply) {
+  if (kind != CallKind::poll || reply.status != 200) return fail(ErrorCode::bad_input, "not a poll's answer");
+  return decode_poll_answer(reply.body);
 }
 
 Result<void> deliver(ServerSession& session, std::uint64_t call, CallKind kind, const ReplyBytes& reply,
                      std::int64_t now_ms) {
-  if (reply.status == ReplyStatus::not_registered) {
-    session.on_not_registered(call, now_ms);
-  } else if (reply.status == ReplyStatus::replaced) {
-    session.on_replaced(call, now_ms);
-  } else if (reply.status == ReplyStatus::refused) {
-    session.on_failed(call, now_ms);
+  if (reply.status != 200) {
+    session.on_error(call, error_from_problem(reply.status, reply.body), now_ms);
   } else if (kind == CallKind::hello) {
     auto welcome = decode_welcome(reply.body);
     if (!welcome) return pass(welcome);
@@ -99,7 +87,7 @@ Result<void> deliver(ServerSession& session, std::uint64_t call, CallKind kind, 
   } else if (kind == CallKind::report) {
     session.on_report_taken(call, now_ms);
   } else {
-    auto answer = decode_poll_answer(reply.body);
+    auto answer = decode_answer(kind, reply);
     if (!answer) return pass(answer);
     session.on_poll_answer(call, answer->answer.leases, answer->answer.stops, answer->answer.gone, answer->answer.drain,
                            now_ms);

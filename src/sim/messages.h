@@ -1,4 +1,5 @@
-// What passes between workers and server, as the bytes of the worker protocol.
+// What passes between workers and server, as the bytes of the worker protocol. What the bytes say is made by the code
+// that ships (wire/session_calls.h, wire/worker_protocol.h); here is only what HTTP does around it.
 #pragma once
 
 #include <cstdint>
@@ -22,18 +23,17 @@ struct RequestBytes {
   std::string body;
 };
 
-/// The reply's status, in HTTP's words.
-enum class ReplyStatus : std::uint8_t { ok, not_registered, replaced, refused };
-
 struct ReplyBytes {
-  ReplyStatus status = ReplyStatus::ok;
+  int status = 200;
   std::string body;
 };
 
 /// `who`: what a worker says of itself, but for its incarnation.
 RequestBytes encode_call(const SessionCall& call, const WorkerHello& who);
 Result<Command> decode_call(const RequestBytes& request);
-ReplyBytes encode_effect(const Effect& effect, bool drain);
+ReplyBytes encode_effect(const Effect& effect);
+/// A poll's answer, if the reply is one.
+Result<WorkerPollAnswer> decode_answer(CallKind kind, const ReplyBytes& reply);
 /// Tells the session what came back.
 Result<void> deliver(ServerSession& session, std::uint64_t call, CallKind kind, const ReplyBytes& reply,
                      std::int64_t now_ms);

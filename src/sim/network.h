@@ -27,6 +27,7 @@ class Network {
   void bring(std::function<void()> arrive);
 
   void cut(const Partition& partition);
+  bool is_cut(std::size_t worker) const { return cut_to_server_[worker] > 0 || cut_to_worker_[worker] > 0; }
   void change_weather(const BadWeather& weather);
 
  private:

@@ -33,8 +33,10 @@ enum class SeamPlant : std::uint8_t {
   strict_lease_ignored,      // what must not outlive its lease runs on
   gone_ignored,              // what is somebody else's by now runs on
   stop_orders_ignored,
-  wrong_attempt_run,  // the attempt's number in a lease is taken for 1
-  asks_not_told,      // a lease does not say what its items ask for
+  wrong_attempt_run,               // the attempt's number in a lease is taken for 1
+  asks_not_told,                   // a lease does not say what its items ask for
+  spool_wiped_at_start,            // results that an earlier process had not told are gone
+  outage_taken_for_missing_image,  // a registry that does not answer stops the job
 };
 
 }  // namespace drover::sim

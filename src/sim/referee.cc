@@ -8,11 +8,12 @@
 namespace drover::sim {
 namespace {
 
-// The doubt that is enough to set a worker apart (core/quarantine.cc), and how many of its failures may still be on
-// their way by then.
+// The doubt that is enough to set a worker apart (core/quarantine.cc), and how often it may still be given items by
+// polls that were on their way or parked by then. How many failures it tells of at once does not matter: it may have
+// been cut off for long.
 constexpr double kBitsOfDoubt = 31;
 constexpr std::uint64_t kLeast = 8;
-constexpr std::uint64_t kOnTheirWay = 200;
+constexpr std::uint64_t kOnTheirWay = 2;
 constexpr std::int64_t kQuickUs = 1'000'000;
 
 std::uint64_t held_by(const Durable& durable, const Grant& grant) {
@@ -35,10 +36,13 @@ std::string Referee::name(const Core& core, JobId job) const {
 
 void Referee::asked(Ticket ticket, const Command& command) {
   if (const auto* poll = std::get_if<Poll>(&command)) {
-    questions_[ticket] = {poll->report.worker, poll->want, poll->room};
+    questions_[ticket] = {poll->report.worker, poll->want, poll->room, poll->not_now};
   }
   // Whoever changes a queue or takes a job up again changes who is next, in the midst of a step.
-  if (std::holds_alternative<SetQueue>(command) || std::holds_alternative<ReopenJob>(command)) queues_change_ = true;
+  if (std::holds_alternative<SetQueue>(command) || std::holds_alternative<DropQueue>(command) ||
+      std::holds_alternative<ReopenJob>(command) || std::holds_alternative<MarksRead>(command)) {
+    queues_change_ = true;
+  }
 }
 
 void Referee::server_stopped() {
@@ -62,7 +66,7 @@ void Referee::before_step(const Core& core) {
                        queue == nullptr ? 1 : queue->priority,
                        index.share,
                        {kHighestPriority - job.place.priority, id},
-                       {job.ask, job.require},
+                       demand_of(job, queue),
                        durable.blocks.at(id).count(ItemMark::pending),
                        index.ready});
   }
@@ -104,11 +108,18 @@ void Referee::inspect_answer(const Core& core, const Question& question, const P
     if (over) auditor_.fail("something was given after an item that has to wait for its room");
     over = !lease.ask.times(lease.count).fits(room);
     if (over && lease.count > 1) auditor_.fail(concat(name(core, lease.job), ": more of it was given than has room"));
+    if (std::ranges::find(question.not_now, lease.job) != question.not_now.end()) {
+      auditor_.fail(concat(name(core, lease.job), ": given to a worker that asked not to be given it now"));
+    }
     inspect_lease(core, lease);
-    inspect_turn(core, question.worker, lease, room);
+    inspect_turn(core, question, lease, room);
     room = room.minus(lease.ask.times(lease.count));
   }
   if (given > question.want) auditor_.fail("a worker was given more items than it wanted");
+  const auto streak = streaks_.find(question.worker);
+  if (given > 0 && streak != streaks_.end() && streak->second.is_due && ++streak->second.since_due > kOnTheirWay) {
+    auditor_.fail("a worker on which everything fails is still given items");
+  }
 }
 
 void Referee::inspect_lease(const Core& core, const Lease& lease) {
@@ -127,17 +138,18 @@ void Referee::inspect_lease(const Core& core, const Lease& lease) {
 }
 
 // `room` is what was left when it was this lease's turn.
-void Referee::inspect_turn(const Core& core, WorkerId worker, const Lease& lease, const Resources& room) {
+void Referee::inspect_turn(const Core& core, const Question& question, const Lease& lease, const Resources& room) {
   const Job& job = core.durable().jobs.at(lease.job);
   const JobIndex& index = core.volatile_part().jobs.at(lease.job);
   if (!index.scheduled) return;  // it has ended within the step
   const Queue* queue = core.durable().find_queue(job.place.queue);
   const std::uint32_t priority = queue == nullptr ? 1 : queue->priority;
   const Schedule::Rank rank{kHighestPriority - job.place.priority, job.id};
-  const Worker& taker = core.durable().workers.at(worker);
+  const Worker& taker = core.durable().workers.at(question.worker);
   for (const Offer& other : offers_) {
     const bool comes_first = other.queue_priority > priority || (other.share == index.share && other.rank < rank);
-    if (!comes_first || !other.demand.ask.fits(room) || !Supply{taker.has, taker.labels}.suits(other.demand)) continue;
+    if (std::ranges::find(question.not_now, other.job) != question.not_now.end()) continue;
+    if (!comes_first || !other.demand.ask.fits(room) || !supply_of(taker).suits(other.demand)) continue;
     const Schedule::Share& share = core.volatile_part().schedule.at(other.share);
     if (share.lane->reserved_percent > 0) continue;  // what is kept for others may have kept it
     return auditor_.fail(concat(name(core, other.job), ": overtaken by ", name(core, job.id)));
@@ -168,12 +180,20 @@ void Referee::follow_streaks(const Step& step) {
   for (const Mutation& mutation : step.batch.mutations) {
     if (const auto* it = std::get_if<AddAttempt>(&mutation)) take(it->attempt);
   }
-  // A batch does not tell which of its changes came first: what was before belongs to the streak that is over.
+  // A batch does not tell which of its changes came first: what was before belongs to the streak that is over. It is
+  // over also for a worker that was lost, even if it has come back within the batch.
+  std::set<std::string> lost;
+  for (const Mutation& mutation : step.batch.mutations) {
+    const auto* it = std::get_if<AddEvent>(&mutation);
+    if (it != nullptr && it->event.kind == EventKind::worker_lost) lost.insert(it->event.name);
+  }
   for (const Mutation& mutation : step.batch.mutations) {
     const auto* it = std::get_if<PutWorker>(&mutation);
     if (it == nullptr) continue;
     std::uint64_t& incarnation = incarnations_[it->worker.id];
-    if (incarnation != it->worker.incarnation || !it->worker.quarantine.empty()) streaks_.erase(it->worker.id);
+    const bool is_over = incarnation != it->worker.incarnation || !it->worker.quarantine.empty() ||
+                         !it->worker.is_present() || lost.contains(it->worker.name);
+    if (is_over) streaks_.erase(it->worker.id);
     incarnation = it->worker.incarnation;
   }
 }
@@ -206,9 +226,8 @@ void Referee::take(const Attempt& row) {
     own += it.own;
   }
   const double odds = static_cast<double>(successes + failures + 2) / static_cast<double>(failures + 1);
-  const bool due = own >= kLeast && successes >= kLeast && static_cast<double>(own) * std::log2(odds) >= kBitsOfDoubt;
-  streak.since_due = due ? streak.since_due + 1 : 0;
-  if (streak.since_due > kOnTheirWay) auditor_.fail("a worker on which everything fails is still given items");
+  streak.is_due = own >= kLeast && successes >= kLeast && static_cast<double>(own) * std::log2(odds) >= kBitsOfDoubt;
+  if (!streak.is_due) streak.since_due = 0;
 }
 
 }  // namespace drover::sim

@@ -1,6 +1,7 @@
 // Holds every step of the server against the rules of who is given what:
 //
-// - what a poll is answered with has the room that it told of; only the last item may have to wait for it;
+// - what a poll is answered with has the room that it told of; only the last item may have to wait for it; and nothing
+//   of it is of a job that the worker asked not to be given now;
 // - nothing of a disabled queue is handed out, nor of a job before what it comes after, nor more of it at a time than
 //   may be, nor, of one whose items follow each other, anything but the first;
 // - nobody is overtaken: of two jobs that a worker could have been given, and that were on offer all the while, the one
@@ -36,6 +37,7 @@ class Referee {
     WorkerId worker;
     std::uint64_t want = 0;
     Resources room;
+    std::vector<JobId> not_now;
   };
   /// A job that had something to hand out before the step.
   struct Offer {
@@ -54,12 +56,13 @@ class Referee {
       std::uint64_t own = 0;
     };
     std::map<JobId, Elsewhere> jobs;
-    std::uint64_t since_due = 0;  // failures since it had to be noticed
+    bool is_due = false;          // it has to be noticed with the worker's next report
+    std::uint64_t since_due = 0;  // answers since then that gave the worker items
   };
 
   void inspect_answer(const Core& core, const Question& question, const PollAnswer& answer);
   void inspect_lease(const Core& core, const Lease& lease);
-  void inspect_turn(const Core& core, WorkerId worker, const Lease& lease, const Resources& room);
+  void inspect_turn(const Core& core, const Question& question, const Lease& lease, const Resources& room);
   void inspect_hands(const Core& core);
   void follow_streaks(const Step& step);
   void take(const Attempt& row);

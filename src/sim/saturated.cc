@@ -2,11 +2,11 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "sim/script.h"
+#include "sim/times.h"
 
 namespace drover::sim {
 
 Script make_saturated(std::uint64_t seed, std::int64_t hours) {
-  constexpr std::int64_t kHour = 3'600'000;
   constexpr std::uint32_t kWeights[] = {5'000, 10'000, 20'000, 40'000};
   Random random(seed ^ 0x73617475);
   Script script;

@@ -1,13 +1,11 @@
 // Each fault that the simulator has found, by name, as the script that shows it.
 #include <gtest/gtest.h>
 
+#include "sim/times.h"
 #include "sim/world.h"
 
 namespace drover::sim {
 namespace {
-
-constexpr std::int64_t kSecond = 1000;
-constexpr std::int64_t kMinute = 60 * kSecond;
 
 Submit job(std::uint64_t number, std::uint64_t total, std::int64_t typical_ms) {
   Submit submit;
@@ -23,6 +21,21 @@ void expect_good_end(Script script, std::uint64_t seeds = 30) {
   for (script.seed = 1; script.seed <= seeds; ++script.seed) {
     const RunResult result = act_out(script);
     ASSERT_FALSE(result.failure) << result.failure.value_or("") << "\n" << describe(script);
+  }
+}
+
+/// And whatever happens, each item is started once and has one attempt.
+void expect_one_run_each(Script script, std::uint64_t seeds = 10) {
+  std::uint64_t items = 0;
+  for (const ScriptEvent& event : script.events) {
+    script.length_ms = std::max(script.length_ms, event.at_ms);
+    if (const auto* it = std::get_if<Submit>(&event.what)) items += it->total;
+  }
+  for (script.seed = 1; script.seed <= seeds; ++script.seed) {
+    const RunResult result = act_out(script);
+    ASSERT_FALSE(result.failure) << result.failure.value_or("") << "\n" << describe(script);
+    ASSERT_EQ(result.attempts, items) << describe(script);
+    ASSERT_EQ(result.runs, items) << describe(script);
   }
 }
 
@@ -77,6 +90,71 @@ TEST(Scenario, ALargeItemRunsAmongSmallOnesThatKeepComing) {
     script.events.push_back({static_cast<std::int64_t>(i) * 5 * kSecond, submit});
   }
   expect_good_end(script, 10);
+}
+
+// The core looked at its clock before it had applied what workers had sent meanwhile, and declared all of them lost.
+TEST(Scenario, AServerThatCannotStepForLongerThanTheTermLosesNoLease) {
+  for (const bool whole_process : {false, true}) {
+    Script script;
+    script.workers = {{.slots = 2}, {.slots = 3}};
+    script.events = {{0, job(1, 10, 4 * kMinute)},
+                     {kMinute, StallServer{100 * kSecond, whole_process}},
+                     {kMinute + 1, job(2, 3, kSecond)},
+                     {kMinute + 500, job(3, 3, kSecond)}};
+    expect_one_run_each(script);
+  }
+}
+
+// A server that was started anew knew nothing of the polls that the one before had answered: one that came again was
+// granted a second time, and the first grant stayed open for ever.
+TEST(Scenario, APollThatTheNextServerHearsAgainIsNotGrantedTwice) {
+  Script script;
+  script.workers = {{.slots = 1}, {.slots = 2}};
+  script.events = {{0, job(1, 300, 500)}};
+  for (std::int64_t at_ms = 5 * kSecond; at_ms < 3 * kMinute; at_ms += 11 * kSecond) {
+    script.events.push_back({at_ms, CrashServer{CrashPoint::after_commit, 300}});
+  }
+  expect_good_end(script);
+}
+
+// Lost workers stayed in the ledger for ever, and came to life again for a term at each restart.
+TEST(Scenario, AWorkerThatIsAwayForMoreThanADayIsForgottenAndComesBack) {
+  Script script;
+  script.workers = {{.slots = 2}, {.slots = 1}, {.slots = 1}, {.slots = 1}};
+  script.events = {{0, job(1, 60, 10 * kSecond)},
+                   {5 * kSecond, Partition{1, Cut::both, 26 * kHour}},
+                   {6 * kSecond, CrashWorker{2, 27 * kHour}},
+                   {7 * kSecond, LoseMachine{3, kMinute}},
+                   {10 * kMinute, CrashServer{CrashPoint::at_once, 5 * kSecond}},
+                   {27 * kHour, job(2, 60, 10 * kSecond)}};
+  expect_good_end(script, 3);
+}
+
+// After four failed fetches, half a minute, its items counted as lost, and soon as failed.
+TEST(Scenario, ARegistryThatDoesNotAnswerCostsAnItemNothing) {
+  Script script;
+  script.workers = {{.slots = 2}, {.slots = 1}};
+  Submit in_image = job(1, 20, kSecond);
+  in_image.image = 1;
+  script.events = {{0, RegistryOutage{30 * kMinute}}, {kSecond, in_image}, {2 * kSecond, job(2, 30, kSecond)}};
+  expect_one_run_each(script);
+}
+
+TEST(Scenario, WhatEndsWhileTheServerIsAwayForHoursIsToldOnce) {
+  Script script;
+  script.workers = {{.slots = 4}, {.slots = 8}};
+  script.events = {{0, job(1, 40, 30 * kSecond)}, {20 * kSecond, CrashServer{CrashPoint::at_once, 120 * kMinute}}};
+  expect_one_run_each(script);
+}
+
+// A worker wiped its spool when it started: whatever had ended while the server was away was run again.
+TEST(Scenario, WhatEndedWhileTheServerWasAwaySurvivesARestartOfItsWorker) {
+  Script script;
+  script.workers = {{.slots = 4}};
+  script.events = {{0, job(1, 4, 10 * kSecond)},
+                   {4 * kSecond, CrashServer{CrashPoint::at_once, 5 * kMinute}},
+                   {2 * kMinute, CrashWorker{0, kSecond}}};
+  expect_one_run_each(script);
 }
 
 /// A queue with shares of weights 1, 1 and 2, and three workers with room for sixteen items together.

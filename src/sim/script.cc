@@ -5,13 +5,13 @@
 
 #include "base/random.h"
 #include "sim/crowd.h"
+#include "sim/times.h"
 
 namespace drover::sim {
 namespace {
 
-constexpr std::int64_t kSecond = 1000;
-constexpr std::int64_t kMinute = 60 * kSecond;
-constexpr std::int64_t kHour = 60 * kMinute;
+// A worker leaves an image that could not be fetched alone for so long (agent/image_gate.h).
+constexpr std::int64_t kLongestImagePauseMs = 5 * kMinute;
 
 class Writer {
  public:
@@ -29,6 +29,7 @@ class Writer {
       script_.events = crowd_->make_queues(hours);
     }
     for (std::int64_t hour = 0; hour < hours; ++hour) write_hour(hour * kHour);
+    if (random_.one_in(12)) write_long_absence();
     std::ranges::stable_sort(script_.events, {}, &ScriptEvent::at_ms);
     return std::move(script_);
   }
@@ -44,11 +45,12 @@ class Writer {
     for (std::size_t i = 0; i < count; ++i) {
       script_.workers.push_back(
           {.slots = 1 + random_.below(8), .strict_lease = random_.one_in(4), .clock_ahead_ms = between(-5000, 5000)});
+      script_.workers.back().names_what_it_returns = random_.one_in(6);
     }
     sized_ = random_.one_in(2);
     for (WorkerPlan& worker : script_.workers) {
       if (!sized_) continue;
-      worker.has = {500 * (1 + random_.below(16)), random_.below(65) << 30};
+      worker.has = {500 * (1 + random_.below(16)), (1 + random_.below(64)) << 30};
       if (random_.one_in(2)) worker.labels["zone"] = random_.one_in(2) ? "a" : "b";
       if (random_.one_in(3)) worker.labels["gpu"] = "";
     }
@@ -93,6 +95,9 @@ class Writer {
                                               : random_.below(40);
       write_submit(from_ms + between(0, kHour - 1), total, true);
     }
+    if (random_.one_in(2)) write_watches(from_ms);
+    if (random_.one_in(2)) write_brink(from_ms);
+    if (random_.one_in(2)) write_restarts(from_ms);
     const std::uint64_t faults = 1 + random_.below(8);
     for (std::uint64_t i = 0; i < faults; ++i) {
       const std::int64_t at_ms = from_ms + between(0, kHour - 1);
@@ -103,6 +108,41 @@ class Writer {
       const std::size_t worker = random_.below(script_.workers.size());
       add(std::max<std::int64_t>(0, at_ms - between(0, 50 * kSecond)), LoseMachine{worker, between(0, kMinute)});
     }
+  }
+
+  void write_watches(std::int64_t from_ms) {
+    const std::uint64_t watches = 1 + random_.below(4);
+    for (std::uint64_t i = 0; i < watches; ++i) {
+      add(from_ms + between(0, kHour - 1), WatchItem{1 + random_.below(jobs_), ItemIndex{random_.below(30)}});
+    }
+  }
+
+  // Workers are cut off for about as long as a lease lasts, while commits are slow: what they say next waits in the
+  // inbox when their leases are about to expire.
+  void write_brink(std::int64_t from_ms) {
+    const std::int64_t at_ms = from_ms + between(0, 50 * kMinute);
+    add(at_ms, SlowDisk{between(300, 480), 4 * kMinute});
+    for (std::size_t worker = 0; worker < script_.workers.size(); ++worker) {
+      add(at_ms + between(0, kMinute), Partition{worker, Cut::to_server, between(45 * kSecond, 60 * kSecond)});
+    }
+  }
+
+  // Results gather on a worker while the server is away, and then the worker is started anew.
+  void write_restarts(std::int64_t from_ms) {
+    const std::int64_t at_ms = from_ms + between(0, 50 * kMinute);
+    add(at_ms, CrashServer{CrashPoint::at_once, between(10 * kSecond, 35 * kSecond)});
+    for (std::size_t worker = 0; worker < script_.workers.size(); ++worker) {
+      if (random_.one_in(2)) add(at_ms + between(kSecond, 20 * kSecond), CrashWorker{worker, between(0, 5 * kSecond)});
+    }
+  }
+
+  // A worker is away for longer than a server remembers it: its machine is off, or its line is cut.
+  void write_long_absence() {
+    const std::size_t worker = random_.below(script_.workers.size());
+    const std::int64_t at_ms = between(0, script_.length_ms);
+    const std::int64_t for_ms = between(25 * kHour, 28 * kHour);
+    if (random_.one_in(2)) return add(at_ms, Partition{worker, Cut::both, for_ms});
+    add(at_ms, CrashWorker{worker, for_ms});
   }
 
   // Several jobs at about the same time, who get into each other's way.
@@ -138,6 +178,9 @@ class Writer {
     total = submit.total;
     if (sized_ && !random_.one_in(3)) write_ask(submit);
     if (crowd_ && any_kind) crowd_->ask_too_much(submit);
+    if (any_kind && random_.one_in(4)) {
+      submit.image = random_.one_in(12) ? kMissingImage : static_cast<std::uint32_t>(1 + random_.below(6));
+    }
     JobNature& nature = submit.nature;
     nature.seed = random_.next();
     // A job takes a quarter of an hour of everybody's time at most.
@@ -196,7 +239,7 @@ class Writer {
 
   Happening fault() {
     const std::size_t worker = random_.below(script_.workers.size());
-    switch (random_.below(16)) {
+    switch (random_.below(21)) {
       case 0:
       case 1: return CrashWorker{worker, short_or_long(5 * kSecond, 3 * kMinute)};
       case 2: return LoseMachine{worker, short_or_long(kMinute, 5 * kMinute)};
@@ -212,6 +255,11 @@ class Writer {
       case 12: return FillDisk{short_or_long(kMinute, 10 * kMinute)};
       case 13: return SlowDisk{between(50, 5 * kSecond), short_or_long(kMinute, 5 * kMinute)};
       case 14: return JumpClock{between(-2 * kHour, 2 * kHour)};
+      case 15: return FenceWorker{worker};
+      case 16:
+      case 17: return StallServer{short_or_long(50 * kSecond, 2 * kMinute), random_.one_in(2)};
+      case 18: return RegistryOutage{short_or_long(2 * kMinute, 40 * kMinute)};
+      case 19: return CrashServer{static_cast<CrashPoint>(random_.below(4)), between(10 * kMinute, 90 * kMinute)};
       default:
         return BadWeather{static_cast<std::uint32_t>(random_.below(150)),
                           static_cast<std::uint32_t>(random_.below(100)), between(10, 20 * kSecond),
@@ -239,6 +287,8 @@ std::int64_t ScriptEvent::over_ms() const {
   if (const auto* it = std::get_if<CrashServer>(&what)) for_ms = 60'000 + it->down_ms;
   if (const auto* it = std::get_if<FillDisk>(&what)) for_ms = 60'000 + it->down_ms;
   if (const auto* it = std::get_if<SlowDisk>(&what)) for_ms = it->for_ms;
+  if (const auto* it = std::get_if<StallServer>(&what)) for_ms = it->for_ms;
+  if (const auto* it = std::get_if<RegistryOutage>(&what)) for_ms = it->for_ms + kLongestImagePauseMs;
   if (const auto* it = std::get_if<BadWeather>(&what)) for_ms = it->for_ms;
   return at_ms + for_ms;
 }

@@ -36,10 +36,13 @@ struct Submit {
   std::uint64_t max_running = 0;
   std::int64_t job_timeout_ms = 0;
   bool fits_nobody = false;  // only a cancel ends it
+  std::uint32_t image = 0;   // its number; 0: its items run without a container
 
   /// How many of its items may be in workers' hands; 0: no limit.
   std::uint64_t most_running() const { return sequential ? 1 : max_running; }
   std::uint64_t max_failures() const { return sequential ? 0 : policy.max_failures; }
+  /// Whether some of its items may run until somebody cancels it.
+  bool may_hang_for_ever() const { return nature.hang_percent > 0 && policy.timeout_ms == 0; }
 };
 struct Cancel {
   std::uint64_t job = 0;
@@ -57,6 +60,16 @@ struct ChangeQueue {
 struct CloseQueue {
   std::string queue;
   std::int64_t for_ms = 0;
+};
+
+/// Deleted, if no job in it is left. It is made anew when somebody looks after queues.
+struct RemoveQueue {
+  std::string queue;
+};
+/// Somebody follows what an item prints.
+struct WatchItem {
+  std::uint64_t job = 0;
+  ItemIndex item;
 };
 
 // What happens to a worker. `worker` is its place in Script::workers.
@@ -84,6 +97,10 @@ struct KillSlot {
 struct DrainWorker {
   std::size_t worker = 0;
   std::int64_t down_ms = 0;
+};
+/// Somebody takes it for dead: others get what it holds.
+struct FenceWorker {
+  std::size_t worker = 0;
 };
 /// Whatever runs on this machine fails at once.
 struct Spoil {
@@ -116,6 +133,12 @@ struct SlowDisk {
   std::int64_t commit_ms = 0;
   std::int64_t for_ms = 0;
 };
+/// The core cannot step: its store does not return from a commit, or the whole process is stopped. In the first case
+/// what workers send reaches the inbox; in the second it waits in sockets and arrives when the process goes on.
+struct StallServer {
+  std::int64_t for_ms = 0;
+  bool whole_process = false;
+};
 struct JumpClock {
   std::int64_t by_ms = 0;
 };
@@ -128,15 +151,20 @@ struct BadWeather {
   std::int64_t for_ms = 0;
 };
 
-using Happening =
-    std::variant<Submit, Cancel, Retry, ChangeQueue, CloseQueue, CrashWorker, LoseMachine, SpotNotice, KillSlot,
-                 DrainWorker, Partition, CrashServer, FillDisk, SlowDisk, JumpClock, BadWeather, Spoil>;
+/// Images that are not on a machine yet cannot be fetched.
+struct RegistryOutage {
+  std::int64_t for_ms = 0;
+};
+
+using Happening = std::variant<Submit, Cancel, Retry, ChangeQueue, CloseQueue, RemoveQueue, WatchItem, CrashWorker,
+                               LoseMachine, SpotNotice, KillSlot, DrainWorker, FenceWorker, Partition, CrashServer,
+                               FillDisk, SlowDisk, StallServer, JumpClock, BadWeather, RegistryOutage, Spoil>;
 
 struct ScriptEvent {
   std::int64_t at_ms = 0;
   Happening what;
 
-  bool is_fault() const { return what.index() > 4; }
+  bool is_fault() const { return what.index() > 6; }  // what comes before is what people do
   /// When it is over, and everybody back.
   std::int64_t over_ms() const;
 };
@@ -144,7 +172,8 @@ struct ScriptEvent {
 struct WorkerPlan {
   std::size_t slots = 1;
   bool strict_lease = false;
-  std::int64_t clock_ahead_ms = 0;  // of the true time
+  std::int64_t clock_ahead_ms = 0;     // of the true time
+  bool names_what_it_returns = false;  // as running, in the same report: it began, and nobody hears how it ended
   Resources has = Resources::endless();
   Labels labels = {};
   std::int64_t joins_ms = 0;
@@ -162,6 +191,9 @@ struct Script {
 /// and one in sixty-four of all is saturated.
 Script make_script(std::uint64_t seed, std::int64_t hours);
 Script make_saturated(std::uint64_t seed, std::int64_t hours);
+
+inline constexpr std::uint32_t kMissingImage = 99;  // no registry has it
+std::string image_name(std::uint32_t image);
 
 /// One line, for people.
 std::string describe(const ScriptEvent& event);

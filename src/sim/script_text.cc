@@ -1,13 +1,10 @@
 // A script in words, for people.
 #include "base/text.h"
 #include "sim/script.h"
+#include "sim/times.h"
 
 namespace drover::sim {
 namespace {
-
-constexpr std::int64_t kSecond = 1000;
-constexpr std::int64_t kMinute = 60 * kSecond;
-constexpr std::int64_t kHour = 60 * kMinute;
 
 std::string clock_text(std::int64_t ms) {
   const auto two = [](std::int64_t n) { return (n < 10 ? "0" : "") + std::to_string(n); };
@@ -50,7 +47,7 @@ struct Describer {
         " ms, grace ", it.policy.grace_ms, " ms, ", it.policy.rules.size(), " rules", text_of(it.ask, it.require),
         it.policy.max_failures == Policy::kNoLimit ? std::string()
                                                    : concat(", at most ", it.policy.max_failures, " failures"),
-        place_of(it));
+        place_of(it), it.image > 0 ? concat(", in image ", it.image) : std::string());
   }
   std::string operator()(const Cancel& it) const { return concat("cancel job ", it.job); }
   std::string operator()(const Retry& it) const { return concat("retry job ", it.job); }
@@ -64,6 +61,17 @@ struct Describer {
   }
   std::string operator()(const CloseQueue& it) const {
     return concat("queue ", it.queue, " is disabled for ", it.for_ms, " ms");
+  }
+  std::string operator()(const RemoveQueue& it) const { return concat("queue ", it.queue, " is deleted"); }
+  std::string operator()(const WatchItem& it) const {
+    return concat("somebody follows item ", it.item.value, " of job ", it.job);
+  }
+  std::string operator()(const FenceWorker& it) const { return concat("worker ", it.worker, " is fenced"); }
+  std::string operator()(const StallServer& it) const {
+    return concat(it.whole_process ? "the server is stopped for " : "a commit hangs for ", it.for_ms, " ms");
+  }
+  std::string operator()(const RegistryOutage& it) const {
+    return concat("no image can be fetched for ", it.for_ms, " ms");
   }
   std::string operator()(const Spoil& it) const {
     return concat("all fails on worker ", it.worker, " for ", it.for_ms, " ms");
@@ -105,6 +113,10 @@ struct Describer {
 };
 
 }  // namespace
+
+std::string image_name(std::uint32_t image) {
+  return concat("image-", image);
+}
 
 std::string describe(const ScriptEvent& event) {
   return clock_text(event.at_ms) + "  " + std::visit(Describer{}, event.what);

@@ -93,6 +93,7 @@ class Shrinker {
     without(&Submit::require);
     without(&Submit::ask);
     without(&Submit::place);
+    without(&Submit::image);
   }
 
   Script script_;

@@ -1,7 +1,11 @@
 #include "sim/sim_server.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "core/sanity.h"
+#include "ports/item_marks.h"
+#include "ports/reopen_page.h"
 #include "sim/planted.h"
 
 namespace drover::sim {
@@ -41,16 +45,48 @@ void SimServer::start() {
   timeline_ = std::make_unique<Timeline>(wall_, steady_, durable.counters.now_ms);
   stepper_ = std::make_unique<Stepper>(Core(std::move(durable), timeline_->now_ms()));
   if (const auto fault = find_fault(core())) auditor_.fail(concat("after a restart: ", *fault));
+  leases_.server_started(events_.now_ms());
   turn_soon();
 }
 
 void SimServer::request(Command command, Reply reply) {
   const Ticket ticket{next_ticket_++};
   waiting_.emplace(ticket, std::move(reply));
+  leases_.arrived(command, events_.now_ms());
+  if (is_stopped()) return door_.push_back({ticket, std::move(command)});
   referee_.asked(ticket, command);
   stepper_->post({ticket, std::move(command)});
   ++inbox_;
   turn_soon();
+}
+
+void SimServer::stall(const StallServer& how) {
+  const std::int64_t until_ms = events_.now_ms() + how.for_ms;
+  if (!how.whole_process) {
+    commits_hang_until_ms_ = std::max(commits_hang_until_ms_, until_ms);
+    return;
+  }
+  if (!up()) return;
+  stopped_until_ms_ = std::max(stopped_until_ms_, until_ms);
+  events_.at(stopped_until_ms_, [this, generation = generation_] {
+    if (generation == generation_ && !is_stopped()) let_in();
+  });
+}
+
+// The process goes on. The core may look at its clock before what has waited in sockets is read.
+void SimServer::let_in() {
+  turn_soon();
+  std::int64_t delay_ms = 0;
+  for (Request& request : std::exchange(door_, {})) {
+    delay_ms += static_cast<std::int64_t>(random_.below(20));
+    events_.after(delay_ms, [this, generation = generation_, request = std::move(request)]() mutable {
+      if (generation != generation_) return;
+      referee_.asked(request.ticket, request.command);
+      stepper_->post(std::move(request));
+      ++inbox_;
+      turn_soon();
+    });
+  }
 }
 
 // Commands that come close together are applied together.
@@ -65,16 +101,20 @@ void SimServer::turn_soon() {
 }
 
 void SimServer::turn() {
-  if (!up() || under_way_.size() >= kMostUnderWay) return;
+  if (!up() || is_stopped() || under_way_.size() >= kMostUnderWay) return;
+  const auto core_deadline = core().next_deadline();
+  const bool something_is_due = inbox_ > 0 || (core_deadline && *core_deadline <= timeline_->now_ms());
+  if (something_is_due) referee_.before_step(core());
   inbox_ = 0;
-  referee_.before_step(core());
   auto step = stepper_->step(timeline_->now_ms());
   if (step) {
     has_stepped_ = true;
     referee_.after_step(core(), *step);
+    if (const auto wrong = leases_.inspect_losses(core(), *step, auditor_, events_.now_ms())) auditor_.fail(*wrong);
     if (const auto fault = find_fault(core())) auditor_.fail(*fault);
     const bool compare = crash_due_ || random_.one_in(kCompareOneIn);
-    under_way_.push_back({std::move(*step), compare ? std::optional(hash(core().durable())) : std::nullopt});
+    under_way_.push_back(
+        {std::move(*step), events_.now_ms(), compare ? std::optional(hash(core().durable())) : std::nullopt});
     if (plant_ == SeamPlant::answers_before_commit) let_out(std::exchange(under_way_.back().step.answers, {}));
     if (under_way_.size() == 1) begin_commit();
     die_if_due();
@@ -96,6 +136,12 @@ void SimServer::die_if_due() {
   const CrashServer how = *crash_due_;
   if (how.point == CrashPoint::before_commit) return stop(how.down_ms);
   if (how.point == CrashPoint::after_commit) {
+    // What nobody hears of matters most when it is a lease.
+    const bool grants = std::ranges::any_of(under_way_.back().step.answers, [](const Answer& answer) {
+      const auto* it = std::get_if<PollAnswer>(&answer.effect);
+      return it != nullptr && !it->leases.empty();
+    });
+    if (crash_with_grant_ && !grants) return;
     while (!under_way_.empty()) {
       make_durable(under_way_.front());
       under_way_.pop_front();
@@ -124,6 +170,13 @@ void SimServer::begin_commit() {
 }
 
 void SimServer::end_commit() {
+  const bool hangs = events_.now_ms() < commits_hang_until_ms_ && !under_way_.front().step.batch.empty();
+  if (hangs || is_stopped()) {
+    const std::int64_t until_ms = std::max(hangs ? commits_hang_until_ms_ : 0, stopped_until_ms_);
+    return events_.at(until_ms, [this, generation = generation_] {
+      if (generation == generation_) end_commit();
+    });
+  }
   if (full_due_ && !under_way_.front().step.batch.empty()) {
     const FillDisk how = *full_due_;
     full_due_.reset();
@@ -143,22 +196,46 @@ void SimServer::make_durable(const UnderWay& batch) {
     const auto committed = plant_ == SeamPlant::none ? store_.commit(batch.step.batch)
                                                      : store_.commit(as_planted(batch.step.batch, plant_));
     if (!committed) auditor_.fail(committed.error().message);
-    auditor_.committed(batch.step.batch, events_.now_ms());
+    auditor_.committed(batch.step.batch, batch.applied_ms);
+    leases_.committed(batch.step.batch, batch.applied_ms);
   }
   if (batch.hash && hash(load()) != *batch.hash) auditor_.fail("the store loads something else than was committed");
 }
 
 void SimServer::let_out(const std::vector<Answer>& answers) {
   for (const Answer& answer : answers) {
+    if (const auto* wanted = std::get_if<ReopenWanted>(&answer.effect)) read_page(*wanted);
+    if (const auto* wanted = std::get_if<MarksWanted>(&answer.effect)) read_marks(*wanted);
     auto node = waiting_.extract(answer.to);
     if (!node.empty()) node.mapped()(answer.effect);
   }
+}
+
+// The ledger's reader is a thread of its own, and may be slow.
+void SimServer::read_page(const ReopenWanted& wanted) {
+  events_.after(static_cast<std::int64_t>(random_.below(100)), [this, generation = generation_, wanted] {
+    if (generation != generation_) return;
+    auto page = read_reopen_page(store_, wanted, kReopenPage);
+    if (!page) return auditor_.fail(page.error().message);
+    auditor_.reopen_asked(page->job, page->again);
+    request(*page, [](const Effect&) {});
+  });
+}
+
+void SimServer::read_marks(const MarksWanted& wanted) {
+  events_.after(static_cast<std::int64_t>(random_.below(100)), [this, generation = generation_, wanted] {
+    if (generation != generation_) return;
+    auto marks = read_wanted_marks(store_, wanted);
+    if (!marks) return auditor_.fail(marks.error().message);
+    request(*marks, [](const Effect&) {});
+  });
 }
 
 void SimServer::crash(const CrashServer& how) {
   if (!up()) return;
   if (how.point != CrashPoint::at_once) {
     crash_due_ = how;
+    crash_with_grant_ = random_.one_in(2);
     // A quiet server would never get there.
     events_.after(60'000, [this, generation = generation_, how] {
       if (generation == generation_ && crash_due_) stop(how.down_ms);
@@ -197,6 +274,8 @@ void SimServer::stop(std::int64_t down_ms) {
   wake_at_ms_.reset();
   under_way_.clear();
   crash_due_.reset();
+  commits_hang_until_ms_ = stopped_until_ms_ = 0;
+  door_.clear();
   on_stopped();
   events_.after(down_ms, [this] { start(); });
 }

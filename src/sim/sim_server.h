@@ -14,6 +14,7 @@
 #include "engine/timeline.h"
 #include "sim/auditor.h"
 #include "sim/event_queue.h"
+#include "sim/lease_watch.h"
 #include "sim/plant.h"
 #include "sim/referee.h"
 #include "sim/script.h"
@@ -31,17 +32,22 @@ class SimServer {
   void crash(const CrashServer& how);
   void fill_disk(const FillDisk& how);
   void slow_down(const SlowDisk& how);
+  void stall(const StallServer& how);
   void jump_clock(const JumpClock& how) { wall_.ahead_ms += how.by_ms; }
 
   bool up() const { return stepper_ != nullptr; }
   /// Rises with every start: what was sent to an earlier one does not reach this one.
   std::uint64_t generation() const { return generation_; }
   void request(Command command, Reply reply);
+  /// So many items of a retry are read at a time; few, so that most retries take several pages.
+  static constexpr std::size_t kReopenPage = 3;
 
   const Core& core() const { return stepper_->core(); }
   MemoryStore& store() { return store_; }
   /// Nothing is under way and nothing waits to be applied.
-  bool settled() const { return up() && under_way_.empty() && inbox_ == 0; }
+  bool settled() const { return up() && under_way_.empty() && inbox_ == 0 && door_.empty(); }
+  /// Which workers are wrongly known, if any.
+  std::optional<std::string> wrongly_known() const { return leases_.inspect_known(core(), auditor_, events_.now_ms()); }
   /// Called when it has stopped, so that those who wait can notice.
   std::function<void()> on_stopped;
 
@@ -59,6 +65,7 @@ class SimServer {
   };
   struct UnderWay {
     Step step;
+    std::int64_t applied_ms = 0;
     std::optional<std::uint64_t> hash;  // of the core, when it was made
   };
 
@@ -68,6 +75,10 @@ class SimServer {
   void end_commit();
   void make_durable(const UnderWay& batch);
   void let_out(const std::vector<Answer>& answers);
+  void let_in();
+  bool is_stopped() const { return events_.now_ms() < stopped_until_ms_; }
+  void read_page(const ReopenWanted& wanted);
+  void read_marks(const MarksWanted& wanted);
   void stop(std::int64_t down_ms);
   void die_if_due();
   Durable load();
@@ -78,6 +89,7 @@ class SimServer {
   EventQueue& events_;
   Auditor& auditor_;
   Referee referee_;
+  LeaseWatch leases_;
   Random random_;
   const SeamPlant plant_;
   SimWallClock wall_;
@@ -94,7 +106,11 @@ class SimServer {
   std::optional<std::int64_t> wake_at_ms_;
   std::deque<UnderWay> under_way_;
   std::optional<CrashServer> crash_due_;
+  bool crash_with_grant_ = false;  // only in a step that grants something
   std::optional<FillDisk> full_due_;
+  std::int64_t commits_hang_until_ms_ = 0;
+  std::int64_t stopped_until_ms_ = 0;  // the whole process
+  std::deque<Request> door_;           // what came meanwhile
   SlowDisk slow_;
   std::int64_t slow_until_ms_ = 0;
 };

@@ -1,5 +1,5 @@
-// A worker: the real agent and the real session, in a process that can be killed on a machine that can be lost, with
-// slots that act out what fate.h has in store for each attempt.
+// A worker: the real agent, session and image gate, in a process that can be killed on a machine that can be lost,
+// with slots that act out what fate.h has in store for each attempt.
 #pragma once
 
 #include <cstdint>
@@ -7,15 +7,18 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "agent/server_session.h"
 #include "base/random.h"
 #include "sim/auditor.h"
 #include "sim/event_queue.h"
+#include "sim/image_fetches.h"
 #include "sim/messages.h"
 #include "sim/network.h"
 #include "sim/plant.h"
+#include "sim/registry.h"
 #include "sim/sim_server.h"
 
 namespace drover::sim {
@@ -28,6 +31,7 @@ class SimWorker {
     Network& network;
     SimServer& server;
     Auditor& auditor;
+    Registry& registry;
     SeamPlant plant;
   };
 
@@ -38,7 +42,8 @@ class SimWorker {
   void lose_machine(std::int64_t down_ms);
   void give_notice(const SpotNotice& notice);
   void kill_slot(const KillSlot& how);
-  void ask_to_drain(std::int64_t down_ms);
+  /// When it has been asked to drain and is done, it stays away for so long.
+  void expect_drain(std::int64_t down_ms) { away_ms_ = down_ms; }
   void spoil(const Spoil& how);
   /// The server has stopped: connections break, or nobody notices.
   void on_server_stopped();
@@ -50,8 +55,14 @@ class SimWorker {
   std::string name() const;
   /// Nothing runs and nothing is left to tell.
   bool idle() const { return up() && process_->session.all_told(); }
+  /// Something of this grant is here, or was and is still to be told of.
+  bool knows_of(GrantId grant) const;
+  /// It has one result to tell of each attempt that ended, and remembers no orders for ever.
+  void inspect() const;
 
  private:
+  static constexpr std::int64_t kAwayMs = 30'000;
+
   struct Slot {
     bool up = true;
     std::deque<AgentItem> queue;  // the first one runs
@@ -62,11 +73,17 @@ class SimWorker {
   struct Process {
     Agent agent;
     ServerSession session;
+    ImageFetches images;
     std::vector<Slot> slots;
-    std::map<std::uint64_t, CallKind> calls;
+    std::map<std::uint64_t, RequestBytes> calls;
+    std::set<Token> leased;            // whatever came with a lease, until it is told of
+    std::set<Token> had;               // and afterwards
+    std::map<Token, AgentItem> ended;  // and may still have to be told
+    std::map<Token, std::size_t> log_bytes;
+    std::optional<WorkerId> worker;  // as the server knows it
+    bool says_goodbye = false;
 
-    Process(const WorkerPlan& plan, std::uint64_t incarnation, std::optional<LeftBehind> left_behind,
-            std::uint64_t first_call);
+    Process(SimWorker& owner, const WorkerPlan& plan, std::optional<LeftBehind> left_behind);
   };
 
   std::int64_t clock_ms() const;
@@ -75,9 +92,16 @@ class SimWorker {
   void end_process();
   void come_back(std::int64_t down_ms);
   void wake();
+  void spool(const std::vector<EndedAttempt>& ended);
+  void upload(const std::vector<SpooledEnd>& spooled);
+  void weigh(const SpooledEnd& it);
   void send(SessionCall call);
   void post(std::uint64_t call, RequestBytes request);
+  void bring(std::uint64_t call, RequestBytes request);
+  void repeat_when_up(std::uint64_t call, RequestBytes request, int times);
   void hear(std::uint64_t call, const ReplyBytes& reply);
+  void take_answer(const PollAnswer& answer);
+  void inspect_size(const std::vector<EndedAttempt>& ended) const;
   void do_actions();
   void act(const StartItem& start);
   void act(const StopItem& stop);
@@ -88,6 +112,7 @@ class SimWorker {
   Fate fate(const AgentItem& item) const;
   void run_is_over(const Slot& slot);
   void leave_if_drained();
+  void leave();
 
   World world_;
   const std::size_t index_;
@@ -101,7 +126,9 @@ class SimWorker {
   std::uint64_t incarnation_ = 0;
   std::optional<LeftBehind> disk_;
   std::unique_ptr<Process> process_;
-  std::optional<std::int64_t> drain_asked_;  // and how long it stays away
+  std::set<std::string> images_;    // that are on this machine
+  std::int64_t away_ms_ = kAwayMs;  // when it has drained
+  bool machine_goes_ = false;       // with this process: it knows
   std::optional<std::int64_t> wake_at_ms_;
 };
 

@@ -14,6 +14,8 @@ Durable copy_of(const Durable& from) {
   Durable to;
   to.counters = from.counters;
   to.jobs = from.jobs;
+  // Nobody reads the ledger for a twin: a retry under way has reopened what it has, and no more follows.
+  for (auto& [id, job] : to.jobs) job.reopening.reset();
   for (const auto& [id, blocks] : from.blocks) {
     ItemBlocks& copy = to.blocks.emplace(id, ItemBlocks(blocks.total())).first->second;
     for (std::uint64_t block = 0; block < blocks.block_count(); ++block) {
@@ -30,9 +32,11 @@ Durable copy_of(const Durable& from) {
 }
 
 // Nothing of the job is in anybody's hands any more.
-void take_back(Durable& durable, JobId job) {
+void take_back(Durable& durable, const Job& job_of_it) {
+  const JobId job = job_of_it.id;
   std::erase_if(durable.grants, [&](const auto& it) { return it.second.job == job; });
-  ItemBlocks& blocks = durable.blocks.at(job);
+  // Of an ended job that nobody follows item by item the blocks are not there; whatever they say is about to change.
+  ItemBlocks& blocks = durable.blocks.try_emplace(job, job_of_it.total).first->second;
   for (auto item = blocks.find(ItemMark::open, ItemIndex{0}); item;
        item = blocks.find(ItemMark::open, ItemIndex{item->value + 1})) {
     const auto row = durable.open_items.find({job, *item});
@@ -77,7 +81,8 @@ void Twin::begin_from(const Core& core, Durable durable) {
                .given_up = {},
                .want = poll.want,
                .wait_ms = kForEverMs,
-               .room = poll.room};
+               .room = poll.room,
+               .not_now = poll.not_now};
     ask(again);
   }
 }
@@ -97,7 +102,7 @@ WorkerId Twin::add_worker(const Supply& has) {
   // Numbers of another twin's workers may have been copied.
   std::string name = concat("another-", ++workers_);
   while (core_.volatile_part().worker_by_name.contains(name)) name = concat("another-", ++workers_);
-  return std::get<WorkerRegistered>(ask(RegisterWorker{name, 1, 0, has.has, has.labels})).worker;
+  return std::get<WorkerRegistered>(ask(RegisterWorker{name, 1, 0, has.has, has.labels, has.fleet})).worker;
 }
 
 std::vector<Lease> Twin::ask_for_one(WorkerId id) {
@@ -115,7 +120,7 @@ std::vector<Lease> Twin::ask_for_one(WorkerId id) {
 
 void Twin::begin_anew(const Worker& worker) {
   ask(Report{.worker = worker.id, .incarnation = worker.incarnation, .leaving = Leaving::gone});
-  ask(RegisterWorker{worker.name, worker.incarnation + 1, 0, worker.has, worker.labels});
+  ask(RegisterWorker{worker.name, worker.incarnation + 1, 0, worker.has, worker.labels, worker.fleet});
 }
 
 void Twin::end_all_of(JobId job) {
@@ -139,8 +144,9 @@ void Twin::make_succeed(JobId job) {
 
 void Twin::make_succeed(JobId id, ItemIndex from, ItemIndex to) {
   Durable durable = copy_of(core_.durable());
-  take_back(durable, id);
   Job& job = durable.jobs.at(id);
+  if (durable.find_blocks(id) == nullptr) job.succeeded = job.failed = job.cancelled = 0;
+  take_back(durable, job);
   for (ItemIndex item = from; item < to; ++item.value) succeed(durable, job, item);
   const bool all = job.succeeded == job.total;
   if (!job.ended() && job.succeeded + job.failed + job.cancelled == job.total) job.ended_ms = durable.counters.now_ms;

@@ -28,12 +28,13 @@ class Facts {
     for (const auto& [id, worker] : durable_.workers) {
       if (!is_alive(core, worker)) continue;
       ++alive_;
-      if (!suits(worker, job)) continue;
+      if (!may_run(durable_, worker, job)) continue;
       suiting_.push_back(&worker);
       if (worker.quarantine.empty() && !now_.sessions.at(id).draining) open_.push_back(&worker);
     }
     for (const Worker* worker : open_) {
-      if (!is_parked(*worker) || !holds_nothing(*worker)) taking_.push_back(worker);
+      const bool declines = now_.sessions.at(worker->id).declined.contains(job.id);
+      if (!declines && (!is_parked(*worker) || !holds_nothing(*worker))) taking_.push_back(worker);
     }
   }
 
@@ -48,12 +49,13 @@ class Facts {
     switch (why.code) {
       case WhyCode::ended: return job_.ended() || (item_ && !is_open && mark() != ItemMark::pending);
       case WhyCode::running: return item_ ? row != nullptr && row->counted : nothing_is_left();
-      case WhyCode::handed_out: return is_open && (row == nullptr || (row->grant && !row->counted));
+      case WhyCode::handed_out:
+        return item_ ? is_open && (row == nullptr || (row->grant && !row->counted)) : is_noted(why.sentence);
       case WhyCode::stopping: return !job_.ended() && job_.stop != StopCause::none;
       case WhyCode::after_job: return waits_for(why.job, false) && says_how_far(why);
       case WhyCode::after_item: return waits_for(why.job, true) && says_how_far(why);
       case WhyCode::before_it: return job_.sequential && item_ && first_left() < *item_;
-      case WhyCode::queue_disabled: return !durable_.find_queue(job_.place.queue)->enabled;
+      case WhyCode::queue_disabled: return !queue().enabled;
       case WhyCode::retry_delay: return why.until_ms > now_.now_ms && why.until_ms == next_try_ms(row);
       case WhyCode::most_running: {
         const std::uint64_t most = job_.sequential ? 1 : job_.max_running;
@@ -77,6 +79,7 @@ class Facts {
   // Before the words about whose turn it is: how many of its job's items are handed out before it.
   bool says_what_comes_first(const Why& why) const {
     if (!item_) return true;
+    if (job_.ended()) return !contains(why.sentence, " first; ");
     std::uint64_t count = 0;
     const OpenItem* row = durable_.find_open(job_.id, *item_);
     for (auto it = durable_.open_items.lower_bound({job_.id, ItemIndex{0}});
@@ -95,19 +98,34 @@ class Facts {
 
   // Whatever items it waits for have succeeded.
   bool may_go(ItemIndex item) const {
-    return std::ranges::all_of(job_.after, [&](const Dependency& it) {
-      const auto theirs = durable_.blocks.find(it.job);
-      return !it.each || (theirs != durable_.blocks.end() && theirs->second.get(item) == ItemMark::succeeded);
-    });
+    return std::ranges::all_of(job_.after,
+                               [&](const Dependency& it) { return !it.each || durable_.has_succeeded(it.job, item); });
   }
 
   static bool contains(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
   }
   const ItemBlocks& blocks() const { return durable_.blocks.at(job_.id); }
+  /// One that was deleted when no job was left in it, and in which one was taken up again, is like any new one.
+  Queue queue() const {
+    const Queue* known = durable_.find_queue(job_.place.queue);
+    return known == nullptr ? Queue{.name = job_.place.queue} : *known;
+  }
+  /// A worker that holds something of the job said what it waits for.
+  bool is_noted(const std::string& sentence) const {
+    return std::ranges::any_of(durable_.grants, [&](const auto& it) {
+      if (it.second.job != job_.id) return false;
+      const auto& notes = now_.sessions.at(it.second.worker).notes;
+      const auto note = notes.find(job_.id);
+      return note != notes.end() && contains(sentence, note->second) &&
+             contains(sentence, durable_.workers.at(it.second.worker).name);
+    });
+  }
   ItemMark mark() const {
     DROVER_CHECK(item_, "only an item has a mark");
-    return blocks().get(*item_);
+    if (job_.state == JobState::succeeded) return ItemMark::succeeded;
+    const ItemBlocks* known = durable_.find_blocks(job_.id);
+    return known == nullptr ? ItemMark::ended : known->get(*item_);  // without blocks: it has ended
   }
   bool is_parked(const Worker& worker) const { return now_.sessions.at(worker.id).parked != 0; }
   bool holds_nothing(const Worker& worker) const {
@@ -138,7 +156,7 @@ class Facts {
         job_.after, [&](const Dependency& it) { return it.each == each && (it.job == other || (!other && !known)); });
     if (!named || !known) return named;
     if (!each) return durable_.jobs.at(other).state != JobState::succeeded;
-    if (item_) return durable_.blocks.at(other).get(*item_) != ItemMark::succeeded;
+    if (item_) return !durable_.has_succeeded(other, *item_);
     for (auto at = blocks().find(ItemMark::pending, ItemIndex{0}); at;
          at = blocks().find(ItemMark::pending, ItemIndex{at->value + 1})) {
       if (may_go(*at)) return false;
@@ -150,10 +168,9 @@ class Facts {
   bool says_how_far(const Why& why) const {
     const Job* other = durable_.find_job(why.job);
     if (other == nullptr) return true;
-    const ItemBlocks& theirs = durable_.blocks.at(other->id);
-    const std::uint64_t done = theirs.count(ItemMark::succeeded) + theirs.count(ItemMark::ended);
+    const std::uint64_t done = other->succeeded + other->failed + other->cancelled;
     const std::uint64_t percent = other->total == 0 ? 100 : done * 100 / other->total;
-    return contains(why.sentence, concat("job ", other->name, ", ", percent, " % done"));
+    return contains(why.sentence, concat("job ", other->name, ", ", percent, "% done"));
   }
 
   std::int64_t next_try_ms(const OpenItem* row) const {
@@ -172,12 +189,15 @@ class Facts {
   bool names_what(const Why& why) const {
     std::uint64_t memory = 0;
     std::uint64_t cpus = 0;
+    std::uint64_t serving = 0;
     for (const auto& [id, worker] : durable_.workers) {
-      if (!is_alive(core_, worker)) continue;
+      if (!is_alive(core_, worker) || !serves(worker.fleet, queue().fleets)) continue;
+      ++serving;
       memory = std::max(memory, worker.has.memory_bytes);
       cpus = std::max(cpus, worker.has.milli_cpus);
     }
-    if (!contains(why.sentence, plural(alive_, "worker"))) return false;
+    if (serving == 0) return contains(why.sentence, concat("none of ", plural(alive_, "worker"), " belongs to "));
+    if (!contains(why.sentence, plural(serving, "worker"))) return false;
     if (contains(why.sentence, "of memory; the largest")) {
       return job_.ask.memory_bytes > memory && contains(why.sentence, concat(" has ", format_size(memory)));
     }
@@ -186,12 +206,12 @@ class Facts {
   }
 
   bool is_held_back() const {
-    const Queue* queue = durable_.find_queue(job_.place.queue);
+    const Queue queue = this->queue();
     std::uint64_t busy = 0;
     std::set<std::string> active;
     for (const auto& [id, grant] : durable_.grants) {
       const Job& job = durable_.jobs.at(grant.job);
-      if (job.place.queue != queue->name) continue;
+      if (job.place.queue != queue.name) continue;
       busy += job.ask.milli_cpus * now_.grant_left.at(id);
       active.insert(job.place.share);
     }
@@ -199,7 +219,7 @@ class Facts {
     for (const auto& [id, worker] : durable_.workers) {
       if (is_alive(core_, worker) && worker.quarantine.empty()) capacity += static_cast<double>(worker.has.milli_cpus);
     }
-    const double kept = capacity * std::pow(queue->reserved_percent / 100.0, static_cast<double>(active.size()));
+    const double kept = capacity * std::pow(queue.reserved_percent / 100.0, static_cast<double>(active.size()));
     // To within what fixed-point numbers lose.
     return active.contains(job_.place.share) &&
            static_cast<double>(busy + job_.ask.milli_cpus) > (capacity - kept) * 0.999999 - 1;
@@ -216,7 +236,7 @@ class Facts {
                          (other.place.priority == job_.place.priority && other.id < job_.id);
       if (other.ended() || !index.offered || index.share != share || !first) continue;
       if (now_.schedule.is_held_back(now_.schedule.at(share), other.ask)) continue;
-      count += std::ranges::any_of(taking_, [&](const Worker* it) { return suits(*it, other); }) ? 1 : 0;
+      count += std::ranges::any_of(taking_, [&](const Worker* it) { return may_run(durable_, *it, other); }) ? 1 : 0;
     }
     return count;
   }
@@ -265,11 +285,6 @@ class Lifter {
   const Job& job() const { return durable().jobs.at(job_); }
   /// Those who could run it and take items.
   std::vector<const Worker*> takers() const { return Facts(twin_.core(), job(), item_).taking(); }
-  std::set<Supply> kinds_of_takers() const {
-    std::set<Supply> kinds;
-    for (const Worker* worker : takers()) kinds.insert({worker->has, worker->labels});
-    return kinds;
-  }
   static bool is_over(const Why& said) {
     return said.code == WhyCode::ended || said.code == WhyCode::running || said.code == WhyCode::handed_out;
   }
@@ -292,7 +307,7 @@ class Lifter {
       case WhyCode::set_apart: return lift_apart();
       case WhyCode::share_held_back: change_queue([](Queue& queue) { queue.reserved_percent = 0; }); break;
       case WhyCode::behind: return lift_those_ahead(said);
-      case WhyCode::busy: return ask_as_one_more(said);
+      case WhyCode::busy: return ask_as_who_is_busy(said);
       case WhyCode::next: return ask_as_who_is_free(said);
       default: break;
     }
@@ -310,7 +325,8 @@ class Lifter {
 
   template <class Change>
   void change_queue(Change change) {
-    Queue queue = *durable().find_queue(job().place.queue);
+    const Queue* known = durable().find_queue(job().place.queue);
+    Queue queue = known == nullptr ? Queue{.name = job().place.queue} : *known;
     change(queue);
     twin_.ask(SetQueue{queue});
   }
@@ -318,7 +334,7 @@ class Lifter {
   std::optional<std::string> lift_apart() {
     std::vector<Worker> suiting;
     for (const auto& [id, worker] : durable().workers) {
-      if (is_alive(twin_.core(), worker) && suits(worker, job())) suiting.push_back(worker);
+      if (is_alive(twin_.core(), worker) && may_run(durable(), worker, job())) suiting.push_back(worker);
     }
     for (const Worker& worker : suiting) {
       if (!worker.quarantine.empty()) twin_.ask(Readmit{worker.name});
@@ -354,38 +370,44 @@ class Lifter {
     return std::nullopt;
   }
 
-  /// Whether one more worker of one of the kinds that could run it would be given something else.
+  /// One worker of each kind among those that could run it.
+  std::map<Supply, WorkerId> taker_of_each_kind() const {
+    std::map<Supply, WorkerId> takers_by_kind;
+    for (const Worker* worker : takers()) takers_by_kind.emplace(supply_of(*worker), worker->id);
+    return takers_by_kind;
+  }
+
+  /// Whether a worker that could run it would be given something else if it became free now.
   bool is_overtaken() const {
-    return std::ranges::any_of(kinds_of_takers(), [&](const Supply& kind) {
+    return std::ranges::any_of(taker_of_each_kind(), [&](const auto& it) {
       Twin other(twin_.core());
-      const auto leases = other.ask_for_one(other.add_worker(kind));
+      const auto leases = other.ask_for_one(it.second);
       return leases.empty() || leases[0].job != job_;
     });
   }
 
-  // It is next: one more worker like any of those who could run it is given it.
-  std::optional<std::string> ask_as_one_more(const Why& said) {
-    const std::set<Supply> kinds = kinds_of_takers();
-    // With one more machine less may be kept, and then somebody else may be first.
-    const bool exact =
-        std::ranges::none_of(durable().queues, [](const auto& it) { return it.second.reserved_percent > 0; });
-    for (const Supply& kind : kinds) {
+  // It is next: whichever of those who could run it becomes free is given it. The workers that are there ask, as if
+  // what they run had left its room. One more worker would also raise the capacity, and a share that was held back by
+  // the reserve might then come first, with each worker that is added.
+  std::optional<std::string> ask_as_who_is_busy(const Why& said) {
+    const std::map<Supply, WorkerId> takers_by_kind = taker_of_each_kind();
+    for (const auto& [kind, worker] : takers_by_kind) {
       Twin other(twin_.core());
-      const auto leases = other.ask_for_one(other.add_worker(kind));
-      if (exact && (leases.empty() || leases[0].job != job_)) return "one that was free was not given it";
+      const auto leases = other.ask_for_one(worker);
+      if (leases.empty() || leases[0].job != job_) return "a worker that became free was not given it";
     }
-    return hear(said, twin_.ask_for_one(twin_.add_worker(*kinds.begin())), exact);
+    return hear(said, twin_.ask_for_one(takers_by_kind.begin()->second));
   }
 
   std::optional<std::string> ask_as_who_is_free(const Why& said) {
     for (const Worker* worker : takers()) {
       const bool is_free = twin_.core().volatile_part().worker_grants.at(worker->id).empty();
-      if (is_free) return hear(said, twin_.ask_for_one(worker->id), true);
+      if (is_free) return hear(said, twin_.ask_for_one(worker->id));
     }
     return "nobody is free";
   }
 
-  std::optional<std::string> hear(const Why& said, const std::vector<Lease>& leases, bool exact) {
+  std::optional<std::string> hear(const Why& said, const std::vector<Lease>& leases) {
     if (!leases.empty() && leases[0].job == job_) {
       const std::uint64_t offset = item_ ? item_->value - leases[0].first.value : 0;
       is_given_ = !item_ || (*item_ >= leases[0].first && offset < leases[0].count);
@@ -393,7 +415,6 @@ class Lifter {
       if (!is_given_ && !others_first) return "another item of its job came first";
       return std::nullopt;
     }
-    if (!exact) return std::nullopt;
     return leases.empty() ? "whoever was free was given nothing" : "whoever was free was given another job";
   }
 

@@ -18,6 +18,73 @@ std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
   return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
 }
 
+/// A queue that keeps half of the machines for shares yet to come, and one worker that two items fill.
+class ReservedQueue {
+ public:
+  ReservedQueue() {
+    ask(SetQueue{{.name = "fair", .order = QueueOrder::fair, .decay_s = 3600, .reserved_percent = 50}});
+    worker_ = std::get<WorkerRegistered>(ask(RegisterWorker{"w", 1, 60'000, {1000, 0}})).worker;
+  }
+
+  const Core& core() const { return core_; }
+  JobId submit(std::uint8_t number, const std::string& share, std::uint64_t total) {
+    SubmitJob job;
+    job.uuid = Uuid::from_random({number});
+    job.name = concat("job-", number);
+    job.definition = DefinitionId{1};
+    job.manifest = ManifestId{number};
+    job.total = total;
+    job.ask = {500, 0};
+    job.place = {"fair", share, 0, ""};
+    return std::get<JobAccepted>(ask(job)).job;
+  }
+  std::vector<Lease> take_one() {
+    return std::get<PollAnswer>(ask(Poll{.report = {.worker = worker_, .incarnation = 1},
+                                         .number = PollNumber{++polls_},
+                                         .given_up = {},
+                                         .want = 1,
+                                         .wait_ms = 0,
+                                         .room = {1000, 0}}))
+        .leases;
+  }
+  void end(const Lease& lease, std::int64_t wall_us) {
+    EndedAttempt ended{.token = {lease.grant, lease.first}, .outcome = {}};
+    ended.usage.wall_us = wall_us;
+    ask(Report{.worker = worker_, .incarnation = 1, .ended = {ended}, .running = {}, .returned = {}});
+  }
+
+ private:
+  Effect ask(const Command& command) {
+    const Ticket ticket{++tickets_};
+    core_.apply(ticket, command, 1'000'000);
+    core_.take_mutations();
+    for (Answer& answer : core_.take_answers()) {
+      if (answer.to == ticket) return std::move(answer.effect);
+    }
+    return ReportTaken{};
+  }
+
+  Core core_;
+  WorkerId worker_;
+  std::uint64_t tickets_ = 0;
+  std::uint64_t polls_ = 0;
+};
+
+// A share that has used much is next while the reserve holds back the one before it. The probe made room by adding
+// workers; each raised the capacity by just what the share before it was given next, and so it never came to an end.
+TEST(Why, IsNextWhileTheReserveHoldsBackTheShareBeforeIt) {
+  ReservedQueue queue;
+  const JobId job = queue.submit(1, "late", 2);
+  queue.end(queue.take_one().at(0), 1'000'000'000);
+  const JobId other = queue.submit(2, "first", 500);
+  ASSERT_EQ(queue.take_one().at(0).job, other);
+  EXPECT_EQ(why(queue.core(), job, std::nullopt).code, WhyCode::busy);
+  EXPECT_EQ(why(queue.core(), other, std::nullopt).code, WhyCode::share_held_back);
+  std::map<WhyCode, std::uint64_t> lifted;
+  const auto wrong = lift_reasons(queue.core(), job, std::nullopt, lifted);
+  EXPECT_FALSE(wrong) << wrong.value_or("");
+}
+
 TEST(Why, WhatItNamesIsWhatKeepsAnItem) {
   std::map<WhyCode, std::uint64_t> lifted;
   const std::uint64_t first = from_environment("DROVER_SEED", 700'001);

@@ -19,6 +19,7 @@ struct RunResult {
   std::uint64_t hash = 0;  // of everything durable at the end, and of the way there
   std::uint64_t settled = 0;
   std::uint64_t attempts = 0;
+  std::uint64_t runs = 0;  // items started, on whatever worker; only where it was acted out in this process
   std::uint64_t steps = 0;
   std::map<std::uint64_t, std::int64_t> cpu_ms;    // by job; only where it was acted out in this process
   std::map<std::uint64_t, std::int64_t> begun_ms;  // when a job's first item began; as above

@@ -27,7 +27,7 @@ class PrivateFolder {
   static Result<PrivateFolder> make(const std::string& begin) {
     std::string path = concat(begin, ".XXXXXX");
     if (::mkdtemp(path.data()) == nullptr) {
-      return std::unexpected(errno_error(errno, begin, "name a file in a folder that you may write to"));
+      return std::unexpected(errno_error(errno, begin, "choose a file in a folder that you can write to"));
     }
     return PrivateFolder(std::move(path));
   }
@@ -130,7 +130,7 @@ Result<void> unpack(Backup& backup, const std::string& file, const std::string& 
       ++backup.files;
     }
   }
-  if (!has_ledger) return fail(ErrorCode::damaged, concat(file, " has no ledger in it"), "use another backup");
+  if (!has_ledger) return fail(ErrorCode::damaged, concat(file, " does not contain a ledger"), "use another backup");
   return {};
 }
 
@@ -164,11 +164,11 @@ Result<void> part_from_the_old_server(const std::string& ledger, std::int64_t no
 Result<Backup> write_backup(const std::string& root, const std::string& file) {
   const std::string folder = concat(root, "/server");
   if (::access(concat(folder, "/", kLedger).c_str(), F_OK) != 0) {
-    return fail(ErrorCode::not_found, concat("there is no server's ledger in ", folder),
-                "name the server's data folder with --data, on the machine that it runs on");
+    return fail(ErrorCode::not_found, concat("no server ledger found in ", folder),
+                "set --data to the server's data folder, on the machine where it runs");
   }
   if (::access(file.c_str(), F_OK) == 0) {
-    return fail(ErrorCode::in_use, concat(file, " exists"), "choose another name, or remove it first");
+    return fail(ErrorCode::in_use, concat(file, " already exists"), "choose another name, or remove it first");
   }
   auto place = PrivateFolder::make(file);
   if (!place) return pass(place);
@@ -182,7 +182,7 @@ Result<Backup> write_backup(const std::string& root, const std::string& file) {
     if (!copy) return pass(copy);
     if (auto done = copy->bind(1, std::string_view(ledger)).run(); !done) {
       return fail(done.error().code, concat(ledger, ": ", done.error().message),
-                  "name a file in a folder with room for a copy of the ledger");
+                  "choose a file in a folder with space for a copy of the ledger");
     }
   }
   auto jobs = checked_jobs(ledger);
@@ -199,7 +199,8 @@ Result<Backup> restore_backup(const std::string& root, const std::string& file, 
   const std::string folder = concat(root, "/server");
   std::error_code error;
   if (fs::exists(folder, error)) {
-    return fail(ErrorCode::in_use, concat(folder, " exists"), "choose another --data, or move that folder away first");
+    return fail(ErrorCode::in_use, concat(folder, " already exists"),
+                "choose another --data, or move that folder aside first");
   }
   fs::create_directories(root, error);
   if (error) return std::unexpected(errno_error(error.value(), root));

@@ -89,10 +89,12 @@ struct Forgetful {
 
 std::optional<std::string> compare_ledger(StoreReader& reader, const Durable& durable, const LedgerModel& ledger) {
   std::size_t rows = 0;
+  std::set<WorkerId> workers;
   for (const auto& [id, job] : durable.jobs) {
     std::optional<std::string> wrong;
     auto read = reader.each_attempt(id, ItemIndex{0}, [&](const Attempt& row) {
       ++rows;
+      workers.insert(row.worker);
       const auto known = ledger.rows().find({{row.job, row.item}, row.attempt});
       if (known == ledger.rows().end()) {
         wrong = "the store has an attempt that never was";
@@ -120,6 +122,9 @@ std::optional<std::string> compare_ledger(StoreReader& reader, const Durable& du
     if (wrong) return wrong;
   }
   if (rows != ledger.rows().size()) return "attempts are missing from the store";
+  for (const WorkerId worker : workers) {
+    if (reader.worker_name(worker).value() != ledger.worker_names().at(worker)) return "a worker has lost its name";
+  }
   std::size_t events = 0;
   bool same = true;
   EXPECT_TRUE(reader.each_event(EventId{}, [&](const Event& event) {

@@ -1,27 +1,42 @@
 #include "store/ledger_query.h"
 
+#include <chrono>
+
 #include "base/text.h"
+#include "store/memory_budget.h"
 #include "store/read_only.h"
 
 namespace drover {
+namespace {
 
-Result<void> query_ledger(const std::string& path, const std::string& sql, std::int64_t limit_ms,
+constexpr std::int64_t kMostMemory = std::int64_t{256} << 20;
+
+std::int64_t steady_ns() {
+  return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+Result<void> query_ledger(const std::string& path, const std::string& sql, const QueryLimits& limits,
                           const QuerySink& sink) {
+  if (limits.stop.stop_requested()) return fail(ErrorCode::stopped, "the server is stopping");
   auto db = open_read_only(path);
   if (!db) return pass(db);
-  db->limit_time(limit_ms);
+  db->limit_time(limits.time_ms);
   db->only_questions();
+  const MemoryBudget memory(kMostMemory, steady_ns() + limits.time_ms * 1'000'000);
+  const std::stop_callback interrupt(limits.stop, [&] { db->interrupt(); });
   auto statement = db->prepare(sql);
   if (!statement) {
-    return fail(ErrorCode::bad_input, concat("the query was not understood: ", statement.error().message),
-                "the tables and views are in docs/cli.md; try: select * from items limit 5");
+    return fail(ErrorCode::bad_input, concat("invalid query: ", statement.error().message),
+                "docs/cli.md lists the tables and views; try: select * from items limit 5");
   }
   if (statement->has_more()) {
-    return fail(ErrorCode::bad_input, "there is more than one statement", "ask one question at a time");
+    return fail(ErrorCode::bad_input, "the query contains more than one statement", "send one statement at a time");
   }
   if (!*statement || !statement->read_only()) {
-    return fail(ErrorCode::bad_input, "only a query that reads is answered",
-                "write SELECT …; the tables are in docs/cli.md");
+    return fail(ErrorCode::bad_input, "only read-only queries are allowed",
+                "use SELECT …; docs/cli.md lists the tables");
   }
   const int columns = statement->columns();
   std::vector<std::string> names;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,12 @@ struct QuerySink {
   std::function<bool(const std::vector<Cell>&)> row;
 };
 
-Result<void> query_ledger(const std::string& path, const std::string& sql, std::int64_t limit_ms,
+struct QueryLimits {
+  std::int64_t time_ms = 0;
+  std::stop_token stop = {};  // ends it at once
+};
+
+Result<void> query_ledger(const std::string& path, const std::string& sql, const QueryLimits& limits,
                           const QuerySink& sink);
 
 }  // namespace drover

@@ -8,11 +8,10 @@
 namespace drover {
 namespace {
 
-constexpr std::size_t kPackBytes = std::size_t{256} << 10;
 constexpr std::size_t kMostPacksWaiting = 16;
 constexpr std::size_t kPacksPerCommit = 16;
 constexpr int kLevel = 1;
-constexpr std::size_t kRecentChunks = 8;
+constexpr std::size_t kRecentBytes = std::size_t{4} << 20;
 
 // Items in a pack: a length in base 128, low digits first, then the bytes.
 void append_length(std::string& out, std::size_t length) {
@@ -21,10 +20,6 @@ void append_length(std::string& out, std::size_t length) {
     length >>= 7;
   }
   out += static_cast<char>(length);
-}
-
-Error damaged(std::string_view why) {
-  return {ErrorCode::damaged, concat("the stored list of items is damaged: ", why), "start over with --fresh"};
 }
 
 struct FreeCompressor {
@@ -36,17 +31,6 @@ std::string compress(ZSTD_CCtx* context, const std::string& bytes) {
   const std::size_t size = ZSTD_compressCCtx(context, out.data(), out.size(), bytes.data(), bytes.size(), kLevel);
   DROVER_CHECK(ZSTD_isError(size) == 0, "compressing into a buffer of the bound cannot fail");
   out.resize(size);
-  return out;
-}
-
-Result<std::string> decompress(std::string_view packed) {
-  const unsigned long long size = ZSTD_getFrameContentSize(packed.data(), packed.size());
-  if (size == ZSTD_CONTENTSIZE_ERROR || size == ZSTD_CONTENTSIZE_UNKNOWN || size > kPackBytes + 2 * kLongestItem) {
-    return std::unexpected(damaged("a chunk has no valid size"));
-  }
-  std::string out(size, '\0');
-  const std::size_t got = ZSTD_decompress(out.data(), out.size(), packed.data(), packed.size());
-  if (ZSTD_isError(got) != 0 || got != size) return std::unexpected(damaged("a chunk does not unpack"));
   return out;
 }
 
@@ -72,7 +56,7 @@ ManifestWriter::~ManifestWriter() {
 Result<void> ManifestWriter::add(std::string_view item) {
   if (item.size() > kLongestItem) {
     return fail(ErrorCode::bad_input, concat("item ", pack_.first.value + pack_.count, " is longer than 1 MiB"),
-                "a list has one item per line, or one per NUL byte with -0");
+                "separate items with newlines, or with NUL bytes and -0");
   }
   append_length(pack_.bytes, item.size());
   pack_.bytes += item;
@@ -165,57 +149,22 @@ Result<WrittenManifest> write_range_manifest(Store& store, std::int64_t first, s
 Result<ManifestReader> ManifestReader::open(StoreReader& store, ManifestId id) {
   auto info = store.manifest(id);
   if (!info) return pass(info);
-  return ManifestReader(store, id, *info);
+  return ManifestReader(store, id, *info, std::make_shared<ManifestChunks>(kRecentBytes));
 }
 
 Result<std::string> ManifestReader::item(ItemIndex index) {
   if (index.value >= info_.items) {
-    return fail(ErrorCode::not_found, concat("there is no item ", index.value, "; the list has ", info_.items));
+    return fail(ErrorCode::not_found, concat("item ", index.value, " not found; the list has ", info_.items, " items"));
   }
   if (info_.kind == ManifestKind::range) {
     return std::to_string(info_.first_number + static_cast<std::int64_t>(index.value));
   }
-  auto found = unpacked_with(index);
-  if (!found) return pass(found);
-  const Unpacked& chunk = **found;
-  const std::uint64_t at = index.value - chunk.first.value;
-  return chunk.bytes.substr(chunk.begins[at], chunk.ends[at] - chunk.begins[at]);
-}
-
-Result<const ManifestReader::Unpacked*> ManifestReader::unpacked_with(ItemIndex index) {
-  for (auto it = recent_.begin(); it != recent_.end(); ++it) {
-    if (index < it->first || index.value - it->first.value >= it->ends.size()) continue;
-    recent_.splice(recent_.begin(), recent_, it);
-    return &recent_.front();
+  if (!chunk_ || !chunk_->holds(index)) {
+    auto found = chunks_->find(*store_, id_, index);
+    if (!found) return pass(found);
+    chunk_ = std::move(*found);
   }
-  auto chunk = store_->chunk(id_, index);
-  if (!chunk) return pass(chunk);
-  auto bytes = decompress(chunk->data.value);
-  if (!bytes) return pass(bytes);
-
-  Unpacked unpacked{chunk->first, std::move(*bytes), {}, {}};
-  unpacked.begins.reserve(chunk->count);
-  unpacked.ends.reserve(chunk->count);
-  std::size_t at = 0;
-  while (at < unpacked.bytes.size()) {
-    std::size_t length = 0;
-    int shift = 0;
-    unsigned char digit = 128;
-    while (digit >= 128 && at < unpacked.bytes.size() && shift < 35) {
-      digit = static_cast<unsigned char>(unpacked.bytes[at++]);
-      length |= static_cast<std::size_t>(digit & 127) << shift;
-      shift += 7;
-    }
-    if (digit >= 128 || length > unpacked.bytes.size() - at)
-      return std::unexpected(damaged("an item runs over its chunk"));
-    unpacked.begins.push_back(static_cast<std::uint32_t>(at));
-    at += length;
-    unpacked.ends.push_back(static_cast<std::uint32_t>(at));
-  }
-  if (unpacked.ends.size() != chunk->count) return std::unexpected(damaged("a chunk holds another number of items"));
-  recent_.push_front(std::move(unpacked));
-  if (recent_.size() > kRecentChunks) recent_.pop_back();
-  return &recent_.front();
+  return std::string(chunk_->item(index));
 }
 
 }  // namespace drover

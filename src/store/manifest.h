@@ -4,7 +4,6 @@
 
 #include <condition_variable>
 #include <deque>
-#include <list>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "ports/store.h"
+#include "store/manifest_chunks.h"
 
 namespace drover {
 
@@ -20,6 +20,8 @@ namespace drover {
 /// argument, as a rule), and an item that is too long for it fails alone; but a JSON item may be long and its fields
 /// short.
 inline constexpr std::size_t kLongestItem = std::size_t{1} << 20;
+/// A chunk is closed when it holds so much before compression.
+inline constexpr std::size_t kPackBytes = std::size_t{256} << 10;
 
 struct WrittenManifest {
   ManifestId id;
@@ -73,6 +75,9 @@ Result<WrittenManifest> write_range_manifest(Store& store, std::int64_t first, s
 class ManifestReader {
  public:
   static Result<ManifestReader> open(StoreReader& store, ManifestId id);
+  /// Of a manifest that is known, with chunks that others use too.
+  ManifestReader(StoreReader& store, ManifestId id, ManifestInfo info, std::shared_ptr<ManifestChunks> chunks)
+      : store_(&store), id_(id), info_(info), chunks_(std::move(chunks)) {}
 
   std::uint64_t items() const { return info_.items; }
   /// Whether it is just these numbers.
@@ -82,20 +87,11 @@ class ManifestReader {
   Result<std::string> item(ItemIndex index);
 
  private:
-  struct Unpacked {
-    ItemIndex first;
-    std::string bytes;
-    std::vector<std::uint32_t> ends;  // where each item's bytes end; they begin after the length before them
-    std::vector<std::uint32_t> begins;
-  };
-
-  ManifestReader(StoreReader& store, ManifestId id, ManifestInfo info) : store_(&store), id_(id), info_(info) {}
-  Result<const Unpacked*> unpacked_with(ItemIndex index);
-
   StoreReader* store_;
   ManifestId id_;
   ManifestInfo info_;
-  std::list<Unpacked> recent_;  // the latest used first
+  std::shared_ptr<ManifestChunks> chunks_;
+  std::shared_ptr<const UnpackedChunk> chunk_;  // the last one used
 };
 
 }  // namespace drover

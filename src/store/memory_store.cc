@@ -1,9 +1,11 @@
 #include "store/memory_store.h"
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 
 #include "base/text.h"
+#include "ports/loaded_blocks.h"
 #include "wire/cells.h"
 
 namespace drover {
@@ -86,6 +88,9 @@ std::string key_of(const Grant& it) {
   return key(it.id.value);
 }
 std::string key_of(const Worker& it) {
+  return key(it.id.value);
+}
+std::string key_of(const FormerWorker& it) {
   return key(it.id.value);
 }
 // Names are not as long as each other: the first is ended by what no name holds.
@@ -173,6 +178,10 @@ struct MemoryStore::Writer {
   void operator()(const DeleteFleet& it) { store.rows<Fleet>().erase(it.fleet); }
   void operator()(const PutAccount& it) { store.put(it.account); }
   void operator()(const AddEvent& it) { store.put(it.event); }
+  void operator()(const ForgetWorker& it) {
+    store.put(it.worker);
+    store.rows<Worker>().erase(key(it.worker.id.value));
+  }
   void operator()(const UnsettleAttempt& it) {
     const auto row = store.rows<Attempt>().find(key(it.job.value, it.item.value, std::uint64_t{it.attempt.value}));
     if (row == store.rows<Attempt>().end()) return;
@@ -192,8 +201,22 @@ Result<void> MemoryStore::load(const std::function<Result<void>(const Mutation&)
     });
   };
   if (auto done = load_all.operator()<PutCounters, Counters>(); !done) return done;
-  if (auto done = load_all.operator()<PutJob, Job>(); !done) return done;
-  if (auto done = load_all.operator()<PutBlock, BlockRecord>(); !done) return done;
+  std::set<JobId> with_blocks;
+  auto jobs = each<Job>({}, {}, [&](Job job) -> Result<bool> {
+    add_jobs_with_blocks(job, with_blocks);
+    auto done = take(PutJob{std::move(job)});
+    if (!done) return pass(done);
+    return true;
+  });
+  if (!jobs) return jobs;
+  for (const JobId id : with_blocks) {
+    auto blocks = each<BlockRecord>(key(id.value), key(id.value), [&](BlockRecord block) -> Result<bool> {
+      auto done = take(PutBlock{std::move(block)});
+      if (!done) return pass(done);
+      return true;
+    });
+    if (!blocks) return blocks;
+  }
   if (auto done = load_all.operator()<PutOpenItem, OpenItem>(); !done) return done;
   if (auto done = load_all.operator()<PutGrant, Grant>(); !done) return done;
   if (auto done = load_all.operator()<PutWorker, Worker>(); !done) return done;
@@ -255,11 +278,23 @@ Result<Job> MemoryStore::job(JobId id) {
   for (Job& job : *known) {
     if (job.id == id) return std::move(job);
   }
-  return fail(ErrorCode::not_found, concat("there is no job ", id.value));
+  return fail(ErrorCode::not_found, concat("job ", id.value, " not found"));
 }
 
 Result<std::vector<Worker>> MemoryStore::workers() {
   return all<Worker>();
+}
+
+Result<std::string> MemoryStore::worker_name(WorkerId id) {
+  std::string name;
+  const auto take_name = [&](const auto& record) -> Result<bool> {
+    name = record.name;
+    return false;
+  };
+  const std::string at = key(id.value);
+  if (auto done = each<FormerWorker>(at, at, take_name); !done) return pass(done);
+  if (auto done = each<Worker>(at, at, take_name); !done) return pass(done);
+  return name;
 }
 
 Result<std::vector<Queue>> MemoryStore::queues() {
@@ -317,6 +352,25 @@ Result<ManifestChunk> MemoryStore::chunk(ManifestId manifest, ItemIndex item) {
   return fail(ErrorCode::damaged, concat("item ", item.value, " is not in the manifest"));
 }
 
+Result<std::vector<EndedAt>> MemoryStore::jobs_ended_by(std::int64_t ended_by_ms, EndedAt after, std::uint64_t limit) {
+  auto all = jobs();
+  if (!all) return pass(all);
+  std::vector<EndedAt> out;
+  for (const Job& it : *all) {
+    const EndedAt at{it.ended_ms, it.id};
+    if (it.ended_ms > 0 && it.ended_ms <= ended_by_ms && at > after) out.push_back(at);
+  }
+  std::ranges::sort(out);
+  if (out.size() > limit) out.resize(limit);
+  return out;
+}
+
+Result<bool> MemoryStore::has_job_created_by(std::int64_t created_by_ms) {
+  auto all = jobs();
+  if (!all) return pass(all);
+  return std::ranges::any_of(*all, [&](const Job& it) { return it.created_ms <= created_by_ms; });
+}
+
 Result<std::vector<Attempt>> MemoryStore::settled_by(JobId job, AttemptOrder order, std::uint64_t skip,
                                                      std::uint64_t limit) {
   std::vector<Attempt> out;
@@ -350,15 +404,19 @@ Result<std::vector<FailedAlike>> MemoryStore::failures(JobId job) {
   return out;
 }
 
-Result<void> MemoryStore::each_block(JobId job, const std::function<void(const BlockRecord&)>& take) {
-  return each<BlockRecord>(key(job.value), key(job.value), [&](const BlockRecord& block) -> Result<bool> {
-    take(block);
-    return true;
-  });
+Result<void> MemoryStore::each_block(JobId job, ItemSpan items, const std::function<void(const BlockRecord&)>& take) {
+  const std::uint64_t last = ItemBlocks::block_of(items.last);
+  return each<BlockRecord>(key(job.value), key(job.value, ItemBlocks::block_of(items.first)),
+                           [&](const BlockRecord& block) -> Result<bool> {
+                             if (block.block > last) return false;
+                             take(block);
+                             return true;
+                           });
 }
 
-Result<void> MemoryStore::each_open_item(JobId job, const std::function<void(const OpenItem&)>& take) {
-  return each<OpenItem>(key(job.value), key(job.value), [&](const OpenItem& item) -> Result<bool> {
+Result<void> MemoryStore::each_open_item(JobId job, ItemSpan items, const std::function<void(const OpenItem&)>& take) {
+  return each<OpenItem>(key(job.value), key(job.value, items.first.value), [&](const OpenItem& item) -> Result<bool> {
+    if (item.item > items.last) return false;
     take(item);
     return true;
   });

@@ -25,7 +25,10 @@ class MemoryStore : public Store, public StoreReader {
 
   Result<std::vector<Job>> jobs() override;
   Result<Job> job(JobId id) override;
+  Result<std::vector<EndedAt>> jobs_ended_by(std::int64_t ended_by_ms, EndedAt after, std::uint64_t limit) override;
+  Result<bool> has_job_created_by(std::int64_t created_by_ms) override;
   Result<std::vector<Worker>> workers() override;
+  Result<std::string> worker_name(WorkerId id) override;
   Result<std::vector<Queue>> queues() override;
   Result<std::vector<ShareRecord>> shares() override;
   Result<std::vector<NamedDefinition>> named_definitions() override;
@@ -39,8 +42,8 @@ class MemoryStore : public Store, public StoreReader {
   Result<std::vector<Attempt>> settled_by(JobId job, AttemptOrder order, std::uint64_t skip,
                                           std::uint64_t limit) override;
   Result<std::vector<FailedAlike>> failures(JobId job) override;
-  Result<void> each_block(JobId job, const std::function<void(const BlockRecord&)>& take) override;
-  Result<void> each_open_item(JobId job, const std::function<void(const OpenItem&)>& take) override;
+  Result<void> each_block(JobId job, ItemSpan items, const std::function<void(const BlockRecord&)>& take) override;
+  Result<void> each_open_item(JobId job, ItemSpan items, const std::function<void(const OpenItem&)>& take) override;
   Result<void> each_attempt(JobId job, ItemIndex from, const std::function<bool(const Attempt&)>& take) override;
 
  private:

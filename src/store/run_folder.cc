@@ -25,6 +25,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::chrono::seconds kGhostPatience{60};
+// A process that has just taken a lock needs a moment to write down that it holds it.
+constexpr std::chrono::seconds kNewHolderPatience{1};
 // What is on its way out stands beside the runs, under names that begin so.
 constexpr std::string_view kAside = ".aside-";
 constexpr std::string_view kDeleted = ".deleted-";
@@ -58,7 +60,7 @@ bool is_file_at(int descriptor, const std::string& path) {
 }
 
 Error folder_error(int error_number, const std::string& path) {
-  return errno_error(error_number, path, "choose a folder that can be written with --data or $DROVER_DATA");
+  return errno_error(error_number, path, "choose a writable folder with --data or $DROVER_DATA");
 }
 
 }  // namespace
@@ -126,7 +128,7 @@ std::string RunFolder::title() const {
 std::string RunFolder::what_to_do() const {
   switch (kind_) {
     case Kind::server: return "use that server, or another folder with --data";
-    case Kind::worker: return "one worker is enough for a machine; for a second one give another --name";
+    case Kind::worker: return "one worker per machine is enough; start a second one with another --name";
     case Kind::run: break;
   }
   return concat("watch it with 'drover status ", name_, "', stop it with 'drover cancel ", name_, "'");
@@ -134,7 +136,7 @@ std::string RunFolder::what_to_do() const {
 
 Result<void> RunFolder::take_lock(const std::function<void(const std::string&)>& notice) {
   const std::string lock_path = path_ + "/lock";
-  const auto give_up = std::chrono::steady_clock::now() + kGhostPatience;
+  const auto begun = std::chrono::steady_clock::now();
   bool said = false;
   while (true) {
     std::error_code error;
@@ -148,15 +150,18 @@ Result<void> RunFolder::take_lock(const std::function<void(const std::string&)>&
     if (locked && is_file_at(lock_, lock_path)) break;
     close(std::exchange(lock_, -1));
     if (const auto pid = locked ? std::nullopt : living_holder(lock_path)) {
-      return fail(ErrorCode::in_use, concat(title(), " is held by process ", *pid), what_to_do());
+      return fail(ErrorCode::in_use, concat(title(), " is in use by process ", *pid), what_to_do());
     }
-    if (std::chrono::steady_clock::now() > give_up) {
+    const auto waited = std::chrono::steady_clock::now() - begun;
+    if (waited > kGhostPatience) {
       return fail(ErrorCode::in_use,
-                  concat(title(), " was left by a killed process, and some of its children will not die"),
-                  "look for drover-slot with ps, and for what hangs below it");
+                  concat(title(), " was left by a killed process, and some of its child processes have not exited"),
+                  "use ps to find drover-slot and the hung processes below it");
     }
-    if (!said && !locked) notice(concat("waiting for the processes of the killed run '", name_, "' to end"));
-    said = said || !locked;
+    if (!said && !locked && waited > kNewHolderPatience) {
+      notice(concat("waiting for the processes of the killed run '", name_, "' to exit"));
+      said = true;
+    }
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   const std::string content = concat(getpid(), " ", start_time(getpid()).value_or("0"), "\n");
@@ -185,8 +190,7 @@ Result<RunFolder> RunFolder::look(const std::string& root, const std::string& na
   before.path_ = before.aside();
   if (before.has_database()) return before;
   if (!folder.has_database()) {
-    return fail(ErrorCode::not_found, concat("there is no run '", name, "' in ", root),
-                "see what there is with 'ls " + root + "/runs'");
+    return fail(ErrorCode::not_found, concat("run '", name, "' not found in ", root), "list runs with 'drover runs'");
   }
   return folder;
 }

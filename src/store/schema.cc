@@ -12,6 +12,7 @@ CREATE TABLE counters(now_ms INTEGER, next_job INTEGER, next_grant INTEGER, next
 
 -- milli_cpus to neuron: what each item asks for; require: labels that its worker must have, as JSON.
 -- after: jobs it comes after, by their numbers, as JSON. used_cpu_ms and what follows: what its attempts have used.
+-- reopening: which items a retry under way takes up again, as JSON, from item reopen_next on; NULL: there is none.
 CREATE TABLE jobs(
   job INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, name TEXT, state TEXT, stop TEXT, reason TEXT,
   definition INTEGER, manifest INTEGER, total INTEGER, succeeded INTEGER, failed INTEGER, cancelled INTEGER,
@@ -20,9 +21,13 @@ CREATE TABLE jobs(
   max_failures INTEGER, milli_cpus INTEGER, memory_bytes INTEGER, nvidia INTEGER, amd INTEGER, neuron INTEGER,
   require TEXT, queue TEXT, share TEXT, priority INTEGER, owner TEXT, after TEXT, sequential INTEGER,
   max_running INTEGER, job_timeout_ms INTEGER, started_ms INTEGER, named_definition TEXT,
+  reopening TEXT, reopen_next INTEGER, reopen_epoch INTEGER,
   used_cpu_ms INTEGER, reserved_cpu_ms INTEGER, used_memory_mib_s INTEGER,
   accelerator_ms INTEGER, wasted_cpu_ms INTEGER, wasted_reserved_ms INTEGER, attempts INTEGER, failed_attempts INTEGER,
   lost_attempts INTEGER);
+
+-- Those that have ended, by when: old ones are deleted.
+CREATE INDEX jobs_by_end ON jobs(ended_ms, job) WHERE ended_ms > 0;
 
 -- 4,096 items each, two bits an item: 0 pending, 1 open, 2 succeeded, 3 ended otherwise. One byte: all alike.
 CREATE TABLE blocks(job INTEGER, block INTEGER, marks BLOB, PRIMARY KEY(job, block)) WITHOUT ROWID;
@@ -36,9 +41,14 @@ CREATE TABLE grants(
   grant_id INTEGER PRIMARY KEY, job INTEGER, worker INTEGER, poll INTEGER, first INTEGER, count INTEGER);
 
 -- What its items may use in all: milli_cpus and memory_bytes; the largest number: no end of it.
+-- state: alive, lost, left or fenced; gone_ms: since when it is not alive.
 CREATE TABLE workers(
   worker INTEGER PRIMARY KEY, name TEXT, incarnation INTEGER, term_ms INTEGER, registered_ms INTEGER, milli_cpus INTEGER,
-  memory_bytes INTEGER, nvidia INTEGER, amd INTEGER, neuron INTEGER, labels TEXT, quarantine TEXT);
+  memory_bytes INTEGER, nvidia INTEGER, amd INTEGER, neuron INTEGER, labels TEXT, quarantine TEXT, fleet TEXT,
+  state TEXT, gone_ms INTEGER);
+-- Workers that departed more than a day ago and that attempts may refer to.
+CREATE TABLE former_workers(worker INTEGER PRIMARY KEY, name TEXT, forgotten_ms INTEGER);
+CREATE INDEX former_workers_by_time ON former_workers(forgotten_ms);
 
 -- The queue 'default' is always there, and in this table when it was changed. share_order: first_come or fair.
 CREATE TABLE queues(
@@ -64,12 +74,12 @@ CREATE TABLE events(event INTEGER PRIMARY KEY, at_ms INTEGER, kind TEXT, job TEX
 
 -- One row per ended attempt. state: 1 succeeded, 2 failed, 3 cancelled, 4 lost.
 -- ending: 0 exited, 1 signalled, 2 timed out, 3 not started, 4 stopped, 5 lost, 6 out of memory.
--- log: where in logs/ its output is; NULL: it printed nothing.
+-- log: where in logs/ its output is; NULL: it printed nothing. epoch: how often its job had been reopened.
 CREATE TABLE attempt_rows(
   job INTEGER, item INTEGER, attempt INTEGER, state INTEGER, ending INTEGER, exit_code INTEGER, signal INTEGER,
   reason TEXT, worker INTEGER, started_ms INTEGER, ended_ms INTEGER, wall_us INTEGER, user_us INTEGER, system_us INTEGER,
   peak_memory_kib INTEGER, read_bytes INTEGER, written_bytes INTEGER, slot INTEGER, log_bytes INTEGER, last_line TEXT,
-  log BLOB, settled INTEGER, PRIMARY KEY(job, item, attempt)) WITHOUT ROWID;
+  log BLOB, epoch INTEGER, settled INTEGER, PRIMARY KEY(job, item, attempt)) WITHOUT ROWID;
 
 -- Jobs that are no more, and of which rows may be left in the tables that name a job; and lists, with chunks.
 CREATE TABLE deleted_jobs(job INTEGER PRIMARY KEY);
@@ -89,12 +99,13 @@ CREATE VIEW attempts AS
     CASE a.state WHEN 1 THEN 'succeeded' WHEN 2 THEN 'failed' WHEN 3 THEN 'cancelled' ELSE 'lost' END AS state,
     CASE a.ending WHEN 0 THEN 'exited' WHEN 1 THEN 'signalled' WHEN 2 THEN 'timed_out' WHEN 3 THEN 'not_started'
       WHEN 4 THEN 'stopped' WHEN 5 THEN 'lost' ELSE 'out_of_memory' END AS ending,
-    a.exit_code AS exit_code, a.signal AS signal, a.reason AS reason, w.name AS worker,
+    a.exit_code AS exit_code, a.signal AS signal, a.reason AS reason, coalesce(w.name, f.name) AS worker,
     a.started_ms AS started_ms, a.ended_ms AS ended_ms, (a.user_us + a.system_us + 500) / 1000 AS cpu_ms,
     a.peak_memory_kib AS peak_memory_kib, a.wall_us AS wall_us, a.user_us AS user_us, a.system_us AS system_us,
     a.read_bytes AS read_bytes, a.written_bytes AS written_bytes, a.slot AS slot, a.log_bytes AS log_bytes,
     a.last_line AS last_line, a.settled AS settled
-  FROM attempt_rows a JOIN jobs j ON j.job = a.job LEFT JOIN workers w ON w.worker = a.worker;
+  FROM attempt_rows a JOIN jobs j ON j.job = a.job LEFT JOIN workers w ON w.worker = a.worker
+    LEFT JOIN former_workers f ON f.worker = a.worker;
 
 -- What settled each item.
 CREATE VIEW items AS
@@ -181,6 +192,23 @@ CREATE TABLE accounts(
 CREATE UNIQUE INDEX accounts_by_owner ON accounts(coalesce(owner, ''));
 CREATE TABLE events(event INTEGER PRIMARY KEY, at_ms INTEGER, kind TEXT, job TEXT, name TEXT, detail TEXT);
 )sql",
+    // 4 → 5: workers that departed are forgotten after a day, and only their names are kept. A retry of many items is
+    // under way
+    // for a while, and workers belong to fleets. An older version did not
+    // record which workers were lost: they are lost once more, a term after the start.
+    R"sql(
+ALTER TABLE workers ADD COLUMN state TEXT NOT NULL DEFAULT 'alive';
+ALTER TABLE workers ADD COLUMN gone_ms INTEGER NOT NULL DEFAULT 0;
+UPDATE workers SET state = 'left', gone_ms = coalesce((SELECT now_ms FROM counters), 1) WHERE registered_ms = 0;
+CREATE TABLE former_workers(worker INTEGER PRIMARY KEY, name TEXT, forgotten_ms INTEGER);
+CREATE INDEX former_workers_by_time ON former_workers(forgotten_ms);
+ALTER TABLE jobs ADD COLUMN reopening TEXT;
+ALTER TABLE jobs ADD COLUMN reopen_next INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE jobs ADD COLUMN reopen_epoch INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE attempt_rows ADD COLUMN epoch INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE workers ADD COLUMN fleet TEXT;
+CREATE INDEX jobs_by_end ON jobs(ended_ms, job) WHERE ended_ms > 0;
+)sql",
 };
 static_assert(std::size(kMigrations) == kSchemaVersion - 1);
 
@@ -196,18 +224,24 @@ Result<std::int64_t> version_of(Database& db) {
   auto known = db.number("SELECT count(*) FROM sqlite_master WHERE name = 'schema_version'");
   if (!known) return known;
   if (*known == 0) {
-    return fail(ErrorCode::damaged, concat(db.path(), ": is a database, but not one of Drover's; it was left as it is"),
+    auto tables = db.number("SELECT count(*) FROM sqlite_master");
+    if (!tables) return tables;
+    if (*tables == 0) {
+      return fail(ErrorCode::not_found, concat(db.path(), ": no data has been recorded yet"),
+                  "if a run has just been started, try again in a moment");
+    }
+    return fail(ErrorCode::damaged, concat(db.path(), ": is a database, but not a Drover ledger; it was not changed"),
                 "choose another --data or --name");
   }
   auto version = db.number("SELECT version FROM schema_version");
   if (!version) return version;
   if (*version > kSchemaVersion) {
     return fail(ErrorCode::newer_schema,
-                concat(db.path(), ": was written by a newer Drover (schema ", *version, "; this one knows ",
+                concat(db.path(), " was written by a newer Drover (schema ", *version, "; this version supports ",
                        kSchemaVersion, ")"),
-                "use that version of drover");
+                "use that version, or a newer one");
   }
-  if (*version < 1) return fail(ErrorCode::damaged, concat(db.path(), ": has no valid schema version"));
+  if (*version < 1) return fail(ErrorCode::damaged, concat(db.path(), ": has an invalid schema version"));
   return version;
 }
 
@@ -227,9 +261,9 @@ Result<void> check_schema(Database& db) {
   if (!version) return pass(version);
   if (*version == kSchemaVersion) return {};
   return fail(ErrorCode::bad_input,
-              concat(db.path(), ": was written by an older Drover (schema ", *version, "; this one reads ",
+              concat(db.path(), " was written by an older Drover (schema ", *version, "; this version reads ",
                      kSchemaVersion, ")"),
-              "bring it forward: drover resume with the name of the run");
+              "upgrade it by resuming the run with 'drover resume'");
 }
 
 Result<void> prepare_schema(Database& db) {

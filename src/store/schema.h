@@ -5,7 +5,7 @@
 
 namespace drover {
 
-inline constexpr std::int64_t kSchemaVersion = 4;
+inline constexpr std::int64_t kSchemaVersion = 5;
 
 /// Makes the tables in an empty database; in another, checks that this version can read it.
 Result<void> prepare_schema(Database& db);

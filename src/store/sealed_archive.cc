@@ -127,7 +127,7 @@ Result<std::string> take_sums(archive* in, const std::string& file) {
   std::string sums;
   auto done = each_piece(in, file, [&](std::string_view bytes) -> Result<void> {
     sums += bytes;
-    if (sums.size() > kMostSums) return damaged(file, concat(kSums, " has no end"));
+    if (sums.size() > kMostSums) return damaged(file, concat(kSums, " is too long"));
     return {};
   });
   if (!done) return pass(done);
@@ -208,8 +208,8 @@ Result<std::vector<ArchiveMember>> unseal(const std::string& file, const std::st
   const Reader in(archive_read_new());
   archive_read_support_filter_zstd(in.get());
   archive_read_support_format_tar(in.get());
-  const Error no_backup{ErrorCode::bad_input, concat(file, " is no backup of drover's"),
-                        "give a file that 'drover backup' wrote"};
+  const Error no_backup{ErrorCode::bad_input, concat(file, " is not a Drover backup"),
+                        "use a file that 'drover backup' wrote"};
   if (::access(file.c_str(), R_OK) != 0) return std::unexpected(errno_error(errno, file, no_backup.next));
   if (archive_read_open_filename(in.get(), file.c_str(), kPiece) != ARCHIVE_OK) return std::unexpected(no_backup);
   std::vector<ArchiveMember> members;
@@ -233,7 +233,7 @@ Result<std::vector<ArchiveMember>> unseal(const std::string& file, const std::st
   }
   auto sums = take_sums(in.get(), file);
   if (!sums) return pass(sums);
-  if (*sums != found) return damaged(file, concat("what is in it is not what its ", kSums, " says"));
+  if (*sums != found) return damaged(file, concat("its contents do not match its ", kSums));
   return members;
 }
 

@@ -10,36 +10,52 @@
 #include <thread>
 
 #include "base/text.h"
+#include "store/memory_budget.h"
 
 namespace drover {
 namespace {
+
+// One call of trim() takes the square of this, a quarter of a second, and nothing can interrupt it.
+constexpr int kLongestText = 32 << 10;
+constexpr int kLongestQuery = 64 << 10;
+constexpr int kLongestPattern = 1'000;  // of LIKE and GLOB
+// A row takes a few, and each of them may be such a call.
+constexpr int kOpcodesBetweenLooks = 20;
 
 Error sqlite_error(sqlite3* db, int code, const std::string& path) {
   const std::string why = db != nullptr ? sqlite3_errmsg(db) : sqlite3_errstr(code);
   const int system_error = db != nullptr ? sqlite3_system_errno(db) : 0;
   const std::string detail = concat(path, ": ", why);
   switch (code & 0xff) {
-    case SQLITE_FULL: return {ErrorCode::no_space, concat(path, ": the disk is full"), "free some space, then go on"};
+    case SQLITE_FULL:
+      return {ErrorCode::no_space, concat(path, ": the disk is full"), "free some space, then try again"};
     case SQLITE_IOERR:
       if (system_error == ENOSPC || system_error == EDQUOT) {
-        return {ErrorCode::no_space, concat(path, ": the disk is full"), "free some space, then go on"};
+        return {ErrorCode::no_space, concat(path, ": the disk is full"), "free some space, then try again"};
       }
-      return {ErrorCode::io, detail, "look at the disk under it"};
+      return {ErrorCode::io, detail, "check the disk it is on"};
     case SQLITE_READONLY:
     case SQLITE_PERM:
-      return {ErrorCode::read_only, concat(path, ": cannot be written"), "check who owns it and how it is mounted"};
+      return {ErrorCode::read_only, concat(path, ": cannot be written"), "check its owner, its mode and the mount"};
     case SQLITE_CANTOPEN:
       return {ErrorCode::read_only, concat(path, ": cannot be opened or created (", why, ")"),
-              "check that the folder exists and may be written"};
+              "check that the folder exists and is writable"};
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-      return {ErrorCode::damaged, concat(path, ": is damaged (", why, "); it was left as it is"),
-              "bring it back from a copy, or start over with --fresh"};
+      return {ErrorCode::damaged, concat(path, ": is damaged (", why, "); it was not changed"),
+              "restore it from a backup, or start over with --fresh"};
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       return {ErrorCode::in_use, concat(path, ": another program holds its write lock"),
-              "end the transaction of that program"};
-    case SQLITE_INTERRUPT: return {ErrorCode::bad_input, "the query took too long", "ask for less"};
+              "end that program's transaction"};
+    case SQLITE_INTERRUPT: return {ErrorCode::bad_input, "the query took too long", "query less data"};
+    case SQLITE_NOMEM:
+      return {ErrorCode::bad_input, "the query took too long, or used too much memory",
+              "query less data, or use several queries"};
+    case SQLITE_TOOBIG:
+      return {ErrorCode::bad_input, concat("the query, or a value in it, is too long (", why, ")"),
+              concat("the limit is ", kLongestText >> 10, " KiB for a value and ", kLongestQuery >> 10,
+                     " KiB for a query")};
     default: return {ErrorCode::bad_input, why, {}};
   }
 }
@@ -56,7 +72,7 @@ std::int64_t steady_ns() {
 }
 
 int past_deadline(void* context) {
-  return steady_ns() > *static_cast<std::int64_t*>(context) ? 1 : 0;
+  return steady_ns() > *static_cast<std::atomic<std::int64_t>*>(context) ? 1 : 0;
 }
 
 }  // namespace
@@ -112,12 +128,13 @@ void Statement::reset() {
 }
 
 Cell Statement::cell(int column) const {
-  const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column));
   switch (sqlite3_column_type(statement_.get(), column)) {
     case SQLITE_INTEGER: return sqlite3_column_int64(statement_.get(), column);
     case SQLITE_NULL: return {};
     case SQLITE_BLOB: {
       const auto* data = static_cast<const char*>(sqlite3_column_blob(statement_.get(), column));
+      // Asked of a number, it would turn that into text first.
+      const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column));
       return Bytes{data == nullptr ? std::string() : std::string(data, size)};
     }
     default: return text(column);
@@ -151,6 +168,7 @@ void Database::Close::operator()(sqlite3* db) const {
 }
 
 Result<Database> Database::open(const std::string& path, OpenMode mode, OnWait on_wait) {
+  MemoryBudget::install();
   int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
   std::string name = path;
   switch (mode) {
@@ -215,8 +233,6 @@ std::int64_t Database::last_insert_id() const {
 
 namespace {
 
-constexpr int kLongestText = 256 << 10;  // some functions take the square of it
-
 int allow_questions(void* /*nothing*/, int action, const char* first, const char* second, const char* /*database*/,
                     const char* /*trigger*/) {
   const auto one_of = [](const char* name, std::initializer_list<std::string_view> names) {
@@ -240,13 +256,20 @@ int allow_questions(void* /*nothing*/, int action, const char* first, const char
 
 void Database::only_questions() {
   sqlite3_limit(db_.get(), SQLITE_LIMIT_LENGTH, kLongestText);
+  sqlite3_limit(db_.get(), SQLITE_LIMIT_SQL_LENGTH, kLongestQuery);
+  sqlite3_limit(db_.get(), SQLITE_LIMIT_LIKE_PATTERN_LENGTH, kLongestPattern);
   sqlite3_limit(db_.get(), SQLITE_LIMIT_ATTACHED, 0);
   sqlite3_set_authorizer(db_.get(), allow_questions, nullptr);
 }
 
 void Database::limit_time(std::int64_t ms) {
-  deadline_ns_ = std::make_unique<std::int64_t>(steady_ns() + ms * 1'000'000);
-  sqlite3_progress_handler(db_.get(), 10'000, past_deadline, deadline_ns_.get());
+  deadline_ns_ = std::make_unique<std::atomic<std::int64_t>>(steady_ns() + ms * 1'000'000);
+  sqlite3_progress_handler(db_.get(), kOpcodesBetweenLooks, past_deadline, deadline_ns_.get());
+}
+
+void Database::interrupt() {
+  *deadline_ns_ = 0;  // for what has not begun yet
+  sqlite3_interrupt(db_.get());
 }
 
 }  // namespace drover

@@ -1,6 +1,7 @@
 // SQLite, as little of it as the stores need, with errors as values. Only this room knows sqlite3.h.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -85,6 +86,8 @@ class Database {
   std::uint64_t changes() const;
   /// Queries end with an error after this many milliseconds.
   void limit_time(std::int64_t ms);
+  /// From another thread, after limit_time() and while this object lives: queries end with an error from now on.
+  void interrupt();
   /// From now on nothing is understood but questions about tables, and no text or blob may be long: for what strangers
   /// ask. A statement of another kind could change the process it is asked in.
   void only_questions();
@@ -96,7 +99,7 @@ class Database {
   };
   std::unique_ptr<sqlite3, Close> db_;
   std::unique_ptr<OnWait> on_wait_;
-  std::unique_ptr<std::int64_t> deadline_ns_;
+  std::unique_ptr<std::atomic<std::int64_t>> deadline_ns_;
   std::string path_;
 };
 

@@ -13,6 +13,14 @@ class SqliteReader : public StoreReader {
 
   Result<std::vector<Job>> jobs() override { return all<Job>("jobs", "job"); }
   Result<std::vector<Worker>> workers() override { return all<Worker>("workers", "worker"); }
+  Result<std::string> worker_name(WorkerId id) override {
+    auto rows = db_.prepare(
+        "SELECT name FROM workers WHERE worker = ?1 UNION ALL SELECT name FROM former_workers WHERE worker = ?1");
+    if (!rows) return pass(rows);
+    auto row = rows->bind(1, to_cell(id)).step();
+    if (!row) return pass(row);
+    return *row ? rows->text(0) : std::string();
+  }
   Result<std::vector<Queue>> queues() override { return all<Queue>("queues", "name"); }
   Result<std::vector<ShareRecord>> shares() override { return all<ShareRecord>("shares", "queue, share"); }
   Result<std::vector<NamedDefinition>> named_definitions() override {
@@ -46,8 +54,35 @@ class SqliteReader : public StoreReader {
     if (!rows) return pass(rows);
     auto row = rows->bind(1, to_cell(id)).step();
     if (!row) return pass(row);
-    if (!*row) return fail(ErrorCode::not_found, concat("there is no job ", id.value));
+    if (!*row) return fail(ErrorCode::not_found, concat("job ", id.value, " not found"));
     return rows->record<Job>();
+  }
+
+  Result<std::vector<EndedAt>> jobs_ended_by(std::int64_t ended_by_ms, EndedAt after, std::uint64_t limit) override {
+    auto rows = db_.prepare(
+        "SELECT ended_ms, job FROM jobs WHERE ended_ms > 0 AND (ended_ms, job) > (?, ?) AND ended_ms <= ?"
+        " ORDER BY ended_ms, job LIMIT ?");
+    if (!rows) return pass(rows);
+    rows->bind(1, to_cell(after.ended_ms))
+        .bind(2, to_cell(after.job))
+        .bind(3, to_cell(ended_by_ms))
+        .bind(4, to_cell(limit));
+    std::vector<EndedAt> out;
+    while (true) {
+      auto row = rows->step();
+      if (!row) return pass(row);
+      if (!*row) return out;
+      EndedAt& it = out.emplace_back();
+      if (!from_cell(rows->cell(0), it.ended_ms) || !from_cell(rows->cell(1), it.job)) {
+        return fail(ErrorCode::damaged, concat(db_.path(), ": a stored job cannot be read"));
+      }
+    }
+  }
+
+  Result<bool> has_job_created_by(std::int64_t created_by_ms) override {
+    auto rows = db_.prepare("SELECT 1 FROM jobs WHERE created_ms <= ? LIMIT 1");
+    if (!rows) return pass(rows);
+    return rows->bind(1, to_cell(created_by_ms)).step();
   }
 
   Result<std::string> definition(DefinitionId id) override {
@@ -124,22 +159,23 @@ class SqliteReader : public StoreReader {
     }
   }
 
-  Result<void> each_block(JobId job, const std::function<void(const BlockRecord&)>& take) override {
-    return each_of_job<BlockRecord>("blocks", job, ItemIndex{0}, "block", [&](const BlockRecord& block) {
+  Result<void> each_block(JobId job, ItemSpan items, const std::function<void(const BlockRecord&)>& take) override {
+    const ItemSpan blocks{ItemIndex{ItemBlocks::block_of(items.first)}, ItemIndex{ItemBlocks::block_of(items.last)}};
+    return each_of_job<BlockRecord>("blocks", job, blocks, "block", [&](const BlockRecord& block) {
       take(block);
       return true;
     });
   }
 
-  Result<void> each_open_item(JobId job, const std::function<void(const OpenItem&)>& take) override {
-    return each_of_job<OpenItem>("open_items", job, ItemIndex{0}, "item", [&](const OpenItem& item) {
+  Result<void> each_open_item(JobId job, ItemSpan items, const std::function<void(const OpenItem&)>& take) override {
+    return each_of_job<OpenItem>("open_items", job, items, "item", [&](const OpenItem& item) {
       take(item);
       return true;
     });
   }
 
   Result<void> each_attempt(JobId job, ItemIndex from, const std::function<bool(const Attempt&)>& take) override {
-    return each_of_job<Attempt>("attempt_rows", job, from, "item, attempt", take);
+    return each_of_job<Attempt>("attempt_rows", job, {from}, "item, attempt", take);
   }
 
  private:
@@ -168,14 +204,14 @@ class SqliteReader : public StoreReader {
     }
   }
 
-  // `order` names the key behind the job; rows before `from` in its first column are left out.
+  // `order` names the key behind the job; rows whose first column is outside of `span` are left out.
   template <class Record, class Take>
-  Result<void> each_of_job(std::string_view table, JobId job, ItemIndex from, std::string_view order, Take&& take) {
+  Result<void> each_of_job(std::string_view table, JobId job, ItemSpan span, std::string_view order, Take&& take) {
     const std::string_view first = order.substr(0, order.find(','));
-    auto rows =
-        db_.prepare(concat(select_sql<Record>(table), " WHERE job = ? AND ", first, " >= ? ORDER BY job, ", order));
+    auto rows = db_.prepare(
+        concat(select_sql<Record>(table), " WHERE job = ? AND ", first, " BETWEEN ? AND ? ORDER BY job, ", order));
     if (!rows) return pass(rows);
-    rows->bind(1, to_cell(job)).bind(2, to_cell(from));
+    rows->bind(1, to_cell(job)).bind(2, to_cell(span.first)).bind(3, to_cell(span.last));
     return each<Record>(*rows, take);
   }
 

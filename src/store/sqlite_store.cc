@@ -3,10 +3,13 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/check.h"
 #include "base/text.h"
+#include "ports/loaded_blocks.h"
+#include "store/ledger_file.h"
 #include "store/record_sql.h"
 #include "store/schema.h"
 #include "store/sqlite_db.h"
@@ -58,6 +61,7 @@ class SqliteStore : public Store {
          {"PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA cache_size = -16384"}) {
       if (auto done = db_.run(pragma); !done) return done;
     }
+    file_ = LedgerFile::at(path);
     return prepare_statements();
   }
 
@@ -88,8 +92,19 @@ class SqliteStore : public Store {
 
   Result<void> load(const std::function<Result<void>(const Mutation&)>& take) override {
     if (auto done = load_all<PutCounters, Counters>("counters", take); !done) return done;
-    if (auto done = load_all<PutJob, Job>("jobs", take); !done) return done;
-    if (auto done = load_all<PutBlock, BlockRecord>(concat("blocks", kOfJobs), take); !done) return done;
+    std::set<JobId> with_blocks;
+    const auto take_job = [&](const Mutation& put) {
+      add_jobs_with_blocks(std::get<PutJob>(put).job, with_blocks);
+      return take(put);
+    };
+    if (auto done = load_all<PutJob, Job>("jobs", take_job); !done) return done;
+    auto blocks = db_.prepare(concat(select_sql<BlockRecord>("blocks"), " WHERE job = ?"));
+    if (!blocks) return pass(blocks);
+    for (const JobId id : with_blocks) {
+      blocks->bind(1, to_cell(id));
+      if (auto done = load_rows<PutBlock, BlockRecord>(*blocks, take); !done) return done;
+      blocks->reset();
+    }
     if (auto done = load_all<PutOpenItem, OpenItem>(concat("open_items", kOfJobs), take); !done) return done;
     if (auto done = load_all<PutGrant, Grant>("grants", take); !done) return done;
     if (auto done = load_all<PutWorker, Worker>("workers", take); !done) return done;
@@ -102,13 +117,15 @@ class SqliteStore : public Store {
 
   Result<void> commit(const Batch& batch) override {
     const std::scoped_lock lock(mutex_);
-    return in_transaction([&]() -> Result<void> {
+    auto done = in_transaction([&]() -> Result<void> {
       for (const Mutation& mutation : batch.mutations) {
-        auto done = std::visit([&](const auto& it) { return write(it); }, mutation);
-        if (!done) return done;
+        auto written = std::visit([&](const auto& it) { return write(it); }, mutation);
+        if (!written) return written;
       }
       return {};
     });
+    if (!done) return done;
+    return file_.check();
   }
 
   Result<DefinitionId> add_definition(std::string_view text) override {
@@ -147,7 +164,8 @@ class SqliteStore : public Store {
     auto statement = db_.prepare("UPDATE manifests SET kind = ?, items = ?, first_number = ? WHERE manifest = ?");
     if (!statement) return pass(statement);
     statement->bind(1, static_cast<std::int64_t>(info.kind)).bind(2, to_cell(info.items));
-    return statement->bind(3, info.first_number).bind(4, to_cell(manifest)).run();
+    if (auto done = statement->bind(3, info.first_number).bind(4, to_cell(manifest)).run(); !done) return done;
+    return file_.check();
   }
 
   void drop_manifest(ManifestId manifest) override {
@@ -162,7 +180,7 @@ class SqliteStore : public Store {
     if (!row) return pass(row);
     auto found = row->bind(1, to_cell(manifest)).step();
     if (!found) return pass(found);
-    if (!*found) return fail(ErrorCode::not_found, concat("there is no list ", manifest.value));
+    if (!*found) return fail(ErrorCode::not_found, concat("manifest ", manifest.value, " not found"));
     return ManifestInfo{static_cast<ManifestKind>(row->number(0)), static_cast<std::uint64_t>(row->number(1)),
                         row->number(2)};
   }
@@ -201,6 +219,8 @@ class SqliteStore : public Store {
     auto more = sweep_jobs(rows);
     if (!more || *more) return more;
     more = sweep_lists(rows);
+    if (!more || *more) return more;
+    more = sweep_former_workers(rows);
     if (!more || *more) return more;
     more = sweep_events(rows);
     if (!more || *more) return more;
@@ -298,6 +318,16 @@ class SqliteStore : public Store {
     return true;
   }
 
+  /// Some of the forgotten workers that no attempt refers to, because they were forgotten before the oldest job was
+  /// created; whether there were some. Jobs are numbered in the order in which they are created.
+  Result<bool> sweep_former_workers(std::uint64_t rows) {
+    auto gone =
+        delete_some({"former_workers", "worker"},
+                    "forgotten_ms < coalesce((SELECT created_ms FROM jobs ORDER BY job LIMIT 1), 1 << 62)", rows);
+    if (!gone) return pass(gone);
+    return *gone > 0;
+  }
+
   /// The oldest of more events than are kept; whether there were some.
   Result<bool> sweep_events(std::uint64_t rows) {
     auto done =
@@ -351,6 +381,8 @@ class SqliteStore : public Store {
         {&delete_fleet_, "DELETE FROM fleets WHERE name = ?"},
         {&put_account_, put_sql<Account>("REPLACE", "accounts")},
         {&add_event_, put_sql<Event>("INSERT", "events")},
+        {&put_former_, put_sql<FormerWorker>("REPLACE", "former_workers")},
+        {&delete_worker_, "DELETE FROM workers WHERE worker = ?"},
         {&add_chunk_, "INSERT INTO manifest_chunks(manifest, first, count, data) VALUES(?,?,?,?)"},
     };
     for (const auto& [statement, sql] : all) {
@@ -363,11 +395,16 @@ class SqliteStore : public Store {
   Result<void> load_all(std::string_view table, const std::function<Result<void>(const Mutation&)>& take) {
     auto rows = db_.prepare(select_sql<Record>(table));
     if (!rows) return pass(rows);
+    return load_rows<Put, Record>(*rows, take);
+  }
+
+  template <class Put, class Record>
+  static Result<void> load_rows(Statement& rows, const std::function<Result<void>(const Mutation&)>& take) {
     while (true) {
-      auto row = rows->step();
+      auto row = rows.step();
       if (!row) return pass(row);
       if (!*row) return {};
-      auto record = rows->template record<Record>();
+      auto record = rows.template record<Record>();
       if (!record) return pass(record);
       if (auto done = take(Put{std::move(*record)}); !done) return done;
     }
@@ -416,6 +453,10 @@ class SqliteStore : public Store {
   Result<void> write(const DeleteFleet& gone) { return delete_fleet_.bind(1, std::string_view(gone.fleet)).run(); }
   Result<void> write(const PutAccount& put) { return put_record(put_account_, put.account); }
   Result<void> write(const AddEvent& add) { return put_record(add_event_, add.event); }
+  Result<void> write(const ForgetWorker& gone) {
+    if (auto done = put_record(put_former_, gone.worker); !done) return done;
+    return delete_worker_.bind(1, to_cell(gone.worker.id)).run();
+  }
 
   template <class Record>
   static Result<void> put_record(Statement& statement, const Record& record) {
@@ -425,9 +466,11 @@ class SqliteStore : public Store {
 
   std::mutex mutex_;  // one writer at a time: commits, and the lists that are being read in
   Database db_;
+  LedgerFile file_;
   Statement begin_, commit_, clear_counters_, put_counters_, put_job_, put_block_, put_open_, delete_open_, put_grant_,
       delete_grant_, put_worker_, add_attempt_, unsettle_, note_deleted_, delete_job_, add_chunk_, put_queue_,
-      delete_queue_, put_share_, delete_share_, put_definition_, put_fleet_, delete_fleet_, put_account_, add_event_;
+      delete_queue_, put_share_, delete_share_, put_definition_, put_fleet_, delete_fleet_, put_account_, add_event_,
+      put_former_, delete_worker_;
   Unused unused_manifests_, unused_definitions_;
 
   std::mutex dropped_mutex_;  // guards what follows, and nobody holds it for long

@@ -133,6 +133,38 @@ TEST_F(SqliteStoreFile, ADamagedRowIsAnErrorAndNotAGuess) {
   EXPECT_NE(loaded.error().message.find("state"), std::string::npos);
 }
 
+TEST_F(SqliteStoreFile, AForgottenWorkersNameStaysForAsLongAsAnAttemptMayReferToIt) {
+  auto store = open_sqlite_store(path_);
+  ASSERT_TRUE(store);
+  Batch batch;
+  for (const std::uint64_t number : {1U, 2U}) {
+    Job job{.id = JobId{number}, .name = "a", .total = 1, .created_ms = static_cast<std::int64_t>(number) * 1000};
+    job.uuid.bytes[0] = static_cast<std::uint8_t>(number);
+    batch.mutations.emplace_back(PutJob{job});
+    batch.mutations.emplace_back(AddAttempt{Attempt{.job = job.id,
+                                                    .item = ItemIndex{0},
+                                                    .attempt = AttemptNumber{1},
+                                                    .worker = WorkerId{number},
+                                                    .settled = true}});
+    batch.mutations.emplace_back(PutWorker{Worker{.id = WorkerId{number}, .name = concat("w", number)}});
+  }
+  batch.mutations.emplace_back(ForgetWorker{FormerWorker{WorkerId{1}, "w1", 1500}});
+  ASSERT_TRUE((*store)->commit(batch));
+  EXPECT_EQ(rows_of("workers"), 1);
+  sweep_all(**store);
+  EXPECT_EQ(count("SELECT group_concat(worker, ' ') = 'w1 w2' FROM attempts"), 1);
+  EXPECT_EQ(count("SELECT group_concat(worker, ' ') = 'w1 w2' FROM items"), 1);
+  const auto reader = open_sqlite_reader(path_);
+  ASSERT_TRUE(reader);
+  EXPECT_EQ((*reader)->worker_name(WorkerId{1}).value(), "w1");
+  EXPECT_EQ((*reader)->worker_name(WorkerId{2}).value(), "w2");
+  EXPECT_EQ((*reader)->worker_name(WorkerId{3}).value(), "");
+  ASSERT_TRUE((*store)->commit({{DeleteJob{JobId{1}}}}));
+  sweep_all(**store);
+  EXPECT_EQ(rows_of("former_workers"), 0) << "the oldest job was created after it was forgotten";
+  EXPECT_EQ(count("SELECT group_concat(worker, ' ') = 'w2' FROM attempts"), 1);
+}
+
 TEST_F(SqliteStoreFile, ManifestsThatNoJobCameToReferToAreSweptAtOpen) {
   {
     auto store = open_sqlite_store(path_);

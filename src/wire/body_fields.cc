@@ -30,13 +30,13 @@ Result<void> BodyFields::read(std::string_view body, std::string_view what) cons
   for (const auto& [name, given] : value.get_object()) {
     const auto reader = std::ranges::find_if(readers_, [&](const auto& it) { return it.first == name; });
     if (reader == readers_.end()) {
-      return fail(ErrorCode::bad_input, concat("field '", utf8(std::string_view(name)), "' is not known"),
-                  concat("there are ", names()));
+      return fail(ErrorCode::bad_input, concat("unknown field '", utf8(std::string_view(name)), "'"),
+                  concat("known fields: ", names()));
     }
     if (given.is_null()) continue;
     if (const std::string wrong = reader->second(given); !wrong.empty()) {
       return fail(ErrorCode::bad_input, concat("field '", std::string_view(name), "' ", wrong),
-                  "send another value, or leave the field away: then all is as usual");
+                  "send another value, or omit the field to use its default");
     }
   }
   return {};
@@ -53,7 +53,7 @@ BodyFields::Read BodyFields::whole(std::int64_t least, std::int64_t most, std::f
   return [least, most, take = std::move(take)](const json::value& value) -> std::string {
     json::error_code error;
     const auto number = value.to_number<std::int64_t>(error);
-    if (error || number < least || number > most) return concat("is not a whole number from ", least, " to ", most);
+    if (error || number < least || number > most) return concat("must be a whole number from ", least, " to ", most);
     take(number);
     return {};
   };
@@ -64,7 +64,7 @@ BodyFields::Read BodyFields::real(double least, double most, std::function<void(
     json::error_code error;
     const auto number = value.to_number<double>(error);
     if (error || !(number >= least) || !(number <= most)) {
-      return concat("is not a number from ", json::serialize(json::value(least)), " to ",
+      return concat("must be a number from ", json::serialize(json::value(least)), " to ",
                     json::serialize(json::value(most)));
     }
     take(number);
@@ -74,7 +74,7 @@ BodyFields::Read BodyFields::real(double least, double most, std::function<void(
 
 BodyFields::Read BodyFields::text(std::size_t most_bytes, std::string& out) {
   return [most_bytes, &out](const json::value& value) -> std::string {
-    if (!value.is_string()) return "is not a text";
+    if (!value.is_string()) return "must be a string";
     if (value.get_string().size() > most_bytes) return concat("is longer than ", most_bytes, " bytes");
     out = value.get_string();
     return {};
@@ -83,7 +83,7 @@ BodyFields::Read BodyFields::text(std::size_t most_bytes, std::string& out) {
 
 BodyFields::Read BodyFields::flag(bool& out) {
   return [&out](const json::value& value) -> std::string {
-    if (!value.is_bool()) return "is neither true nor false";
+    if (!value.is_bool()) return "must be true or false";
     out = value.get_bool();
     return {};
   };
@@ -92,7 +92,7 @@ BodyFields::Read BodyFields::flag(bool& out) {
 BodyFields::Read BodyFields::one_of(std::vector<std::string_view> choices, std::string& out) {
   return [&out, choices = std::move(choices)](const json::value& value) -> std::string {
     if (!value.is_string() || std::ranges::find(choices, std::string_view(value.get_string())) == choices.end()) {
-      return concat("is none of ", in_a_row(choices));
+      return concat("must be one of ", in_a_row(choices));
     }
     out = value.get_string();
     return {};
@@ -103,7 +103,7 @@ BodyFields::Read BodyFields::time(std::optional<std::int64_t>& out_ms) {
   return [&out_ms](const json::value& value) -> std::string {
     auto read = value.is_string() ? parse_duration_ms(std::string_view(value.get_string()))
                                   : fail(ErrorCode::bad_input, "", "");
-    if (!read) return "is not a time such as \"30s\", \"10m\" or \"2h\"";
+    if (!read) return "must be a duration such as \"30s\", \"10m\" or \"2h\"";
     out_ms = *read;
     return {};
   };

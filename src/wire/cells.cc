@@ -2,6 +2,7 @@
 
 #include "wire/labels.h"
 #include "wire/place_lists.h"
+#include "wire/reopen_json.h"
 #include "wire/rules.h"
 
 namespace drover {
@@ -59,6 +60,9 @@ Cell to_cell(JobState state) {
 Cell to_cell(StopCause cause) {
   return std::string(to_string(cause));
 }
+Cell to_cell(WorkerState state) {
+  return std::string(to_string(state));
+}
 Cell to_cell(const std::vector<ExitRule>& rules) {
   return rules.empty() ? Cell{} : Cell{rules_to_json(rules)};
 }
@@ -73,6 +77,9 @@ Cell to_cell(const std::vector<ShareWeight>& weights) {
 }
 Cell to_cell(const std::vector<std::string>& names) {
   return names.empty() ? Cell{} : Cell{names_to_json(names)};
+}
+Cell to_cell(const std::shared_ptr<const ReopenChoice>& choice) {
+  return choice == nullptr ? Cell{} : Cell{reopen_to_json(*choice)};
 }
 Cell to_cell(QueueOrder order) {
   return std::string(to_string(order));
@@ -117,6 +124,10 @@ bool from_cell(const Cell& cell, StopCause& out) {
   return from_name<StopCause, StopCause::cannot_run>(cell, out);
 }
 
+bool from_cell(const Cell& cell, WorkerState& out) {
+  return from_name<WorkerState, WorkerState::fenced>(cell, out);
+}
+
 bool from_cell(const Cell& cell, std::vector<ExitRule>& out) {
   return from_list(cell, out, rules_from_json);
 }
@@ -131,6 +142,16 @@ bool from_cell(const Cell& cell, std::vector<ShareWeight>& out) {
 
 bool from_cell(const Cell& cell, std::vector<std::string>& out) {
   return from_list(cell, out, names_from_json);
+}
+
+bool from_cell(const Cell& cell, std::shared_ptr<const ReopenChoice>& out) {
+  std::string json;
+  if (!from_cell(cell, json)) return false;
+  out.reset();
+  if (json.empty()) return true;
+  auto choice = reopen_from_json(json);
+  if (choice) out = std::make_shared<const ReopenChoice>(std::move(*choice));
+  return choice.has_value();
 }
 
 bool from_cell(const Cell& cell, QueueOrder& out) {

@@ -26,11 +26,13 @@ Cell to_cell(const Uuid& uuid);
 Cell to_cell(const Bytes& bytes);  // likewise
 Cell to_cell(JobState state);
 Cell to_cell(StopCause cause);
+Cell to_cell(WorkerState state);
 Cell to_cell(const std::vector<ExitRule>& rules);
 Cell to_cell(const Labels& labels);
 Cell to_cell(const std::vector<Dependency>& after);
 Cell to_cell(const std::vector<ShareWeight>& weights);
 Cell to_cell(const std::vector<std::string>& names);
+Cell to_cell(const std::shared_ptr<const ReopenChoice>& choice);  // null is nothing
 Cell to_cell(QueueOrder order);
 Cell to_cell(EventKind kind);
 inline Cell to_cell(AttemptState state) {
@@ -61,11 +63,13 @@ bool from_cell(const Cell& cell, Uuid& out);
 bool from_cell(const Cell& cell, Bytes& out);
 bool from_cell(const Cell& cell, JobState& out);
 bool from_cell(const Cell& cell, StopCause& out);
+bool from_cell(const Cell& cell, WorkerState& out);
 bool from_cell(const Cell& cell, std::vector<ExitRule>& out);
 bool from_cell(const Cell& cell, Labels& out);
 bool from_cell(const Cell& cell, std::vector<Dependency>& out);
 bool from_cell(const Cell& cell, std::vector<ShareWeight>& out);
 bool from_cell(const Cell& cell, std::vector<std::string>& out);
+bool from_cell(const Cell& cell, std::shared_ptr<const ReopenChoice>& out);
 bool from_cell(const Cell& cell, QueueOrder& out);
 bool from_cell(const Cell& cell, EventKind& out);
 bool from_cell(const Cell& cell, AttemptState& out);
@@ -106,7 +110,7 @@ Result<Record> from_cells(CellAt&& cell_at) {
   Record::fields(record, [&](const char* name, auto& field) {
     if (!from_cell(cell_at(column++), field) && wrong.empty()) wrong = name;
   });
-  if (!wrong.empty()) return fail(ErrorCode::damaged, concat("a stored row has no valid '", wrong, "'"));
+  if (!wrong.empty()) return fail(ErrorCode::damaged, concat("a stored row has an invalid '", wrong, "'"));
   return record;
 }
 

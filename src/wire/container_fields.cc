@@ -59,8 +59,8 @@ void read_rights(JobReader& reader, std::string_view name, std::vector<std::stri
   for (std::size_t i = 0; i < out.size(); ++i) {
     if (capability_named(out[i])) continue;
     reader.complain_of_text(name, i,
-                            {ErrorCode::bad_input, "is no capability",
-                             "write it as in capabilities(7), for example SYS_PTRACE; ALL is every one"});
+                            {ErrorCode::bad_input, "is not a known capability",
+                             "use a name from capabilities(7), for example SYS_PTRACE; ALL means all of them"});
   }
 }
 
@@ -68,8 +68,8 @@ void read_rights(JobReader& reader, std::string_view name, std::vector<std::stri
 void check_image_path(JobReader& reader, const std::string& image) {
   const auto reference = ImageReference::parse(image);
   if (!reference || !reference->is_local_path() || reference->path.starts_with('/')) return;
-  reader.complain(*reader.find("image"), "image", concat("lies in '", reference->path, "', which is no absolute path"),
-                  concat("write the whole path: ", image.substr(0, image.find(':') + 1), "/…/", reference->path));
+  reader.complain(*reader.find("image"), "image", concat("has the path '", reference->path, "', which is not absolute"),
+                  concat("write the absolute path: ", image.substr(0, image.find(':') + 1), "/…/", reference->path));
 }
 
 template <class Part>
@@ -116,8 +116,8 @@ void read_container(JobReader& reader, std::optional<ContainerOptions>& out) {
   if (reuse) options.reuse = reused;
   for (const std::string_view name : {"reset", "reuse_limit"}) {
     if (reader.has(name) && !reuse && !reader.has("definition")) {
-      reader.complain(*reader.find(name), name, "is about containers that are used again, and these are not",
-                      "add reuse: true, or take it out");
+      reader.complain(*reader.find(name), name, "requires container reuse, which is off",
+                      "add reuse: true, or remove the field");
     }
   }
 
@@ -128,8 +128,8 @@ void read_container(JobReader& reader, std::optional<ContainerOptions>& out) {
   }
   const bool says_image = reader.has("image");
   if (!first.empty() && !says_image && !reader.has("definition")) {
-    reader.complain(*reader.find(first), first, "is about a container, and no image is named",
-                    "add image: NAME, or take it out");
+    reader.complain(*reader.find(first), first, "requires a container, but 'image' is missing",
+                    "add image: NAME, or remove the field");
   }
   if (says_image || !first.empty()) out = std::move(options);
 }
@@ -172,7 +172,9 @@ Result<ContainerOptions> container_from_json(const json::object& stored) {
     JobReader reader(*node, Face::api);
     read_container(reader, options);
   }
-  if (!options) return fail(ErrorCode::damaged, "a stored definition's container is not valid");
+  const bool has_bad_digest = options && options->digest.empty() && stored.contains("image_digest");
+  // Without its digest another image might be run than the one that was meant.
+  if (!options || has_bad_digest) return fail(ErrorCode::damaged, "a stored definition has an invalid container");
   return std::move(*options);
 }
 

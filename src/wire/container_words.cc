@@ -94,15 +94,15 @@ std::optional<int> ulimit_number(std::string_view name) {
 Result<ContainerMount> mount_from_text(std::string_view text) {
   constexpr const char* kNext = "write SOURCE:TARGET, or SOURCE:TARGET:ro, for example /data:/in:ro";
   const auto parts = parts_of(text);
-  if (parts.size() < 2 || parts.size() > 3) return bad("is not a source and a target", kNext);
+  if (parts.size() < 2 || parts.size() > 3) return bad("is not a source and a target separated by ':'", kNext);
   ContainerMount mount{parts[0], place_inside(parts[1]), false};
   const bool is_path = mount.source.starts_with('/');
   if (!is_path && !is_valid_name(mount.source)) {
-    return bad(concat("has '", mount.source, "' for a source, which is neither an absolute path nor a volume's name"),
-               mount.source.starts_with('.') ? "write the whole path: $PWD/…" : kNext);
+    return bad(concat("has the source '", mount.source, "', which is neither an absolute path nor a volume name"),
+               mount.source.starts_with('.') ? "write the absolute path: $PWD/…" : kNext);
   }
-  if (mount.target.empty()) return bad(concat("has '", parts[1], "' for a target, which is no absolute path"), kNext);
-  if (mount.target == "/") return bad("would hide the whole image", "mount it below a folder, for example at /data");
+  if (mount.target.empty()) return bad(concat("has the target '", parts[1], "', which is not an absolute path"), kNext);
+  if (mount.target == "/") return bad("would hide the whole image", "mount it on a directory, for example /data");
   if (parts.size() == 3) {
     if (parts[2] != "ro" && parts[2] != "rw")
       return bad(concat("ends with '", parts[2], "', not with ro or rw"), kNext);
@@ -119,11 +119,11 @@ Result<ContainerTmpfs> tmpfs_from_text(std::string_view text) {
   constexpr const char* kNext = "write TARGET, or TARGET:SIZE, for example /scratch:1GiB";
   const auto parts = parts_of(text);
   ContainerTmpfs tmpfs{place_inside(parts[0]), 0};
-  if (tmpfs.target.empty() || tmpfs.target == "/") return bad("is no absolute path inside the container", kNext);
+  if (tmpfs.target.empty() || tmpfs.target == "/") return bad("is not an absolute path inside the container", kNext);
   if (parts.size() > 2) return bad("has too many parts", kNext);
   if (parts.size() == 2) {
     const auto size = parse_size(parts[1]);
-    if (!size || *size == 0) return bad(concat("has '", parts[1], "' for a size"), kNext);
+    if (!size || *size == 0) return bad(concat("has the invalid size '", parts[1], "'"), kNext);
     tmpfs.size_bytes = *size;
   }
   return tmpfs;
@@ -138,15 +138,15 @@ Result<ContainerDevice> device_from_text(std::string_view text) {
   const auto parts = parts_of(text);
   if (parts.size() > 3) return bad("has too many parts", kNext);
   ContainerDevice device{place_inside(parts[0]), place_inside(parts.size() > 1 ? parts[1] : parts[0]), "rwm"};
-  if (device.host.empty() || device.inside.empty()) return bad("is no absolute path", kNext);
+  if (device.host.empty() || device.inside.empty()) return bad("is not an absolute path", kNext);
   if (!is_place_of_device(device.inside)) {
-    return bad(concat("has '", device.inside, "' for a place inside, and devices are made in /dev only"),
+    return bad(concat("has the path '", device.inside, "' inside the container, but devices must be in /dev"),
                concat("give it a name in /dev: ", device.host, ":/dev/NAME"));
   }
   if (parts.size() == 3) {
     device.access = parts[2];
     if (device.access.empty() || device.access.find_first_not_of("rwm") != std::string::npos) {
-      return bad(concat("allows '", parts[2], "', which is not made of r, w and m"), kNext);
+      return bad(concat("allows '", parts[2], "', but access must be a combination of r, w and m"), kNext);
     }
   }
   return device;
@@ -162,17 +162,17 @@ Result<ContainerUlimit> ulimit_from_text(std::string_view text) {
   if (equals == std::string_view::npos) return bad("has no '='", kNext);
   ContainerUlimit limit{std::string(text.substr(0, equals)), 0, 0};
   if (!ulimit_number(limit.name)) {
-    return bad(concat("is of '", limit.name, "', which is no limit"),
-               "nofile, nproc, memlock, stack and core are some");
+    return bad(concat("has the unknown limit '", limit.name, "'"),
+               "limits are, for example, nofile, nproc, memlock, stack and core");
   }
   const auto parts = parts_of(text.substr(equals + 1));
   const auto soft = limit_in(parts[0]);
   const auto hard = parts.size() > 1 ? limit_in(parts[1]) : soft;
-  if (!soft || !hard || parts.size() > 2) return bad("is not a number, or two of them", kNext);
+  if (!soft || !hard || parts.size() > 2) return bad("has an invalid value", kNext);
   if (*soft > *hard) return bad(concat("has a soft limit above its hard limit of ", *hard), kNext);
   const auto* least = std::ranges::find(kLeastUlimits, limit.name, &LeastUlimit::name);
   if (least != std::end(kLeastUlimits) && *soft < least->value) {
-    return bad("leaves a container too little to start with",
+    return bad("is too low for a container to start",
                concat("write ", limit.name, "=", least->value, " or more, and lower it inside: sh -c 'ulimit …'"));
   }
   limit.soft = *soft;

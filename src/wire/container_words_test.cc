@@ -14,7 +14,7 @@ TEST(ContainerWords, ADeviceHasItsPlaceBelowDev) {
     EXPECT_FALSE(device_from_text(text)) << text;
   }
   const auto elsewhere = device_from_text("/dev/fuse:/etc/passwd");
-  EXPECT_EQ(elsewhere.error().message, "has '/etc/passwd' for a place inside, and devices are made in /dev only");
+  EXPECT_EQ(elsewhere.error().message, "has the path '/etc/passwd' inside the container, but devices must be in /dev");
   EXPECT_EQ(elsewhere.error().next, "give it a name in /dev: /dev/fuse:/dev/NAME");
 }
 
@@ -27,7 +27,7 @@ TEST(ContainerWords, ALimitLeavesTheRuntimeEnoughToStart) {
     EXPECT_FALSE(ulimit_from_text(text)) << text;
   }
   const auto few = ulimit_from_text("nofile=10");
-  EXPECT_EQ(few.error().message, "leaves a container too little to start with");
+  EXPECT_EQ(few.error().message, "is too low for a container to start");
   EXPECT_EQ(few.error().next, "write nofile=64 or more, and lower it inside: sh -c 'ulimit …'");
 }
 

@@ -48,6 +48,7 @@ std::string definition_to_json(const Definition& definition) {
                    {"environment", std::move(environment)},
                    {"items", definition.items == ItemKind::json ? "json" : "text"},
                    {"limits", to_json(definition.limits)}};
+  if (definition.strict_lease) out["strict_lease"] = true;
   if (definition.container) out["container"] = container_to_json(*definition.container);
   return json::serialize(out);
 }
@@ -59,7 +60,7 @@ Result<Definition> definition_from_json(std::string_view text) {
   json::error_code error;
   const json::value value = json::parse(text, error, {}, options);
   const json::object* object = value.if_object();
-  const auto bad = [] { return fail(ErrorCode::damaged, "a stored definition is not valid"); };
+  const auto bad = [] { return fail(ErrorCode::damaged, "a stored definition is invalid"); };
   if (error || object == nullptr) return bad();
   const json::value* command = object->if_contains("command");
   const json::value* shell = object->if_contains("shell");
@@ -85,6 +86,10 @@ Result<Definition> definition_from_json(std::string_view text) {
   }
   if (const json::value* limits = object->if_contains("limits"); limits != nullptr && limits->is_object()) {
     definition.limits = limits_from(limits->get_object());
+  }
+  if (const json::value* strict = object->if_contains("strict_lease"); strict != nullptr) {
+    if (!strict->is_bool()) return bad();
+    definition.strict_lease = strict->get_bool();
   }
   if (const json::value* container = object->if_contains("container"); container != nullptr) {
     if (!container->is_object()) return bad();

@@ -25,6 +25,7 @@ struct Definition {
   std::vector<std::pair<std::string, std::string>> environment;
   ItemKind items = ItemKind::text;
   ItemLimits limits;
+  bool strict_lease = false;                  // items are killed rather than run on when their lease may have expired
   std::optional<ContainerOptions> container;  // none: items run as programs of the worker's machine
 
   bool operator==(const Definition&) const = default;

@@ -46,5 +46,22 @@ TEST(Base64, PadsAsTheStandardSays) {
   EXPECT_EQ(base64("\xff\xfe\xfd\xfc"), "//79/A==");
 }
 
+TEST(Definition, WhoseDigestIsNoneIsDamagedRatherThanUnpinned) {
+  const std::string digest = "sha256:" + std::string(64, 'a');
+  Definition definition{.command = {"true"}};
+  definition.container = ContainerOptions{.image = "busybox", .digest = digest};
+  const std::string stored = definition_to_json(definition);
+  const auto whole = definition_from_json(stored);
+  ASSERT_TRUE(whole);
+  EXPECT_EQ(whole->container.value_or(ContainerOptions{}).digest, digest);
+  for (const char* bad : {"sha256:a", "latest", "../../etc/passwd", ""}) {
+    std::string changed = stored;
+    changed.replace(changed.find(digest), digest.size(), bad);
+    const auto read = definition_from_json(changed);
+    ASSERT_FALSE(read) << bad;
+    EXPECT_EQ(read.error().code, ErrorCode::damaged);
+  }
+}
+
 }  // namespace
 }  // namespace drover

@@ -113,23 +113,18 @@ Result<std::string> take_digest(std::string_view whole, std::string_view& rest) 
   const std::string_view digest = rest.substr(at + 1);
   if (!is_image_digest(digest)) {
     if (digest.starts_with("sha512:") || digest.starts_with("sha384:")) {
-      return refuse(whole, "only sha256 digests are known", "name it by its sha256 digest, or by a tag");
+      return refuse(whole, "only sha256 digests are supported", "use its sha256 digest, or a tag");
     }
-    return refuse(whole, "what follows the @ is no digest", "a digest is sha256: and 64 digits out of 0-9 and a-f");
+    return refuse(whole, "the part after @ is not a digest",
+                  "a digest is sha256: followed by 64 hexadecimal digits (0-9, a-f)");
   }
   rest = rest.substr(0, at);
   return std::string(digest);
 }
 
-std::string in_small_letters(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(), [](char c) { return is_large(c) ? static_cast<char>(c - 'A' + 'a') : c; });
-  return out;
-}
-
 /// [HOST/]NAME[:TAG] into `out`.
 Result<void> take_name(std::string_view whole, std::string_view text, ImageReference& out) {
-  if (text.empty()) return refuse(whole, "it has no name");
+  if (text.empty()) return refuse(whole, "the name is missing");
   std::string_view rest = text;
   out.host = kDockerHub;
   bool host_said = false;
@@ -137,12 +132,11 @@ Result<void> take_name(std::string_view whole, std::string_view text, ImageRefer
     const std::string_view first = rest.substr(0, slash);
     if (looks_like_host(first)) {
       if (first.find_first_of(".:[") == std::string_view::npos && std::ranges::any_of(first, is_large)) {
-        return refuse(
-            whole, "names of images are written in small letters",
-            concat("did you mean ", in_small_letters(rest),
-                   "? A registry of that name is written with its port: ", first, ":443", rest.substr(slash)));
+        return refuse(whole, "image names must be lower case",
+                      concat("did you mean ", in_small_letters(rest), "? To name a registry, add its port: ", first,
+                             ":443", rest.substr(slash)));
       }
-      if (!is_host(first)) return refuse(whole, concat("'", first, "' is no name of a registry"));
+      if (!is_host(first)) return refuse(whole, concat("'", first, "' is not a valid registry name"));
       host_said = true;
       out.host = first == "index.docker.io" ? kDockerHub : first;
       rest.remove_prefix(slash + 1);
@@ -153,29 +147,28 @@ Result<void> take_name(std::string_view whole, std::string_view text, ImageRefer
   if (colon != std::string_view::npos) {
     const std::string_view tag = rest.substr(colon + 1);
     if (!is_tag(tag)) {
-      return refuse(whole, concat("'", tag, "' is no tag"),
-                    "a tag is up to 128 letters, digits, dots, dashes and underscores");
+      return refuse(whole, concat("'", tag, "' is not a valid tag"),
+                    "use up to 128 letters, digits, dots, dashes and underscores");
     }
     out.tag = tag;
     rest = rest.substr(0, colon);
   }
   if (rest.find("//") != std::string_view::npos || rest.empty() || rest.starts_with('/') || rest.ends_with('/')) {
-    return refuse(whole, "a part of its name is empty");
+    return refuse(whole, "part of its name is empty");
   }
   if (std::ranges::any_of(rest, is_large)) {
-    return refuse(whole, "names of images are written in small letters",
-                  concat("did you mean ", in_small_letters(rest), "?"));
+    return refuse(whole, "image names must be lower case", concat("did you mean ", in_small_letters(rest), "?"));
   }
   for (std::string_view left = rest; !left.empty();) {
     const std::size_t end = std::min(left.find('/'), left.size());
     if (!is_name_component(left.substr(0, end))) {
-      return refuse(whole, concat("'", left.substr(0, end), "' cannot be part of a name"),
-                    "names are small letters and digits, with . _ or - between them");
+      return refuse(whole, concat("'", left.substr(0, end), "' is not valid in a name"),
+                    "use lower-case letters and digits, with . _ or - between them");
     }
     left.remove_prefix(std::min(end + 1, left.size()));
   }
   if (!host_said && rest.size() == kDigestDigits && std::ranges::all_of(rest, is_hex)) {
-    return refuse(whole, "that is the id of an image, not its name", "name it by NAME:TAG or NAME@sha256:…");
+    return refuse(whole, "this is an image id, not a name", "use NAME:TAG or NAME@sha256:…");
   }
   const bool official = out.host == kDockerHub && rest.find('/') == std::string_view::npos;
   out.name = official ? concat("library/", rest) : std::string(rest);
@@ -206,12 +199,12 @@ bool is_image_digest(std::string_view text) {
 
 Result<ImageReference> ImageReference::parse(std::string_view text) {
   ImageReference out;
-  if (text.empty()) return refuse(text, "it has no name");
+  if (text.empty()) return refuse(text, "the name is missing");
   if (text.find_first_of(std::string_view("\0\n\r\t ", 5)) != std::string_view::npos &&
       text.find('/') == std::string_view::npos) {
-    return refuse(text, "there is white space in it");
+    return refuse(text, "it contains white space");
   }
-  if (text.find('\0') != std::string_view::npos) return refuse("?", "there is a zero byte in it");
+  if (text.find('\0') != std::string_view::npos) return refuse("?", "it contains a NUL byte");
   std::string_view rest = text;
   for (const auto& [source, prefix] : kTransports) {
     if (!rest.starts_with(prefix)) continue;
@@ -220,7 +213,7 @@ Result<ImageReference> ImageReference::parse(std::string_view text) {
     break;
   }
   if (out.source == Source::root_folder) {
-    if (rest.empty()) return refuse(text, "it has no path");
+    if (rest.empty()) return refuse(text, "the path is missing");
     out.path = rest;
     return out;
   }
@@ -237,17 +230,17 @@ Result<ImageReference> ImageReference::parse(std::string_view text) {
     const std::size_t colon = rest.rfind(':');
     if (colon != std::string_view::npos && rest.find('/', colon) == std::string_view::npos) {
       out.tag = rest.substr(colon + 1);
-      if (!is_tag(out.tag)) return refuse(text, concat("'", out.tag, "' is no tag"));
+      if (!is_tag(out.tag)) return refuse(text, concat("'", out.tag, "' is not a valid tag"));
       rest = rest.substr(0, colon);
     }
-    if (rest.empty()) return refuse(text, "it has no path");
+    if (rest.empty()) return refuse(text, "the path is missing");
     out.path = rest;
     return out;
   }
   if (out.source == Source::docker_archive) {
     const std::size_t colon = rest.find(':');  // as skopeo reads it
     out.path = rest.substr(0, colon);
-    if (out.path.empty()) return refuse(text, "it has no path");
+    if (out.path.empty()) return refuse(text, "the path is missing");
     if (colon == std::string_view::npos) return out;
     rest.remove_prefix(colon + 1);
   }

@@ -38,8 +38,8 @@ TEST(ImageReference, ADigestNeedsNoTag) {
   EXPECT_EQ(read("python@" + kDigest), "docker.io/library/python@" + kDigest);
   EXPECT_EQ(read("python:3@" + kDigest), "docker.io/library/python:3@" + kDigest);
   EXPECT_EQ(read("h:1/x@" + kDigest), "h:1/x@" + kDigest);
-  EXPECT_EQ(read("python@sha256:abc"), "refused: image 'python@sha256:abc': what follows the @ is no digest");
-  EXPECT_TRUE(read("python@sha512:" + std::string(128, 'a')).ends_with("only sha256 digests are known"));
+  EXPECT_EQ(read("python@sha256:abc"), "refused: image 'python@sha256:abc': the part after @ is not a digest");
+  EXPECT_TRUE(read("python@sha512:" + std::string(128, 'a')).ends_with("only sha256 digests are supported"));
   EXPECT_TRUE(read("python@sha256:" + std::string(64, 'A')).starts_with("refused"));
 }
 
@@ -81,13 +81,12 @@ TEST(ImageReference, LargeLettersAreRefusedWithTheSmallOnes) {
   auto reference = ImageReference::parse("Python:3.12");
   ASSERT_FALSE(reference);
   EXPECT_EQ(reference.error().code, ErrorCode::bad_input);
-  EXPECT_EQ(reference.error().message, "image 'Python:3.12': names of images are written in small letters");
+  EXPECT_EQ(reference.error().message, "image 'Python:3.12': image names must be lower case");
   EXPECT_EQ(reference.error().next, "did you mean python?");
   auto in_front = ImageReference::parse("UPPER/case:1");
   ASSERT_FALSE(in_front);
-  EXPECT_EQ(in_front.error().message, "image 'UPPER/case:1': names of images are written in small letters");
-  EXPECT_EQ(in_front.error().next,
-            "did you mean upper/case:1? A registry of that name is written with its port: UPPER:443/case:1");
+  EXPECT_EQ(in_front.error().message, "image 'UPPER/case:1': image names must be lower case");
+  EXPECT_EQ(in_front.error().next, "did you mean upper/case:1? To name a registry, add its port: UPPER:443/case:1");
   EXPECT_EQ(read("python:LATEST"), "docker.io/library/python:LATEST");
 }
 

@@ -17,141 +17,155 @@ constexpr std::int64_t kMost64 = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kLongest = 9'000'000'000'000'000;  // ms
 constexpr std::string_view kName = "(?!\\.\\.?$)[A-Za-z0-9_.\\-]{1,128}";
 constexpr std::string_view kCapability = "[A-Za-z_]{3,32}";
-constexpr std::string_view kNameWords = "a name: letters, digits, '_', '.' and '-', at most 128 of them";
+constexpr std::string_view kNameWords = "a name: letters, digits, '_', '.' and '-', at most 128 characters";
 
 constexpr JobField kFields[] = {
-    {"name", FieldKind::text, Face::everywhere, "\"nightly\"", "What the job is called; default: as its program is", 0,
-     0, kName, kNameWords},
+    {"name", FieldKind::text, Face::everywhere, "\"nightly\"",
+     "Name of the job (default: name of its program or image)", 0, 0, kName, kNameWords},
     {"definition", FieldKind::text, Face::everywhere, "\"render:3\"",
-     "A definition, and perhaps its revision, to begin with: what the job says comes before what the definition says, "
-     "variable by variable in `environment`",
+     "Definition that the job is based on, NAME or NAME:REVISION; fields of the job override those of the definition, "
+     "and `environment` is merged variable by variable",
      0, 0, "(?!\\.\\.?(:|$))[A-Za-z0-9_.\\-]{1,128}(:[1-9][0-9]{0,8})?", "a definition's name, or NAME:REVISION"},
     {"command", FieldKind::command, Face::everywhere, "[\"./process\", \"{}\"]",
-     "The words of the command, with `{}` and its kin for the item; with `shell: true` it may be one text"},
+     "Command and its arguments, with placeholders such as `{}` for the item; with `shell: true` it can be a single "
+     "string"},
     {"shell", FieldKind::flag, Face::everywhere, "true",
-     "The command is a line for `/bin/sh`; items are quoted into it"},
+     "Run the command as a `/bin/sh` command line; items are quoted when inserted"},
     {"workdir", FieldKind::text, Face::everywhere, "\"/data\"",
-     "The folder on the worker's machine that the command runs in; in a file, a relative one begins at the file", 0, 0,
-     "", "a path"},
-    {"environment", FieldKind::settings, Face::everywhere, "{\"MODE\": \"fast\"}", "Variables for the command"},
+     "Working directory of the command on the worker's machine; in a job file, a relative path is relative to the "
+     "file's directory",
+     0, 0, "", "a path"},
+    {"environment", FieldKind::settings, Face::everywhere, "{\"MODE\": \"fast\"}",
+     "Environment variables for the command"},
 
     {"items", FieldKind::items, Face::everywhere, "[\"a.png\", \"b.png\"]",
-     "The items themselves: texts, or objects whose fields are placeholders"},
-    {"items_file", FieldKind::text, Face::file, "\"list.txt\"", "Items: the lines of a file", 0, 0, "", "a path"},
-    {"range", FieldKind::range, Face::everywhere, "[1, 1000]", "Items: the numbers from the first to the last"},
-    {"dir", FieldKind::text, Face::file, "\"photos\"", "Items: the files below a folder, as absolute paths", 0, 0, "",
+     "The items: strings, or objects whose fields are placeholders"},
+    {"items_file", FieldKind::text, Face::file, "\"list.txt\"", "Read items from this file, one per line", 0, 0, "",
      "a path"},
-    {"match", FieldKind::text, Face::file, "\"*.jpg\"", "Only files of `dir` whose name matches", 0, 0, "",
-     "a pattern such as *.jpg"},
+    {"range", FieldKind::range, Face::everywhere, "[1, 1000]", "Use the numbers from the first to the last as items"},
+    {"dir", FieldKind::text, Face::file, "\"photos\"", "Use the files below this directory as items, as absolute paths",
+     0, 0, "", "a path"},
+    {"match", FieldKind::text, Face::file, "\"*.jpg\"", "With `dir`: use only files whose names match this pattern", 0,
+     0, "", "a pattern such as *.jpg"},
     {"jsonl", FieldKind::text, Face::file, "\"frames.jsonl\"",
-     "Items: the JSON objects in a file, one a line; `{field}` is a field", 0, 0, "", "a path"},
-    {"manifest", FieldKind::whole, Face::api, "7", "Items: what `POST /api/v1/manifests` gave", 1, kMost64},
+     "Read items from this file as JSON objects, one per line; `{field}` is replaced by the field's value", 0, 0, "",
+     "a path"},
+    {"manifest", FieldKind::whole, Face::api, "7",
+     "Use the list of items that was uploaded with `POST /api/v1/manifests`", 1, kMost64},
     {"item_kind", FieldKind::choice, Face::everywhere, "\"json\"",
-     "What items are: `text`, or `json` objects whose fields are placeholders", 0, 0, "text|json"},
+     "Kind of the items: `text`, or `json` objects whose fields are placeholders", 0, 0, "text|json"},
     {"map", FieldKind::map, Face::file, "{\"/mnt/data\": \"s3://bucket/data\"}",
-     "Items that begin with this path begin with the other one instead; of several the longest counts, and only whole "
-     "components of a path"},
+     "Replace paths at the beginning of items; only whole path components match, and the longest match applies"},
 
     {"image", FieldKind::text, Face::everywhere, "\"python:3.12\"",
-     "The container image that items run in: `NAME[:TAG|@DIGEST]`, `oci:PATH`, `docker-archive:PATH`, "
-     "`docker-daemon:NAME` or `rootfs:PATH`; `command` may then be left out for the image's own",
+     "Run each item in this container image: `NAME[:TAG|@DIGEST]`, `oci:PATH`, `docker-archive:PATH`, "
+     "`docker-daemon:NAME` or `rootfs:PATH`; `command` can then be omitted to run the image's own",
      0, 0, "[!-~]{1,1024}|(oci|docker-archive|rootfs):/[^\\r\\n\\t]+", "an image such as python:3.12"},
     {"image_digest", FieldKind::text, Face::everywhere,
      "\"sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\"",
-     "What the image's tag means; `drover submit` looks it up, so that every item runs the same image", 0, 0,
-     "sha256:[0-9a-f]{64}", "a digest: sha256: and 64 digits"},
+     "Digest that the image's tag resolves to; `drover submit` looks it up, so that every item runs the same image", 0,
+     0, "sha256:[0-9a-f]{64}", "a digest: sha256: followed by 64 hexadecimal digits"},
     {"entrypoint", FieldKind::texts, Face::everywhere, "[\"/bin/sh\", \"-c\"]",
-     "Words that stand before the command, instead of the image's own; `[]`: none"},
+     "Words to put before the command in place of the image's entrypoint; `[]` for none"},
     {"user", FieldKind::text, Face::everywhere, "\"1000:1000\"",
-     "Who the command is inside: a name of the image's, or numbers; default: as the image says", 0, 0,
-     "[A-Za-z0-9_.\\-]{1,64}(:[A-Za-z0-9_.\\-]{1,64})?", "USER or USER:GROUP"},
+     "User that the command runs as in the container: a name known to the image, or numbers (default: set by the "
+     "image)",
+     0, 0, "[A-Za-z0-9_.\\-]{1,64}(:[A-Za-z0-9_.\\-]{1,64})?", "USER or USER:GROUP"},
     {"mounts", FieldKind::texts, Face::everywhere, "[\"/data:/in:ro\"]",
-     "Folders and files of the worker's machine that the container sees: `SOURCE:TARGET[:ro]`; a source that is no "
-     "path is a volume that the worker keeps",
+     "Directories and files on the worker's machine to mount in the container: `SOURCE:TARGET[:ro]`; a source that is "
+     "not a path is a volume that the worker keeps",
      0, 0, "[A-Za-z0-9_.\\-/][^:]*:/[^:]+(:r[ow])?"},
-    {"tmpfs", FieldKind::texts, Face::everywhere, "[\"/scratch:1GiB\"]", "Empty folders in memory: `TARGET[:SIZE]`", 0,
-     0, "/[^:]+(:[^:]+)?"},
-    {"shm_size", FieldKind::size, Face::everywhere, "\"1GiB\"", "The size of /dev/shm; default: 64MiB", 4096, kMost64},
+    {"tmpfs", FieldKind::texts, Face::everywhere, "[\"/scratch:1GiB\"]",
+     "Empty in-memory file systems (tmpfs) to mount: `TARGET[:SIZE]`", 0, 0, "/[^:]+(:[^:]+)?"},
+    {"shm_size", FieldKind::size, Face::everywhere, "\"1GiB\"", "Size of /dev/shm (default: 64MiB)", 4096, kMost64},
     {"disk", FieldKind::size, Face::everywhere, "\"10GiB\"",
-     "What an item may write into its container's root, where the worker's file system can hold it to that", 1 << 20,
-     kMost64},
-    {"read_only", FieldKind::flag, Face::everywhere, "true", "Nothing can be written but to mounts"},
+     "Limit on how much an item can write to its container's root file system, where the worker's file system can "
+     "enforce "
+     "it",
+     1 << 20, kMost64},
+    {"read_only", FieldKind::flag, Face::everywhere, "true",
+     "Make the container's file system read-only, except for mounts"},
     {"network", FieldKind::choice, Face::everywhere, "\"none\"",
-     "`host`: the machine's network; `none`: only a loopback; default: `host`", 0, 0, "host|none"},
-    {"hostname", FieldKind::text, Face::everywhere, "\"render\"", "What the container's machine is called", 0, 0,
-     "[A-Za-z0-9]([A-Za-z0-9.\\-]{0,62}[A-Za-z0-9])?", "a host's name"},
+     "`host`: the machine's network; `none`: loopback only (default: `host`)", 0, 0, "host|none"},
+    {"hostname", FieldKind::text, Face::everywhere, "\"render\"", "Host name of the container", 0, 0,
+     "[A-Za-z0-9]([A-Za-z0-9.\\-]{0,62}[A-Za-z0-9])?", "a host name"},
     {"devices", FieldKind::texts, Face::everywhere, "[\"/dev/fuse:/dev/fuse:rwm\"]",
-     "Devices of the machine: `PATH[:INSIDE[:ACCESS]]`, inside always below /dev", 0, 0,
-     "/dev/[^:]+|/[^:]+:/dev/[^:]+(:[rwm]+)?"},
+     "Devices on the worker's machine to make available in the container: `PATH[:INSIDE[:ACCESS]]`; INSIDE must be "
+     "under /dev",
+     0, 0, "/dev/[^:]+|/[^:]+:/dev/[^:]+(:[rwm]+)?"},
     {"ulimits", FieldKind::texts, Face::everywhere, "[\"nofile=1024:4096\"]",
-     "Limits of each process, as ulimit has them: `NAME=SOFT[:HARD]`", 0, 0,
+     "Resource limits (ulimit) for each process: `NAME=SOFT[:HARD]`", 0, 0,
      "[a-z]+=(unlimited|-1|[0-9]+)(:(unlimited|-1|[0-9]+))?"},
-    {"cap_add", FieldKind::texts, Face::everywhere, "[\"SYS_PTRACE\"]", "Capabilities beyond the usual few", 0, 0,
+    {"cap_add", FieldKind::texts, Face::everywhere, "[\"SYS_PTRACE\"]", "Capabilities to add to the default set", 0, 0,
      kCapability},
-    {"cap_drop", FieldKind::texts, Face::everywhere, "[\"NET_RAW\"]", "Capabilities that it shall not have", 0, 0,
-     kCapability},
+    {"cap_drop", FieldKind::texts, Face::everywhere, "[\"CHOWN\"]", "Capabilities to remove", 0, 0, kCapability},
     {"privileged", FieldKind::flag, Face::everywhere, "true",
-     "All capabilities and devices, and no filter of system calls: as much as root on the machine"},
+     "Grant all capabilities and devices, without a system call filter; equivalent to root on the machine"},
     {"init", FieldKind::flag, Face::everywhere, "false",
-     "A first process that passes signals on and reaps orphans; default: true"},
+     "Run an init process that forwards signals and reaps orphans (default: true)"},
     {"reuse", FieldKind::flag, Face::everywhere, "true",
-     "Run items one after another in the same container, which costs a millisecond each"},
+     "Run items one after another in the same container, with an overhead of about a millisecond per item"},
     {"reset", FieldKind::choice, Face::everywhere, "\"none\"",
-     "With `reuse`: `overlay` gives each item the image's file system anew, `none` what the item before left; default: "
-     "`overlay`",
+     "With `reuse`, what each item starts with: `overlay`: a fresh file system from the image; `none`: what the "
+     "previous item left (default: `overlay`)",
      0, 0, "overlay|none"},
     {"reuse_limit", FieldKind::whole, Face::everywhere, "100",
-     "With `reuse`: a new container after so many items; default: 1000", 1, kMost32},
+     "With `reuse`: start a new container after this many items (default: 1000)", 1, kMost32},
     {"runtime", FieldKind::choice, Face::everywhere, "\"runc\"",
-     "What runs the container: `any`, `crun`, `runc` or `docker`; default: `any`", 0, 0, "any|crun|runc|docker"},
+     "Container runtime: `any`, `crun`, `runc` or `docker` (default: `any`)", 0, 0, "any|crun|runc|docker"},
 
     {"cpus", FieldKind::real, Face::everywhere, "0.5",
-     "CPUs of an item: what it asks for and is held to; default: it asks for one", 1, 100'000'000},
-    {"memory", FieldKind::size, Face::everywhere, "\"4GiB\"", "Memory of an item: what it asks for and is held to",
+     "CPUs per item, as both request and limit (default: a request of 1, no limit)", 1, 100'000'000},
+    {"memory", FieldKind::size, Face::everywhere, "\"4GiB\"", "Memory per item, as both request and limit",
      std::int64_t{4} << 20, kMost64},
-    {"gpus", FieldKind::whole, Face::everywhere, "1", "GPUs of an item: short for `accelerators: {nvidia: N}`", 0,
+    {"gpus", FieldKind::whole, Face::everywhere, "1", "GPUs per item; short for `accelerators: {nvidia: N}`", 0,
      kMostAccelerators},
     {"accelerators", FieldKind::accelerators, Face::everywhere, "{\"nvidia\": 1}",
-     "Accelerators of an item, by kind: `nvidia`, `amd` or `neuron`", 0, kMostAccelerators},
-    {"pids", FieldKind::whole, Face::everywhere, "256", "Processes and threads of an item", 1, kMost32},
-    {"nice", FieldKind::whole, Face::everywhere, "10", "Run items with so much less priority on their machine", -20,
-     19},
+     "Accelerators per item, by kind: `nvidia`, `amd` or `neuron`", 0, kMostAccelerators},
+    {"pids", FieldKind::whole, Face::everywhere, "256", "Maximum number of processes and threads per item", 1, kMost32},
+    {"nice", FieldKind::whole, Face::everywhere, "10",
+     "Add this to the nice value of items; a positive value lowers their priority", -20, 19},
     {"log_limit", FieldKind::size, Face::everywhere, "\"1MiB\"",
-     "What is kept of an attempt's output, its beginning and its end; 0: all; default: 64MiB", 1024, 0},
+     "Maximum output to keep per attempt, from its beginning and its end; 0: no limit (default: 64MiB)", 1024, 0},
     {"require", FieldKind::labels, Face::everywhere, "{\"zone\": \"a\"}",
-     "Labels of a worker that may run it, each of them with just this value"},
+     "Labels that a worker must have, with exactly these values"},
 
-    {"queue", FieldKind::text, Face::everywhere, "\"default\"", "The queue it waits in; default: `default`", 0, 0,
-     kName, kNameWords},
+    {"queue", FieldKind::text, Face::everywhere, "\"default\"", "Queue that the job waits in (default: `default`)", 0,
+     0, kName, kNameWords},
     {"priority", FieldKind::whole, Face::everywhere, "10",
-     "Of two jobs of one share the higher comes first; default: 0", 0, 9999},
+     "Within a share, the job with the higher priority runs first (default: 0)", 0, 9999},
     {"share", FieldKind::text, Face::everywhere, "\"physics\"",
-     "The share that it is counted to, where a queue is shared fairly", 0, 0, "[A-Za-z0-9_.\\-]{1,255}",
-     "a name: letters, digits, '_', '.' and '-', at most 255 of them"},
+     "Share that the job's usage counts against in a fair queue", 0, 0, "[A-Za-z0-9_.\\-]{1,255}",
+     "a name: letters, digits, '_', '.' and '-', at most 255 characters"},
     {"after", FieldKind::after, Face::everywhere, "[\"prepare\", {\"job\": \"split\", \"each\": true}]",
-     "Jobs that must succeed first, by id, unique beginning of one, or name; with `each` every item waits for the item "
-     "of the same index only",
+     "Jobs that must succeed first, by id, unique prefix of an id, or name; with `each`, every item waits only for the "
+     "item with the same index",
      0, 20},
     {"sequential", FieldKind::flag, Face::everywhere, "true",
-     "One item after another, in order; one that fails stops the job"},
-    {"max_running", FieldKind::whole, Face::everywhere, "50", "So many items at a time, at most", 1, kMost64},
+     "Run items one at a time, in order; a failed item stops the job"},
+    {"max_running", FieldKind::whole, Face::everywhere, "50", "Maximum number of items to run at once", 1, kMost64},
+    {"strict_lease", FieldKind::flag, Face::everywhere, "true",
+     "A worker that cannot reach the server kills the job's items before their lease expires, so that no other worker "
+     "runs them at the same time (default: they keep running)"},
 
-    {"timeout", FieldKind::time, Face::everywhere, "\"10m\"", "An attempt that runs longer is stopped, and not retried",
-     1, kLongest},
-    {"grace", FieldKind::time, Face::everywhere, "\"30s\"", "Time between SIGTERM and SIGKILL; default: 30s", 0,
+    {"timeout", FieldKind::time, Face::everywhere, "\"10m\"",
+     "Time limit per attempt; one that runs longer is stopped and not retried", 1, kLongest},
+    {"grace", FieldKind::time, Face::everywhere, "\"30s\"", "Time between SIGTERM and SIGKILL (default: 30s)", 0,
      kLongest},
-    {"job_timeout", FieldKind::time, Face::everywhere, "\"12h\"", "A job that takes longer is stopped", 1, kLongest},
-    {"retries", FieldKind::whole, Face::everywhere, "2", "More tries for an item that failed; default: 0", 0,
+    {"job_timeout", FieldKind::time, Face::everywhere, "\"12h\"",
+     "Time limit for the whole job; a job that takes longer is stopped", 1, kLongest},
+    {"retries", FieldKind::whole, Face::everywhere, "2", "Number of times to retry an item that failed (default: 0)", 0,
      1'000'000},
-    {"retry_delay", FieldKind::time, Face::everywhere, "\"1m\"", "Time before a retry; default: 0s", 0, kLongest},
+    {"retry_delay", FieldKind::time, Face::everywhere, "\"1m\"", "Time to wait before a retry (default: 0s)", 0,
+     kLongest},
     {"rules", FieldKind::rules, Face::everywhere, "[{\"onExitCode\": \"75\", \"action\": \"RETRY\"}]",
-     "What is retried, in AWS Batch's words; the first rule that matches counts"},
+     "Retry rules in the format of AWS Batch; the first rule that matches applies"},
     {"max_failures", FieldKind::whole, Face::everywhere, "10",
-     "When more items than this have failed for good, the job stops", 0, kMost64},
+     "Stop the job when more items than this have failed permanently", 0, kMost64},
     {"lost_limit", FieldKind::whole, Face::everywhere, "20",
-     "An item whose machine went away this often is given up; default: 20", 1, 1'000'000},
+     "Give up on an item after its machine has been lost this many times (default: 20)", 1, 1'000'000},
     {"client_token", FieldKind::text, Face::everywhere, "\"2026-11-15\"",
-     "The same token again is the same job, not another", 0, 0, "", "a text"},
+     "Idempotency token; a second submission with the same token returns the same job", 0, 0, "", "a token"},
 };
 
 struct Slip {
@@ -261,7 +275,7 @@ std::string what_it_takes(const JobField& field) {
       if (field.most >= kMost32) return concat("a whole number of at least ", field.least);
       return concat("a whole number from ", field.least, " to ", field.most);
     case FieldKind::real: return "a number from 0.001 to 100000";
-    case FieldKind::time: return "a time such as 30s, 10m or 2h";
+    case FieldKind::time: return "a duration such as 30s, 10m or 2h";
     case FieldKind::size: return "a size such as 512MiB or 4GiB";
     case FieldKind::choice: {
       std::string words(field.pattern);
@@ -271,14 +285,14 @@ std::string what_it_takes(const JobField& field) {
     }
     case FieldKind::command: return "a list of words";
     case FieldKind::settings: return "an object of names and values";
-    case FieldKind::labels: return "an object of names and texts";
-    case FieldKind::texts: return "a list of texts";
+    case FieldKind::labels: return "an object of names and strings";
+    case FieldKind::texts: return "a list of strings";
     case FieldKind::accelerators: return "an object of kinds and whole numbers";
     case FieldKind::after: return concat("a list of at most ", field.most, " jobs");
     case FieldKind::rules: return "a list of rules";
-    case FieldKind::items: return "a list of texts, or of objects";
+    case FieldKind::items: return "a list of strings, or of objects";
     case FieldKind::range: return "the first and the last number";
-    case FieldKind::map: return "an object of paths and what they become";
+    case FieldKind::map: return "an object of paths and their replacements";
   }
   return {};
 }

@@ -56,7 +56,7 @@ std::expected<JobFile, std::vector<JobProblem>> read_job_file(std::string_view t
     return std::unexpected(
         std::vector<JobProblem>{{{std::max(node->place.line, 1U), std::max(node->place.column, 1U)},
                                  {},
-                                 empty ? "there is nothing in it" : "a job is an object, with a field on each line",
+                                 empty ? "the file is empty" : "a job must be an object, with one field per line",
                                  "begin with command: [\"./process\", \"{}\"]; docs/job-files.md has examples"}});
   }
   JobFile file;
@@ -69,8 +69,8 @@ std::expected<JobFile, std::vector<JobProblem>> read_job_file(std::string_view t
   reader.text("jsonl", file.jsonl);
   reader.map("map", file.map);
   if (reader.has("match") && !reader.has("dir")) {
-    reader.complain(*reader.find("match"), "match", "chooses from the files of 'dir', which is not there",
-                    "add dir: PATH, or take it away");
+    reader.complain(*reader.find("match"), "match", "requires 'dir', which is missing",
+                    "add dir: PATH, or remove the field");
   }
   std::vector<JobProblem> problems = reader.done();
   if (!problems.empty()) return std::unexpected(std::move(problems));

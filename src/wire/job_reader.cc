@@ -57,11 +57,11 @@ void JobReader::wrong_kind(const Node& node, std::string_view path, std::string_
 bool JobReader::text_of(const Node& node, std::string_view path, std::string_view takes, std::string& out) {
   if (node.kind != Node::Kind::text) {
     const std::string next = node.is_scalar() ? concat("put it in quotes: \"", node.text, "\"") : "";
-    wrong_kind(node, path, concat("a text: ", takes), next.empty() ? "write one text" : next);
+    wrong_kind(node, path, concat("a string: ", takes), next.empty() ? "write one string" : next);
     return false;
   }
   if (node.text.find('\0') != std::string::npos) {
-    complain(node, path, "holds a NUL byte, which nothing that is run can be given", "take it out");
+    complain(node, path, "contains a NUL byte, which cannot be passed to a command", "remove it");
     return false;
   }
   out = node.text;
@@ -87,7 +87,7 @@ void JobReader::text(std::string_view name, std::string& out) {
   const std::string takes = what_it_takes(field);
   std::string given;
   if (!text_of(*node, name, takes, given)) return;
-  if (given.empty()) return complain(*node, name, "is empty", concat("leave it out, or give ", takes));
+  if (given.empty()) return complain(*node, name, "is empty", concat("omit it, or set it to ", takes));
   if (!field.pattern.empty() && !matches(given, field.pattern)) {
     const bool revised = name == "definition";  // a colon belongs to it
     const std::string near = with_dashes(revised ? given.substr(0, given.find(':')) : given);
@@ -110,7 +110,7 @@ void JobReader::flag(std::string_view name, bool& out) {
   std::string next = "write true or false";
   if (word == "yes" || word == "on" || word == "y" || word == "1") next = concat("write ", name, ": true");
   if (word == "no" || word == "off" || word == "n" || word == "0") next = concat("write ", name, ": false");
-  if (word == "true" || word == "false") next = concat("take the quotes away: ", name, ": ", word);
+  if (word == "true" || word == "false") next = concat("remove the quotes: ", name, ": ", word);
   wrong_kind(*node, name, "true or false", next);
 }
 
@@ -124,9 +124,9 @@ bool JobReader::whole_of(const Node& node, std::string_view path, const JobField
     std::int64_t value = 0;
     std::string next = concat("write, for example, ", name, ": ", field.kind == FieldKind::whole ? field.example : "1");
     if (node.kind == Node::Kind::text && is_whole(node.text, value)) {
-      next = concat("take the quotes away: ", name, ": ", value);
+      next = concat("remove the quotes: ", name, ": ", value);
     } else if (node.kind == Node::Kind::text && path == "max_failures" && node.text.ends_with('%')) {
-      next = "give a percentage on the command line: --max-failures " + utf8(node.text);
+      next = "set a percentage on the command line: --max-failures " + utf8(node.text);
     }
     wrong_kind(node, path, takes, next);
     return false;
@@ -144,7 +144,7 @@ bool JobReader::whole_of(const Node& node, std::string_view path, const JobField
   }
   if (value < field.least || value > field.most) {
     complain(node, path, concat("is ", value, ", not ", takes),
-             value < field.least ? concat("write ", name, ": ", field.least, " or more, or leave it out")
+             value < field.least ? concat("write ", name, ": ", field.least, " or more, or omit it")
                                  : concat("write ", name, ": ", field.most, " or less"));
     return false;
   }
@@ -161,8 +161,8 @@ void JobReader::real(std::string_view name, std::uint32_t& out) {
     const bool number = node->kind == Node::Kind::text && is_real(node->text, value);
     const auto [digits, unit] = number_and_unit(node->text);
     std::string next = concat("write, for example, ", name, ": ", field.example);
-    if (number) next = concat("take the quotes away: ", name, ": ", node->text);
-    if (unit == "m" && is_real(digits, value)) next = "write thousandths as a fraction: 500m is 0.5";
+    if (number) next = concat("remove the quotes: ", name, ": ", node->text);
+    if (unit == "m" && is_real(digits, value)) next = "write a decimal fraction: 500m is 0.5";
     return wrong_kind(*node, name, what_it_takes(field), next);
   }
   const auto thousandths = [&] { return static_cast<std::int64_t>(std::lround(value * 1000)); };
@@ -187,8 +187,8 @@ void JobReader::time(std::string_view name, std::int64_t& out_ms) {
   if (!parsed || *parsed > field.most)
     return complain(*node, name, concat("is ", quoted(node->text), ", which is too long"), usual);
   if (*parsed < field.least) {
-    return complain(*node, name, concat("is ", quoted(node->text), ", which leaves no time at all"),
-                    concat("leave it out for no limit, or ", usual));
+    return complain(*node, name, concat("is ", quoted(node->text), ", which allows no time"),
+                    concat("omit it for no limit, or ", usual));
   }
   out_ms = *parsed;
 }
@@ -224,7 +224,7 @@ void JobReader::find_nulls() {
     const JobField* known = find_job_field(field.name);
     if (field.value.kind != Node::Kind::null || known == nullptr || may_be_null(*known)) continue;
     problems_.push_back(
-        {field.place, field.name, "has nothing behind it", concat("take it out, or give ", what_it_takes(*known))});
+        {field.place, field.name, "has no value", concat("remove it, or set it to ", what_it_takes(*known))});
   }
 }
 
@@ -235,7 +235,7 @@ void JobReader::find_doubles(const Node& node, const std::string& path) {
     if (!fresh) {
       problems_.push_back(
           {field.place, member(path, field.name),
-           it->second.line == 0 ? "is there twice" : concat("is there twice: first in line ", it->second.line),
+           it->second.line == 0 ? "appears twice" : concat("appears twice: first on line ", it->second.line),
            "keep one of them"});
     }
     find_doubles(field.value, member(path, field.name));
@@ -250,16 +250,16 @@ void JobReader::find_unknown() {
     if (is_known(field.name)) continue;
     const JobField* elsewhere = find_job_field(field.name);
     const JobField* meant = find_job_field(meant_field(field.name));
-    std::string what = "is not known";
+    std::string what = "is unknown";
     std::string next = concat("docs/", face_ == Face::api ? "api.md" : "job-files.md", " lists the fields of a job");
     if (elsewhere != nullptr) {
-      what = elsewhere->face == Face::file ? "is for job files only" : "is for the API only";
-      next = elsewhere->face == Face::file ? "give items, range or manifest"
-                                           : "give items, items_file, range, dir or jsonl";
+      what = elsewhere->face == Face::file ? "is only valid in job files" : "is only valid in the API";
+      next =
+          elsewhere->face == Face::file ? "use items, range or manifest" : "use items, items_file, range, dir or jsonl";
     } else if (meant != nullptr && is_for(*meant, face_)) {
       next = concat("did you mean '", meant->name, "'? For example, ", meant->name, ": ", meant->example);
     } else if (field.name == "container") {
-      next = "name the container's image in 'image'; docs/containers.md lists what else can be said of it";
+      next = "set 'image' to the container's image; docs/containers.md lists the other container fields";
     }
     problems_.push_back({field.place, utf8(field.name), what, next});
   }

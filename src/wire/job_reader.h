@@ -22,7 +22,7 @@ namespace drover {
 struct JobProblem {
   Place place;
   std::string field;  // its path: "accelerators.nvidia", "after[2]"; empty: the whole of it
-  std::string what;   // "is the text \"3\", not a whole number from 0 to 9999"
+  std::string what;   // "is the string \"3\", not a whole number from 0 to 9999"
   std::string next;   // what to do about it
 
   /// "field 'after[2]' is …"

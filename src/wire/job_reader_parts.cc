@@ -36,32 +36,32 @@ void JobReader::command(std::string_view name, std::string_view shell, std::vect
       line != nullptr && line->kind == Node::Kind::boolean && (line->text[0] == 't' || line->text[0] == 'T');
   if (node->kind == Node::Kind::text) {
     std::string text;
-    if (!text_of(*node, name, "a line for the shell", text)) return;
+    if (!text_of(*node, name, "a shell command line", text)) return;
     if (text.find_first_not_of(" \n") == std::string::npos)
-      return complain(*node, name, "is empty", "write what to run");
+      return complain(*node, name, "is empty", "write the command to run");
     if (for_shell) {
       out = {text};
       return;
     }
     return wrong_kind(*node, name, "a list of words",
-                      is_for_shell(text) ? "add shell: true to have /bin/sh read it, or write a list of words"
+                      is_for_shell(text) ? "add shell: true to run it with /bin/sh, or write a list of words"
                                          : concat("write ", name, ": ", as_list(text), ", or add shell: true"));
   }
   if (!is_list(*node, name, concat(name, ": ", find_job_field(name)->example))) return;
-  if (node->items.empty()) return complain(*node, name, "is empty", "write what to run: a list of words");
+  if (node->items.empty()) return complain(*node, name, "is empty", "write the command as a list of words");
   for (std::size_t i = 0; i < node->items.size(); ++i) {
     const Node& word = node->items[i];
     if (word.is_scalar() && word.text.find('\0') == std::string::npos) {
       out.push_back(word.text);
       continue;
     }
-    std::string next = "write a word, in quotes if it has signs in it";
+    std::string next = "write a word, in quotes if it contains special characters";
     if (!placeholder(word).empty()) {
       next = concat("put the placeholder in quotes: \"", placeholder(word), "\"");
     }
     if (word.kind == Node::Kind::null) next = "write \"\" for an empty word";
     if (word.is_scalar()) {
-      complain(word, element(name, i), "holds a NUL byte, which no command line can carry", "take it out");
+      complain(word, element(name, i), "contains a NUL byte, which a command line cannot contain", "remove it");
     } else {
       wrong_kind(word, element(name, i), "a word", next);
     }
@@ -85,15 +85,16 @@ void JobReader::settings(std::string_view name, std::vector<std::pair<std::strin
     const std::string path = member(name, field.name);
     if (field.name.empty() || field.name.find('=') != std::string::npos || field.name.find('\0') != std::string::npos) {
       problems_.push_back(
-          {field.place, path, "cannot be the name of a variable", "a name is not empty, and has no '=' in it"});
+          {field.place, path, "is not a valid variable name", "a name must not be empty or contain '='"});
     } else if (!field.value.is_scalar()) {
       const std::string next =
-          field.value.kind == Node::Kind::null ? concat("write ", utf8(field.name), ": \"\" for an empty one")
+          field.value.kind == Node::Kind::null ? concat("write ", utf8(field.name), ": \"\" for an empty value")
           : !placeholder(field.value).empty()  ? concat("put it in quotes: \"", placeholder(field.value), "\"")
-                                               : "write one text";
-      wrong_kind(field.value.kind == Node::Kind::null ? Node{.place = field.place} : field.value, path, "a text", next);
+                                               : "write one string";
+      wrong_kind(field.value.kind == Node::Kind::null ? Node{.place = field.place} : field.value, path, "a string",
+                 next);
     } else if (field.value.text.find('\0') != std::string::npos) {
-      complain(field.value, path, "holds a NUL byte, which no variable can hold", "take it out");
+      complain(field.value, path, "contains a NUL byte, which a variable cannot contain", "remove it");
     } else {
       out.emplace_back(field.name, field.value.text);
     }
@@ -105,7 +106,7 @@ bool JobReader::texts(std::string_view name, std::vector<std::string>& out) {
   if (node == nullptr) return false;
   const JobField& field = *find_job_field(name);
   if (node->is_scalar()) {
-    wrong_kind(*node, name, "a list of texts", concat("write ", name, ": [", quoted(node->text), "]"));
+    wrong_kind(*node, name, "a list of strings", concat("write ", name, ": [", quoted(node->text), "]"));
     return true;
   }
   if (!is_list(*node, name, concat(name, ": ", field.example))) return true;
@@ -114,7 +115,7 @@ bool JobReader::texts(std::string_view name, std::vector<std::string>& out) {
     std::string text;
     if (one.is_scalar() && one.kind != Node::Kind::text) {
       text = one.text;  // a number among words is one
-    } else if (!text_of(one, element(name, i), "one of a list", text)) {
+    } else if (!text_of(one, element(name, i), "an element of a list", text)) {
       continue;
     }
     out.push_back(std::move(text));
@@ -136,8 +137,9 @@ void JobReader::labels(std::string_view name, Labels& out) {
     std::string value;
     if (!text_of(field.value, path, "a label's value", value)) continue;
     if (!is_valid_label(field.name, value)) {
-      complain(field.value, path, concat("is ", quoted(value), ", which cannot be a label"),
-               "a name has letters, digits, '_', '.' and '-', a value also ':', '/', '+' and '@'; at most 128 each");
+      complain(
+          field.value, path, concat("is ", quoted(value), ", which is not a valid label"),
+          "names use letters, digits, '_', '.' and '-', values also ':', '/', '+' and '@'; at most 128 characters");
       continue;
     }
     out.emplace(field.name, value);
@@ -152,8 +154,8 @@ void JobReader::accelerators(std::string_view name, std::string_view short_for_f
       const auto* kind = std::ranges::find(kAcceleratorKinds, field.name);
       if (kind == std::end(kAcceleratorKinds)) {
         const std::string_view near = nearest(field.name, kAcceleratorKinds);
-        problems_.push_back({field.place, member(name, field.name), "is no kind of accelerator",
-                             near.empty() ? "there are nvidia, amd and neuron" : concat("did you mean '", near, "'?")});
+        problems_.push_back({field.place, member(name, field.name), "is not a known accelerator",
+                             near.empty() ? "use nvidia, amd or neuron" : concat("did you mean '", near, "'?")});
         continue;
       }
       std::int64_t count = 0;
@@ -166,7 +168,7 @@ void JobReader::accelerators(std::string_view name, std::string_view short_for_f
   if (given == nullptr) return;
   const Node* all = root_.find(name);
   if (all != nullptr && all->find(kAcceleratorKinds[0]) != nullptr) {
-    return complain(*given, short_for_first, concat("says the same as '", name, ".", kAcceleratorKinds[0], "'"),
+    return complain(*given, short_for_first, concat("duplicates '", name, ".", kAcceleratorKinds[0], "'"),
                     "keep one of the two");
   }
   whole(short_for_first, out[0]);
@@ -185,7 +187,7 @@ void JobReader::rules(std::string_view name, std::vector<ExitRule>& out) {
       const auto* known = std::ranges::find(kParts, part.name);
       if (known == std::end(kParts)) {
         const std::string_view near = nearest(part.name, kParts);
-        problems_.push_back({part.place, path, "is no part of a rule",
+        problems_.push_back({part.place, path, "is not a field of a rule",
                              near.empty() ? "a rule has onExitCode, onReason, onStatusReason and action"
                                           : concat("did you mean '", near, "'?")});
         continue;
@@ -199,7 +201,7 @@ void JobReader::rules(std::string_view name, std::vector<ExitRule>& out) {
       if (part.name != "action") continue;
       std::ranges::transform(value, value.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
       if (value != "RETRY" && value != "EXIT") {
-        wrong_kind(part.value, path, "RETRY or EXIT", "EXIT gives the item up, RETRY tries it again");
+        wrong_kind(part.value, path, "RETRY or EXIT", "EXIT fails the item, RETRY retries it");
       }
       rule.action = value == "EXIT" ? RuleAction::exit : RuleAction::retry;
     }
@@ -228,11 +230,11 @@ void JobReader::range(std::string_view name, std::int64_t& first, std::int64_t& 
                       node->kind == Node::Kind::number ? concat("write range: [1, ", node->text, "]") : kNext);
   }
   if (first > last) {
-    return complain(*node, name, concat("ends with ", last, ", before it begins with ", first),
+    return complain(*node, name, concat("ends with ", last, ", which is less than its first number, ", first),
                     concat("write the smaller first: range: [", last, ", ", first, "]"));
   }
   if (static_cast<std::uint64_t>(last) - static_cast<std::uint64_t>(first) >= kMostItems) {
-    complain(*node, name, concat("is more than ", format_count(kMostItems), " items"), "split it into several jobs");
+    complain(*node, name, concat("has more than ", format_count(kMostItems), " items"), "split it into several jobs");
   }
 }
 
@@ -241,7 +243,7 @@ bool JobReader::items(std::string_view name, std::vector<std::string>& out) {
   if (node == nullptr) return false;
   if (node->kind == Node::Kind::text && face_ == Face::file) {
     wrong_kind(*node, name, "a list",
-               concat("if it is a file with an item a line, write items_file: ", utf8(node->text)));
+               concat("if it is a file with one item per line, write items_file: ", utf8(node->text)));
     return false;
   }
   if (!is_list(*node, name, concat(name, ": ", find_job_field(name)->example))) return false;
@@ -254,12 +256,13 @@ bool JobReader::items(std::string_view name, std::vector<std::string>& out) {
       out.push_back(node_to_json(item));
     } else if (item.is_scalar()) {
       if (item.text.find('\0') != std::string::npos) {
-        complain(item, element(name, i), "holds a NUL byte, which no command line can carry", "take it out");
+        complain(item, element(name, i), "contains a NUL byte, which a command line cannot contain", "remove it");
       }
       out.push_back(item.text);
     } else {
-      wrong_kind(item, element(name, i), "a text or an object",
-                 item.kind == Node::Kind::null ? "write \"\" for an empty text" : "a list of items has no lists in it");
+      wrong_kind(
+          item, element(name, i), "a string or an object",
+          item.kind == Node::Kind::null ? "write \"\" for an empty string" : "a list of items cannot contain lists");
     }
   }
   if (objects > 0 && objects < node->items.size()) {
@@ -267,8 +270,8 @@ bool JobReader::items(std::string_view name, std::vector<std::string>& out) {
     const auto odd = std::ranges::find_if(
         node->items, [&](const Node& it) { return (it.kind == Node::Kind::object) != first_is_object; });
     complain(*odd, element(name, static_cast<std::size_t>(odd - node->items.begin())),
-             concat("is ", shown(*odd), ", so that '", name, "' has both texts and objects"),
-             "make them all of one kind");
+             concat("is ", shown(*odd), ", but '", name, "' cannot contain both strings and objects"),
+             "use only one kind");
   }
   return objects > 0;
 }
@@ -283,9 +286,9 @@ void JobReader::after(std::string_view name, std::vector<std::pair<std::string, 
   if (!is_list(*node, name, concat(name, ": ", field.example))) return;
   if (node->items.size() > static_cast<std::size_t>(field.most)) {
     return complain(*node, name, concat("names ", node->items.size(), " jobs, more than ", field.most),
-                    "let a job wait for another that waits for some of them");
+                    "make it depend on a job that depends on some of them");
   }
-  constexpr const char* kTakes = "a job's id, the beginning of one, or its name";
+  constexpr const char* kTakes = "a job's id, a prefix of it, or its name";
   for (std::size_t i = 0; i < node->items.size(); ++i) {
     const Node& one = node->items[i];
     const std::string path = element(name, i);
@@ -301,19 +304,20 @@ void JobReader::after(std::string_view name, std::vector<std::pair<std::string, 
         } else if (part.name == "each") {
           wrong_kind(part.value, path + ".each", "true or false", "write each: true");
         } else if (part.name != "job") {
-          problems_.push_back({part.place, member(path, part.name), "is no part of what a job waits for",
-                               "it has 'job', and 'each' for item to item"});
+          problems_.push_back({part.place, member(path, part.name), "is not a field of a dependency",
+                               "use 'job', and 'each' for item-by-item dependencies"});
         }
       }
       if (job == nullptr) {
-        complain(one, path, "does not say which job", "write {job: NAME, each: true}");
+        complain(one, path, "has no 'job'", "write {job: NAME, each: true}");
         continue;
       }
     }
     std::string reference;
     if (!text_of(*job, job_path, kTakes, reference)) continue;
     if (!matches(reference, "[A-Za-z0-9_.\\-]{1,128}")) {
-      complain(*job, job_path, concat("is ", quoted(reference), ", which names no job"), concat("it takes ", kTakes));
+      complain(*job, job_path, concat("is ", quoted(reference), ", which is not a valid job reference"),
+               concat("use ", kTakes));
       continue;
     }
     out.emplace_back(std::move(reference), each);
@@ -327,10 +331,10 @@ void JobReader::map(std::string_view name, std::vector<std::pair<std::string, st
     const std::string path = member(name, field.name);
     std::string to;
     if (field.name.find_first_not_of('/') == std::string::npos && field.name != "/") {
-      problems_.push_back({field.place, path, "is no path", "write the beginning of items, such as /mnt/data"});
-    } else if (text_of(field.value, path, "what the path becomes", to)) {
+      problems_.push_back({field.place, path, "is not a path", "write the prefix to replace, such as /mnt/data"});
+    } else if (text_of(field.value, path, "the replacement of the path", to)) {
       if (to.empty()) {
-        complain(field.value, path, "is empty", "write what the path becomes, such as s3://bucket/data");
+        complain(field.value, path, "is empty", "write the replacement, such as s3://bucket/data");
       } else {
         out.emplace_back(field.name, to);
       }

@@ -167,8 +167,8 @@ std::string job_schema() {
   const json::object needs_shell = {{"properties", json::object{{"shell", json::object{{"const", true}}}}},
                                     {"required", json::array{"shell"}}};
   const json::object schema = {{"$schema", "http://json-schema.org/draft-07/schema#"},
-                               {"title", "A job of Drover"},
-                               {"description", "A file for drover submit; docs/job-files.md speaks of it"},
+                               {"title", "Drover job"},
+                               {"description", "Job file for drover submit; described in docs/job-files.md"},
                                {"type", "object"},
                                {"properties", std::move(properties)},
                                {"additionalProperties", false},

@@ -10,7 +10,7 @@ namespace json = boost::json;
 namespace {
 
 constexpr const char* kWhatIsOne =
-    "a name has letters, digits, '_', '.' and '-', a value also ':', '/', '+' and '@'; at most 128 each";
+    "names use letters, digits, '_', '.' and '-', values also ':', '/', '+' and '@'; at most 128 characters";
 
 }  // namespace
 
@@ -23,13 +23,13 @@ std::string labels_to_json(const Labels& labels) {
 Result<Labels> labels_from_json(std::string_view text) {
   json::error_code error;
   const json::value parsed = json::parse(text, error);
-  if (error || !parsed.is_object()) return fail(ErrorCode::bad_input, "is not an object of texts");
+  if (error || !parsed.is_object()) return fail(ErrorCode::bad_input, "must be an object of strings");
   Labels labels;
   for (const auto& [name, value] : parsed.get_object()) {
-    if (!value.is_string()) return fail(ErrorCode::bad_input, "is not an object of texts");
+    if (!value.is_string()) return fail(ErrorCode::bad_input, "must be an object of strings");
     const std::string said(value.get_string());
     if (!is_valid_label(name, said)) {
-      return fail(ErrorCode::bad_input, concat("holds what cannot be a label, '", utf8(name), "'"), kWhatIsOne);
+      return fail(ErrorCode::bad_input, concat("contains the invalid label '", utf8(name), "'"), kWhatIsOne);
     }
     labels.emplace(name, said);
   }
@@ -47,10 +47,10 @@ Result<Labels> labels_from_words(std::string_view flag, const std::vector<std::s
     const std::string name = word.substr(0, equals);
     const std::string value = word.substr(equals + 1);
     if (!is_valid_label(name, value)) {
-      return fail(ErrorCode::bad_input, concat(flag, " '", utf8(word), "' cannot be a label"), kWhatIsOne);
+      return fail(ErrorCode::bad_input, concat(flag, " '", utf8(word), "' is not a valid label"), kWhatIsOne);
     }
     if (!labels.emplace(name, value).second && labels.at(name) != value) {
-      return fail(ErrorCode::bad_input, concat(flag, " says two things of '", name, "'"), "say one");
+      return fail(ErrorCode::bad_input, concat(flag, " sets '", name, "' to two values"), "keep one");
     }
   }
   return labels;

@@ -66,7 +66,7 @@ std::string PathMap::apply_to_json(std::string_view item) const {
 Result<std::pair<std::string, std::string>> map_from_word(std::string_view flag, std::string_view word) {
   const std::size_t equals = word.find('=');
   if (equals == std::string_view::npos || equals == 0 || equals + 1 == word.size()) {
-    return fail(ErrorCode::bad_input, concat(flag, " '", utf8(word), "' does not say what becomes what"),
+    return fail(ErrorCode::bad_input, concat(flag, " '", utf8(word), "' is not FROM=TO"),
                 concat("write ", flag, " /mnt/data=s3://bucket/data"));
   }
   return std::pair{std::string(word.substr(0, equals)), std::string(word.substr(equals + 1))};

@@ -49,7 +49,7 @@ Error error_from_problem(int status, std::string_view body) {
     return field != nullptr && field->is_string() ? std::string(field->get_string()) : std::string();
   };
   Error out{code_of(status, text("code")), text("detail"), text("next")};
-  if (out.message.empty()) out.message = concat("the server answered with status ", status);
+  if (out.message.empty()) out.message = concat("the server returned status ", status);
   const std::string id = text("request_id");
   if (status >= 500 && out.next.empty() && !id.empty())
     out.next = concat("look for request ", id, " in the server's log");

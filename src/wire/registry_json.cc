@@ -15,10 +15,10 @@ namespace {
 
 BodyFields::Read names_list(std::vector<std::string>& out) {
   return [&out](const json::value& value) -> std::string {
-    if (!value.is_array()) return "is not a list of names";
+    if (!value.is_array()) return "must be a list of names";
     out.clear();
     for (const json::value& it : value.get_array()) {
-      if (!it.is_string() || !is_valid_name(std::string_view(it.get_string()))) return "is not a list of names";
+      if (!it.is_string() || !is_valid_name(std::string_view(it.get_string()))) return "must be a list of names";
       out.emplace_back(it.get_string());
     }
     return {};
@@ -27,16 +27,17 @@ BodyFields::Read names_list(std::vector<std::string>& out) {
 
 std::string read_weights(const json::value& value, std::vector<ShareWeight>& out) {
   constexpr std::size_t kMostWeights = 500;
-  if (!value.is_object()) return "is not an object of weights, such as {\"team-a\": 1, \"batch*\": 2.5}";
+  if (!value.is_object()) return "must be an object of weights, such as {\"team-a\": 1, \"batch*\": 2.5}";
   if (value.get_object().size() > kMostWeights) return concat("has more than ", kMostWeights, " shares");
   std::vector<ShareWeight> weights;
   for (const auto& [share, weight] : value.get_object()) {
     json::error_code error;
     const double factor = weight.to_number<double>(error);
     if (error || !(factor >= 0.0001) || factor > 999.9999) {
-      return concat("gives share '", utf8(std::string_view(share)), "' what is not a weight from 0.0001 to 999.9999");
+      return concat("gives share '", utf8(std::string_view(share)), "' an invalid weight: use 0.0001 to 999.9999");
     }
-    if (!is_share_pattern(share)) return concat("names '", utf8(std::string_view(share)), "', which cannot be a share");
+    if (!is_share_pattern(share))
+      return concat("contains the invalid share name '", utf8(std::string_view(share)), "'");
     weights.push_back({std::string(share), static_cast<std::uint32_t>(std::llround(factor * ShareWeight::kOne))});
   }
   // The longer name first, and a star last: what is said of fewer is said of them.
@@ -106,8 +107,8 @@ Result<std::string> fleet_from_json(std::string_view text) {
   fields.add("policy", BodyFields::one_of({"demand", "step", "backlog", "deadline", "budget"}, policy));
   if (auto read = fields.read(text, "the fleet"); !read) return pass(read);
   if (least > most) {
-    return fail(ErrorCode::bad_input, concat("'least' is ", least, ", which is more than 'most', ", most),
-                "say less of the one, or more of the other");
+    return fail(ErrorCode::bad_input, concat("'least' (", least, ") is greater than 'most' (", most, ")"),
+                "lower 'least' or raise 'most'");
   }
   return json::serialize(json::object{{"provider", provider},
                                       {"least", least},

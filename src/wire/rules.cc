@@ -40,7 +40,7 @@ Result<std::vector<ExitRule>> rules_from_json(std::string_view text) {
     if (!one.is_object()) return bad("a rule is not an object");
     ExitRule rule;
     for (const auto& [key, field] : one.get_object()) {
-      if (!field.is_string()) return bad("'" + std::string(key) + "' is not text");
+      if (!field.is_string()) return bad("'" + std::string(key) + "' is not a string");
       const std::string content(field.get_string());
       if (key == "onStatusReason") {
         rule.on_status_reason = content;
@@ -53,7 +53,7 @@ Result<std::vector<ExitRule>> rules_from_json(std::string_view text) {
       } else if (key == kAction && equal_ignoring_case(content, "exit")) {
         rule.action = RuleAction::exit;
       } else {
-        return bad("'" + std::string(key) + "' with '" + content + "' is not known");
+        return bad("'" + std::string(key) + "' with the value '" + content + "' is unknown");
       }
     }
     rules.push_back(std::move(rule));

@@ -59,14 +59,14 @@ void check_sources(JobReader& reader, bool needed) {
     if (first.empty()) {
       first = name;
     } else {
-      reader.complain(*reader.find(name), name, concat("gives items, as '", first, "' does, and only one can"),
+      reader.complain(*reader.find(name), name, concat("cannot be combined with '", first, "': both define the items"),
                       "keep one of them");
     }
   }
   if (!first.empty() || !needed) return;
-  reader.missing("items", "is missing, and nothing else says what the items are",
-                 reader.face() == Face::file ? "give one of items, items_file, range, dir and jsonl"
-                                             : "give one of items, range and manifest");
+  reader.missing("items", "is missing, and no other field defines the items",
+                 reader.face() == Face::file ? "set one of items, items_file, range, dir and jsonl"
+                                             : "set one of items, range and manifest");
 }
 
 void read_limits(JobReader& reader, Submission& out) {
@@ -114,12 +114,13 @@ void read_job(JobReader& reader, JobNeeds needed, Submission& out) {
   reader.flag("shell", out.definition.shell);
   reader.command("command", "shell", out.definition.command);
   reader.text("workdir", out.definition.workdir);
+  reader.flag("strict_lease", out.definition.strict_lease);
   reader.settings("environment", out.definition.environment);
   read_container(reader, out.definition.container);
   read_items(reader, out);
   if (needed.command && !reader.has("command") && !reader.has("definition") && !reader.has("image")) {
     reader.missing("command", "is missing",
-                   concat("write what to run, a list of words: command: ", find_job_field("command")->example));
+                   concat("write the command as a list of words: command: ", find_job_field("command")->example));
   }
   check_sources(reader, needed.items);
   read_limits(reader, out);
@@ -135,7 +136,7 @@ Result<Submission> read_submission(std::string_view text, JobNeeds needs) {
   if (!node || node->kind != Node::Kind::object) {
     return fail(ErrorCode::bad_input,
                 concat("the job is not a JSON object", node ? "" : concat(": ", node.error().message)),
-                "docs/api.md shows one");
+                "docs/api.md has an example");
   }
   JobReader reader(*node, Face::api);
   Submission out;
@@ -181,6 +182,7 @@ std::string submission_to_json(const Submission& submission) {
   put("command", !definition.command.empty(), json::array(definition.command.begin(), definition.command.end()));
   put("shell", definition.shell, definition.shell);
   put_text("workdir", definition.workdir);
+  put("strict_lease", definition.strict_lease, definition.strict_lease);
   json::object environment;
   for (const auto& [name, value] : definition.environment) environment[name] = value;
   put("environment", !definition.environment.empty(), environment);
@@ -241,7 +243,7 @@ std::string submission_to_json(const Submission& submission) {
 
 Result<std::string> job_over_definition(std::string_view definition, std::string_view job) {
   auto under = node_from_json(definition);
-  if (!under || under->kind != Node::Kind::object) return fail(ErrorCode::damaged, "a stored definition is not valid");
+  if (!under || under->kind != Node::Kind::object) return fail(ErrorCode::damaged, "a stored definition is invalid");
   auto over = node_from_json(job);
   if (!over || over->kind != Node::Kind::object) return fail(ErrorCode::bad_input, "the job is not a JSON object");
   const auto says = [&](std::string_view name) {

@@ -21,6 +21,7 @@ TEST(Submission, WhatIsWrittenIsReadBack) {
   job.share = "physics";
   job.after = {{"prepare", false}, {"split", true}};
   job.sequential = true;
+  job.definition.strict_lease = true;
   job.max_running = 50;
   job.job_timeout_ms = 90'000;
   job.accelerators = {2, 0, 1};
@@ -200,14 +201,14 @@ TEST(Submission, AnImageLiesWhereEverybodyFindsIt) {
   EXPECT_TRUE(with(R"("image":"rootfs:/srv/root")"));
   const auto relative = with(R"("image":"oci:images/x:1")");
   ASSERT_FALSE(relative);
-  EXPECT_EQ(relative.error().message, "field 'image' lies in 'images/x', which is no absolute path");
-  EXPECT_EQ(relative.error().next, "write the whole path: oci:/…/images/x");
+  EXPECT_EQ(relative.error().message, "field 'image' has the path 'images/x', which is not absolute");
+  EXPECT_EQ(relative.error().next, "write the absolute path: oci:/…/images/x");
 }
 
 TEST(Submission, AllThatIsWrongIsTold) {
   const auto job = with(R"("priority":-1,"queu":"x","range":[2,3])");
   ASSERT_FALSE(job);
-  for (const char* part : {"priority", "queu", "range' is there twice"}) {
+  for (const char* part : {"priority", "queu", "range' appears twice"}) {
     EXPECT_NE(job.error().message.find(part), std::string::npos) << job.error().message;
   }
 }

@@ -48,10 +48,10 @@ std::string quoted(std::string_view text) {
 
 std::string shown(const Node& node) {
   switch (node.kind) {
-    case Node::Kind::null: return "nothing";
+    case Node::Kind::null: return "empty";
     case Node::Kind::boolean: return node.text;
     case Node::Kind::number: return concat("the number ", node.text.substr(0, kMostShown));
-    case Node::Kind::text: return concat("the text ", quoted(node.text));
+    case Node::Kind::text: return concat("the string ", quoted(node.text));
     case Node::Kind::list: return "a list";
     case Node::Kind::object: return "an object";
   }
@@ -90,7 +90,7 @@ std::string meant_time(std::string_view text) {
   if (matches(text, "([0-9]{1,6}(d|h|m|s))+")) return concat("write it in one unit: ", in_one_unit(text));
   const auto [number, unit] = number_and_unit(text);
   if (number.empty()) return {};
-  if (unit.empty()) return concat("say of what: ", number, "s, ", number, "m or ", number, "h");
+  if (unit.empty()) return concat("add a unit: ", number, "s, ", number, "m or ", number, "h");
   static constexpr std::pair<std::string_view, std::string_view> kUnits[] = {
       {"ms", "ms"}, {"msec", "ms"}, {"millis", "ms"}, {"milliseconds", "ms"}, {"s", "s"},
       {"sec", "s"}, {"secs", "s"},  {"second", "s"},  {"seconds", "s"},       {"m", "m"},
@@ -104,7 +104,7 @@ std::string meant_time(std::string_view text) {
 std::string meant_size(std::string_view text) {
   const auto [number, unit] = number_and_unit(text);
   if (number.empty()) return {};
-  if (unit.empty()) return concat("say of what: ", number, "MiB or ", number, "GiB; ", number, "B for bytes");
+  if (unit.empty()) return concat("add a unit: ", number, "MiB or ", number, "GiB; ", number, "B for bytes");
   const std::string_view letters = "kmgt";
   const std::size_t at = letters.find(unit.front());
   static constexpr std::string_view kBinary[] = {"KiB", "MiB", "GiB", "TiB"};

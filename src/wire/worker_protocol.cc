@@ -1,8 +1,10 @@
 #include "wire/worker_protocol.h"
 
+#include <algorithm>
 #include <limits>
 #include <type_traits>
 
+#include "base/usage_bounds.h"
 #include "worker.pb.h"
 
 namespace drover {
@@ -10,9 +12,17 @@ namespace {
 
 /// A count that somebody else sent, before memory is taken for it.
 constexpr std::uint64_t kMostLeased = 1'000'000;
+constexpr int kMostRunning = 100'000;
+constexpr int kMostNamed = 100'000;
+// A worker that cannot reach its server gives up a poll every ten seconds at most: more than a hundred days of them.
+constexpr int kMostGivenUp = 1'000'000;
+/// What is kept of a text for people.
+constexpr std::size_t kLongestText = 8'192;
+constexpr std::size_t kLongestVersion = 128;
+constexpr std::uint64_t kMostLogBytes = std::uint64_t{1} << 60;
 
 std::unexpected<Error> malformed(std::string_view what) {
-  return fail(ErrorCode::bad_input, std::string(what) + " is malformed", "use a worker and a server of one version");
+  return fail(ErrorCode::bad_input, std::string(what) + " is malformed", "use the same version for worker and server");
 }
 
 template <class Message>
@@ -63,13 +73,13 @@ void put(proto::Usage& out, const Usage& usage) {
 }
 
 Usage usage_of(const proto::Usage& in) {
-  return {.started_ms = in.started_ms(),
-          .wall_us = in.wall_us(),
-          .user_us = in.user_us(),
-          .system_us = in.system_us(),
-          .peak_memory_kib = in.peak_memory_kib(),
-          .read_bytes = in.read_bytes(),
-          .written_bytes = in.written_bytes()};
+  return bounded({.started_ms = in.started_ms(),
+                  .wall_us = in.wall_us(),
+                  .user_us = in.user_us(),
+                  .system_us = in.system_us(),
+                  .peak_memory_kib = in.peak_memory_kib(),
+                  .read_bytes = in.read_bytes(),
+                  .written_bytes = in.written_bytes()});
 }
 
 void put(proto::Ended& out, const EndedAttempt& ended) {
@@ -91,10 +101,12 @@ bool take(const proto::Ended& in, EndedAttempt& out) {
   if (!take_enum(in.ending(), Ending::out_of_memory, out.outcome.ending)) return false;
   out.outcome.exit_code = in.exit_code();
   out.outcome.signal = in.signal();
-  out.outcome.reason = in.reason();
+  out.outcome.reason = in.reason().substr(0, kLongestText);
   out.usage = usage_of(in.usage());
   out.slot = in.slot();
-  out.log = {.extents = Bytes{in.extents()}, .bytes = in.log_bytes(), .last_line = in.last_line()};
+  out.log = {.extents = Bytes{in.extents()},
+             .bytes = std::min<std::uint64_t>(in.log_bytes(), kMostLogBytes),
+             .last_line = in.last_line().substr(0, kLongestText)};
   return true;
 }
 
@@ -131,6 +143,7 @@ void put(proto::Report& out, const Report& report, const std::vector<std::string
 
 bool take(proto::Report& in, Report& report, std::vector<std::string>& frames,
           std::vector<std::vector<std::uint32_t>>& ended_frames) {
+  if (in.running_size() > kMostRunning || in.notes_size() > kMostNamed) return false;
   report.worker = WorkerId{in.worker()};
   report.incarnation = in.incarnation();
   report.ended.resize(static_cast<std::size_t>(in.ended_size()));
@@ -148,7 +161,7 @@ bool take(proto::Report& in, Report& report, std::vector<std::string>& frames,
     report.running.push_back({{GrantId{running.grant()}, ItemIndex{running.item()}}, running.started_ms()});
   }
   for (const proto::JobNote& note : in.notes()) {
-    report.notes.push_back({JobId{note.job()}, note.text(), note.is_final()});
+    report.notes.push_back({JobId{note.job()}, note.text().substr(0, kLongestText), note.is_final()});
   }
   for (const proto::Token& token : in.returned()) {
     report.returned.push_back({GrantId{token.grant()}, ItemIndex{token.item()}});
@@ -204,7 +217,7 @@ Result<WorkerHello> decode_hello(std::string_view bytes) {
   WorkerHello hello{.protocol = in.protocol(),
                     .name = in.name(),
                     .incarnation = in.incarnation(),
-                    .version = in.version(),
+                    .version = in.version().substr(0, kLongestVersion),
                     .has = resources_of(in),
                     .labels = {}};
   for (const proto::Label& label : in.labels()) hello.labels[label.name()] = label.value();
@@ -223,7 +236,7 @@ std::string encode(const WorkerWelcome& welcome) {
 
 Result<WorkerWelcome> decode_welcome(std::string_view bytes) {
   proto::Welcome in;
-  if (!parse(in, bytes)) return malformed("the server's welcome");
+  if (!parse(in, bytes)) return malformed("the server's response to a registration");
   return WorkerWelcome{in.protocol(), WorkerId{in.worker()}, in.term_ms(), in.poll_wait_ms(), in.server()};
 }
 
@@ -257,7 +270,8 @@ std::string encode(const WorkerPoll& poll) {
 Result<WorkerPoll> decode_poll(std::string_view bytes) {
   proto::Poll in;
   WorkerPoll poll;
-  if (!parse(in, bytes) || !take(*in.mutable_report(), poll.poll.report, poll.frames, poll.ended_frames)) {
+  if (!parse(in, bytes) || in.not_now_size() > kMostNamed || in.given_up_size() > kMostGivenUp ||
+      !take(*in.mutable_report(), poll.poll.report, poll.frames, poll.ended_frames)) {
     return malformed("a worker's poll");
   }
   poll.poll.number = PollNumber{in.number()};
@@ -302,7 +316,7 @@ std::string encode(const WorkerPollAnswer& answer) {
 
 Result<WorkerPollAnswer> decode_poll_answer(std::string_view bytes) {
   proto::PollAnswer in;
-  if (!parse(in, bytes)) return malformed("the server's answer to a poll");
+  if (!parse(in, bytes)) return malformed("the server's response to a poll");
   WorkerPollAnswer answer;
   answer.answer.number = PollNumber{in.number()};
   for (proto::Lease& it : *in.mutable_leases()) {
@@ -310,14 +324,14 @@ Result<WorkerPollAnswer> decode_poll_answer(std::string_view bytes) {
     LeasedItems items{.texts = {}, .is_range = it.is_range(), .first_number = it.first_number()};
     for (std::string& text : *it.mutable_items()) items.texts.push_back(std::move(text));
     if (!take(it, lease) || (!items.texts.empty() && items.texts.size() != lease.count)) {
-      return malformed("a lease in the server's answer to a poll");
+      return malformed("a lease in the server's response to a poll");
     }
     answer.answer.leases.push_back(std::move(lease));
     answer.items.push_back(std::move(items));
   }
   for (const proto::Stop& it : in.stops()) {
     StopOrder stop{.job = JobId{it.job()}};
-    if (!take_enum(it.mode(), StopMode::kill_running, stop.mode)) return malformed("a stop order of the server");
+    if (!take_enum(it.mode(), StopMode::kill_running, stop.mode)) return malformed("a stop order from the server");
     answer.answer.stops.push_back(stop);
   }
   for (const proto::Token& it : in.gone()) answer.answer.gone.push_back({GrantId{it.grant()}, ItemIndex{it.item()}});
@@ -342,7 +356,7 @@ std::string encode(const WorkerJob& job) {
 
 Result<WorkerJob> decode_job(std::string_view bytes) {
   proto::JobInfo in;
-  if (!parse(in, bytes)) return malformed("what the server says of a job");
+  if (!parse(in, bytes)) return malformed("the server's description of a job");
   return WorkerJob{.job = JobId{in.job()},
                    .uuid = in.uuid(),
                    .name = in.name(),
@@ -362,7 +376,7 @@ std::string encode(const ItemRange& range) {
 
 Result<ItemRange> decode_item_range(std::string_view bytes) {
   proto::Lease in;
-  if (!parse(in, bytes) || in.count() > kMostLeased) return malformed("a worker's question about items");
+  if (!parse(in, bytes) || in.count() > kMostLeased) return malformed("a worker's request for items");
   return ItemRange{JobId{in.job()}, ItemIndex{in.first()}, in.count()};
 }
 
@@ -382,13 +396,13 @@ std::string encode(const WorkerUpload& upload) {
 
 Result<WorkerUpload> decode_upload(std::string_view bytes) {
   proto::Upload in;
-  if (!parse(in, bytes)) return malformed("an upload of logs");
+  if (!parse(in, bytes)) return malformed("a log upload");
   WorkerUpload upload{.frames = {}, .worker = WorkerId{in.worker()}, .shown = {}};
   for (std::string& frame : *in.mutable_frames()) upload.frames.push_back(std::move(frame));
   for (const proto::Shown& it : in.shown()) {
     WorkerUpload::Shown shown{{GrantId{it.grant()}, ItemIndex{it.item()}}, Bytes{it.extents()}, {}};
     for (const std::uint32_t frame : it.frames()) {
-      if (frame >= upload.frames.size()) return malformed("an upload of logs");
+      if (frame >= upload.frames.size()) return malformed("a log upload");
       shown.frames.push_back(frame);
     }
     upload.shown.push_back(std::move(shown));
@@ -418,7 +432,7 @@ std::string encode_job_number(JobId job) {
 
 Result<JobId> decode_job_number(std::string_view bytes) {
   proto::JobInfo in;
-  if (!parse(in, bytes)) return malformed("a worker's question about a job");
+  if (!parse(in, bytes)) return malformed("a worker's request for a job");
   return JobId{in.job()};
 }
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/worker_upload.h"
 #include "core/command.h"
 
 namespace drover {
@@ -55,23 +56,6 @@ struct WorkerPoll {
   Poll poll;
   std::vector<std::string> frames;
   std::vector<std::vector<std::uint32_t>> ended_frames;
-};
-
-/// Frames of logs ahead of the report that refers to them, and what running attempts have printed by now, for those who
-/// follow it.
-struct WorkerUpload {
-  struct Shown {
-    Token token;
-    Bytes extents;                      // of what was uploaded before
-    std::vector<std::uint32_t> frames;  // of this upload, behind them
-
-    bool operator==(const Shown&) const = default;
-  };
-  std::vector<std::string> frames;
-  WorkerId worker;  // of those that are shown
-  std::vector<Shown> shown;
-
-  bool operator==(const WorkerUpload&) const = default;
 };
 
 /// The texts of a lease's items, if they came with it.

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "base/random.h"
 
 namespace drover {
@@ -28,7 +30,7 @@ EndedAttempt ended(Random& random) {
               .read_bytes = static_cast<std::int64_t>(random.below(1 << 30)),
               .written_bytes = static_cast<std::int64_t>(random.below(1 << 30))};
   it.slot = static_cast<std::uint32_t>(random.below(64));
-  it.log = {.extents = Bytes{text(random, 20)}, .bytes = random.next(), .last_line = text(random, 30)};
+  it.log = {.extents = Bytes{text(random, 20)}, .bytes = random.next() >> 4, .last_line = text(random, 30)};
   return it;
 }
 
@@ -51,6 +53,10 @@ WorkerPoll poll(Random& random) {
     it.poll.given_up.emplace_back(random.next());
   }
   it.poll.report.leaving = static_cast<Leaving>(random.below(3));
+  for (std::uint64_t i = random.below(3); i > 0; --i) {
+    it.poll.not_now.emplace_back(random.next());
+    it.poll.report.notes.push_back({it.poll.not_now.back(), text(random, 30), random.one_in(2)});
+  }
   it.poll.number = PollNumber{random.next()};
   it.poll.want = random.below(1000);
   it.poll.wait_ms = static_cast<std::int64_t>(random.below(20'000));
@@ -75,6 +81,8 @@ TEST(WorkerProtocol, APollArrivesAsItWasSent) {
     EXPECT_EQ(got->poll.want, sent.poll.want);
     EXPECT_EQ(got->poll.wait_ms, sent.poll.wait_ms);
     EXPECT_EQ(got->poll.room, sent.poll.room);
+    EXPECT_EQ(got->poll.not_now, sent.poll.not_now);
+    EXPECT_EQ(got->poll.report.notes, sent.poll.report.notes);
     EXPECT_EQ(got->frames, sent.frames);
     EXPECT_EQ(got->ended_frames, sent.ended_frames);
   }
@@ -153,6 +161,44 @@ TEST(WorkerProtocol, AReferenceToAFrameThatIsNotThereIsRefused) {
   bad.poll.report.ended.resize(1);
   bad.ended_frames = {{3}};
   EXPECT_FALSE(decode_poll(encode(bad)));
+}
+
+TEST(WorkerProtocol, WhatAWorkerSaysItUsedIsHeldWithinBounds) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+  for (const std::int64_t said : {kMost, kLeast}) {
+    WorkerReport sent;
+    sent.report.ended.push_back({.usage = {said, said, said, said, said, said, said}});
+    sent.report.ended.back().outcome.reason = std::string(1 << 20, 'x');
+    sent.report.ended.back().log = {.bytes = ~std::uint64_t{0}, .last_line = std::string(1 << 20, 'x')};
+    sent.ended_frames.emplace_back();
+    const auto got = decode_report(encode(sent));
+    ASSERT_TRUE(got);
+    const EndedAttempt& it = got->report.ended.front();
+    const Usage& used = it.usage;
+    for (const std::int64_t value : {used.started_ms, used.wall_us, used.user_us, used.system_us, used.peak_memory_kib,
+                                     used.read_bytes, used.written_bytes}) {
+      EXPECT_GE(value, 0);
+      EXPECT_LE(value, kMost / 4);
+      EXPECT_EQ(value == 0, said < 0);
+    }
+    EXPECT_LE(it.log.bytes, static_cast<std::uint64_t>(kMost));
+    EXPECT_LE(it.outcome.reason.size(), 8192);
+    EXPECT_LE(it.log.last_line.size(), 8192);
+  }
+}
+
+TEST(WorkerProtocol, MoreThanAMachineCanRunIsRefused) {
+  WorkerPoll sent;
+  sent.poll.report.running.resize(100'001);
+  EXPECT_FALSE(decode_poll(encode(sent)));
+  sent.poll.report.running.resize(1);
+  EXPECT_TRUE(decode_poll(encode(sent)));
+  sent.poll.not_now.resize(100'001);
+  EXPECT_FALSE(decode_poll(encode(sent)));
+  sent.poll.not_now.clear();
+  sent.poll.given_up.resize(1'000'001);
+  EXPECT_FALSE(decode_poll(encode(sent)));
 }
 
 }  // namespace

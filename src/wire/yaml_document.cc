@@ -94,8 +94,8 @@ class Builder : public YAML::EventHandler {
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (++documents > 1) {
-      refuse(mark, "a second document begins here, and a file describes one job",
-             "take the line --- away, or put the second job into a file of its own");
+      refuse(mark, "a second document begins here, but a file can describe only one job",
+             "remove the --- line, or move the second job to its own file");
     }
   }
   void OnDocumentEnd() override {}
@@ -105,10 +105,10 @@ class Builder : public YAML::EventHandler {
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto found = anchors_.find(anchor);
     if (found == anchors_.end()) {
-      refuse(mark, "this refers to a value that it is itself a part of", "write the value out");
+      refuse(mark, "this alias refers to a value that contains it", "write the value out");
     }
     copied_ += count(found->second);
-    if (copied_ > kMostCopied) refuse(mark, "aliases stand for too much", "write the values out");
+    if (copied_ > kMostCopied) refuse(mark, "aliases expand to too many values", "write the values out");
     Node copy = found->second;
     copy.place = source_.place(mark);
     put(mark, std::move(copy));
@@ -160,7 +160,7 @@ class Builder : public YAML::EventHandler {
       if (!escaped && rest[at] == quote) return;
       if (escaped) ++at;
     }
-    refuse(mark, concat("the text that begins with this ", quote, " never ends"),
+    refuse(mark, concat("the string that begins with this ", quote, " is not closed"),
            concat("close it with another ", quote));
   }
 
@@ -182,7 +182,7 @@ class Builder : public YAML::EventHandler {
     if (!into.has_key) {
       if (!node.items.empty() || !node.fields.empty() || node.kind == Node::Kind::list ||
           node.kind == Node::Kind::object) {
-        refuse(mark, "a list or an object stands where a field's name should be",
+        refuse(mark, "a field name is expected here, not a list or an object",
                "write NAME: VALUE, and put placeholders such as {} in quotes: \"{}\"");
       }
       into.node->fields.push_back({std::move(node.text), source_.place(mark), {}});
@@ -201,7 +201,8 @@ class Builder : public YAML::EventHandler {
 
   void open(const YAML::Mark& mark, YAML::anchor_t anchor, Node::Kind kind) {
     if (open_.size() >= kMostDepth) {
-      refuse(mark, concat("values are nested more than ", kMostDepth, " deep"), "a job needs three levels at most");
+      refuse(mark, concat("values are nested more than ", kMostDepth, " levels deep"),
+             "a job needs at most three levels");
     }
     Node node;
     node.kind = kind;
@@ -242,7 +243,7 @@ YamlError colon_error(const Source& source, std::size_t index, std::size_t colon
   const std::size_t begin = indentation(line);
   const std::string_view value = line.substr(colon + 1, line.find_last_not_of(" \r") - colon);
   return {{static_cast<std::uint32_t>(index) + 1, static_cast<std::uint32_t>(colon) + 1},
-          "there is no space behind this colon",
+          "there is no space after this colon",
           concat("write ", line.substr(begin, colon - begin), ": ", utf8(value))};
 }
 
@@ -269,7 +270,7 @@ YamlError explain(const Source& source, const YAML::Exception& error, Place inne
         said == YAML::ErrorMsg::END_OF_MAP || here.find(':') == static_cast<std::size_t>(error.mark.column);
     if (index > 0 && key_here && begin > indentation(source.line(index - 1))) {
       return {{place.line, static_cast<std::uint32_t>(begin) + 1},
-              "this line is indented further than the one above, which has a value already",
+              "this line is indented further than the line above, which already has a value",
               "begin it in the same column as the line above"};
     }
   }
@@ -277,30 +278,31 @@ YamlError explain(const Source& source, const YAML::Exception& error, Place inne
     return {place, "there is a second colon in this value", "put the whole value in quotes"};
   }
   if (said == YAML::ErrorMsg::END_OF_MAP || said == YAML::ErrorMsg::END_OF_SEQ) {
-    return {place, "this line fits nothing above it",
-            "begin every line of one level in the same column, each as NAME: VALUE or, in a list, as - VALUE"};
+    return {place, "the indentation of this line does not match any line above it",
+            "begin all lines of one level in the same column, as NAME: VALUE or, in a list, as - VALUE"};
   }
   if (said == YAML::ErrorMsg::END_OF_SEQ_FLOW || said == YAML::ErrorMsg::FLOW_END) {
-    return {innermost, "the list that begins here does not end", "close it with ], and put commas between its values"};
+    return {innermost, "the list that begins here is not closed", "close it with ], and put commas between its values"};
   }
   if (said == YAML::ErrorMsg::END_OF_MAP_FLOW) {
-    return {innermost, "the object that begins here does not end",
+    return {innermost, "the object that begins here is not closed",
             "close it with }, with commas between its fields; a placeholder such as {} goes in quotes: \"{}\""};
   }
   if (said == YAML::ErrorMsg::UNKNOWN_TOKEN) {
-    return {place, "no value can begin with this character", "put the value in quotes"};
+    return {place, "a value cannot begin with this character", "put the value in quotes"};
   }
   if (said == YAML::ErrorMsg::BLOCK_ENTRY) {
-    return {place, "a list cannot begin on the line of its name", "put each - on a line of its own, or write [a, b]"};
+    return {place, "a list cannot begin on the same line as its name",
+            "put each - on a line of its own, or write [a, b]"};
   }
   if (said == YAML::ErrorMsg::UNKNOWN_ANCHOR) {
-    return {place, "this refers to a value that nothing above is named as", "put a text that begins with * in quotes"};
+    return {place, "this alias refers to an unknown anchor", "put a string that begins with * in quotes"};
   }
   if (said.starts_with(YAML::ErrorMsg::INVALID_ESCAPE)) {
     return {place,
-            concat("this is no escape that texts in \"…\" know: \\",
+            concat("unknown escape in a \"…\" string: \\",
                    said.substr(std::string_view(YAML::ErrorMsg::INVALID_ESCAPE).size())),
-            "write \\\\ for a backslash, or use '…', where a backslash is just that"};
+            "write \\\\ for a backslash, or use '…', where backslashes have no special meaning"};
   }
   return {place, concat("this is not valid YAML: ", said), "compare it with an example in docs/job-files.md"};
 }
@@ -361,7 +363,7 @@ std::expected<Node, YamlError> parse(std::string_view text, Written written) {
     const char closing = text[at] == '{' ? '}' : ']';
     return std::unexpected(
         YamlError{source.place(source.mark(at)),
-                  concat("the ", closing == '}' ? "object" : "list", " that begins here does not end"),
+                  concat("the ", closing == '}' ? "object" : "list", " that begins here is not closed"),
                   concat("close it with ", closing)});
   }
   Builder builder(source);
@@ -391,8 +393,8 @@ std::expected<Node, YamlError> node_from_yaml(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
     const Utf8Char one = utf8_char(text, at);
     if (!one.valid || one.point == 0) {
-      return std::unexpected(YamlError{place, one.valid ? "there is a NUL byte here" : "this is not UTF-8",
-                                       "save the file as UTF-8 text"});
+      return std::unexpected(
+          YamlError{place, one.valid ? "unexpected NUL byte" : "invalid UTF-8", "save the file as UTF-8 text"});
     }
     at += one.length;
     place = one.point == '\n' ? Place{place.line + 1, 1} : Place{place.line, place.column + 1};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cstring>
 
 #include "base/text.h"
 #include "wire/json_fields.h"
@@ -31,6 +32,27 @@ std::string_view directory_name(std::string_view text) {
   return end == std::string_view::npos ? "/" : text.substr(0, end + 1);
 }
 
+/// A placeholder of GNU parallel that Drover does not have: {1}, {2.}, {-1}, {%}, {..}, {+/}; empty: none. Behind
+/// what a regular expression can repeat, as in [0-9]{4}, a number is a repetition.
+std::string unknown_placeholder(std::string_view word) {
+  for (std::size_t open = word.find('{'); open != std::string_view::npos; open = word.find('{', open + 1)) {
+    const std::size_t close = word.find('}', open);
+    if (close == std::string_view::npos) return {};
+    std::string_view name = word.substr(open + 1, close - open - 1);
+    const std::string whole(word.substr(open, close - open + 1));
+    if (name == "%" || name == ".." || name == "..." || name.starts_with('+')) return whole;
+    if (name.starts_with('-')) name.remove_prefix(1);
+    const std::size_t digits = std::min(name.find_first_not_of("0123456789"), name.size());
+    const std::string_view rest = name.substr(digits);
+    const bool is_numbered = digits > 0 && (rest.empty() || rest == "." || rest == "/" || rest == "//" || rest == "/.");
+    const char before = open == 0 ? ' ' : word[open - 1];
+    const bool is_repetition = rest.empty() && (std::isalnum(static_cast<unsigned char>(before)) != 0 ||
+                                                std::strchr("])).\\$", before) != nullptr);
+    if (is_numbered && !is_repetition) return whole;
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string shell_quote(std::string_view text) {
@@ -47,14 +69,19 @@ std::string shell_quote(std::string_view text) {
 
 Result<CommandTemplate> CommandTemplate::parse(const Definition& definition, const std::vector<std::string>& before) {
   if (definition.command.empty() && before.empty()) {
-    return fail(ErrorCode::bad_input, "no command was given",
-                "put it after --: drover run --items list.txt -- gzip {}");
+    return fail(ErrorCode::bad_input, "no command given", "write it after --: drover run --items list.txt -- gzip {}");
   }
   CommandTemplate out;
   out.shell_ = definition.shell;
   out.json_ = definition.items == ItemKind::json;
   for (const std::string& word : before) out.words_.push_back({Piece{Kind::text, word}});
-  for (const std::string& word : definition.command) out.words_.push_back(out.parse_word(word));
+  for (const std::string& word : definition.command) {
+    if (const std::string unknown = unknown_placeholder(word); !unknown.empty() && !out.json_) {
+      return fail(ErrorCode::bad_input, concat("unknown placeholder ", unknown, " in the command"),
+                  "placeholders are {} {.} {/} {//} {/.} and {#}; fields such as {name} need --jsonl");
+    }
+    out.words_.push_back(out.parse_word(word));
+  }
   if (!out.any_placeholder_) out.words_.push_back({Piece{Kind::item, {}}});
   return out;
 }
@@ -124,7 +151,7 @@ Result<std::string> CommandTemplate::fill(const Word& word, std::string_view ite
         const auto field = fields.find(piece.text);
         if (field == fields.end()) {
           return fail(ErrorCode::bad_input, concat("item ", index.value, " has no field '", piece.text, "'"),
-                      "give every line that field, or take the placeholder out of the command");
+                      "add that field to every line, or remove the placeholder from the command");
         }
         value = field->second;
         if (value.find('\0') != std::string::npos) {
@@ -145,7 +172,7 @@ Result<std::vector<std::string>> CommandTemplate::render(std::string_view item, 
     auto parsed = json_fields(item);
     if (!parsed) {
       return fail(ErrorCode::bad_input, concat("item ", index.value, " is ", parsed.error().message),
-                  "put one object on each line");
+                  "write one JSON object per line");
     }
     fields = std::move(*parsed);
   }

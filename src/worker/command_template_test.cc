@@ -52,6 +52,23 @@ TEST(CommandTemplate, LeavesOtherBracesAlone) {
   EXPECT_EQ(render({"x", "{", "{}"}, "f"), (Words{"x", "{", "f"}));
 }
 
+TEST(CommandTemplate, RefusesPlaceholdersThatItDoesNotKnow) {
+  for (const char* word : {"{1}", "{-1}", "in/{2}.txt", "--file={1.}", "{3//}", "{%}", "{..}", "{+/}"}) {
+    Definition definition;
+    definition.command = {"echo", word};
+    const auto parsed = CommandTemplate::parse(definition);
+    ASSERT_FALSE(parsed) << word;
+    EXPECT_NE(parsed.error().message.find("unknown placeholder"), std::string::npos) << parsed.error().message;
+    definition.items = ItemKind::json;
+    EXPECT_TRUE(CommandTemplate::parse(definition)) << "a field may have any name";
+  }
+  for (const char* word : {"[0-9]{4}", "a{2}", "(ab){3}", "${1}", "{1,3}", "{1..3}", "{print $1}"}) {
+    Definition definition;
+    definition.command = {"echo", word};
+    EXPECT_TRUE(CommandTemplate::parse(definition)) << word;
+  }
+}
+
 TEST(CommandTemplate, QuotesTheItemForAShell) {
   EXPECT_EQ(render({"cat {} | wc"}, "it's $(x)", 0, true), (Words{"/bin/sh", "-c", "cat 'it'\\''s $(x)' | wc"}));
   EXPECT_EQ(render({"echo", "hi"}, "a b", 0, true), (Words{"/bin/sh", "-c", "echo hi 'a b'"}));

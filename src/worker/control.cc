@@ -125,7 +125,7 @@ Result<json::object> ask_holder(const std::string& folder, const json::object& r
   const std::unique_ptr<const int, void (*)(const int*)> closer(&connection, [](const int* it) { close(*it); });
   const SocketAddress address(folder);
   if (connect(connection, address.get(), SocketAddress::size()) != 0) {
-    return fail(ErrorCode::not_found, concat(path, ": nobody answers"));
+    return fail(ErrorCode::not_found, concat(path, ": no process is listening"));
   }
   const std::string text = json::serialize(request) + "\n";
   if (send(connection, text.data(), text.size(), MSG_NOSIGNAL) != std::ssize(text)) {
@@ -136,15 +136,15 @@ Result<json::object> ask_holder(const std::string& folder, const json::object& r
   pollfd waiting{.fd = connection, .events = POLLIN, .revents = 0};
   while (line.find('\n') == std::string::npos) {
     if (poll(&waiting, 1, kPatienceMs) == 0) {
-      return fail(ErrorCode::io, concat(path, ": the process that holds the folder does not answer"));
+      return fail(ErrorCode::io, concat(path, ": the process using the folder is not responding"));
     }
     const ssize_t got = recv(connection, buffer.data(), buffer.size(), 0);
-    if (got <= 0) return fail(ErrorCode::not_found, concat(path, ": the process that held the folder has ended"));
+    if (got <= 0) return fail(ErrorCode::not_found, concat(path, ": the process that used the folder has exited"));
     line.append(buffer.data(), static_cast<std::size_t>(got));
   }
   json::error_code error;
   json::value answer = json::parse(line, error);
-  if (error || !answer.is_object()) return fail(ErrorCode::io, concat(path, ": an answer that makes no sense"));
+  if (error || !answer.is_object()) return fail(ErrorCode::io, concat(path, ": malformed response"));
   return std::move(answer.get_object());
 }
 

@@ -30,14 +30,26 @@ EventLoop::~EventLoop() {
 void EventLoop::watch(int descriptor, Callback ready) {
   epoll_event event{.events = EPOLLIN, .data = {.fd = descriptor}};
   DROVER_CHECK(epoll_ctl(epoll_, EPOLL_CTL_ADD, descriptor, &event) == 0, "a descriptor is watched once");
-  watched_[descriptor] = {std::move(ready), false};
+  watched_[descriptor] = {.ready = std::move(ready)};
 }
 
 void EventLoop::want_writable(int descriptor, bool wanted) {
   Watched& watched = watched_.at(descriptor);
   if (watched.writable == wanted) return;
   watched.writable = wanted;
-  epoll_event event{.events = EPOLLIN | (wanted ? EPOLLOUT : 0U), .data = {.fd = descriptor}};
+  change(descriptor, watched);
+}
+
+void EventLoop::want_readable(int descriptor, bool wanted) {
+  Watched& watched = watched_.at(descriptor);
+  if (watched.readable == wanted) return;
+  watched.readable = wanted;
+  change(descriptor, watched);
+}
+
+void EventLoop::change(int descriptor, const Watched& watched) const {
+  epoll_event event{.events = (watched.readable ? EPOLLIN : 0U) | (watched.writable ? EPOLLOUT : 0U),
+                    .data = {.fd = descriptor}};
   DROVER_CHECK(epoll_ctl(epoll_, EPOLL_CTL_MOD, descriptor, &event) == 0, "only what is watched can change");
 }
 

@@ -24,6 +24,8 @@ class EventLoop {
   /// Calls `ready` whenever the descriptor is readable (and writable, if asked for) or broken, until remove().
   void watch(int descriptor, Callback ready);
   void want_writable(int descriptor, bool wanted);
+  /// What is not wanted waits, until it is wanted again.
+  void want_readable(int descriptor, bool wanted);
   void remove(int descriptor);
 
   /// Runs `work` on the loop's thread, soon. From any thread.
@@ -39,7 +41,10 @@ class EventLoop {
   struct Watched {
     Callback ready;
     bool writable = false;
+    bool readable = true;
   };
+  void change(int descriptor, const Watched& watched) const;
+
   int epoll_;
   int wake_;
   std::map<int, Watched> watched_;

@@ -43,7 +43,7 @@ std::shared_ptr<const ContainerPlan> plan_from(const ContainerPlan& fetched, con
 // "fetching, 12 of 80 MB"
 std::string progress_words(const ImageProgress& progress) {
   std::string words(to_string(progress.phase));
-  if (progress.phase == ImagePhase::waiting) words += " for another who fetches the same";
+  if (progress.phase == ImagePhase::waiting) words += " for another process to fetch the same image";
   if (progress.bytes_total > 0) {
     words += concat(", ", format_size(progress.bytes_done), " of ", format_size(progress.bytes_total));
   } else if (progress.bytes_done > 0) {
@@ -92,8 +92,8 @@ ImageResult<std::shared_ptr<const ContainerPlan>> ImagePlace::fetch(const Contai
   auto plan = fetch(options, tell, signals.token());
   if (signals.signal() == 0) return plan;
   return image_fail(ImageFault::cancelled,
-                    concat("image ", options.image, ": ", signal_name(signals.signal()), " stopped its fetch"),
-                    "say it again, and it is fetched from the beginning");
+                    concat("image ", options.image, ": ", signal_name(signals.signal()), " stopped the fetch"),
+                    "repeat the command to fetch it from the beginning");
 }
 
 void ImagePlace::tidy() {
@@ -127,8 +127,9 @@ ImageResult<std::shared_ptr<const ContainerPlan>> ImagePlace::fetch_for_docker(c
     }
     case oci_layout:
     case root_folder:
-      return image_fail(ImageFault::unsupported, concat("image ", options.image, ": Docker takes no such place"),
-                        "name an image of a registry, docker-archive:PATH or docker-daemon:NAME, or use crun or runc");
+      return image_fail(ImageFault::unsupported,
+                        concat("image ", options.image, ": Docker does not support this source"),
+                        "use an image from a registry, docker-archive:PATH or docker-daemon:NAME, or use crun or runc");
   }
   auto image = (*runner)->ensure_image(
       *plan, {.access = access_, .progress = [&](const ImageProgress& now) { tell(progress_words(now)); }});

@@ -53,7 +53,7 @@ class ImagesTest : public testing::Test {
     const bool came = wakes_.wait(lock, stop, [&] { return answered_.contains(options.image); });
     if (!came) stopped_.insert(options.image);
     wakes_.notify_all();
-    if (!came) return image_fail(ImageFault::cancelled, "nobody waits for it any more");
+    if (!came) return image_fail(ImageFault::cancelled, "the fetch was cancelled");
     auto plan = std::make_shared<ContainerPlan>();
     plan->options = options;
     return plan;

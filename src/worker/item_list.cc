@@ -1,9 +1,10 @@
 #include "worker/item_list.h"
 
 #include <array>
+#include <initializer_list>
 
 #include "base/text.h"
-#include "core/item_blocks.h"
+#include "ports/item_marks.h"
 
 namespace drover {
 namespace {
@@ -11,18 +12,20 @@ namespace {
 constexpr std::array<std::string_view, 6> kNames = {"pending",   "waiting", "running",
                                                     "succeeded", "failed",  "cancelled"};
 
+// Reading past the attempts of so many items costs about as much as a new question to the ledger.
+constexpr std::uint64_t kFarItems = 64;
+
 /// What tells an item's state apart from its attempts.
 class StateTeller {
  public:
-  StateTeller(const Job& job, const std::set<ItemIndex>& running) : job_(job), running_(running), blocks_(job.total) {}
+  StateTeller(const Job& job, const std::set<ItemIndex>& running, ItemSpan among)
+      : job_(job), running_(running), among_(among) {}
 
   Result<void> read(StoreReader& reader) {
-    bool fits = true;
-    auto blocks = reader.each_block(
-        job_.id, [&](const BlockRecord& block) { fits = blocks_.decode(block.block, block.marks.value) && fits; });
-    if (!blocks) return blocks;
-    if (!fits) return fail(ErrorCode::damaged, "the stored blocks of items do not fit the job");
-    return reader.each_open_item(job_.id, [&](const OpenItem& item) {
+    auto marks = read_item_marks(reader, job_.id, job_.total, among_);
+    if (!marks) return pass(marks);
+    blocks_ = std::move(*marks);
+    return reader.each_open_item(job_.id, among_, [&](const OpenItem& item) {
       if (item.waiting()) waiting_.insert(item.item);
     });
   }
@@ -40,9 +43,45 @@ class StateTeller {
     return waiting_.contains(item.item) ? ItemState::waiting : ItemState::pending;
   }
 
+  /// The first item at or after `from` that may be in this state, if one is named: the others are passed over, and may
+  /// be millions.
+  std::optional<ItemIndex> next(std::optional<ItemState> only, ItemIndex from) const {
+    const auto found = first_at_or_after(only, from);
+    return found && found->value < job_.total && *found <= among_.last ? found : std::nullopt;
+  }
+
  private:
+  std::optional<ItemIndex> first_at_or_after(std::optional<ItemState> only, ItemIndex from) const {
+    if (!only || from.value >= job_.total) return from;
+    switch (*only) {
+      case ItemState::running: return first_in(running_, from);
+      case ItemState::waiting: return first_in(waiting_, from);
+      case ItemState::succeeded: return first_of({ItemMark::succeeded}, from);
+      case ItemState::failed: return job_.failed == 0 ? std::nullopt : first_of({ItemMark::ended}, from);
+      case ItemState::pending: return first_of({ItemMark::pending, ItemMark::open}, from);
+      case ItemState::cancelled: break;
+    }
+    if (job_.ended()) return first_of({ItemMark::pending, ItemMark::open, ItemMark::ended}, from);
+    return job_.cancelled == 0 ? std::nullopt : first_of({ItemMark::ended}, from);
+  }
+
+  static std::optional<ItemIndex> first_in(const std::set<ItemIndex>& items, ItemIndex from) {
+    const auto it = items.lower_bound(from);
+    return it == items.end() ? std::nullopt : std::optional(*it);
+  }
+
+  std::optional<ItemIndex> first_of(std::initializer_list<ItemMark> marks, ItemIndex from) const {
+    std::optional<ItemIndex> first;
+    for (const ItemMark mark : marks) {
+      const auto found = blocks_.find(mark, from);
+      if (found && (!first || *found < *first)) first = found;
+    }
+    return first;
+  }
+
   const Job& job_;
   const std::set<ItemIndex>& running_;
+  const ItemSpan among_;
   ItemBlocks blocks_;
   std::set<ItemIndex> waiting_;
 };
@@ -62,31 +101,36 @@ std::optional<ItemState> item_state_from(std::string_view name) {
 
 Result<void> list_items(StoreReader& reader, const Job& job, const std::set<ItemIndex>& running,
                         const ItemFilter& filter, const std::function<bool(const ListedItem&)>& take) {
-  StateTeller teller(job, running);
+  StateTeller teller(job, running, filter.among);
   if (auto read = teller.read(reader); !read) return read;
 
-  ListedItem current{filter.from};
-  bool going_on = filter.from.value < job.total;
-  // Without an attempt no item is one of these: what lies between is passed over, and may be millions.
-  const bool only_tried = filter.only == ItemState::succeeded || filter.only == ItemState::failed;
+  std::optional<ItemIndex> next = teller.next(filter.only, filter.among.first);
+  bool going_on = true;
+  ListedItem current;
   const auto emit = [&] {
     current.state = teller.state_of(current);
     if (!filter.only || *filter.only == current.state) going_on = take(current);
-    current = ListedItem{ItemIndex{current.item.value + 1}};
+    next = teller.next(filter.only, ItemIndex{current.item.value + 1});
+    current = ListedItem{next.value_or(ItemIndex{})};
   };
-  // Attempts come in the order of their items; items without any stand between them.
-  auto read = reader.each_attempt(job.id, filter.from, [&](const Attempt& attempt) {
-    if (only_tried && current.item < attempt.item) {
-      if (current.last) emit();
-      current.item = attempt.item;
-    }
-    while (going_on && current.item < attempt.item) emit();
-    current.attempts = attempt.attempt.value;
-    current.last = attempt;
-    return going_on;
-  });
-  if (!read) return read;
-  while (going_on && current.item.value < job.total && (current.last || !only_tried)) emit();
+  // Attempts come in the order of their items; items without any stand between them. Those of items that are not wanted
+  // are read as long as they are few: else the next wanted one is looked up.
+  while (next && going_on) {
+    current = ListedItem{*next};
+    bool is_far = false;
+    auto read = reader.each_attempt(job.id, *next, [&](const Attempt& attempt) {
+      while (going_on && next && *next < attempt.item) emit();
+      if (!going_on || !next) return false;
+      is_far = next->value - attempt.item.value > kFarItems;
+      if (attempt.item == *next) {
+        current.attempts = attempt.attempt.value;
+        current.last = attempt;
+      }
+      return !is_far;
+    });
+    if (!read) return read;
+    while (!is_far && next && going_on) emit();
+  }
   return {};
 }
 
@@ -94,9 +138,9 @@ Result<ListedItem> look_up_item(StoreReader& reader, const Job& job, const std::
                                 ItemIndex item) {
   if (item.value >= job.total) {
     return fail(ErrorCode::not_found, concat("run '", job.name, "' has no item ", item.value),
-                concat("its items are 0 to ", job.total == 0 ? 0 : job.total - 1));
+                concat("items are numbered 0 to ", job.total == 0 ? 0 : job.total - 1));
   }
-  StateTeller teller(job, running);
+  StateTeller teller(job, running, {item, item});
   if (auto read = teller.read(reader); !read) return pass(read);
   ListedItem found{item};
   auto read = reader.each_attempt(job.id, item, [&](const Attempt& attempt) {

@@ -25,8 +25,8 @@ struct ListedItem {
 
 /// Which items are listed.
 struct ItemFilter {
-  ItemIndex from;
-  std::optional<ItemState> only;  // nothing: all
+  ItemSpan among = {};
+  std::optional<ItemState> only = {};  // nothing: all
 };
 
 /// The items in order, until `take` says to stop. `running` are those that run now.

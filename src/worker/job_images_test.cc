@@ -17,7 +17,7 @@ class JobImagesTest : public testing::Test {
  protected:
   JobImagesTest()
       : images_(
-            agent_,
+            agent_, 7,
             [this](const ContainerOptions& options, Images::Got got) {
               fetches_.emplace_back(options.image, std::move(got));
               return std::shared_ptr<ImageWish>(wish_, nullptr);
@@ -34,10 +34,11 @@ class JobImagesTest : public testing::Test {
     EXPECT_TRUE(ready_.empty());
   }
 
-  void lend(JobId job) {
+  /// What the server is told of it by the next poll.
+  AgentPoll lend(JobId job) {
     Lease lease{.grant = GrantId{job.value}, .job = job, .first = ItemIndex{0}, .count = 2};
     agent_.on_answer(poll_, {lease}, {}, now_ms_);
-    ask();
+    return ask();
   }
   /// What the server is told by the next poll.
   AgentPoll ask() {
@@ -107,32 +108,47 @@ TEST_F(JobImagesTest, WhatIsTheUsersStopsTheJobAtOnce) {
   EXPECT_EQ(told.returned.size(), 2);
 }
 
-TEST_F(JobImagesTest, WhatIsNobodysFaultIsTriedFourTimesThenItsItemsGoElsewhere) {
+TEST_F(JobImagesTest, WhatIsNobodysFaultIsTriedAgainWithoutEndAndItsItemsGoBackMeanwhile) {
+  for (int time = 0; time < 30; ++time) {
+    images_.want(kJob, {.image = "far"});
+    lend(kJob);
+    EXPECT_EQ(wanted(), std::vector<std::string>{"far"});
+    arrive(image_fail(ImageFault::unreachable, "image far: no answer"));
+    EXPECT_EQ(std::exchange(notices_, {}), std::vector<std::string>{"image far: no answer; trying again later"});
+    const AgentPoll told = ask();
+    EXPECT_TRUE(told.ended.empty());
+    EXPECT_EQ(told.returned.size(), 2);
+    EXPECT_EQ(told.not_now, std::vector<JobId>{kJob});
+    ASSERT_EQ(told.notes.size(), 1);
+    EXPECT_TRUE(told.notes[0].text.starts_with("image far: no answer; trying again in "));
+    // A lease that was under way goes back too, and nothing is fetched for it.
+    images_.want(kJob, {.image = "far"});
+    EXPECT_TRUE(fetches_.empty());
+    EXPECT_EQ(lend(kJob).returned.size(), 2);
+    now_ms_ += ImageGate::kLongestPauseMs;
+    images_.on_tick();
+    EXPECT_TRUE(ask().not_now.empty());
+  }
   images_.want(kJob, {.image = "far"});
   lend(kJob);
-  for (const std::int64_t pause_ms : {4'000, 8'000, 16'000}) {
-    arrive(image_fail(ImageFault::unreachable, "image far: no answer"));
-    EXPECT_EQ(std::exchange(notices_, {}), std::vector<std::string>{"image far: no answer; trying again"});
-    const AgentPoll told = ask();
-    ASSERT_EQ(told.notes.size(), 1);
-    EXPECT_EQ(told.notes[0].text, "image far: no answer; it will be tried again");
-    now_ms_ += pause_ms - 1;
-    images_.on_tick();
-    EXPECT_TRUE(fetches_.empty());
-    now_ms_ += 1;
-    images_.on_tick();
-    EXPECT_EQ(wanted(), std::vector<std::string>{"far"});
-  }
-  arrive(image_fail(ImageFault::unreachable, "image far: no answer"));
-  notices_.clear();
-  const AgentPoll told = ask();
-  ASSERT_EQ(told.ended.size(), 2);
-  EXPECT_EQ(told.ended[0].outcome.ending, Ending::lost);
-  EXPECT_EQ(told.ended[0].outcome.reason, "lost: image far: no answer");
+  arrive(plan("far"));
+  ready_.clear();
+  EXPECT_EQ(started(), 2);
+}
 
-  images_.want(kJob, {.image = "far"});  // of a later lease: it starts from the beginning
-  arrive(image_fail(ImageFault::unreachable, "image far: no answer"));
-  EXPECT_EQ(std::exchange(notices_, {}), std::vector<std::string>{"image far: no answer; trying again"});
+TEST_F(JobImagesTest, ARegistryThatAsksToBeLeftAloneIs) {
+  images_.want(kJob, {.image = "busy"});
+  lend(kJob);
+  ImageError error{ImageFault::unreachable, Blame::nobody, "image busy: too many requests", ""};
+  error.retry_after_ms = 60'000;
+  arrive(std::unexpected(error));
+  notices_.clear();
+  now_ms_ += 59'999;
+  images_.on_tick();
+  EXPECT_EQ(ask().not_now, std::vector<JobId>{kJob});
+  now_ms_ += ImageGate::kFirstPauseMs;
+  images_.on_tick();
+  EXPECT_TRUE(ask().not_now.empty());
 }
 
 TEST_F(JobImagesTest, NobodyHearsOfAnImageWhoseJobIsForgotten) {
@@ -160,19 +176,6 @@ TEST_F(JobImagesTest, ACancelledJobsImageIsNotWantedAnyMore) {
   now_ms_ += 60'000;
   images_.on_tick();
   EXPECT_TRUE(fetches_.empty());
-}
-
-TEST_F(JobImagesTest, AJobThatIsCancelledBetweenTwoTriesIsNotTriedAgain) {
-  images_.want(kJob, {.image = "far"});
-  lend(kJob);
-  arrive(image_fail(ImageFault::unreachable, "image far: no answer"));
-  notices_.clear();
-  EXPECT_EQ(wish_.use_count(), 1);
-  agent_.on_answer(poll_, {}, {{kJob, StopMode::kill_running}}, now_ms_);
-  now_ms_ += 60'000;
-  images_.on_tick();
-  EXPECT_TRUE(fetches_.empty());
-  EXPECT_FALSE(agent_.is_set_aside(kJob));
 }
 
 TEST_F(JobImagesTest, HowItGetsOnIsToldToTheJobsThatWaitForIt) {

@@ -31,8 +31,8 @@ Result<JobRun> make_container_run(const Definition& definition, const std::map<s
   const std::vector<std::string> before = words_before(definition, *plan);
   if (before.empty() && definition.command.empty()) {
     return fail(ErrorCode::bad_input,
-                concat("image ", plan->options.image, " has no command of its own, and the job names none"),
-                "say what to run behind the --, or in 'command'");
+                concat("image ", plan->options.image, " has no default command, and the job specifies none"),
+                "write the command after --, or in 'command'");
   }
   auto command = CommandTemplate::parse(definition, before);
   if (!command) return pass(command);

@@ -9,26 +9,40 @@ namespace {
 constexpr std::int64_t kTellEachMs = 1'000;
 // Whoever follows says so every few seconds.
 constexpr std::int64_t kWatchMs = 10'000;
+// After a failure, twice as long after each more, up to this.
 constexpr std::int64_t kPauseMs = 2'000;
+constexpr std::int64_t kLongestPauseMs = 30'000;
 // However slow the line is, one of these arrives.
 constexpr std::size_t kMostBytesInOne = std::size_t{1} << 20;
 
 }  // namespace
 
 bool LiveLogs::Live::is_due(std::int64_t now_ms) const {
+  if (is_refused) return false;
   if (whole || fresh >= kFrameBytes || in_spool.size() > sent.frames) return true;
   if (now_ms >= watched_until_ms) return false;
   return tell || (fresh > 0 && now_ms >= next_ms);
 }
 
+LiveLogs::Live& LiveLogs::live_of(const Token& token) {
+  const auto [it, is_new] = live_.try_emplace(token);
+  if (is_new) it->second.number = next_number_++;
+  return it->second;
+}
+
+LiveLogs::LiveByToken::iterator LiveLogs::find(const Round::Part& part) {
+  const auto found = live_.find(part.token);
+  return found != live_.end() && found->second.number == part.number ? found : live_.end();
+}
+
 void LiveLogs::on_printed(const Token& token, const LogKey& key, std::size_t bytes) {
-  Live& it = live_[token];
+  Live& it = live_of(token);
   it.key = key;
   it.fresh += bytes;
 }
 
 void LiveLogs::on_watched(const Token& token, const LogKey& key, std::int64_t now_ms) {
-  Live& it = live_[token];
+  Live& it = live_of(token);
   it.key = key;
   it.watched_until_ms = now_ms + kWatchMs;
   it.tell = true;
@@ -40,7 +54,8 @@ LiveLogs::Sent LiveLogs::end(const Token& token) {
 }
 
 void LiveLogs::finish(const Token& token, Bytes in_spool, Sent sent, Finished finished) {
-  Live& it = live_[token];
+  live_.erase(token);  // somebody may follow it since it ended
+  Live& it = live_of(token);
   it.whole = std::move(in_spool);
   it.sent = std::move(sent);
   it.finished = std::move(finished);
@@ -50,7 +65,7 @@ std::optional<std::int64_t> LiveLogs::next_deadline() const {
   if (under_way_) return std::nullopt;
   std::optional<std::int64_t> soonest;
   for (const auto& [token, it] : live_) {
-    if (!it.whole && (it.fresh == 0 || it.next_ms >= it.watched_until_ms)) continue;
+    if (it.is_refused || (!it.whole && (it.fresh == 0 || it.next_ms >= it.watched_until_ms))) continue;
     const std::int64_t at_ms = it.whole ? not_before_ms_ : std::max(it.next_ms, not_before_ms_);
     soonest = soonest ? std::min(*soonest, at_ms) : at_ms;
   }
@@ -61,26 +76,27 @@ void LiveLogs::step(WorkerId worker, std::int64_t now_ms) {
   if (under_way_ || now_ms < not_before_ms_) return;
   auto round = std::make_shared<Round>(Round{.worker = worker, .began_ms = now_ms});
   for (const auto& [token, it] : live_) {
-    if (it.is_due(now_ms)) round->tokens.push_back(token);
+    if (it.is_due(now_ms)) round->parts.push_back({token, it.number});
+    if (one_by_one_ && !round->parts.empty()) break;
   }
-  if (round->tokens.empty()) return;
+  if (round->parts.empty()) return;
   under_way_ = true;
   // Of what is over it is known where it is.
   const auto running = std::ranges::stable_partition(
-      round->tokens, [&](const Token& token) { return live_.at(token).whole.has_value(); });
-  for (const Token& token : round->tokens) {
-    if (const auto& whole = live_.at(token).whole) round->spooled.emplace_back(*whole);
+      round->parts, [&](const Round::Part& part) { return live_.at(part.token).whole.has_value(); });
+  for (const Round::Part& part : round->parts) {
+    if (const auto& whole = live_.at(part.token).whole) round->spooled.emplace_back(*whole);
   }
   if (running.empty()) return send_round(round);
-  for (const Token& token : running) {
-    Live& it = live_.at(token);
+  for (const Round::Part& part : running) {
+    Live& it = live_.at(part.token);
     it.fresh = 0;
     it.tell = false;
     it.next_ms = now_ms + kTellEachMs;
     // They are answered in this order.
     logs_.show(it.key, [this, round](const Result<Bytes>& place) {
       round->spooled.push_back(place);
-      if (round->spooled.size() == round->tokens.size()) post_([this, round] { send_round(round); });
+      if (round->spooled.size() == round->parts.size()) post_([this, round] { send_round(round); });
     });
   }
 }
@@ -89,9 +105,9 @@ void LiveLogs::send_round(const std::shared_ptr<Round>& round) {
   WorkerUpload upload{.frames = {}, .worker = round->worker, .shown = {}};
   LogReader spool(spool_);
   std::size_t bytes = 0;
-  for (std::size_t i = 0; i < round->tokens.size(); ++i) {
+  for (std::size_t i = 0; i < round->parts.size(); ++i) {
     std::size_t& count = round->frames.emplace_back(0);
-    const auto found = live_.find(round->tokens[i]);
+    const auto found = find(round->parts[i]);
     if (found == live_.end()) continue;
     Live& it = found->second;
     const Result<Bytes>& place = round->spooled[i];
@@ -116,11 +132,13 @@ void LiveLogs::send_round(const std::shared_ptr<Round>& round) {
 }
 
 void LiveLogs::on_placed(const Round& round, const Result<std::vector<std::string>>& places) {
+  if (!places && places.error().code == ErrorCode::bad_input) return on_refused(round);
   if (!places) return try_later(round);
   under_way_ = false;
+  failures_ = 0;
   std::size_t at = 0;
-  for (std::size_t i = 0; i < round.tokens.size(); ++i) {
-    const auto found = live_.find(round.tokens[i]);
+  for (std::size_t i = 0; i < round.parts.size(); ++i) {
+    const auto found = find(round.parts[i]);
     for (std::size_t frame = 0; frame < round.frames[i]; ++frame, ++at) {
       if (found == live_.end()) continue;
       Sent& sent = found->second.sent;
@@ -138,10 +156,25 @@ void LiveLogs::on_placed(const Round& round, const Result<std::vector<std::strin
 // The server may have some of it. What is sent again it has twice, and only the second is told.
 void LiveLogs::try_later(const Round& round) {
   under_way_ = false;
-  not_before_ms_ = round.began_ms + kPauseMs;
-  for (const Token& token : round.tokens) {
-    if (const auto found = live_.find(token); found != live_.end()) found->second.tell = true;
+  not_before_ms_ = round.began_ms + std::min(kPauseMs << std::min(failures_, 10U), kLongestPauseMs);
+  ++failures_;
+  for (const Round::Part& part : round.parts) {
+    if (const auto found = find(part); found != live_.end()) found->second.tell = true;
   }
+}
+
+// The server will never take it. Of several, it is not known which one it was: from now on each is sent by itself. What
+// is left of the one that was refused stays out of the server's logs; its end is told all the same.
+void LiveLogs::on_refused(const Round& round) {
+  one_by_one_ = round.parts.size() > 1;
+  if (one_by_one_) return try_later(round);
+  under_way_ = false;
+  const auto found = find(round.parts.front());
+  if (found == live_.end()) return;
+  found->second.is_refused = true;
+  if (!found->second.whole) return;
+  const auto done = live_.extract(found);
+  done.mapped().finished(done.mapped().sent);
 }
 
 }  // namespace drover

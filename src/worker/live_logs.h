@@ -51,13 +51,15 @@ class LiveLogs {
  private:
   struct Live {
     LogKey key;
-    std::uint64_t fresh = 0;  // bytes printed since it was last looked at
+    std::uint64_t number = 0;  // no two have the same, not even two of one attempt
+    std::uint64_t fresh = 0;   // bytes printed since it was last looked at
     std::int64_t watched_until_ms = 0;
     std::int64_t next_ms = 0;          // when whoever watches is told again
     bool tell = false;                 // at once, even if there is nothing new
     std::vector<FramePlace> in_spool;  // its frames, as far as they were looked at
     Sent sent;
     std::optional<Bytes> whole;  // where all of it is, of one that is over
+    bool is_refused = false;     // the server does not take it: its report is all that is told
     Finished finished;
 
     bool is_due(std::int64_t now_ms) const;
@@ -66,22 +68,35 @@ class LiveLogs {
   struct Round {
     WorkerId worker;
     std::int64_t began_ms = 0;
-    std::vector<Token> tokens;
+    struct Part {
+      Token token;
+      std::uint64_t number = 0;
+    };
+    std::vector<Part> parts;
     std::vector<Result<Bytes>> spooled;  // where the output of each is
     std::vector<std::size_t> frames;     // how many of each are sent
   };
+  using LiveByToken = std::map<Token, Live>;
 
+  /// Of an attempt that is new here, what a Live is to begin with.
+  Live& live_of(const Token& token);
+  /// Nothing if the attempt ended meanwhile, even if what is left of it is being sent now.
+  LiveByToken::iterator find(const Round::Part& part);
   void send_round(const std::shared_ptr<Round>& round);
   void on_placed(const Round& round, const Result<std::vector<std::string>>& places);
   void try_later(const Round& round);
+  void on_refused(const Round& round);
 
   LogWriter& logs_;
   const std::string spool_;
   const Post post_;
   const Send send_;
-  std::map<Token, Live> live_;
+  LiveByToken live_;
+  std::uint64_t next_number_ = 0;
   bool under_way_ = false;
   std::int64_t not_before_ms_ = 0;
+  std::uint32_t failures_ = 0;  // in a row
+  bool one_by_one_ = false;     // to find the one that the server refuses
 };
 
 }  // namespace drover

@@ -5,11 +5,13 @@
 #include <unistd.h>
 
 #include <boost/json.hpp>
-#include <random>
 
 #include "base/check.h"
+#include "base/entropy.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "ports/reopen_page.h"
+#include "store/sqlite_store.h"
 #include "wire/base64.h"
 #include "wire/definition.h"
 
@@ -22,11 +24,6 @@ constexpr std::int64_t kProgressMs = 200;
 constexpr std::int64_t kFlushMs = 1'000;
 constexpr std::int64_t kLookMs = 1'000;
 constexpr std::int64_t kPollWaitMs = 20'000;
-
-std::uint64_t random_number() {
-  std::random_device device;
-  return (static_cast<std::uint64_t>(device()) << 31) ^ device();
-}
 
 }  // namespace
 
@@ -56,13 +53,16 @@ Result<void> LocalRun::start(Store& store) {
   auto loop = EventLoop::make();
   if (!loop) return pass(loop);
   loop_ = std::move(*loop);
-  auto engine = Engine::start(store, wall_, steady_, [this](const Effect& effect) {
-    if (const auto* changed = std::get_if<JobChanged>(&effect)) {
-      loop_->post([this, job = changed->job] {
-        if (job.id == job_.id) job_ = job;
-      });
-    }
-  });
+  auto engine = Engine::start(
+      store, wall_, steady_,
+      [this](const Effect& effect) {
+        if (const auto* changed = std::get_if<JobChanged>(&effect)) {
+          loop_->post([this, job = changed->job] {
+            if (job.id == job_.id) job_ = job;
+          });
+        }
+      },
+      [path = folder_.database()] { return open_sqlite_reader(path); });
   if (!engine) return pass(engine);
   engine_ = std::move(*engine);
   // Before anything else: what a killed process held goes back, and with it whatever waited for that.
@@ -74,6 +74,8 @@ Result<void> LocalRun::start(Store& store) {
 
 Result<void> LocalRun::prepare(const Job& job) {
   job_ = job;
+  failures_ = job.failed - job.failed_before;
+  keep_to_max_failures();
   auto text = reader_.definition(job.definition);
   if (!text) return pass(text);
   auto definition = definition_from_json(*text);
@@ -236,6 +238,12 @@ void LocalRun::on_attempt_ended(std::size_t slot, AttemptEnded& ended) {
     listener_.notice(concat("item ", ended.token.item.value, ": ", ended.outcome.reason));
   }
   statistics_.add(ended.usage);
+  const auto attempt = attempts_.find(ended.token);
+  if (attempt != attempts_.end() && !ended.was_stopped && !ended.outcome.success() &&
+      is_last_attempt(ended.outcome, attempt->second)) {
+    ++failures_;
+    keep_to_max_failures();
+  }
   EndedAttempt told{.token = ended.token, .outcome = std::move(ended.outcome), .usage = ended.usage};
   told.log.bytes = ended.stdout_bytes + ended.stderr_bytes;
   agent_.on_ended(slot, std::move(told), ended.was_stopped, now_ms());
@@ -248,6 +256,21 @@ void LocalRun::on_output_lost(AttemptEnded& ended) {
   ended.outcome = {.ending = Ending::lost, .reason = concat("lost: it ", ended.outcome.reason)};
   if (!output_lost_) output_lost_ = std::move(error);
   agent_.drain(now_ms());
+}
+
+bool LocalRun::is_last_attempt(const Outcome& outcome, AttemptNumber attempt) const {
+  if (outcome.ending == Ending::stopped || outcome.ending == Ending::lost) return false;
+  return outcome.success() || after_failure(job_.policy, outcome, attempt.value) != Verdict::run_again;
+}
+
+// The core stops a job that has failed too often when it hears of that. Items that a slot was handed ahead would still
+// run until then, and fail: the nearer the limit, the fewer there are.
+void LocalRun::keep_to_max_failures() {
+  const std::uint64_t most = job_.policy.max_failures;
+  if (most == Policy::kNoLimit) return;
+  const std::uint64_t left = failures_ > most ? 0 : most - failures_ + 1;
+  agent_.limit_ahead(left / slots_.size() > 0 ? left / slots_.size() - 1 : 0);
+  if (left == 0) agent_.hold(true, now_ms());
 }
 
 // What it came to is known now, and so is what it said last.
@@ -269,11 +292,13 @@ void LocalRun::poll() {
             .want = said.want,
             .wait_ms = kPollWaitMs};
   std::vector<LogKey> keys;
+  std::vector<bool> is_last;  // attempt of its item
   for (EndedAttempt& ended : poll.report.ended) {
     const auto attempt = attempts_.extract(ended.token);
     const LogKey key{job_.id, ended.token.item, attempt.empty() ? AttemptNumber{1} : attempt.mapped()};
     std::string last_line = logs_->end(key);
     keys.push_back(key);
+    is_last.push_back(is_last_attempt(ended.outcome, key.attempt));
     if (ended.outcome.success()) continue;
     ended.log.last_line = std::move(last_line);
     if (ended.outcome.ending != Ending::stopped && ended.outcome.ending != Ending::lost)
@@ -281,12 +306,17 @@ void LocalRun::poll() {
   }
   if (!keys.empty()) in_report_[poll.number] = keys;
   // What was printed is durable before the ledger speaks of it.
-  logs_->settle(std::move(keys), [this, poll = std::move(poll)](const Result<std::vector<Bytes>>& places) mutable {
+  std::vector<LogKey> settled = keys;
+  logs_->settle(std::move(settled), [this, keys = std::move(keys), is_last = std::move(is_last),
+                                     poll = std::move(poll)](const Result<std::vector<Bytes>>& places) mutable {
     const auto answered = [this](Result<Effect> answer) {
       loop_->post([this, answer = std::move(answer)]() mutable { on_answer(std::move(answer)); });
     };
     if (!places) return answered(std::unexpected(places.error()));
-    for (std::size_t i = 0; i < places->size(); ++i) poll.report.ended[i].log.extents = (*places)[i];
+    for (std::size_t i = 0; i < places->size(); ++i) {
+      if (listener_.output && is_last[i]) listener_.output({keys[i], (*places)[i]});
+      poll.report.ended[i].log.extents = (*places)[i];
+    }
     engine_->post(std::move(poll), answered);
   });
 }
@@ -313,8 +343,8 @@ void LocalRun::on_signal() {
   if (interrupts_ == 1) {
     agent_.drain(now_ms());
     if (running > 0) {
-      listener_.notice(concat("draining: ", plural(running, "item"), " still running, nothing new is started; ",
-                              "once more (Ctrl-C) kills ", running == 1 ? "it" : "them"));
+      listener_.notice(concat("draining: ", plural(running, "item"), " still running, no new items will start; ",
+                              "press Ctrl-C again to kill ", running == 1 ? "it" : "them"));
     }
   } else {
     listener_.notice(concat("killing ", plural(running, "running item")));
@@ -385,10 +415,9 @@ void LocalRun::answer_log(const json::object& request, const ControlServer::Answ
 
 void LocalRun::answer_retry(const ControlServer::Answer& answer) {
   const auto refuse = [&](const Error& error) { answer({{"ok", false}, {"error", error.message}}); };
-  auto again = settled_items(reader_, job_.id, true);
-  if (!again) return refuse(again.error());
-  const std::uint64_t count = again->size();
-  change_job(ReopenJob{job_.id, job_.epoch, std::nullopt, std::move(*again)}, {{"items", count}}, answer);
+  auto command = begin_reopening(reader_, job_, {});
+  if (!command) return refuse(command.error());
+  change_job(std::move(*command), {{"items", job_.failed + job_.cancelled}}, answer);
 }
 
 // Asks the engine, and answers when it has. Until then the run goes on.
@@ -409,7 +438,8 @@ void LocalRun::look_at_machine() {
   if (options_.measures_use) statistics_.add(use_of_descendants(), looked_ms_);
   if (!options_.shortage.any()) return;
   std::string why = options_.shortage.now();
-  if (why.empty() != holding_.empty()) agent_.hold(!why.empty(), now_ms());
+  const bool has_failed_too_often = failures_ > job_.policy.max_failures;
+  if (why.empty() != holding_.empty()) agent_.hold(!why.empty() || has_failed_too_often, now_ms());
   holding_ = std::move(why);
 }
 
@@ -434,18 +464,6 @@ RunProgress LocalRun::progress() {
 void LocalRun::show_progress() {
   shown_ms_ = now_ms();
   if (listener_.progress) listener_.progress(progress());
-}
-
-Result<std::vector<SettledItem>> settled_items(StoreReader& reader, JobId job, bool with_failed) {
-  std::vector<SettledItem> out;
-  auto read = reader.each_attempt(job, ItemIndex{0}, [&](const Attempt& attempt) {
-    const bool wanted =
-        attempt.state == AttemptState::cancelled || (with_failed && attempt.state == AttemptState::failed);
-    if (attempt.settled && wanted) out.push_back({attempt.item, attempt.attempt, attempt.state});
-    return true;
-  });
-  if (!read) return pass(read);
-  return out;
 }
 
 }  // namespace drover

@@ -35,6 +35,12 @@ struct LocalRunOptions {
   std::shared_ptr<const ContainerPlan> container = nullptr;  // what items run in, with its image
 };
 
+/// What the last attempt of an item printed, and where it is in the log.
+struct FinishedOutput {
+  LogKey key;
+  Bytes extents;
+};
+
 /// Why the loop ended.
 enum class RunEnd : std::uint8_t { job_ended, interrupted };
 
@@ -45,6 +51,7 @@ class LocalRun {
     std::function<void(const RunProgress&)> progress;
     std::function<void(const FailedAttempt&)> failed;
     std::function<void(const std::string&)> notice;
+    std::function<void(FinishedOutput)> output = nullptr;  // from the log's thread; nothing: nobody wants it
   };
 
   /// `job` has been accepted by the engine and has not ended.
@@ -70,6 +77,8 @@ class LocalRun {
   void on_printed(const AttemptPrinted& printed);
   void on_attempt_ended(std::size_t slot, AttemptEnded& ended);
   void on_output_lost(AttemptEnded& ended);
+  bool is_last_attempt(const Outcome& outcome, AttemptNumber attempt) const;
+  void keep_to_max_failures();
   void note_failure(const EndedAttempt& ended, AttemptNumber attempt);
   void poll();
   void on_answer(Result<Effect> answer);
@@ -113,7 +122,8 @@ class LocalRun {
   std::int64_t shown_ms_ = 0;
   std::int64_t flushed_ms_ = 0;
   std::int64_t looked_ms_ = 0;
-  std::string holding_;  // why nothing new is started for now
+  std::uint64_t failures_ = 0;  // items that have failed for good since the run was begun or retried
+  std::string holding_;         // why nothing new is started for now
   RunStatistics statistics_;
   std::optional<Error> failed_;
   std::optional<Error> output_lost_;  // what was printed is not where it was wanted
@@ -122,8 +132,5 @@ class LocalRun {
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<LogWriter> logs_;
 };
-
-/// The items of the job that ended without success, as a ReopenJob takes them.
-Result<std::vector<SettledItem>> settled_items(StoreReader& reader, JobId job, bool with_failed);
 
 }  // namespace drover

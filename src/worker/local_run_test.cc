@@ -108,7 +108,7 @@ TEST_F(LocalRuns, ACancelOfWhatOnlyWaitsIsAnsweredToo) {
 }
 
 TEST_F(LocalRuns, AnInterruptDrainsAndTheRestRunsLater) {
-  open({"sh", "-c", "exec sleep 0.05"}, 20);
+  open({"sh", "-c", "exec sleep 0.3"}, 20);
   std::thread user([&] {
     wait_until_running();
     kill(getpid(), SIGINT);
@@ -140,7 +140,7 @@ TEST_F(LocalRuns, ARunThatDiedWhileItWasBeingCancelledCanBeReopened) {
 }
 
 TEST_F(LocalRuns, AFullStoreEndsTheRunWithItsError) {
-  open({"true"}, 5000);
+  open({"true"}, 50'000);
   // Another connection takes the tables away: every commit from now on fails.
   std::thread user([&] {
     wait_until_running();

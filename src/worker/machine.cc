@@ -61,13 +61,13 @@ std::string Shortage::now() const {
   double load = 0;
   if (max_load && ::getloadavg(&load, 1) == 1 && load > *max_load) {
     char text[96];
-    std::snprintf(text, sizeof text, "the load is %.1f, over %.1f", load, *max_load);
+    std::snprintf(text, sizeof text, "the load is %.1f, above the limit of %.1f", load, *max_load);
     return text;
   }
   if (min_free_bytes) {
     const std::uint64_t free_bytes = memory_line("MemAvailable:");
     if (free_bytes < *min_free_bytes) {
-      return concat("only ", format_size(free_bytes), " of memory are free, less than ", format_size(*min_free_bytes));
+      return concat("only ", format_size(free_bytes), " of memory is free, less than ", format_size(*min_free_bytes));
     }
   }
   return {};

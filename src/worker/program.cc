@@ -69,8 +69,8 @@ Result<std::string> find_program(const Definition& definition) {
   const bool is_there = stat(workdir.c_str(), &info) == 0;
   if (!is_there || !S_ISDIR(info.st_mode)) {
     return fail(ErrorCode::bad_input,
-                concat("the folder to run in, ", workdir, is_there ? ", is no folder" : ", is not there"),
-                is_there ? "name one with --workdir" : "make it, or start a run elsewhere with --workdir");
+                concat("working directory ", workdir, is_there ? " is not a directory" : " not found"),
+                is_there ? "choose a directory with --workdir" : "create it, or choose another one with --workdir");
   }
   auto command = CommandTemplate::parse(definition);
   if (!command) return pass(command);
@@ -103,13 +103,13 @@ Result<std::string> find_program(const Definition& definition) {
                 concat("make it executable with 'chmod +x ", not_executable, "', or name its interpreter first"));
   }
   if (!folder.empty()) {
-    return fail(ErrorCode::bad_input, concat("command '", *program, "': ", folder, " is a folder"),
-                "name a program in it, or another");
+    return fail(ErrorCode::bad_input, concat("command '", *program, "': ", folder, " is a directory"),
+                "use the path of a program");
   }
   return fail(ErrorCode::bad_input,
-              concat("command '", *program, "' was not found",
+              concat("command '", *program, "' not found",
                      program->find('/') == std::string::npos ? " in PATH" : concat(" in ", workdir)),
-              "check its spelling, or give its full path");
+              "check the spelling, or use its full path");
 }
 
 }  // namespace drover

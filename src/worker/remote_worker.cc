@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "wire/definition.h"
+#include "wire/session_calls.h"
 
 namespace drover {
 namespace {
@@ -19,19 +20,10 @@ namespace {
 constexpr std::int64_t kLongestWaitMs = 1'000;
 constexpr std::int64_t kShortestRenewalMs = 1'000;
 constexpr std::int64_t kRenewalPauseMs = 10'000;
-constexpr std::int64_t kFetchPauseMs = 2'000;
 constexpr std::int64_t kIdleLookMs = 10'000;
 constexpr std::int64_t kIdleJobMs = 60'000;
 // Who goes when there is nothing to do does not wait for long whether something turns up.
 constexpr std::int64_t kIdleWaitMs = 1'000;
-constexpr std::int64_t kGoodbyeMs = 2'000;
-
-std::vector<Token> tokens_of(const std::vector<EndedAttempt>& ended) {
-  std::vector<Token> tokens;
-  tokens.reserve(ended.size());
-  for (const EndedAttempt& it : ended) tokens.push_back(it.token);
-  return tokens;
-}
 
 }  // namespace
 
@@ -40,44 +32,41 @@ RemoteWorker::RemoteWorker(RemoteWorkerOptions options, MachineRunner& runner, N
       runner_(runner),
       notice_(std::move(notice)),
       agent_(options_.hello.has, options_.most_slots),
-      session_(agent_, options_.hello.incarnation = random_number(), std::nullopt, {}),
       job_images_(
-          agent_,
+          agent_, random_number(),
           [this](const ContainerOptions& image, Images::Got got) { return images_->want(image, std::move(got)); },
-          [this](JobId job, auto plan) { prepare_to_run(job, std::move(plan)); }, notice_,
-          [this] { return now_ms(); }) {}
+          [this](JobId job, auto plan) { prepare_to_run(job, std::move(plan)); }, notice_, [this] { return now_ms(); }),
+      problems_(notice_) {
+  options_.hello.incarnation = random_number();
+  agent_.set_strict([this](JobId job) {
+    const auto learnt = jobs_.find(job);
+    return learnt != jobs_.end() && learnt->second.definition && learnt->second.definition->strict_lease;
+  });
+}
 
 RemoteWorker::~RemoteWorker() {
   calls_.reset();
   images_.reset();
-  logs_.reset();
   for (const JobSlot& slot : slots_) {
     if (slot.slot) loop_->remove(slot.slot->descriptor());
   }
   slots_.clear();
   if (signals_ >= 0) close(signals_);
-  std::error_code ignored;
-  if (!options_.spool.empty()) std::filesystem::remove_all(options_.spool, ignored);
+  spool_.reset();
 }
 
 Result<void> RemoteWorker::prepare(const ServerCalls::MakeClient& make_client) {
   auto loop = EventLoop::make();
   if (!loop) return pass(loop);
   loop_ = std::move(*loop);
-  std::error_code error;
-  // What an earlier process left there was in the name of an incarnation that has lost its leases.
-  std::filesystem::remove_all(options_.spool, error);
-  std::filesystem::create_directories(options_.spool, error);
-  if (error) return std::unexpected(errno_error(error.value(), options_.spool, "choose another folder with --data"));
-  logs_ = std::make_unique<LogWriter>(options_.spool, LogWriter::Kind::spool);
-
   sigset_t wanted;
   sigemptyset(&wanted);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&wanted, signal);
   signals_ = signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
   if (signals_ < 0) return std::unexpected(errno_error(errno, "cannot listen for signals"));
   loop_->watch(signals_, [this] { on_signal(); });
-  auto calls = ServerCalls::start(make_client, [this](std::function<void()> work) { loop_->post(std::move(work)); });
+  auto calls = ServerCalls::start(
+      make_client, [this](std::function<void()> work) { loop_->post(std::move(work)); }, options_.hello.version);
   if (!calls) return pass(calls);
   calls_ = std::move(*calls);
   const auto place =
@@ -88,17 +77,7 @@ Result<void> RemoteWorker::prepare(const ServerCalls::MakeClient& make_client) {
       },
       [place] { place->tidy(); }, [this](std::function<void()> work) { loop_->post(std::move(work)); },
       [this](const std::string& image, const std::string& words) { job_images_.on_progress(image, words); });
-  live_ = std::make_unique<LiveLogs>(
-      *logs_, options_.spool, [this](std::function<void()> work) { loop_->post(std::move(work)); },
-      [this](WorkerUpload upload, LiveLogs::Placed placed) { calls_->upload(std::move(upload), std::move(placed)); });
-  ended_logs_ = std::make_unique<EndedLogs>(
-      *logs_, *live_, options_.spool, [this](std::function<void()> work) { loop_->post(std::move(work)); },
-      [this](std::vector<EndedAttempt> ended) {
-        AgentReport later;
-        later.ended = std::move(ended);
-        agent_.tell_again(std::move(later), now_ms());
-      });
-  return {};
+  return open_spool();
 }
 
 Result<void> RemoteWorker::run(const ServerCalls::MakeClient& make_client) {
@@ -106,44 +85,38 @@ Result<void> RemoteWorker::run(const ServerCalls::MakeClient& make_client) {
   while (true) {
     step();
     if (finished()) break;
-    std::int64_t until_ms = now_ms() + kLongestWaitMs;
-    if (const auto deadline = agent_.next_deadline(now_ms())) until_ms = std::min(until_ms, *deadline);
-    if (const auto deadline = session_.next_deadline(now_ms())) until_ms = std::min(until_ms, *deadline);
-    if (const auto deadline = live_->next_deadline()) until_ms = std::min(until_ms, *deadline);
-    loop_->turn(std::max<std::int64_t>(0, until_ms - now_ms()));
+    loop_->turn(std::max<std::int64_t>(0, next_deadline() - now_ms()));
   }
+  // Results that stay in the spool are reported by the next process, in the name of this one: it must not be gone.
+  if (interrupts_ <= 2 && spool_->empty()) say_goodbye();
   if (failed_) return std::unexpected(*failed_);
-  if (interrupts_ <= 2) say_goodbye();
   return {};
 }
 
-// So that it is known to be gone at once, not when its lease is over. An older server takes it for a report.
-void RemoteWorker::say_goodbye() {
-  if (!session_.registered()) return;
-  bool answered = false;
-  Report last{.worker = worker_, .incarnation = options_.hello.incarnation};
-  last.leaving = Leaving::gone;
-  calls_->report({.report = std::move(last), .frames = {}, .ended_frames = {}}, kGoodbyeMs,
-                 [&answered](const Result<void>&) { answered = true; });
-  const std::int64_t until_ms = now_ms() + kGoodbyeMs;
-  while (!answered && now_ms() < until_ms) loop_->turn(until_ms - now_ms());
-}
-
-bool RemoteWorker::finished() const {
-  return failed_ || (agent_.draining() && session_.all_told() && ended_logs_->idle()) || interrupts_ > 2;
+std::int64_t RemoteWorker::next_deadline() const {
+  std::int64_t until_ms = now_ms() + kLongestWaitMs;
+  if (const auto deadline = agent_.next_deadline(now_ms())) until_ms = std::min(until_ms, *deadline);
+  if (const auto deadline = session_->next_deadline(now_ms())) until_ms = std::min(until_ms, *deadline);
+  if (const auto deadline = spool_->live().next_deadline()) until_ms = std::min(until_ms, *deadline);
+  return until_ms;
 }
 
 void RemoteWorker::step() {
   agent_.on_tick(now_ms());
-  session_.on_tick(now_ms());
+  session_->on_tick(now_ms());
+  watch_spool();
+  give_up_when_late();
   const bool has_had_enough = options_.most_items > 0 && ended_ >= options_.most_items;
-  const bool is_idle = options_.exit_when_idle && saw_nothing_to_do_ && agent_.idle() && ended_logs_->idle();
+  // What it declines for now is something to do.
+  const bool is_idle = options_.exit_when_idle && saw_nothing_to_do_ && !agent_.declines_any() && session_->all_told();
   if ((has_had_enough || is_idle) && !agent_.draining()) agent_.drain(now_ms());
   fetch_missing();
   job_images_.on_tick();
   do_actions();
+  spool_ended();
   send_calls();
-  if (worker_) live_->step(worker_, now_ms());
+  if (const std::vector<Token> told = session_->take_told(); !told.empty()) spool_->ended().forget(told);
+  if (worker_) spool_->live().step(worker_, now_ms());
   renew_keys();
   let_images_go();
 }
@@ -354,8 +327,8 @@ void RemoteWorker::on_slot_event(std::size_t slot, SlotEvent& event) {
   if (const auto* printed = std::get_if<AttemptPrinted>(&event)) {
     const Held& held = held_.at(printed->token);
     const LogKey key{held.job, printed->token.item, held.attempt};
-    logs_->add(key, printed->stream, printed->time_ms, printed->bytes);
-    live_->on_printed(printed->token, key, printed->bytes.size());
+    spool_->logs().add(key, printed->stream, printed->time_ms, printed->bytes);
+    spool_->live().on_printed(printed->token, key, printed->bytes.size());
   } else if (auto* ended = std::get_if<AttemptEnded>(&event)) {
     --it.handed;
     ++ended_;
@@ -383,176 +356,84 @@ void RemoteWorker::on_slot_died(std::size_t slot, const std::string& reason) {
 }
 
 void RemoteWorker::send_calls() {
-  for (SessionCall& call : session_.take_calls(now_ms())) {
+  for (SessionCall& call : session_->take_calls(now_ms())) {
     const std::uint64_t number = call.number;
     const std::int64_t within_ms = call.within_ms;
     if (std::holds_alternative<HelloCall>(call.what)) {
       calls_->hello(options_.hello, within_ms, [this, number](const auto& welcome) { on_welcome(number, welcome); });
     } else if (auto* poll = std::get_if<PollCall>(&call.what)) {
       AgentPoll& said = poll->poll;
-      Poll out{
-          .report = {},
-          .number = said.number,
-          .given_up = said.given_up,
-          .want = said.want,
-          .wait_ms = options_.exit_when_idle && said.want > 0 ? std::min(poll->wait_ms, kIdleWaitMs) : poll->wait_ms,
-          .room = said.room,
-          .not_now = said.not_now};
+      Poll out = to_poll(*poll);
+      if (options_.exit_when_idle && out.want > 0) out.wait_ms = std::min(out.wait_ms, kIdleWaitMs);
       last_poll_ = number;
       if (out.want > 0) saw_nothing_to_do_ = false;
-      with_frames(std::move(said), poll->worker, poll->incarnation,
-                  [this, number, within_ms, out = std::move(out)](Result<WorkerReport>& report) mutable {
-                    if (!report) return on_failure(number, report.error());
-                    out.report = std::move(report->report);
-                    const bool asked = out.want > 0;
-                    std::vector<Token> told = tokens_of(out.report.ended);
-                    calls_->poll({std::move(out), std::move(report->frames), std::move(report->ended_frames)},
-                                 within_ms,
-                                 [this, number, told = std::move(told), asked](Result<WorkerPollAnswer> answer) {
-                                   if (answer) ended_logs_->forget(told);
-                                   // A poll that a later one overtakes is answered with nothing, which says nothing.
-                                   if (answer && asked && number == last_poll_) {
-                                     saw_nothing_to_do_ = answer->answer.leases.empty();
-                                   }
-                                   on_answer(number, std::move(answer));
-                                 });
-                  });
+      WorkerReport report = with_frames(std::move(said), poll->worker, poll->incarnation);
+      out.report = std::move(report.report);
+      const bool asked = out.want > 0;
+      const Tells tells = out.report.ended.empty() ? Tells::nothing : Tells::ends;
+      calls_->poll({std::move(out), std::move(report.frames), std::move(report.ended_frames)}, within_ms,
+                   [this, number, asked, tells](Result<WorkerPollAnswer> answer) {
+                     // A poll that a later one overtakes is answered with nothing, which says nothing.
+                     if (answer && asked && number == last_poll_) {
+                       saw_nothing_to_do_ = answer->answer.leases.empty();
+                     }
+                     on_answer(number, tells, std::move(answer));
+                   });
     } else {
       auto& report = std::get<ReportCall>(call.what);
-      with_frames(std::move(report.report), report.worker, report.incarnation,
-                  [this, number, within_ms](Result<WorkerReport>& out) {
-                    if (!out) return on_failure(number, out.error());
-                    const std::vector<Token> told = tokens_of(out->report.ended);
-                    calls_->report(std::move(*out), within_ms, [this, number, told](const Result<void>& taken) {
-                      on_reported(number, told, taken);
-                    });
-                  });
+      const Tells tells = report.report.ended.empty() ? Tells::nothing : Tells::ends;
+      calls_->report(with_frames(std::move(report.report), report.worker, report.incarnation), within_ms,
+                     [this, number, tells](const Result<void>& taken) { on_reported(number, tells, taken); });
     }
   }
 }
 
-void RemoteWorker::with_frames(AgentReport said, WorkerId worker, std::uint64_t incarnation, EndedLogs::GoOn go_on) {
-  for (const Token& token : said.returned) held_.erase(token);
-  for (const EndedAttempt& ended : said.ended) {
-    const auto held = held_.extract(ended.token);
-    if (held.empty()) continue;  // told before
-    ended_logs_->on_ended(ended.token, {held.mapped().job, ended.token.item, held.mapped().attempt});
-  }
-  ended_logs_->with_frames({worker, incarnation, std::move(said.ended), std::move(said.running),
-                            std::move(said.returned), std::move(said.notes), said.leaving},
-                           std::move(go_on));
-}
-
 void RemoteWorker::on_welcome(std::uint64_t call, const Result<WorkerWelcome>& welcome) {
-  if (!welcome) return on_failure(call, welcome.error());
+  if (!welcome) return on_failure(call, Tells::nothing, welcome.error());
   notice_(concat("registered as worker '", options_.hello.name, "'"));
-  last_problem_.clear();
+  on_heard(Tells::nothing);
   worker_ = welcome->worker;
-  session_.on_welcome(call, welcome->worker, welcome->term_ms, welcome->poll_wait_ms, now_ms());
+  session_->on_welcome(call, welcome->worker, welcome->term_ms, welcome->poll_wait_ms, now_ms());
 }
 
-void RemoteWorker::on_answer(std::uint64_t call, Result<WorkerPollAnswer> answer) {
-  if (!answer) return on_failure(call, answer.error());
-  last_problem_.clear();
-  if (!session_.awaits(call)) return;  // it was given up, and what it grants goes back
+void RemoteWorker::on_answer(std::uint64_t call, Tells tells, Result<WorkerPollAnswer> answer) {
+  if (!answer) return on_failure(call, tells, answer.error());
+  on_heard(tells);
+  if (!session_->awaits(call)) return;  // it was given up, and what it grants goes back
   const PollAnswer& said = answer->answer;
   for (std::size_t i = 0; i < said.leases.size(); ++i) take_lease(said.leases[i], std::move(answer->items[i]));
   for (const Token& token : said.watched) {
     const auto held = held_.find(token);
     if (held == held_.end()) continue;
-    live_->on_watched(token, {held->second.job, token.item, held->second.attempt}, now_ms());
+    spool_->live().on_watched(token, {held->second.job, token.item, held->second.attempt}, now_ms());
   }
-  session_.on_poll_answer(call, said.leases, said.stops, said.gone, said.drain, now_ms());
+  session_->on_poll_answer(call, said.leases, said.stops, said.gone, said.drain, now_ms());
 }
 
-void RemoteWorker::take_lease(const Lease& lease, LeasedItems items) {
-  for (std::uint64_t offset = 0; items.is_range && offset < lease.count; ++offset) {
-    items.texts.push_back(std::to_string(items.first_number + static_cast<std::int64_t>(offset)));
-  }
-  for (std::uint64_t offset = 0; offset < lease.count; ++offset) {
-    held_[{lease.grant, ItemIndex{lease.first.value + offset}}] = {
-        lease.job, lease.attempt_of(offset), offset < items.texts.size() ? std::move(items.texts[offset]) : ""};
-  }
-  const KnownJob job = calls_->known(lease.job);
-  if (job) learn(job);
-  const std::uint64_t have = std::min<std::uint64_t>(items.texts.size(), lease.count);
-  if (job && have == lease.count) return;
-  // The poll has been answered, and the next one goes out: a slow line costs time, and no lease.
-  agent_.hold_back(lease.grant);
-  fetches_[lease.grant] = {.items = {lease.job, ItemIndex{lease.first.value + have}, lease.count - have}};
+void RemoteWorker::on_reported(std::uint64_t call, Tells tells, const Result<void>& taken) {
+  if (!taken) return on_failure(call, tells, taken.error());
+  on_heard(tells);
+  session_->on_report_taken(call, now_ms());
 }
 
-void RemoteWorker::fetch_missing() {
-  for (auto it = fetches_.begin(); it != fetches_.end();) {
-    auto& [grant, fetch] = *it;
-    const auto held = held_.lower_bound({grant, ItemIndex{0}});
-    if (held == held_.end() || held->first.grant != grant) {
-      agent_.on_ready(grant, now_ms());  // nothing of it is left to wait
-      it = fetches_.erase(it);
-      continue;
-    }
-    ++it;
-    if (fetch.under_way || now_ms() < fetch.not_before_ms) continue;
-    fetch.under_way = true;
-    calls_->work(fetch.items, [this, grant = grant](Result<LeasedWork> work) { on_fetched(grant, std::move(work)); });
-  }
+void RemoteWorker::on_heard(Tells tells) {
+  busy_ms_ = now_ms();
+  problems_.is_over(ProblemNotices::About::calls);
+  if (tells == Tells::ends) problems_.is_over(ProblemNotices::About::reports);
 }
 
-void RemoteWorker::on_fetched(GrantId grant, Result<LeasedWork> work) {
-  const auto found = fetches_.find(grant);
-  if (found == fetches_.end()) return;
-  if (!work) {
-    found->second.under_way = false;
-    found->second.not_before_ms = now_ms() + kFetchPauseMs;
-    return say_problem(work.error());
-  }
-  learn(work->job);
-  for (std::size_t i = 0; i < work->texts.size(); ++i) {
-    const auto held = held_.find({grant, ItemIndex{found->second.items.first.value + i}});
-    if (held != held_.end()) held->second.text = std::move(work->texts[i]);
-  }
-  fetches_.erase(found);
-  agent_.on_ready(grant, now_ms());
-}
-
-void RemoteWorker::on_reported(std::uint64_t call, const std::vector<Token>& told, const Result<void>& taken) {
-  if (!taken) return on_failure(call, taken.error());
-  ended_logs_->forget(told);
-  session_.on_report_taken(call, now_ms());
-}
-
-void RemoteWorker::on_failure(std::uint64_t call, const Error& error) {
-  if (error.code == ErrorCode::not_found) return session_.on_not_registered(call, now_ms());
-  if (error.code == ErrorCode::in_use) {
-    session_.on_replaced(call, now_ms());
-    if (session_.has_lost_its_name()) failed_ = error;
-    return;
-  }
+void RemoteWorker::on_failure(std::uint64_t call, Tells tells, const Error& error) {
+  session_->on_error(call, error, now_ms());
+  say_refused();
+  if (error.code == ErrorCode::in_use && session_->has_lost_its_name()) failed_ = error;
+  if (error.code == ErrorCode::not_found || error.code == ErrorCode::in_use) return;
   // Its key is good no more, and what it holds goes to others.
   if (error.code == ErrorCode::denied) failed_ = error;
-  say_problem(error);
-  session_.on_failed(call, now_ms());
-}
-
-void RemoteWorker::say_problem(const Error& error) {
-  if (error.message != last_problem_) notice_(concat("the server: ", error.message, "; trying again"));
-  last_problem_ = error.message;
-}
-
-void RemoteWorker::on_signal() {
-  signalfd_siginfo info{};
-  if (read(signals_, &info, sizeof info) != sizeof info) return;
-  ++interrupts_;
-  const auto running = agent_.running().size();
-  if (interrupts_ == 1) {
-    agent_.drain(now_ms());
-    notice_(running == 0 ? "stopping"
-                         : concat("draining: ", plural(running, "item"), " still running; once more kills ",
-                                  running == 1 ? "it" : "them"));
-  } else {
-    notice_(concat("killing ", plural(running, "running item")));
-    agent_.kill_all(now_ms());
-  }
+  spool_->ended().sync();
+  if (tells == Tells::ends && error.code == ErrorCode::bad_input) return;
+  const bool is_answer = error.code != ErrorCode::unreachable && error.code != ErrorCode::timeout;
+  problems_.say(tells == Tells::ends && is_answer ? ProblemNotices::About::reports : ProblemNotices::About::calls,
+                error);
 }
 
 }  // namespace drover

@@ -18,22 +18,22 @@
 #include "base/result.h"
 #include "engine/system_clock.h"
 #include "engine/timeline.h"
-#include "logs/log_writer.h"
 #include "ports/runner.h"
-#include "worker/ended_logs.h"
 #include "worker/event_loop.h"
 #include "worker/images.h"
+#include "worker/item_fetches.h"
 #include "worker/job_images.h"
 #include "worker/job_run.h"
-#include "worker/live_logs.h"
+#include "worker/problem_notices.h"
 #include "worker/server_calls.h"
+#include "worker/worker_spool.h"
 
 namespace drover {
 
 struct RemoteWorkerOptions {
   WorkerHello hello;                               // its incarnation is made here
   std::size_t most_slots = 1;                      // items side by side, however little they ask for
-  std::string spool;                               // a folder of its own, for what items print until the server has it
+  std::string spool;                               // a folder of its own, for what the server does not know yet
   std::map<std::string, std::string> environment;  // for its attempts: how they reach the server
   std::string images;                              // a folder for container images, which several workers share
   ImageAccess image_access;
@@ -79,16 +79,18 @@ class RemoteWorker {
     AttemptNumber attempt;
     std::string text;
   };
-  /// A lease of which something is still missing: what its items are, or its job.
-  struct Fetch {
-    ItemRange items;
-    bool under_way = false;
-    std::int64_t not_before_ms = 0;
-  };
+  /// Whether a call told of attempts that have ended.
+  enum class Tells : std::uint8_t { nothing, ends };
   Result<void> prepare(const ServerCalls::MakeClient& make_client);
+  Result<void> open_spool();
+  std::int64_t next_deadline() const;
   void step();
   void say_goodbye();
   bool finished() const;
+  void spool_ended();
+  void watch_spool();
+  void give_up_when_late();
+  void kill_running();
   void send_calls();
   void do_actions();
   void start_waiting(std::size_t slot);
@@ -104,16 +106,17 @@ class RemoteWorker {
   void on_slot_died(std::size_t slot, const std::string& reason);
   void recall(std::size_t slot);
 
-  /// Goes on when what the report's items printed is in the spool's files, with the frames beside the report.
-  void with_frames(AgentReport said, WorkerId worker, std::uint64_t incarnation, EndedLogs::GoOn go_on);
+  /// The report as it is sent, with what its items printed.
+  WorkerReport with_frames(AgentReport said, WorkerId worker, std::uint64_t incarnation);
   void on_welcome(std::uint64_t call, const Result<WorkerWelcome>& welcome);
-  void on_answer(std::uint64_t call, Result<WorkerPollAnswer> answer);
+  void on_answer(std::uint64_t call, Tells tells, Result<WorkerPollAnswer> answer);
   void take_lease(const Lease& lease, LeasedItems items);
   void fetch_missing();
   void on_fetched(GrantId grant, Result<LeasedWork> work);
-  void on_reported(std::uint64_t call, const std::vector<Token>& told, const Result<void>& taken);
-  void on_failure(std::uint64_t call, const Error& error);
-  void say_problem(const Error& error);
+  void on_reported(std::uint64_t call, Tells tells, const Result<void>& taken);
+  void on_heard(Tells tells);
+  void on_failure(std::uint64_t call, Tells tells, const Error& error);
+  void say_refused();
   void on_signal();
   std::int64_t now_ms() const { return timeline_.now_ms(); }
 
@@ -126,27 +129,30 @@ class RemoteWorker {
 
   std::unique_ptr<EventLoop> loop_;
   Agent agent_;
-  ServerSession session_;
+  std::unique_ptr<ServerSession> session_;
   JobImages job_images_;
   std::vector<JobSlot> slots_;
   std::map<JobId, LearntJob> jobs_;
   std::int64_t next_renewal_ms_ = 0;  // none of their keys is to be renewed before
   std::int64_t look_for_idle_ms_ = 0;
   std::map<Token, Held> held_;
-  std::map<GrantId, Fetch> fetches_;
-  WorkerId worker_;  // as the server knows us; nobody yet: 0
-  std::unique_ptr<LiveLogs> live_;
-  std::unique_ptr<EndedLogs> ended_logs_;
+  ItemFetches fetches_;
+  WorkerId worker_;                         // as the server knows us; nobody yet: 0
+  std::string holding_;                     // why no item is started; empty: they are
+  std::int64_t busy_ms_ = 0;                // when an item ran last, or the server said something
+  std::optional<std::int64_t> leaving_ms_;  // since when it is to exit and has something left to do
+  std::optional<std::int64_t> killed_ms_;   // when what ran was told to end at once
   int signals_ = -1;
   std::size_t interrupts_ = 0;
   std::uint64_t ended_ = 0;
   bool saw_nothing_to_do_ = false;
   std::uint64_t last_poll_ = 0;  // the call
-  std::string last_problem_;
+  ProblemNotices problems_;
+  std::string last_spool_problem_;
   std::optional<Error> failed_;
 
   // Last: their threads call into what is above.
-  std::unique_ptr<LogWriter> logs_;
+  std::unique_ptr<WorkerSpool> spool_;
   std::unique_ptr<Images> images_;
   std::unique_ptr<ServerCalls> calls_;
 };

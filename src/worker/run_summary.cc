@@ -21,7 +21,8 @@ Result<ItemCounts> count_items(StoreReader& reader, const Job& job, std::uint64_
     counts.cancelled = job.total - job.succeeded - job.failed;
     return counts;
   }
-  auto read = reader.each_open_item(job.id, [&](const OpenItem& item) { counts.waiting += item.waiting() ? 1 : 0; });
+  auto read =
+      reader.each_open_item(job.id, {}, [&](const OpenItem& item) { counts.waiting += item.waiting() ? 1 : 0; });
   if (!read) return pass(read);
   const std::uint64_t left = job.total - job.succeeded - job.failed - job.cancelled;
   counts.waiting = std::min(counts.waiting, left);

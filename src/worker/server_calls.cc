@@ -7,15 +7,15 @@ namespace drover {
 namespace {
 
 // A parked poll, the next one that answers it, a report, an upload of logs, what items are, a fresh key.
-constexpr std::size_t kThreads = 6;
+constexpr std::size_t kCallThreads = 6;
 constexpr std::int64_t kAnswerMs = 20'000;
 constexpr std::int64_t kUploadMs = 120'000;
 
 }  // namespace
 
-Result<std::unique_ptr<ServerCalls>> ServerCalls::start(const MakeClient& make_client, Post post) {
-  std::unique_ptr<ServerCalls> calls(new ServerCalls(std::move(post)));
-  for (std::size_t i = 0; i < kThreads; ++i) {
+Result<std::unique_ptr<ServerCalls>> ServerCalls::start(const MakeClient& make_client, Post post, std::string version) {
+  std::unique_ptr<ServerCalls> calls(new ServerCalls(std::move(post), std::move(version)));
+  for (std::size_t i = 0; i < kCallThreads; ++i) {
     auto client = make_client();
     if (!client) return pass(client);
     calls->clients_.push_back(std::move(*client));
@@ -58,10 +58,10 @@ void ServerCalls::run(HttpClient& client) {
 }
 
 Result<std::string> ServerCalls::call(HttpClient& client, const std::string& path, std::string body,
-                                      std::int64_t deadline_ms) {
+                                      std::int64_t deadline_ms) const {
   auto response = client.call({.method = "POST",
                                .path = concat("/worker/v1/", path),
-                               .headers = {{"Content-Type", "application/x-protobuf"}},
+                               .headers = {{"Content-Type", "application/x-protobuf"}, {"Drover-Version", version_}},
                                .body = std::move(body),
                                .body_source = {},
                                .take = {},
@@ -105,7 +105,7 @@ Result<std::vector<std::string>> ServerCalls::place(HttpClient& client, const Wo
   auto places = decode_texts(*body);
   if (!places) return pass(places);
   if (places->size() != upload.frames.size()) {
-    return fail(ErrorCode::io, "the server did not say where all frames are");
+    return fail(ErrorCode::io, "the server's response lacks the positions of some frames");
   }
   return places;
 }
@@ -130,10 +130,14 @@ Result<LeasedWork> ServerCalls::fetch(HttpClient& client, ItemRange items) {
     const std::uint64_t have = out.texts.size();
     auto body = call(client, "items",
                      encode(ItemRange{items.job, ItemIndex{items.first.value + have}, items.count - have}), kUploadMs);
+    // What came before a text that cannot be read is good.
+    if (!body && !out.texts.empty()) break;
     if (!body) return pass(body);
     auto texts = decode_texts(*body);
     if (!texts) return pass(texts);
-    if (texts->empty()) return fail(ErrorCode::io, "the server does not say what its items are");
+    if (texts->empty() || texts->size() > items.count - have) {
+      return fail(ErrorCode::io, "the server's response does not contain the items");
+    }
     for (std::string& text : *texts) out.texts.push_back(std::move(text));
   }
   return out;

@@ -33,7 +33,8 @@ class ServerCalls {
   /// Runs something on the worker's loop.
   using Post = std::function<void(std::function<void()>)>;
 
-  static Result<std::unique_ptr<ServerCalls>> start(const MakeClient& make_client, Post post);
+  /// `version`: of this program; a server that was restarted learns it from any call.
+  static Result<std::unique_ptr<ServerCalls>> start(const MakeClient& make_client, Post post, std::string version);
   /// What is under way is broken off.
   ~ServerCalls();
   ServerCalls(const ServerCalls&) = delete;
@@ -59,18 +60,19 @@ class ServerCalls {
   void forget(JobId job);
 
  private:
-  explicit ServerCalls(Post post) : post_(std::move(post)) {}
+  ServerCalls(Post post, std::string version) : post_(std::move(post)), version_(std::move(version)) {}
 
   void add(std::function<void(HttpClient&)> work);
   void run(HttpClient& client);
-  static Result<std::string> call(HttpClient& client, const std::string& path, std::string body,
-                                  std::int64_t deadline_ms);
+  Result<std::string> call(HttpClient& client, const std::string& path, std::string body,
+                           std::int64_t deadline_ms) const;
   Result<LeasedWork> fetch(HttpClient& client, ItemRange items);
   Result<KnownJob> learn(HttpClient& client, JobId job);
   Result<KnownJob> ask_about(HttpClient& client, JobId job);
-  static Result<std::vector<std::string>> place(HttpClient& client, const WorkerUpload& upload);
+  Result<std::vector<std::string>> place(HttpClient& client, const WorkerUpload& upload);
 
   const Post post_;
+  const std::string version_;
   std::vector<std::unique_ptr<HttpClient>> clients_;
   std::mutex mutex_;  // guards what follows
   std::condition_variable wakes_;

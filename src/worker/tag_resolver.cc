@@ -5,7 +5,7 @@
 namespace drover {
 namespace {
 
-constexpr std::size_t kThreads = 4;
+constexpr std::size_t kResolverThreads = 4;
 constexpr std::size_t kMostAsks = 16;
 // Whoever has waited for so long for a turn has waited enough.
 constexpr std::chrono::seconds kPatience{10};
@@ -13,7 +13,7 @@ constexpr std::chrono::seconds kPatience{10};
 }  // namespace
 
 TagResolver::TagResolver(LookUp look_up) : look_up_(std::move(look_up)) {
-  for (std::size_t i = 0; i < kThreads; ++i) {
+  for (std::size_t i = 0; i < kResolverThreads; ++i) {
     threads_.emplace_back([this](const std::stop_token& stop) { run(stop); });
   }
 }
@@ -43,7 +43,7 @@ void TagResolver::resolve(const std::string& image, Resolved resolved) {
       return;
     }
   }
-  resolved(fail(ErrorCode::in_use, "too many are looked up"));
+  resolved(fail(ErrorCode::in_use, "too many images are being looked up"));
 }
 
 void TagResolver::run(const std::stop_token& stop) {
@@ -57,7 +57,7 @@ void TagResolver::run(const std::stop_token& stop) {
     }
     const bool is_late = std::chrono::steady_clock::now() - next.since > kPatience;
     const Result<std::string> found =
-        is_late ? fail(ErrorCode::timeout, "too many are looked up") : look_up_(next.image, stop);
+        is_late ? fail(ErrorCode::timeout, "too many images are being looked up") : look_up_(next.image, stop);
     if (stop.stop_requested()) return;
     for (const Resolved& resolved : next.waiting) resolved(found);
   }

@@ -15,27 +15,34 @@ namespace drover {
 
 class SpoolTest : public testing::Test {
  protected:
-  SpoolTest()
-      : folder_(std::filesystem::temp_directory_path() / ("drover-spool-" + std::to_string(random_number()))),
-        logs_(std::make_unique<LogWriter>(folder_, LogWriter::Kind::spool)),
-        live_(
-            *logs_, folder_, [this](std::function<void()> work) { post(std::move(work)); },
-            [this](WorkerUpload upload, LiveLogs::Placed placed) {
-              uploads_.push_back(std::move(upload));
-              placed_ = std::move(placed);
-            }) {}
+  SpoolTest() : folder_(std::filesystem::temp_directory_path() / ("drover-spool-" + std::to_string(random_number()))) {
+    std::filesystem::create_directories(folder_);
+    reopen_spool();
+  }
   ~SpoolTest() override {
     logs_.reset();
     std::filesystem::remove_all(folder_);
   }
 
+  /// Another process's writer, in the same folder.
+  void reopen_spool() {
+    live_.reset();
+    logs_ = nullptr;  // before the next one looks at the folder
+    logs_ = std::make_unique<LogWriter>(folder_, LogWriter::Kind::spool);
+    live_ = std::make_unique<LiveLogs>(
+        *logs_, folder_, [this](std::function<void()> work) { post(std::move(work)); },
+        [this](WorkerUpload upload, LiveLogs::Placed placed) {
+          uploads_.push_back(std::move(upload));
+          placed_ = std::move(placed);
+        });
+  }
   void post(std::function<void()> work) {
     const std::scoped_lock lock(mutex_);
     posted_.push_back(std::move(work));
   }
   /// A step, and what comes of it at once.
   void step() {
-    live_.step(WorkerId{3}, now_ms_);
+    live_->step(WorkerId{3}, now_ms_);
     turn();
   }
   /// What the writer's threads have to say by now.
@@ -85,7 +92,7 @@ class SpoolTest : public testing::Test {
   std::uint64_t at_ = 100;
   std::int64_t now_ms_ = 1'000'000;
   std::unique_ptr<LogWriter> logs_;
-  LiveLogs live_;
+  std::unique_ptr<LiveLogs> live_;
 };
 
 }  // namespace drover

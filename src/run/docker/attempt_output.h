@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "ports/descriptor.h"
 #include "ports/runner.h"
-#include "run/descriptor.h"
 #include "run/docker/slot_events.h"
 #include "run/docker/stream_frames.h"
 #include "run/slot/output_end.h"

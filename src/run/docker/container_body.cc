@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "base/utf8.h"
+#include "wire/capabilities.h"
 
 namespace drover {
 namespace json = boost::json;
@@ -78,6 +79,20 @@ json::array ulimits_of(const ContainerPlan& plan) {
   return made;
 }
 
+/// Docker's own default has NET_RAW, and Drover's has not (wire/capabilities.cc).
+json::array dropped_capabilities(const ContainerOptions& options) {
+  json::array made = texts(options.drop_capabilities);
+  const CapabilityMask raw = capability_named("NET_RAW").value_or(0);
+  const bool is_wanted = std::ranges::any_of(options.add_capabilities, [&](const std::string& name) {
+    return (capability_named(name).value_or(0) & raw) != 0;
+  });
+  const bool is_dropped = std::ranges::any_of(options.drop_capabilities, [&](const std::string& name) {
+    return (capability_named(name).value_or(0) & raw) != 0;
+  });
+  if (!is_wanted && !is_dropped) made.emplace_back("NET_RAW");
+  return made;
+}
+
 void limit(json::object& host, const ItemLimits& limits, const ContainerPlan& plan) {
   if (limits.memory_bytes > 0) {
     host["Memory"] = host["MemorySwap"] = limits.memory_bytes;
@@ -104,7 +119,7 @@ json::object host_config(const SlotSetup& setup, const DaemonPlace& place) {
       {"ReadonlyRootfs", options.read_only},
       {"Privileged", options.privileged},
       {"CapAdd", texts(options.add_capabilities)},
-      {"CapDrop", texts(options.drop_capabilities)},
+      {"CapDrop", dropped_capabilities(options)},
       {"Mounts", mounts_of(plan)},
       {"Tmpfs", tmpfs_of(plan, setup.limits)},
       {"Devices", devices_of(plan)},
@@ -209,20 +224,20 @@ json::object command_for(const SlotSetup& setup, const ImageDefaults& image, con
 
 std::string why_not_told(const SlotSetup& setup, const Task& task) {
   const auto problem = [&](std::string_view what) {
-    return concat("could not start ", utf8(task.program), ": its command or environment holds ", what);
+    return concat("could not start ", utf8(task.program), ": its command or environment contains ", what);
   };
   for (const std::vector<std::string>* part : {&task.arguments, &task.environment, &setup.environment}) {
     for (const std::string& text : *part) {
       if (text.find('\0') != std::string::npos) return problem("a NUL byte");
-      if (!is_tellable(text)) return problem("bytes that are not UTF-8, which Docker cannot be told");
+      if (!is_tellable(text)) return problem("bytes that are not UTF-8, which Docker does not accept");
     }
   }
-  if (!is_tellable(task.program)) return problem("bytes that are not UTF-8, which Docker cannot be told");
+  if (!is_tellable(task.program)) return problem("bytes that are not UTF-8, which Docker does not accept");
   return {};
 }
 
 std::string why_not_possible(const SlotSetup& setup) {
-  if (!setup.container->edits.hooks.empty()) return "Docker runs no hooks in a container";
+  if (!setup.container->edits.hooks.empty()) return "Docker does not support container hooks";
   return {};
 }
 

@@ -26,12 +26,26 @@ Task task_of(std::vector<std::string> arguments) {
 
 TEST(ContainerBody, SaysLittleWhereTheDefinitionSaysNothing) {
   const json::object made = container_for(setup_of({}), kPlace, task_of({}));
-  EXPECT_EQ(json::serialize(made),
-            R"({"Image":"sha256:abc","AttachStdout":true,"AttachStderr":true,)"
-            R"("Labels":{"drover.owner":"1-2-ns3","drover.slot":"4"},"Env":[],"HostConfig":{"NetworkMode":"host",)"
-            R"("Init":true,"ReadonlyRootfs":false,"Privileged":false,"CapAdd":[],"CapDrop":[],"Mounts":[],"Tmpfs":{},)"
-            R"("Devices":[],"Ulimits":[],"LogConfig":{"Type":"none"},"RestartPolicy":{"Name":"no"},)"
-            R"("SecurityOpt":["no-new-privileges"],"CgroupParent":"/parent","PidsLimit":4097,"ShmSize":67108864}})");
+  EXPECT_EQ(
+      json::serialize(made),
+      R"({"Image":"sha256:abc","AttachStdout":true,"AttachStderr":true,)"
+      R"("Labels":{"drover.owner":"1-2-ns3","drover.slot":"4"},"Env":[],"HostConfig":{"NetworkMode":"host",)"
+      R"("Init":true,"ReadonlyRootfs":false,"Privileged":false,"CapAdd":[],"CapDrop":["NET_RAW"],"Mounts":[],"Tmpfs":{},)"
+      R"("Devices":[],"Ulimits":[],"LogConfig":{"Type":"none"},"RestartPolicy":{"Name":"no"},)"
+      R"("SecurityOpt":["no-new-privileges"],"CgroupParent":"/parent","PidsLimit":4097,"ShmSize":67108864}})");
+}
+
+TEST(ContainerBody, RawSocketsAreForThoseWhoAskForThem) {
+  const auto dropped = [](std::vector<std::string> added) {
+    ContainerPlan plan;
+    plan.options.add_capabilities = std::move(added);
+    plan.options.drop_capabilities = {"KILL"};
+    return container_for(setup_of(plan), kPlace, task_of({})).at("HostConfig").at("CapDrop");
+  };
+  EXPECT_EQ(dropped({}), (json::array{"KILL", "NET_RAW"}));
+  EXPECT_EQ(dropped({"SYS_PTRACE"}), (json::array{"KILL", "NET_RAW"}));
+  EXPECT_EQ(dropped({"cap_net_raw"}), (json::array{"KILL"}));
+  EXPECT_EQ(dropped({"ALL"}), (json::array{"KILL"}));
 }
 
 TEST(ContainerBody, SaysAllThatTheDefinitionDoes) {

@@ -16,13 +16,14 @@ Outcome outcome_of(const ContainerEnd& end) {
   std::string how = concat("exited with code ", end.exit_code);
   if (end.had_oom_kill && !outcome.success()) {
     outcome.ending = Ending::out_of_memory;
-    how = concat("out of memory: ", how, "; the kernel killed ", end.exit_code == kKilled ? "it" : "a process of it",
-                 end.memory_limit > 0 ? concat(" at its limit of ", end.memory_limit >> 20, " MiB")
-                                      : std::string(" because the machine had none left"));
+    how =
+        concat("out of memory: ", how, "; the kernel killed ", end.exit_code == kKilled ? "it" : "one of its processes",
+               end.memory_limit > 0 ? concat(" at its limit of ", end.memory_limit >> 20, " MiB")
+                                    : std::string(" because the machine had no memory left"));
     outcome.reason = how;
   }
   std::vector<std::string> notes;
-  if (end.had_oom_kill && outcome.success()) notes.emplace_back("processes of it were killed for want of memory");
+  if (end.had_oom_kill && outcome.success()) notes.emplace_back("some of its processes were killed: out of memory");
   notes.insert(notes.end(), end.notes.begin(), end.notes.end());
   if (!notes.empty()) outcome.reason = how;
   for (const std::string& note : notes) outcome.reason += "; " + note;

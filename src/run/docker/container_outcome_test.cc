@@ -18,10 +18,11 @@ TEST(ContainerOutcome, LackOfMemoryIsToldAsOfProcesses) {
                      .exit_code = 137,
                      .reason = "out of memory: exited with code 137; the kernel killed it at its limit of 64 MiB"}));
   EXPECT_EQ(outcome_of({.exit_code = 1, .had_oom_kill = true}).reason,
-            "out of memory: exited with code 1; the kernel killed a process of it because the machine had none left");
+            "out of memory: exited with code 1; the kernel killed one of its processes because the machine had no "
+            "memory left");
   const Outcome survived = outcome_of({.had_oom_kill = true, .memory_limit = 1 << 20, .notes = {"a note"}});
   EXPECT_TRUE(survived.success());
-  EXPECT_EQ(survived.reason, "exited with code 0; processes of it were killed for want of memory; a note");
+  EXPECT_EQ(survived.reason, "exited with code 0; some of its processes were killed: out of memory; a note");
 }
 
 TEST(ContainerOutcome, TimesAreRead) {
@@ -45,7 +46,7 @@ TEST(StartFailure, IsTheWholeOutputAndTheRightCode) {
 }
 
 TEST(StartFailure, EveryLayersWordsComeToTheSame) {
-  const std::string missing = "could not start nosuch: not found in PATH of the container";
+  const std::string missing = "could not start nosuch: not found in the container's PATH";
   EXPECT_EQ(why_not_started("nosuch", "[FATAL tini (7)] exec nosuch failed: No such file or directory"), missing);
   EXPECT_EQ(
       why_not_started("nosuch",

@@ -52,7 +52,7 @@ Result<std::shared_ptr<DockerDaemon>> DockerDaemon::connect(std::string host) {
   if (host.starts_with(kUnix)) host.erase(0, kUnix.size());
   if (!host.starts_with('/')) {
     return fail(ErrorCode::bad_input, concat("the Docker daemon at ", host, " is not on a Unix socket"),
-                "set DOCKER_HOST to unix:///path/of/docker.sock: items run where their daemon is");
+                "set DOCKER_HOST to unix:///path/to/docker.sock; the daemon must run on this machine");
   }
   std::shared_ptr<DockerDaemon> daemon(new DockerDaemon(std::move(host)));
   if (Result<void> met = daemon->meet(); !met) return pass(met);
@@ -60,10 +60,10 @@ Result<std::shared_ptr<DockerDaemon>> DockerDaemon::connect(std::string host) {
 }
 
 Result<void> DockerDaemon::meet() {
-  Result<json::value> version = ask_now(request("GET", "/version"), "could not ask for its version");
+  Result<json::value> version = ask_now(request("GET", "/version"), "could not get the Docker version");
   if (!version) return pass(version);
   version_path_ = concat("/v1.", std::min(minor_of(text_at(*version, {"ApiVersion"})), kNewestMinor));
-  Result<json::value> info = ask_now(request("GET", "/info"), "could not ask about it");
+  Result<json::value> info = ask_now(request("GET", "/info"), "could not get the Docker configuration");
   if (!info) return pass(info);
   facts_ = {text_at(*version, {"Version"}), text_at(*info, {"Architecture"}), text_at(*info, {"Driver"}),
             text_at(*info, {"CgroupDriver"}), text_at(*info, {"CgroupVersion"})};
@@ -87,12 +87,12 @@ Result<json::value> DockerDaemon::read(const HttpAnswer& answer, std::string_vie
   const std::string begin = what.empty() ? std::string() : concat(what, ": ");
   if (!answer.problem.empty()) {
     return fail(ErrorCode::unreachable, concat(begin, "the Docker daemon at ", socket_path_, ": ", answer.problem),
-                "see whether it runs (docker info), and whether this user may use it (the group docker)");
+                "check that it is running (docker info), and that this user may use it (group docker)");
   }
   if (answer.status < 200 || answer.status >= 300) {
     const std::string message = message_in(answer.body);
     return fail(code_of(answer.status, message),
-                concat(begin, message.empty() ? concat("Docker answered ", answer.status) : message));
+                concat(begin, message.empty() ? concat("Docker returned status ", answer.status) : message));
   }
   if (answer.body.empty()) return json::value();
   boost::system::error_code bad;

@@ -125,7 +125,7 @@ ImageResult<void> pull(DockerDaemon& daemon, const std::string& name, const std:
   // libcurl's words for the limit on silence: there is no other one here.
   if (answer.problem.find("imeout") != std::string::npos) {
     return std::unexpected(
-        pull_error(concat("i/o timeout: nothing came for ", options.silence_limit.count(), " seconds"), name));
+        pull_error(concat("i/o timeout: no data for ", options.silence_limit.count(), " seconds"), name));
   }
   if (Result<json::value> said = daemon.read(answer, {}); !said) {
     if (said.error().code == ErrorCode::unreachable) return daemon_failed(said.error());
@@ -198,8 +198,8 @@ ImageResult<DockerImage> ensure_image(DockerDaemon& daemon, const std::string& n
 
 ImageResult<std::string> load_image(DockerDaemon& daemon, const std::string& archive_path) {
   const auto problem = [&](ImageFault fault, std::string_view why) {
-    return image_fail(fault, concat("could not load the image of ", archive_path, ": ", why),
-                      "check the path, and that docker save has written it");
+    return image_fail(fault, concat("could not load the image from ", archive_path, ": ", why),
+                      "check the path, and that the file was written by docker save");
   };
   if (::access(archive_path.c_str(), R_OK) != 0) return problem(ImageFault::missing, strerrordesc_np(errno));
   DaemonRequest request = daemon.request("POST", "/images/load?quiet=1");
@@ -222,7 +222,7 @@ ImageResult<std::string> load_image(DockerDaemon& daemon, const std::string& arc
       if (stream.starts_with(sign)) return stream.substr(sign.size());
     }
   }
-  return problem(ImageFault::corrupt, "it holds none");
+  return problem(ImageFault::corrupt, "it contains no image");
 }
 
 std::string registry_auth(std::string auth_file, const std::string& host) {

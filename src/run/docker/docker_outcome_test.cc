@@ -23,7 +23,7 @@ TEST_F(DockerOutcome, ASignalReadsAsDockerTellsIt) {
 TEST_F(DockerOutcome, AMissingProgramIsNotStarted) {
   const Ended ended = run(task({"nosuch"}));
   EXPECT_EQ(ended.outcome.ending, Ending::not_started);
-  EXPECT_EQ(ended.outcome.reason, "could not start nosuch: not found in PATH of the container");
+  EXPECT_EQ(ended.outcome.reason, "could not start nosuch: not found in the container's PATH");
   EXPECT_EQ(ended.out + ended.err, "");
   EXPECT_EQ(ended.stdout_bytes + ended.stderr_bytes, 0U);
   EXPECT_TRUE(run(task({"true"})).outcome.success());
@@ -33,7 +33,7 @@ TEST_F(DockerOutcome, WithoutAnInitTheDaemonSaysThatAProgramIsMissing) {
   options().init = false;
   const Outcome outcome = run(task({"nosuch"})).outcome;
   EXPECT_EQ(outcome.ending, Ending::not_started);
-  EXPECT_EQ(outcome.reason, "could not start nosuch: not found in PATH of the container");
+  EXPECT_EQ(outcome.reason, "could not start nosuch: not found in the container's PATH");
   EXPECT_EQ(run(shell("exit 5")).outcome, (Outcome{.exit_code = 5}));
 }
 
@@ -46,11 +46,11 @@ TEST_F(DockerOutcome, AFileThatIsNotExecutableIsNotStarted) {
 TEST_F(DockerOutcome, WhatJsonCannotCarryIsRefused) {
   const Outcome outcome = run(task({"echo", "\xff\xfe"})).outcome;
   EXPECT_EQ(outcome.ending, Ending::not_started);
-  EXPECT_EQ(
-      outcome.reason,
-      "could not start echo: its command or environment holds bytes that are not UTF-8, which Docker cannot be told");
+  EXPECT_EQ(outcome.reason,
+            "could not start echo: its command or environment contains bytes that are not UTF-8, which Docker does not "
+            "accept");
   EXPECT_EQ(run(task({"echo", std::string("a\0b", 3)})).outcome.reason,
-            "could not start echo: its command or environment holds a NUL byte");
+            "could not start echo: its command or environment contains a NUL byte");
   EXPECT_EQ(run(task({"echo", "grüße \"\\\n"})).out, "grüße \"\\\n\n");
 }
 

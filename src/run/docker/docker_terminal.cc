@@ -26,7 +26,7 @@ Result<std::string> read_head(int socket) {
     char byte = 0;
     const ssize_t got = ::read(socket, &byte, 1);
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return fail(ErrorCode::unreachable, "the Docker daemon hung up");
+    if (got <= 0) return fail(ErrorCode::unreachable, "the Docker daemon closed the connection");
     head.push_back(byte);
   }
   return head;
@@ -43,8 +43,8 @@ Result<std::unique_ptr<DockerTerminal>> DockerTerminal::start(DockerDaemon& daem
   if (!image) return std::unexpected(image.error().error());
   json::object body = container_for(setup, {image->id, this_process().name(), "terminal", ""}, task);
   for (const char* yes : {"Tty", "OpenStdin", "AttachStdin", "StdinOnce"}) body[yes] = true;
-  auto made =
-      daemon.ask_now(daemon.request("POST", "/containers/create", json::serialize(body)), "could not make a container");
+  auto made = daemon.ask_now(daemon.request("POST", "/containers/create", json::serialize(body)),
+                             "could not create a container");
   if (!made) return pass(made);
   std::unique_ptr<DockerTerminal> terminal(new DockerTerminal(daemon, text_at(*made, {"Id"})));
   // Before it starts, so that nothing is missed.
@@ -66,7 +66,7 @@ Result<void> DockerTerminal::attach() {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   const std::string& path = daemon_.socket_path();
-  if (path.size() >= sizeof(address.sun_path)) return fail(ErrorCode::bad_input, concat(path, " is too long a path"));
+  if (path.size() >= sizeof(address.sun_path)) return fail(ErrorCode::bad_input, concat("path is too long: ", path));
   std::memcpy(address.sun_path, path.data(), path.size());
   if (!stream_ || ::connect(stream_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
     return std::unexpected(errno_error(errno, concat("could not reach the Docker daemon at ", path)));
@@ -76,7 +76,7 @@ Result<void> DockerTerminal::attach() {
   const std::string request = concat("POST ", wanted, " HTTP/1.1\r\nHost: docker\r\nConnection: Upgrade\r\n",
                                      "Upgrade: tcp\r\nContent-Length: 0\r\n\r\n");
   if (::send(stream_.get(), request.data(), request.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(request.size())) {
-    return std::unexpected(errno_error(errno, concat("could not speak to the Docker daemon at ", path)));
+    return std::unexpected(errno_error(errno, concat("could not send a request to the Docker daemon at ", path)));
   }
   auto head = read_head(stream_.get());
   if (!head) return pass(head);

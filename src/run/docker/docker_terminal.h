@@ -8,8 +8,8 @@
 
 #include "base/result.h"
 #include "base/words.h"
+#include "ports/descriptor.h"
 #include "ports/runner.h"
-#include "run/descriptor.h"
 #include "run/docker/docker_daemon.h"
 
 namespace drover {

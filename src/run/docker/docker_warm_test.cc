@@ -49,7 +49,7 @@ TEST_F(DockerWarm, WhatAnItemLeftRunningGoesWithItsContainer) {
 TEST_F(DockerWarm, AMissingProgramIsNotStarted) {
   const Ended ended = run(task({"nosuch"}));
   EXPECT_EQ(ended.outcome.ending, Ending::not_started);
-  EXPECT_EQ(ended.outcome.reason, "could not start nosuch: not found in PATH of the container");
+  EXPECT_EQ(ended.outcome.reason, "could not start nosuch: not found in the container's PATH");
   EXPECT_EQ(ended.out + ended.err, "");
   EXPECT_TRUE(run(task({"true"})).outcome.success());
 }
@@ -102,7 +102,7 @@ TEST_F(DockerWarm, AContainerThatSomebodyRemovedIsReplaced) {
 TEST_F(DockerWarm, AResetIsAFreshContainerEachAndANote) {
   options().reuse = ContainerReuse{.reset = ContainerReset::overlay};
   const Ended first = run(shell("touch /file"));
-  EXPECT_EQ(first.notes, "[drover: Docker cannot reset a container's file system: each item gets a fresh container]\n");
+  EXPECT_EQ(first.notes, "[drover: Docker cannot reset a container's file system: each item gets a new container]\n");
   const Ended second = run(shell("ls /file"));
   EXPECT_EQ(second.outcome.exit_code, 1);
   EXPECT_EQ(second.notes, "");

@@ -55,7 +55,7 @@ void FreshAttempt::run() {
 
 void FreshAttempt::silent(const HttpAnswer& answer) {
   if (is_over()) return;
-  if (Result<json::value> accepted = place_->daemon.read(answer, "could not listen to a container"); !accepted) {
+  if (Result<json::value> accepted = place_->daemon.read(answer, "could not attach to a container"); !accepted) {
     return failed(accepted.error());
   }
   is_silent_ = true;
@@ -72,7 +72,7 @@ void FreshAttempt::conclude_if_done() {
 }
 
 void FreshAttempt::inspect(int exit_code, int looks_left) {
-  place_->ask("GET", path("/json"), "could not look at a container",
+  place_->ask("GET", path("/json"), "could not inspect a container",
               [self = self(), exit_code, looks_left](const Result<json::value>& said) {
                 if (self->is_over()) return;
                 if (!said) return self->failed(said.error());

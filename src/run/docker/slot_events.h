@@ -4,8 +4,8 @@
 #include <mutex>
 #include <vector>
 
+#include "ports/descriptor.h"
 #include "ports/runner.h"
-#include "run/descriptor.h"
 
 namespace drover {
 

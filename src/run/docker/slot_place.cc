@@ -32,12 +32,11 @@ void SlotPlace::ask(std::string method, std::string_view path, const json::objec
 void SlotPlace::create(const json::object& container, std::function<void(Result<std::string>)> reply) {
   ++containers_;
   ask("POST", concat("/containers/create?name=drover-", this_process().name(), "-", number, "-", ++named_), container,
-      "could not make a container", [self = shared_from_this(), reply = std::move(reply)](Result<json::value> made) {
+      "could not create a container", [self = shared_from_this(), reply = std::move(reply)](Result<json::value> made) {
         if (made) return reply(text_at(*made, {"Id"}));
         self->gone();
         if (made.error().message.find("storage-opt") != std::string::npos) {
-          made.error().message =
-              concat("this Docker daemon cannot limit what an item writes to disk: ", made.error().message);
+          made.error().message = concat("this Docker daemon cannot limit an item's disk usage: ", made.error().message);
         }
         reply(pass(made));
       });

@@ -59,7 +59,7 @@ void SlotWork::say_what_is_different(Token token) {
   if (std::exchange(has_said_, true) || !options.reuse || warm_) return;
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   place_->events.print(token, LogStream::note, std::chrono::duration_cast<std::chrono::milliseconds>(now).count(),
-                       "[drover: Docker cannot reset a container's file system: each item gets a fresh container]\n");
+                       "[drover: Docker cannot reset a container's file system: each item gets a new container]\n");
 }
 
 void SlotWork::stop(Token token, StopHow how, std::int64_t ran_ms) {

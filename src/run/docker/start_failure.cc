@@ -61,7 +61,7 @@ std::string why_not_started(std::string_view program, std::string_view message) 
                     {"executable file not found in $PATH", "No such file or directory", "no such file or directory"}) &&
       (why.starts_with("exec: ") || why.starts_with(kInit))) {
     const bool is_path = program.find('/') != std::string_view::npos;
-    return begin + (is_path ? "No such file or directory" : "not found in PATH of the container");
+    return begin + (is_path ? "No such file or directory" : "not found in the container's PATH");
   }
   if (ends_with_any(why, {"ermission denied"}) && (why.starts_with("exec: ") || why.starts_with(kInit))) {
     return begin + "Permission denied";

@@ -9,8 +9,8 @@
 #include <fstream>
 
 #include "base/text.h"
+#include "ports/descriptor.h"
 #include "run/cgroup_tree.h"
-#include "run/descriptor.h"
 #include "run/owner.h"
 #include "run/system_files.h"
 

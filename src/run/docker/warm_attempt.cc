@@ -78,7 +78,7 @@ void WarmAttempt::silent(const HttpAnswer& answer) {
 
 void WarmAttempt::look(std::chrono::milliseconds wait) {
   place_->ask(
-      "GET", exec_path("/json"), "could not look at a command", [self = self(), wait](const Result<json::value>& said) {
+      "GET", exec_path("/json"), "could not inspect a command", [self = self(), wait](const Result<json::value>& said) {
         if (self->is_over()) return;
         // A container that was removed under it takes its commands along.
         if (!said && said.error().code == ErrorCode::not_found) return self->finish({.exit_code = kKilled});

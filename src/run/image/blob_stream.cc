@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kPiece = std::size_t{256} << 10;
 
 std::unexpected<ImageError> damaged(std::string_view how) {
-  return image_fail(ImageFault::corrupt, concat("a layer cannot be unpacked: ", how), "build or push it again");
+  return image_fail(ImageFault::corrupt, concat("a layer cannot be unpacked: ", how), "build or push the image again");
 }
 
 class Plain final : public Decoder {
@@ -50,8 +50,8 @@ class Gzip final : public Decoder {
     if (result == Z_STREAM_END) {
       complete_ = true;
     } else if (result != Z_OK && result != Z_BUF_ERROR) {
-      return damaged(
-          concat("its gzip is damaged", state_.msg == nullptr ? "" : ", ", state_.msg == nullptr ? "" : state_.msg));
+      return damaged(concat("its gzip data is damaged", state_.msg == nullptr ? "" : ", ",
+                            state_.msg == nullptr ? "" : state_.msg));
     }
     return Step{in.size() - state_.avail_in, out.size() - state_.avail_out};
   }
@@ -73,7 +73,7 @@ class Zstd final : public Decoder {
     ZSTD_inBuffer from{in.data(), in.size(), 0};
     ZSTD_outBuffer to{out.data(), out.size(), 0};
     const std::size_t result = ZSTD_decompressStream(state_, &to, &from);
-    if (ZSTD_isError(result) != 0) return damaged(concat("its zstd is damaged, ", ZSTD_getErrorName(result)));
+    if (ZSTD_isError(result) != 0) return damaged(concat("its zstd data is damaged: ", ZSTD_getErrorName(result)));
     if (from.pos > 0 || to.pos > 0) complete_ = result == 0;  // given nothing, it asks for the next frame
     return Step{from.pos, to.pos};
   }
@@ -90,15 +90,16 @@ bool begins(std::span<const char> bytes, std::string_view with) {
 
 }  // namespace
 
-BlobStream::BlobStream(Descriptor file, std::uint64_t most_bytes, std::function<void(std::uint64_t)> read)
-    : file_(std::move(file)), left_(most_bytes), read_(std::move(read)), in_(kPiece), out_(kPiece) {}
+BlobStream::BlobStream(Descriptor file, const ImageLimits& limits, std::uint64_t bytes_left,
+                       std::function<void(std::uint64_t)> read)
+    : file_(std::move(file)), limits_(limits), left_(bytes_left), read_(std::move(read)), in_(kPiece), out_(kPiece) {}
 
 ImageResult<void> BlobStream::fill() {
   ssize_t got = 0;
   do {
     got = ::read(file_.get(), in_.data(), in_.size());
   } while (got < 0 && errno == EINTR);
-  if (got < 0) return std::unexpected(image_errno(errno, "a layer that was fetched"));
+  if (got < 0) return std::unexpected(image_errno(errno, "cannot read a fetched layer"));
   if (got == 0) at_end_ = true;
   pending_ = std::span(in_).first(static_cast<std::size_t>(got));
   blob_.add({pending_.data(), pending_.size()});
@@ -117,7 +118,7 @@ ImageResult<void> BlobStream::recognize() {
                                                "\xfd"
                                                "7zXZ")) {
     return image_fail(ImageFault::unsupported, "a layer is compressed with bzip2 or xz",
-                      "push it with layers that are tar, gzip or zstd");
+                      "push the image with layers in tar, gzip or zstd format");
   } else {
     decoder_ = std::make_unique<Plain>();
   }
@@ -142,8 +143,10 @@ ImageResult<std::span<const char>> BlobStream::next() {
     if (!step) return pass(step);
     pending_ = pending_.subspan(step->taken);
     if (step->made > left_) {
-      return image_fail(ImageFault::too_large, "its layers are larger than the limit when they are unpacked",
-                        "make the image smaller, or raise the limit with DROVER_IMAGE_SIZE");
+      return image_fail(
+          ImageFault::too_large,
+          concat("the layers of the image are larger than ", format_size(limits_.bytes), " when unpacked"),
+          "make the image smaller, or raise the limit with DROVER_IMAGE_SIZE");
     }
     left_ -= step->made;
     if (step->made > 0) {
@@ -152,7 +155,7 @@ ImageResult<std::span<const char>> BlobStream::next() {
       return piece;
     }
     if (at_end_ && pending_.empty()) {
-      if (!decoder_->complete()) return damaged("it is cut short");
+      if (!decoder_->complete()) return damaged("it is truncated");
       return std::span<const char>();
     }
     if (at_end_ && step->taken == 0) return damaged("its end is damaged");

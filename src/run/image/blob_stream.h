@@ -8,9 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "run/descriptor.h"
+#include "ports/descriptor.h"
 #include "run/image/content_digest.h"
 #include "run/image/image_error.h"
+#include "run/image/image_limits.h"
 
 namespace drover {
 
@@ -31,8 +32,10 @@ class Decoder {
 /// gzip (of any number of members), zstd or plain, by what it begins with.
 class BlobStream {
  public:
-  /// `most_bytes` is of what comes out. `read` hears how many bytes more were read of the file.
-  BlobStream(Descriptor file, std::uint64_t most_bytes, std::function<void(std::uint64_t)> read);
+  /// `bytes_left`: how many bytes may come out, of `limits.bytes` for the whole image. `read` hears how many bytes more
+  /// were read of the file.
+  BlobStream(Descriptor file, const ImageLimits& limits, std::uint64_t bytes_left,
+             std::function<void(std::uint64_t)> read);
 
   /// The next piece, valid until the next call; empty at the end.
   ImageResult<std::span<const char>> next();
@@ -49,6 +52,7 @@ class BlobStream {
   ImageResult<void> recognize();
 
   Descriptor file_;
+  const ImageLimits& limits_;
   std::uint64_t left_;
   std::function<void(std::uint64_t)> read_;
   std::vector<char> in_;

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <tuple>
 
-#include "run/descriptor.h"
+#include "ports/descriptor.h"
 
 namespace drover {
 namespace {

@@ -7,7 +7,7 @@
 #include <stop_token>
 #include <string>
 
-#include "run/descriptor.h"
+#include "ports/descriptor.h"
 
 namespace drover {
 

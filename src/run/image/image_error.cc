@@ -87,8 +87,7 @@ ImageError image_errno(int error_number, std::string_view what) {
   const bool full = error_number == ENOSPC || error_number == EDQUOT;
   return {ImageFault::no_space, Blame::machine,
           concat(what, ": ", full ? "the disk is full" : std::strerror(error_number)),
-          full ? "free some space there, or let drover image prune do it"
-               : "see to it that the folder of images can be written",
+          full ? "free some disk space, or run 'drover image prune'" : "check that the image store is writable",
           full ? ImageError::Disk::is_full : ImageError::Disk::as_it_is};
 }
 

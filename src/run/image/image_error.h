@@ -39,7 +39,8 @@ struct ImageError {
   std::string message;  // the image, and the reason
   std::string next;     // what to do about it
   enum class Disk : std::uint8_t { as_it_is, is_full };
-  Disk disk = Disk::as_it_is;  // is_full: with more room there it might go well
+  Disk disk = Disk::as_it_is;       // is_full: with more room there it might go well
+  std::int64_t retry_after_ms = 0;  // the registry asked not to be called before; 0: it did not
 
   /// "message: next", as it stands in a job's reason.
   std::string sentence() const;

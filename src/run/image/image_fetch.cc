@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint64_t kRoomPerByte = 4;
 
 std::unexpected<ImageError> cancelled() {
-  return image_fail(ImageFault::cancelled, "nobody waits for it any more");
+  return image_fail(ImageFault::cancelled, "the fetch was cancelled");
 }
 
 /// Each digest once: an image may have the same layer twice.
@@ -112,16 +112,15 @@ ImageResult<ImageManifest> ImageFetch::checked_manifest(const ResolvedImage& res
   auto manifest = manifest_from_json(resolved.manifest);
   if (!manifest) return pass(manifest);
   if (manifest->layers.size() > limits_.layers) {
-    return image_fail(
-        ImageFault::too_large,
-        concat("it has ", manifest->layers.size(), " layers, and at most ", limits_.layers, " can be stacked"),
-        "build it with fewer steps, or squash it");
+    return image_fail(ImageFault::too_large,
+                      concat("it has ", manifest->layers.size(), " layers, but the limit is ", limits_.layers),
+                      "build it with fewer steps, or squash it");
   }
   if (manifest->layers.empty())
-    return image_fail(ImageFault::unsupported, "it has no layers, and so nothing to run", "name another image");
+    return image_fail(ImageFault::unsupported, "it has no layers, so there is nothing to run", "use another image");
   if (manifest->compressed_bytes() > limits_.bytes) {
     return image_fail(ImageFault::too_large,
-                      concat("its layers are ", format_size(manifest->compressed_bytes()), ", and the limit is ",
+                      concat("its layers are ", format_size(manifest->compressed_bytes()), ", but the limit is ",
                              format_size(limits_.bytes)),
                       "make the image smaller, or raise the limit with DROVER_IMAGE_SIZE");
   }
@@ -133,16 +132,16 @@ ImageResult<ImageConfig> ImageFetch::checked_config(ImageSource& source, const R
   auto got = source.config(resolved.manifest_digest, manifest.config);
   if (!got) return pass(got);
   if (digest_of(*got) != manifest.config.digest) {
-    return image_fail(ImageFault::bad_digest, concat("its configuration is not ", manifest.config.digest),
-                      "try again; if it stays so, push the image again");
+    return image_fail(ImageFault::bad_digest, concat("its configuration does not match ", manifest.config.digest),
+                      "retry; if it fails again, push the image again");
   }
   auto config = config_from_json(*got);
   if (!config) return pass(config);
   if (auto fits = check_platform(config->platform, this_platform()); !fits) return pass(fits);
   if (config->diff_ids.size() != manifest.layers.size()) {
     return image_fail(ImageFault::corrupt,
-                      concat("its manifest has ", plural(manifest.layers.size(), "layer"), ", its configuration ",
-                             config->diff_ids.size()),
+                      concat("its manifest has ", plural(manifest.layers.size(), "layer"),
+                             ", but its configuration has ", config->diff_ids.size()),
                       "build or push it again");
   }
   text = std::move(*got);
@@ -239,9 +238,9 @@ ImageResult<void> ImageFetch::find_room(std::uint64_t bytes) const {
   }
   if (!free || bytes <= *free) return {};
   return image_fail(ImageFault::no_space,
-                    concat("it needs more than ", format_size(bytes), " in ", folder_.path(), ", and ",
-                           format_size(*free), " are free"),
-                    "free some space there, or let drover image prune do it");
+                    concat("it needs more than ", format_size(bytes), " in ", folder_.path(), ", but only ",
+                           format_size(*free), " is free"),
+                    "free some disk space, or run 'drover image prune'");
 }
 
 ImageResult<std::shared_ptr<const Image>> ImageFetch::bring(ImageSource& source, const WorkFolder& work,
@@ -258,8 +257,8 @@ ImageResult<std::shared_ptr<const Image>> ImageFetch::bring(ImageSource& source,
     return pass(added);
   auto image = records_.hold(reference_, resolved.manifest_digest);
   if (!image) {
-    return std::unexpected(ImageError{ImageFault::no_space, Blame::machine, "it was unpacked, and is gone again",
-                                      "see whether something else removes files from the folder of images"});
+    return std::unexpected(ImageError{ImageFault::no_space, Blame::machine, "it was unpacked, but has disappeared",
+                                      "check whether another program removes files from the image store"});
   }
   return image;
 }
@@ -281,7 +280,7 @@ ImageResult<void> ImageFetch::unpack(ImageSource& source, const WorkFolder& work
       say(progress);
       auto blob = source.blob(digest);
       if (!blob) return pass(blob);
-      const LayerDemand demand{digest, config.diff_ids[at], bytes_left, entries_left, limits_.path_bytes};
+      const LayerDemand demand{digest, config.diff_ids[at], limits_, bytes_left, entries_left};
       auto added = layers_.unpack(
           work, std::move(*blob), demand,
           [&](std::uint64_t bytes) {
@@ -289,6 +288,8 @@ ImageResult<void> ImageFetch::unpack(ImageSource& source, const WorkFolder& work
             say(progress);
           },
           stop_);
+      if (!added && added.error().fault == ImageFault::too_large)
+        added.error().message = concat("layer ", digest, ": ", added.error().message);
       if (!added) return pass(added);
       source.release(digest);
       fresh.emplace(digest, *added);
@@ -297,7 +298,7 @@ ImageResult<void> ImageFetch::unpack(ImageSource& source, const WorkFolder& work
     if (layer->diff_id != config.diff_ids[at]) {
       return image_fail(
           ImageFault::bad_digest,
-          concat("a layer unpacks to ", layer->diff_id, ", and the configuration says ", config.diff_ids[at]),
+          concat("a layer unpacks to ", layer->diff_id, ", but the configuration says ", config.diff_ids[at]),
           "build or push the image again");
     }
     bytes_left -= std::min(bytes_left, layer->content.bytes);

@@ -170,15 +170,15 @@ TEST_F(FromRegistry, ManyWhoWantItFetchItOnce) {
 }
 
 TEST_F(FromRegistry, WhatIsNotThereIsMissing) {
-  expect_fault(fetch(name("nothing")), ImageFault::missing, "there is no such image", Blame::user);
-  expect_fault(fetch(name("plain-gzip:nothing")), ImageFault::missing, "there is no such image", Blame::user);
-  expect_fault(fetch(name("plain-gzip@sha256:" + std::string(64, '0'))), ImageFault::missing, "there is no such image",
+  expect_fault(fetch(name("nothing")), ImageFault::missing, "image not found", Blame::user);
+  expect_fault(fetch(name("plain-gzip:nothing")), ImageFault::missing, "image not found", Blame::user);
+  expect_fault(fetch(name("plain-gzip@sha256:" + std::string(64, '0'))), ImageFault::missing, "image not found",
                Blame::user);
 }
 
 TEST_F(FromRegistry, AnotherArchitectureIsNamed) {
   expect_fault(fetch(name("other-architecture")), ImageFault::wrong_architecture,
-               concat("and this machine is ", this_platform().text()), Blame::user);
+               concat("but this machine is ", this_platform().text()), Blame::user);
   expect_fault(fetch(name("index-other")), ImageFault::wrong_architecture, "only for linux/", Blame::user);
   auto resolved = resolve(reference(name("index-other")), {}, {});
   ASSERT_TRUE(resolved) << "another machine may run it";
@@ -187,9 +187,8 @@ TEST_F(FromRegistry, AnotherArchitectureIsNamed) {
 
 TEST_F(FromRegistry, NobodyAnswers) {
   // A port that was just free.
-  expect_fault(fetch("127.0.0.1:1/x"), ImageFault::unreachable, "127.0.0.1:1 cannot be reached", Blame::nobody);
-  expect_fault(fetch("registry.invalid/x"), ImageFault::unreachable, "registry.invalid cannot be reached",
-               Blame::nobody);
+  expect_fault(fetch("127.0.0.1:1/x"), ImageFault::unreachable, "127.0.0.1:1 is unreachable", Blame::nobody);
+  expect_fault(fetch("registry.invalid/x"), ImageFault::unreachable, "registry.invalid is unreachable", Blame::nobody);
 }
 
 TEST_F(FromRegistry, ALoginIsWantedAndTaken) {
@@ -204,8 +203,8 @@ TEST_F(FromRegistry, ALoginIsWantedAndTaken) {
   };
   const ImageAccess none{.auth_file = folder_.path() + "/none.json"};
   std::ofstream(none.auth_file) << "{}";
-  expect_fault(fetch(image, none), ImageFault::unauthorized, "wants a login", Blame::user);
-  expect_fault(fetch(image, auth("wrong.json", "c2hlcGhlcmQ6d3Jvbmc=")), ImageFault::unauthorized, "wants a login",
+  expect_fault(fetch(image, none), ImageFault::unauthorized, "requires a login", Blame::user);
+  expect_fault(fetch(image, auth("wrong.json", "c2hlcGhlcmQ6d3Jvbmc=")), ImageFault::unauthorized, "requires a login",
                Blame::user);
   auto fetched = fetch(image, auth("right.json", "c2hlcGhlcmQ6c2VzYW1l"));
   ASSERT_TRUE(fetched) << fetched.error().sentence();
@@ -226,20 +225,20 @@ TEST_F(FromRegistry, OneThatHangsInTheMiddleToo) {
 TEST_F(FromRegistry, ABlobThatIsNotWhatItsDigestSays) {
   ImageServer corrupt({"proxy", "corrupt", registry().host()});
   expect_fault(fetch(corrupt.host() + "/test/plain-gzip"), ImageFault::bad_digest,
-               "what came is not what its digest says", Blame::nobody);
+               "the received data does not match its digest", Blame::nobody);
 }
 
 TEST_F(FromRegistry, OneThatNeverStopsIsStopped) {
   ImageServer endless({"proxy", "endless", registry().host()});
   expect_fault(fetch(endless.host() + "/test/plain-gzip"), ImageFault::too_large,
-               "sends more than the image's manifest says", Blame::user);
+               "sends more data than the image's manifest declares", Blame::user);
 }
 
 TEST_F(FromRegistry, OneThatBreaksOffOrIsBusy) {
   ImageServer broken({"proxy", "break", registry().host()});
-  expect_fault(fetch(broken.host() + "/test/plain-gzip"), ImageFault::unreachable, "cannot be reached", Blame::nobody);
+  expect_fault(fetch(broken.host() + "/test/plain-gzip"), ImageFault::unreachable, "is unreachable", Blame::nobody);
   ImageServer busy({"proxy", "busy", registry().host()});
-  expect_fault(fetch(busy.host() + "/test/plain-gzip"), ImageFault::unreachable, "cannot be reached", Blame::nobody);
+  expect_fault(fetch(busy.host() + "/test/plain-gzip"), ImageFault::unreachable, "is unreachable", Blame::nobody);
 }
 
 TEST_F(FromRegistry, WhoeverCancelsWaitsNoLonger) {
@@ -254,7 +253,7 @@ TEST_F(FromRegistry, WhoeverCancelsWaitsNoLonger) {
       stop.get_token());
   ASSERT_FALSE(image);
   EXPECT_EQ(image.error().fault, ImageFault::cancelled) << image.error().sentence();
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
 }
 
 /// A fetch in a thread of its own, that has begun when this is made.
@@ -304,7 +303,7 @@ TEST_F(FromRegistry, OneThatHangsHoldsUpNoOtherThatHasTheSameLayers) {
   ASSERT_TRUE(same_layers) << same_layers.error().sentence();
   auto same = fetch(concat(name("plain-gzip@"), digest));
   ASSERT_TRUE(same) << same.error().sentence();
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
 }
 
 TEST_F(FromRegistry, ALayerOfTwoImagesIsFetchedOnceAlsoAtTheSameTime) {

@@ -34,8 +34,8 @@ class LayoutSource final : public ImageSource {
     if (reference_.is_pinned()) {
       auto document = layout_.document(reference_.digest);
       if (document || document.error().fault != ImageFault::missing) return document;
-      return image_fail(ImageFault::bad_digest, concat("it has changed: ", reference_.digest, " is not in it any more"),
-                        "submit the job again to use what is there now");
+      return image_fail(ImageFault::bad_digest, concat("it has changed: it no longer contains ", reference_.digest),
+                        "submit the job again to use the current image");
     }
     auto json = layout_.index();
     if (!json) return pass(json);
@@ -44,18 +44,18 @@ class LayoutSource final : public ImageSource {
     if (!reference_.tag.empty()) {
       keep_called(reference_.tag, index->entries);
       if (index->entries.empty()) {
-        return image_fail(ImageFault::missing, concat("the layout has no image called ", reference_.tag),
+        return image_fail(ImageFault::missing, concat("image ", reference_.tag, " not found in the layout"),
                           concat("it has: ", names(*json)));
       }
     }
     std::erase_if(index->entries, [](const IndexEntry& entry) { return !entry.is_image(); });
     if (index->entries.empty())
-      return image_fail(ImageFault::missing, "the layout has no image in it", "make the layout again");
+      return image_fail(ImageFault::missing, "the layout contains no image", "create the layout again");
     if (index->entries.size() == 1) return layout_.document(index->entries.front().manifest.digest);
     const bool one_image = std::ranges::all_of(
         index->entries, [](const IndexEntry& entry) { return !entry.platform.architecture.empty(); });
     if (one_image && reference_.tag.empty()) return json;
-    return image_fail(ImageFault::missing, "the layout has several images",
+    return image_fail(ImageFault::missing, "the layout contains several images",
                       concat("name one of them, as in oci:PATH:TAG: ", names(*json)));
   }
 
@@ -86,7 +86,7 @@ class LayoutSource final : public ImageSource {
         if (!entry.name.empty()) out += concat(out.empty() ? "" : ", ", entry.name);
       }
     }
-    return out.empty() ? "none with a name" : out;
+    return out.empty() ? "no named images" : out;
   }
 
   ImageReference reference_;
@@ -116,7 +116,7 @@ class SkopeoSource final : public ImageSource {
     if (!names || names->size() < 2) return document;
     std::string all;
     for (const std::string& name : *names) all += concat(all.empty() ? "" : ", ", name);
-    return image_fail(ImageFault::missing, "the archive has several images",
+    return image_fail(ImageFault::missing, "the archive contains several images",
                       concat("name one of them, as in docker-archive:PATH:NAME:TAG: ", all));
   }
 
@@ -208,9 +208,9 @@ ImageResult<ResolvedImage> resolve_with(ImageSource& source, const ImageReferenc
   ResolvedImage out;
   out.digest = digest_of(*top);
   if (reference.is_pinned() && out.digest != reference.digest) {
-    return image_fail(ImageFault::bad_digest, concat("it is ", out.digest, " now, and no longer what was asked for"),
-                      reference.source == Source::registry ? "try again; if it stays so, push the image again"
-                                                           : "submit the job again to use what is there now");
+    return image_fail(ImageFault::bad_digest, concat("its digest is now ", out.digest, ", not the requested one"),
+                      reference.source == Source::registry ? "retry; if it fails again, push the image again"
+                                                           : "submit the job again to use the current image");
   }
   out.pinned = reference.pinned(out.digest);
   if (reference.is_local_path()) {
@@ -223,7 +223,7 @@ ImageResult<ResolvedImage> resolve_with(ImageSource& source, const ImageReferenc
   // An index may name indexes, though hardly anybody does so.
   for (int depth = 0; is_index(out.manifest); ++depth) {
     if (depth == kMostIndexes)
-      return image_fail(ImageFault::unsupported, "its index names an index, and so on", "name the image itself");
+      return image_fail(ImageFault::unsupported, "its index is nested too deeply", "name the image itself");
     auto index = index_from_json(out.manifest);
     if (!index) return pass(index);
     for (const IndexEntry& entry : index->entries) {
@@ -239,8 +239,8 @@ ImageResult<ResolvedImage> resolve_with(ImageSource& source, const ImageReferenc
     auto manifest = source.manifest(chosen->manifest.digest);
     if (!manifest) return pass(manifest);
     if (digest_of(*manifest) != chosen->manifest.digest) {
-      return image_fail(ImageFault::bad_digest, concat("its manifest is not ", chosen->manifest.digest),
-                        "try again; if it stays so, push the image again");
+      return image_fail(ImageFault::bad_digest, concat("its manifest does not match ", chosen->manifest.digest),
+                        "retry; if it fails again, push the image again");
     }
     out.manifest_digest = chosen->manifest.digest;
     out.manifest = std::move(*manifest);
@@ -253,11 +253,11 @@ ImageResult<std::string> root_folder(const ImageReference& reference) {
   const fs::path whole = fs::canonical(reference.path, error);
   if (error) {
     return image_fail(ImageFault::missing, concat(reference.path, ": ", error.message()),
-                      "check the path; it must be there on every machine that runs the job");
+                      "check the path; it must exist on every machine that runs the job");
   }
   if (!fs::is_directory(whole, error)) {
-    return image_fail(ImageFault::unsupported, concat(whole.string(), " is no folder"),
-                      "name a folder with a root file system in it, or write docker-archive:PATH");
+    return image_fail(ImageFault::unsupported, concat(whole.string(), " is not a folder"),
+                      "use a folder that contains a root file system, or docker-archive:PATH");
   }
   return whole.string();
 }
@@ -273,7 +273,8 @@ ImageResult<ResolvedImage> resolve(const ImageReference& reference, const ImageA
     return out;
   }
   const TemporaryFolder folder;
-  if (folder.path().empty()) return std::unexpected(about(reference, image_errno(errno, "a temporary folder")));
+  if (folder.path().empty())
+    return std::unexpected(about(reference, image_errno(errno, "cannot create a temporary folder")));
   const auto source = open_source(reference, access, limits, folder.path(), stop);
   auto resolved = resolve_with(*source, reference, this_platform());
   if (!resolved) return std::unexpected(about(reference, std::move(resolved.error())));

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "run/descriptor.h"
+#include "ports/descriptor.h"
 #include "run/image/image_error.h"
 #include "run/image/image_limits.h"
 #include "run/image/manifest.h"

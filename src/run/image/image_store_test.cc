@@ -78,7 +78,7 @@ TEST_F(Store, OfAnArchiveWithSeveralImagesOneIsNamed) {
   auto several = fetch(archive);
   ASSERT_FALSE(several);
   EXPECT_EQ(several.error().fault, ImageFault::missing);
-  EXPECT_EQ(several.error().message, concat("image ", archive, ": the archive has several images"));
+  EXPECT_EQ(several.error().message, concat("image ", archive, ": the archive contains several images"));
   EXPECT_EQ(several.error().next,
             "name one of them, as in docker-archive:PATH:NAME:TAG: drover.test/image:1, drover.test/image:2");
   auto one = fetch(archive + ":drover.test/image:1");
@@ -105,7 +105,7 @@ TEST_F(Store, IndexesAsHardlyAnybodyWritesThem) {
     auto none = fetch_layout(name);
     ASSERT_FALSE(none) << name;
     EXPECT_EQ(none.error().fault, ImageFault::missing) << none.error().sentence();
-    EXPECT_TRUE(none.error().message.ends_with(": its index names no image")) << none.error().sentence();
+    EXPECT_TRUE(none.error().message.ends_with(": its index lists no image")) << none.error().sentence();
   }
 }
 
@@ -114,9 +114,9 @@ TEST_F(Store, ALayoutThatChangedIsNotTheOneThatWasSubmitted) {
   ASSERT_FALSE(image);
   EXPECT_EQ(image.error().fault, ImageFault::bad_digest) << image.error().sentence();
   EXPECT_EQ(image.error().blame, Blame::user);
-  EXPECT_TRUE(image.error().message.find("it has changed: sha256:1111") != std::string::npos)
+  EXPECT_TRUE(image.error().message.find("it has changed: it no longer contains sha256:1111") != std::string::npos)
       << image.error().sentence();
-  EXPECT_EQ(image.error().next, "submit the job again to use what is there now");
+  EXPECT_EQ(image.error().next, "submit the job again to use the current image");
 }
 
 TEST_F(Store, AnArchiveThatChangedIsNotTheOneThatWasSubmitted) {
@@ -127,7 +127,7 @@ TEST_F(Store, AnArchiveThatChangedIsNotTheOneThatWasSubmitted) {
   ASSERT_FALSE(image);
   EXPECT_EQ(image.error().fault, ImageFault::bad_digest) << image.error().sentence();
   EXPECT_EQ(image.error().blame, Blame::user);
-  EXPECT_EQ(image.error().next, "submit the job again to use what is there now");
+  EXPECT_EQ(image.error().next, "submit the job again to use the current image");
 }
 
 TEST_F(Store, ARootFolderIsItsOwnImage) {
@@ -181,7 +181,8 @@ TEST_F(Store, WithoutADaemonItIsSaid) {
   ASSERT_FALSE(image);
   EXPECT_EQ(image.error().fault, ImageFault::unreachable) << image.error().sentence();
   EXPECT_EQ(image.error().blame, Blame::machine);
-  EXPECT_NE(image.error().message.find("no Docker daemon answers"), std::string::npos) << image.error().sentence();
+  EXPECT_NE(image.error().message.find("the Docker daemon is unreachable"), std::string::npos)
+      << image.error().sentence();
   EXPECT_NE(image.error().message.find(folder_.path()), std::string::npos) << image.error().sentence();
 }
 

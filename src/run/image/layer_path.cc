@@ -26,7 +26,7 @@ ImageResult<LayerPath> clean_path(std::string_view raw, std::size_t most_bytes) 
   if (raw.size() > most_bytes) {
     return image_fail(ImageFault::too_large,
                       concat("a name in a layer is longer than ", most_bytes, " bytes: ", shown(raw)),
-                      "make the image with shorter names");
+                      "build the image with shorter names");
   }
   std::vector<std::string_view> parts;
   for (std::string_view left = raw; !left.empty();) {
@@ -39,7 +39,7 @@ ImageResult<LayerPath> clean_path(std::string_view raw, std::size_t most_bytes) 
       continue;
     }
     if (parts.empty()) {
-      return image_fail(ImageFault::corrupt, concat("a name in a layer leads out of the image: ", shown(raw)),
+      return image_fail(ImageFault::corrupt, concat("a path in a layer leads outside the image: ", shown(raw)),
                         "do not use this image");
     }
     parts.pop_back();

@@ -13,6 +13,7 @@
 #include <ranges>
 
 #include "base/text.h"
+#include "base/units.h"
 #include "run/remove_tree.h"
 #include "run/user_namespace.h"
 
@@ -20,7 +21,9 @@ namespace drover {
 namespace {
 
 constexpr mode_t kModeBits = 07777;
-constexpr std::uint64_t kMostLateBytes = std::uint64_t{256} << 20;
+constexpr std::size_t kMostNotes = 100;
+// Of an entry in a map, beside its key and value: its node, and what two allocations cost.
+constexpr std::uint64_t kMapEntryBytes = 64;
 
 int open_in_root(int root, const std::string& path, std::uint64_t flags) {
   open_how how{};
@@ -35,16 +38,16 @@ int open_in_root(int root, const std::string& path, std::uint64_t flags) {
 
 /// Names that are too long and links that lead in circles are the image's doing; the rest is the machine's.
 std::unexpected<ImageError> trouble(int error, std::string_view path) {
-  const std::string what = concat("a file in a layer, ", shown(path));
+  const std::string what = concat("a file in a layer (", shown(path), ")");
   if (error == ENAMETOOLONG || error == ELOOP || error == ENOTDIR || error == EINVAL || error == EMLINK ||
       error == EFBIG) {
-    return image_fail(ImageFault::corrupt, concat(what, ", cannot be made: ", std::strerror(error)),
+    return image_fail(ImageFault::corrupt, concat(what, " cannot be created: ", std::strerror(error)),
                       "build the image again");
   }
   if (error == ENOSYS) {
     return std::unexpected(ImageError{ImageFault::unsupported, Blame::machine,
-                                      "this kernel has no openat2, without which no image is unpacked safely",
-                                      "use a kernel from 5.10 on"});
+                                      "this kernel has no openat2, which is required to unpack images safely",
+                                      "use kernel 5.10 or newer"});
   }
   return std::unexpected(image_errno(error, what));
 }
@@ -66,18 +69,30 @@ OverlayMarks possible_marks(int folder) {
   return OverlayMarks::trusted;
 }
 
-LayerTree::LayerTree(Descriptor root, Descriptor trash, OverlayMarks marks, std::uint64_t most_entries)
+LayerTree::LayerTree(Descriptor root, Descriptor trash, OverlayMarks marks, const ImageLimits& limits,
+                     std::uint64_t entries_left)
     : root_(std::move(root)),
       trash_(std::move(trash)),
       marks_(marks),
       is_root_user_(::geteuid() == 0 && may_mount()),  // else its containers are made in a user namespace
-      most_entries_(most_entries) {}
+      limits_(limits),
+      entries_left_(entries_left) {}
 
 ImageResult<void> LayerTree::count(const LayerPath& path) {
-  if (++entries_ <= most_entries_) return {};
+  if (++entries_ <= entries_left_) return {};
   return image_fail(ImageFault::too_large,
-                    concat("it has more files than the limit; the last one was ", shown(path.text())),
-                    "make an image with fewer files");
+                    concat("the image has more than ", limits_.entries, " files, folders and links; the last one was ",
+                           shown(path.text())),
+                    "build an image with fewer files");
+}
+
+void LayerTree::note(const std::string& what) {
+  const auto known = notes_.find(what);
+  if (known != notes_.end()) {
+    ++known->second;
+  } else {
+    ++notes_[notes_.size() < kMostNotes ? what : "others"];
+  }
 }
 
 ImageResult<int> LayerTree::open_folder(const std::string& path) {
@@ -144,7 +159,7 @@ ImageResult<void> LayerTree::clear(int parent, const LayerPath& path) {
 template <class Make>
 ImageResult<LayerTree::Before> LayerTree::put(const LayerPath& path, Make make) {
   if (path.is_root())
-    return image_fail(ImageFault::corrupt, "the root of a layer is no folder", "do not use this image");
+    return image_fail(ImageFault::corrupt, "the root of a layer is not a folder", "do not use this image");
   if (auto counted = count(path); !counted) return pass(counted);
   auto parent = parent_of(path);
   if (!parent) return pass(parent);
@@ -165,7 +180,7 @@ ImageResult<void> LayerTree::mark_opaque(int parent, const std::string& name) {
   if (::fsetxattr(folder.get(), opaque_name(marks_), "y", 1, 0) == 0) return {};
   if (errno == ENOTSUP) {
     return std::unexpected(ImageError{ImageFault::unsupported, Blame::machine,
-                                      "the file system of the image store keeps no extended attributes",
+                                      "the file system of the image store does not support extended attributes",
                                       "put the store on ext4, xfs, btrfs or tmpfs"});
   }
   return trouble(errno, name);
@@ -194,10 +209,12 @@ ImageResult<void> LayerTree::folder(const LayerPath& path, const EntryAttributes
   if (auto owned = own(made.get(), "", attributes); !owned) return pass(owned);
   if (auto set = set_xattrs(made.get(), attributes); !set) return pass(set);
   std::string key = path.text();
-  late_bytes_ += key.size() + sizeof(Late);
-  if (late_bytes_ > kMostLateBytes) {
-    return image_fail(ImageFault::too_large, "the names of its folders take more memory than there is for them",
-                      "make the image with fewer folders or shorter names");
+  late_bytes_ += key.size() + sizeof(std::string) + sizeof(Late) + kMapEntryBytes;
+  if (late_bytes_ > limits_.layer_memory) {
+    return image_fail(ImageFault::too_large,
+                      concat("its folders and their names need more than ", format_size(limits_.layer_memory),
+                             " of memory during unpacking; the last one was ", shown(key)),
+                      "build the image with fewer folders or shorter names");
   }
   late_.insert_or_assign(std::move(key), Late{mode_of(attributes), attributes.modified});
   return {};
@@ -279,8 +296,8 @@ ImageResult<void> LayerTree::hard_link(const LayerPath& path, const LayerPath& t
   if (!from || target.is_root() || ::fstatat(from.get(), target.name.c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0 ||
       S_ISDIR(there.st_mode)) {
     return image_fail(ImageFault::corrupt,
-                      concat("a hard link, ", shown(path.text()), ", leads to ", shown(target.text()),
-                             ", which is no file of its layer"),
+                      concat("hard link ", shown(path.text()), " points to ", shown(target.text()),
+                             ", which is not a file in its layer"),
                       "build the image again");
   }
   if (auto parent = parent_of(path); parent) {
@@ -326,7 +343,7 @@ ImageResult<void> LayerTree::node(const LayerPath& path, mode_t type, dev_t devi
 
 ImageResult<void> LayerTree::whiteout(const LayerPath& path) {
   if (path.is_root() || path.name == "." || path.name == "..") {
-    return image_fail(ImageFault::corrupt, "a layer removes what lies outside of the image", "do not use this image");
+    return image_fail(ImageFault::corrupt, "a layer removes files outside the image", "do not use this image");
   }
   auto parent = parent_of(path);
   if (!parent) return pass(parent);

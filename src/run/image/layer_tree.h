@@ -11,8 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "run/descriptor.h"
+#include "ports/descriptor.h"
 #include "run/image/image_error.h"
+#include "run/image/image_limits.h"
 #include "run/image/layer_path.h"
 
 namespace drover {
@@ -38,7 +39,9 @@ using LayerNotes = std::map<std::string, std::uint64_t>;
 class LayerTree {
  public:
   /// `root` is the folder; `trash` an empty one beside it. Owners and devices are kept only by root.
-  LayerTree(Descriptor root, Descriptor trash, OverlayMarks marks, std::uint64_t most_entries);
+  /// `entries_left`: how many of `limits.entries` the layers below have not used.
+  LayerTree(Descriptor root, Descriptor trash, OverlayMarks marks, const ImageLimits& limits,
+            std::uint64_t entries_left);
 
   ImageResult<void> folder(const LayerPath& path, const EntryAttributes& attributes);
   /// Open for writing; finish() gives it its attributes.
@@ -56,7 +59,8 @@ class LayerTree {
   /// Folders get their modes and times when nothing is put into them any more.
   ImageResult<void> seal();
 
-  void note(const std::string& what) { ++notes_[what]; }
+  /// Beyond a hundred different ones they are counted together: what they are called is the image's choice.
+  void note(const std::string& what);
   const LayerNotes& notes() const { return notes_; }
   std::uint64_t entries() const { return entries_; }
   /// Nothing of the layers below shows through.
@@ -84,7 +88,8 @@ class LayerTree {
   Descriptor trash_;
   OverlayMarks marks_;
   bool is_root_user_;
-  std::uint64_t most_entries_;
+  const ImageLimits& limits_;
+  std::uint64_t entries_left_;
   std::uint64_t entries_ = 0;
   bool hides_everything_ = false;
   // The parent that was opened last: files of a folder mostly follow each other. Forgotten whenever something is

@@ -6,7 +6,7 @@
 #include <stop_token>
 #include <string>
 
-#include "run/descriptor.h"
+#include "ports/descriptor.h"
 #include "run/image/image_limits.h"
 #include "run/image/layer_tree.h"
 
@@ -15,9 +15,9 @@ namespace drover {
 struct LayerDemand {
   std::string digest;   // of the blob
   std::string diff_id;  // of what comes out of it
-  std::uint64_t most_bytes = 0;
-  std::uint64_t most_entries = 0;
-  std::size_t most_path_bytes = 0;
+  const ImageLimits& limits;
+  std::uint64_t bytes_left = 0;  // of the limits for the whole image, after the layers below
+  std::uint64_t entries_left = 0;
 };
 
 struct LayerContent {

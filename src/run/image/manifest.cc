@@ -34,19 +34,19 @@ std::vector<std::string> texts_at(const Node& object, std::string_view name) {
 /// What decides how an image runs is what it should be, or is not there.
 ImageResult<void> check_kinds(const Node& config) {
   const auto wrong = [](const char* name, const char* kind) {
-    return image_fail(ImageFault::corrupt, concat("its config has a ", name, " that is no ", kind),
+    return image_fail(ImageFault::corrupt, concat("its configuration is invalid: ", name, " must be a ", kind),
                       "build or push it again");
   };
   for (const char* name : {"User", "WorkingDir", "StopSignal"}) {
     const Node* found = config.find(name);
-    if (found != nullptr && found->kind != Kind::text && found->kind != Kind::null) return wrong(name, "text");
+    if (found != nullptr && found->kind != Kind::text && found->kind != Kind::null) return wrong(name, "string");
   }
   for (const char* name : {"Entrypoint", "Cmd", "Env"}) {
     const Node* found = config.find(name);
     if (found == nullptr || found->kind == Kind::null) continue;
     const bool is_fine = found->kind == Kind::list &&
                          std::ranges::all_of(found->items, [](const Node& it) { return it.kind == Kind::text; });
-    if (!is_fine) return wrong(name, "list of texts");
+    if (!is_fine) return wrong(name, "list of strings");
   }
   return {};
 }
@@ -61,9 +61,9 @@ std::vector<std::string> names_at(const Node& object, std::string_view name) {
 
 ImageResult<Node> object_from(std::string_view json, std::string_view what) {
   auto node = node_from_json(json);
-  if (!node) return image_fail(ImageFault::corrupt, concat("its ", what, " is no JSON"), "build or push it again");
+  if (!node) return image_fail(ImageFault::corrupt, concat("its ", what, " is not JSON"), "build or push it again");
   if (node->kind != Kind::object) {
-    return image_fail(ImageFault::corrupt, concat("its ", what, " is no JSON object"), "build or push it again");
+    return image_fail(ImageFault::corrupt, concat("its ", what, " is not a JSON object"), "build or push it again");
   }
   return std::move(*node);
 }
@@ -77,13 +77,13 @@ ImageResult<Blob> blob_from(const Node* node, std::string_view what) {
   blob.media_type = text_at(*node, "mediaType");
   if (!is_image_digest(blob.digest)) {
     return image_fail(ImageFault::unsupported,
-                      concat("its ", what, " is named by '", blob.digest, "', not by a sha256 digest"),
+                      concat("the digest of its ", what, ", '", blob.digest, "', is not a sha256 digest"),
                       "push it with sha256 digests");
   }
   const Node* size = node->find("size");
   auto bytes = size == nullptr ? Result<std::uint64_t>(0) : parse_number(size->text);
   if (!bytes) {
-    return image_fail(ImageFault::corrupt, concat("its ", what, " has a size that is none"), "build or push it again");
+    return image_fail(ImageFault::corrupt, concat("its ", what, " has an invalid size"), "build or push it again");
   }
   blob.bytes = *bytes;
   return blob;
@@ -162,7 +162,7 @@ ImageResult<ImageIndex> index_from_json(std::string_view json) {
   ImageIndex out;
   const Node* manifests = node->find("manifests");
   if (manifests == nullptr || manifests->kind != Kind::list) {
-    return image_fail(ImageFault::corrupt, "its index names no manifests", "build or push it again");
+    return image_fail(ImageFault::corrupt, "its index lists no manifests", "build or push it again");
   }
   for (const Node& item : manifests->items) {
     auto blob = blob_from(&item, "manifest");
@@ -181,28 +181,27 @@ ImageResult<ImageManifest> manifest_from_json(std::string_view json) {
   auto node = object_from(json, "manifest");
   if (!node) return pass(node);
   if (node->find("fsLayers") != nullptr) {
-    return image_fail(ImageFault::unsupported,
-                      "its manifest is of Docker's schema 1, which has no digests of its layers",
-                      "push it again with a Docker from after 2016");
+    return image_fail(ImageFault::unsupported, "its manifest uses Docker schema 1, which has no layer digests",
+                      "push it again with a Docker version released after 2016");
   }
   auto config = blob_from(node->find("config"), "configuration");
   if (!config) return pass(config);
   ImageManifest out{std::move(*config), {}};
   if (!is_config_type(out.config.media_type)) {
-    return image_fail(ImageFault::unsupported, concat("it is no container image, but ", out.config.media_type),
-                      "name an image that can be run");
+    return image_fail(ImageFault::unsupported, concat("it is not a container image, but ", out.config.media_type),
+                      "use an image that can be run");
   }
   const Node* layers = node->find("layers");
   if (layers == nullptr || layers->kind != Kind::list) {
-    return image_fail(ImageFault::corrupt, "its manifest names no layers", "build or push it again");
+    return image_fail(ImageFault::corrupt, "its manifest lists no layers", "build or push it again");
   }
   for (const Node& item : layers->items) {
     auto layer = blob_from(&item, "layer");
     if (!layer) return pass(layer);
     if (!is_layer_type(layer->media_type)) {
       return image_fail(ImageFault::unsupported,
-                        concat("a layer of it is ", layer->media_type, ", which cannot be unpacked"),
-                        "push it with layers that are tar, gzip or zstd");
+                        concat("one of its layers is ", layer->media_type, ", which cannot be unpacked"),
+                        "push it with layers in tar, gzip or zstd format");
     }
     out.layers.push_back(std::move(*layer));
   }
@@ -251,24 +250,22 @@ ImageResult<IndexEntry> choose(const ImageIndex& index, const Platform& machine)
   }
   if (unsaid.size() == 1) return *unsaid.front();
   if (std::ranges::none_of(index.entries, &IndexEntry::is_image))
-    return image_fail(ImageFault::missing, "its index names no image", "build or push it again");
+    return image_fail(ImageFault::missing, "its index lists no image", "build or push it again");
   if (unsaid.size() > 1) {
-    return image_fail(ImageFault::unsupported,
-                      concat("its index names ", unsaid.size(), " images, and not what kind of machine they are for"),
-                      "name one of them by its digest");
+    return image_fail(ImageFault::unsupported, concat("its index lists ", unsaid.size(), " images without a platform"),
+                      "select one of them by its digest");
   }
-  return image_fail(
-      ImageFault::wrong_architecture,
-      concat("there is none for this kind of machine (", machine.text(), "), only for ", index.platforms()),
-      "name an image for this architecture, or use machines of the other");
+  return image_fail(ImageFault::wrong_architecture,
+                    concat("not available for this platform (", machine.text(), "), only for ", index.platforms()),
+                    "use an image for this architecture, or machines with the image's architecture");
 }
 
 ImageResult<void> check_platform(const Platform& image, const Platform& machine) {
   const bool os_fits = image.os.empty() || image.os == machine.os;
   if (os_fits && (image.architecture.empty() || image.architecture == machine.architecture)) return {};
   return image_fail(ImageFault::wrong_architecture,
-                    concat("it is for ", image.text(), ", and this machine is ", machine.text()),
-                    "name an image for this architecture, or use machines of the other");
+                    concat("it is for ", image.text(), ", but this machine is ", machine.text()),
+                    "use an image for this architecture, or machines with the image's architecture");
 }
 
 }  // namespace drover

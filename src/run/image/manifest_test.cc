@@ -34,8 +34,7 @@ TEST(Manifest, ThisKindOfMachineIsChosen) {
   const auto none = choose(index, {"linux", "riscv64", ""});
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().fault, ImageFault::wrong_architecture);
-  EXPECT_EQ(none.error().message,
-            "there is none for this kind of machine (linux/riscv64), only for linux/arm64, linux/amd64");
+  EXPECT_EQ(none.error().message, "not available for this platform (linux/riscv64), only for linux/arm64, linux/amd64");
 }
 
 TEST(Manifest, OfSeveralVariantsTheSameOrTheOldest) {
@@ -51,7 +50,7 @@ TEST(Manifest, AttestationsAreNoImages) {
     const auto chosen = choose(none, {"linux", "amd64", ""});
     ASSERT_FALSE(chosen);
     EXPECT_EQ(chosen.error().fault, ImageFault::missing);
-    EXPECT_EQ(chosen.error().message, "its index names no image");
+    EXPECT_EQ(chosen.error().message, "its index lists no image");
   }
 }
 
@@ -63,7 +62,7 @@ TEST(Manifest, TheOnlyOneNeedNotSayWhatItIsFor) {
   EXPECT_EQ(choose(index_of(without(kA) + "," + entry(kB, "linux", "amd64")), machine)->manifest.digest, kB);
   const auto two = choose(index_of(without(kA) + "," + without(kB)), machine);
   ASSERT_FALSE(two);
-  EXPECT_EQ(two.error().message, "its index names 2 images, and not what kind of machine they are for");
+  EXPECT_EQ(two.error().message, "its index lists 2 images without a platform");
 }
 
 TEST(Manifest, WhatIsNoImageIsRefused) {

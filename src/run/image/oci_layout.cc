@@ -18,7 +18,7 @@ constexpr std::size_t kMostDocument = std::size_t{8} << 20;
 std::unexpected<ImageError> unreadable(const std::string& path, int error) {
   return image_fail(error == ENOENT || error == ENOTDIR ? ImageFault::missing : ImageFault::corrupt,
                     concat(path, ": ", std::strerror(error)),
-                    "check the path; it must be there on every machine that runs the job");
+                    "check the path; it must exist on every machine that runs the job");
 }
 
 /// A pipe in somebody's folder must not hold us up: not even to be opened.
@@ -28,7 +28,7 @@ ImageResult<Descriptor> open_plain(const std::string& path) {
   struct stat status{};
   if (::fstat(file.get(), &status) != 0) return unreadable(path, errno);
   if (!S_ISREG(status.st_mode))
-    return image_fail(ImageFault::corrupt, concat(path, " is no plain file"), "make the layout again");
+    return image_fail(ImageFault::corrupt, concat(path, " is not a regular file"), "create the layout again");
   return file;
 }
 
@@ -44,7 +44,7 @@ ImageResult<std::string> read_small(const std::string& path) {
     if (got == 0) return out;
     out.append(piece, static_cast<std::size_t>(got));
     if (out.size() > kMostDocument)
-      return image_fail(ImageFault::too_large, concat(path, " is larger than any manifest"), "make the layout again");
+      return image_fail(ImageFault::too_large, concat(path, " is too large for a manifest"), "create the layout again");
   }
 }
 
@@ -58,8 +58,8 @@ ImageResult<void> OciLayout::check() const {
   struct stat status{};
   if (::stat(folder_.c_str(), &status) != 0) return unreadable(folder_, errno);
   if (::access(concat(folder_, "/index.json").c_str(), F_OK) == 0) return {};
-  return image_fail(ImageFault::missing, concat(folder_, " is no OCI layout: it has no index.json"),
-                    "check the path; for a plain root file system write rootfs:PATH, for an archive of docker save "
+  return image_fail(ImageFault::missing, concat(folder_, " is not an OCI layout: it has no index.json"),
+                    "check the path; for a plain root file system use rootfs:PATH, for an archive from docker save use "
                     "docker-archive:PATH");
 }
 
@@ -75,8 +75,8 @@ ImageResult<std::string> OciLayout::document(const std::string& digest) const {
   auto text = read_small(blob_path(digest));
   if (!text) return pass(text);
   if (digest_of(*text) != digest) {
-    return image_fail(ImageFault::bad_digest, concat("the blob ", digest, " holds something else"),
-                      "make the layout again");
+    return image_fail(ImageFault::bad_digest, concat("blob ", digest, " does not match its digest"),
+                      "create the layout again");
   }
   return text;
 }

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "run/descriptor.h"
+#include "ports/descriptor.h"
 #include "run/image/image_error.h"
 
 namespace drover {

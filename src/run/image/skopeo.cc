@@ -80,7 +80,8 @@ std::string Skopeo::source(const std::string& digest) const {
 }
 
 std::vector<std::string> Skopeo::words(const std::vector<std::string>& verb, bool copying) const {
-  std::vector<std::string> out{access_.skopeo, "--tmpdir", folder_};
+  // Only its debugging output says how long a registry asks to be left alone.
+  std::vector<std::string> out{access_.skopeo, "--debug", "--tmpdir", folder_};
   // Whoever wants signatures says so in a policy. Where there is none skopeo would do nothing at all.
   if (!has_policy()) out.emplace_back("--insecure-policy");
   out.insert(out.end(), verb.begin(), verb.end());
@@ -107,25 +108,29 @@ ImageResult<std::string> Skopeo::run(const std::vector<std::string>& words,
     case ChildEnd::How::exited:
       if (end.number == 0) return std::move(end.out);
       return std::unexpected(skopeo_error(end.err, reference_));
-    case ChildEnd::How::cancelled: return image_fail(ImageFault::cancelled, "nobody waits for it any more");
-    case ChildEnd::How::stalled:
-      return image_fail(ImageFault::timed_out,
-                        concat(reference_.host.empty() ? "skopeo" : reference_.host, " sent nothing for ",
-                               format_duration_us(stall_ms_ * 1000)),
-                        "check that it answers");
+    case ChildEnd::How::cancelled: return image_fail(ImageFault::cancelled, "the fetch was cancelled");
+    case ChildEnd::How::stalled: {
+      auto stalled = image_fail(ImageFault::timed_out,
+                                concat(reference_.host.empty() ? "skopeo" : reference_.host, " sent nothing for ",
+                                       format_duration_us(stall_ms_ * 1000)),
+                                "check that it is reachable");
+      stalled.error().retry_after_ms = skopeo_retry_after_ms(end.err);
+      return stalled;
+    }
     case ChildEnd::How::overran:
-      return image_fail(ImageFault::too_large, concat(reference_.host, " sends more than the image's manifest says"),
-                        "push the image again; if it stays so, do not use this registry");
+      return image_fail(ImageFault::too_large,
+                        concat(reference_.host, " sends more data than the image's manifest declares"),
+                        "push the image again; if it fails again, do not use this registry");
     case ChildEnd::How::signalled:
       return std::unexpected(ImageError{ImageFault::unreachable, Blame::nobody,
                                         concat("skopeo was killed by signal ", end.number),
-                                        "see whether the machine has run out of memory"});
+                                        "check whether the machine has run out of memory"});
     case ChildEnd::How::not_started: break;
   }
   return std::unexpected(
       ImageError{ImageFault::unsupported, Blame::machine,
                  concat("skopeo, which fetches images, cannot be started: ", std::strerror(end.number)),
-                 "install the package skopeo on this machine, or use rootfs:PATH or oci:PATH"});
+                 "install the skopeo package on this machine, or use rootfs:PATH or oci:PATH"});
 }
 
 ImageResult<std::string> Skopeo::manifest(const std::string& digest) const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 #include "base/text.h"
 
@@ -69,13 +70,6 @@ constexpr auto kPhrases = std::to_array<Phrase>({
     {"eof", ImageFault::unreachable},
 });
 
-std::string in_small_letters(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return out;
-}
-
 /// The image's own name may be any of the words that are looked for.
 void blank_out(std::string& text, const std::string& what) {
   if (what.empty()) return;
@@ -122,24 +116,25 @@ std::string next_step(ImageFault fault, const ImageReference& reference, std::st
   const std::string& host = reference.host;
   switch (fault) {
     case ImageFault::missing:
-      return reference.is_local_path() ? "check the path; it must be there on every machine that runs the job"
+      return reference.is_local_path() ? "check the path; it must exist on every machine that runs the job"
                                        : "check its name and tag";
     case ImageFault::unauthorized:
       if (words == kNoLoginData)
-        return "mend Docker's config.json on this machine, or the file that DROVER_REGISTRY_AUTH names";
-      return concat("log in with docker login ", host, ", or check its name");
+        return "fix Docker's config.json on this machine, or the file named by DROVER_REGISTRY_AUTH";
+      return concat("log in with docker login ", host, ", or check the image name");
     case ImageFault::unreachable:
       if (reference.source == Source::docker_daemon)
         return "start Docker on this machine, or use another kind of image";
       if (words.starts_with("server gave") || words == "x509:")
-        return concat("if ", host, " is to be trusted so, name it as an insecure registry");
-      return concat("check that ", host, " answers");
-    case ImageFault::timed_out: return concat("check that ", host, " answers");
-    case ImageFault::bad_digest: return "try again; if it stays so, push the image again";
-    case ImageFault::wrong_architecture: return "name an image for this architecture, or use machines of the other";
-    case ImageFault::no_space: return "free some space there, or let drover image prune do it";
+        return concat("if you trust ", host, " without TLS verification, configure it as an insecure registry");
+      return concat("check that ", host, " is reachable");
+    case ImageFault::timed_out: return concat("check that ", host, " is reachable");
+    case ImageFault::bad_digest: return "retry; if it fails again, push the image again";
+    case ImageFault::wrong_architecture:
+      return "use an image for this architecture, or machines with the image's architecture";
+    case ImageFault::no_space: return "free some disk space, or run 'drover image prune'";
     case ImageFault::unsupported:
-      if (reference.source == Source::docker_daemon) return "use docker save, and docker-archive:PATH";
+      if (reference.source == Source::docker_daemon) return "use docker save and docker-archive:PATH";
       break;
     default: break;
   }
@@ -147,18 +142,18 @@ std::string next_step(ImageFault fault, const ImageReference& reference, std::st
 }
 
 std::string what_happened(ImageFault fault, const ImageReference& reference, std::string_view words) {
-  if (words == kNoLoginData) return "the login data of this machine cannot be used";
+  if (words == kNoLoginData) return "the registry credentials on this machine cannot be used";
   const bool local = reference.is_local_path();
   switch (fault) {
-    case ImageFault::missing: return local ? "there is no such file, or no such image in it" : "there is no such image";
-    case ImageFault::unauthorized: return concat(reference.host, " wants a login, or does not show it to this one");
+    case ImageFault::missing: return local ? "file not found, or no such image in it" : "image not found";
+    case ImageFault::unauthorized: return concat(reference.host, " requires a login, or denies access to this user");
     case ImageFault::unreachable:
-      return reference.source == Source::docker_daemon ? "no Docker daemon answers"
-                                                       : concat(reference.host, " cannot be reached");
-    case ImageFault::timed_out: return concat(reference.host, " did not answer in time");
-    case ImageFault::bad_digest: return "what came is not what its digest says";
-    case ImageFault::wrong_architecture: return "there is none for this kind of machine";
-    case ImageFault::no_space: return "there is no room for it";
+      return reference.source == Source::docker_daemon ? "the Docker daemon is unreachable"
+                                                       : concat(reference.host, " is unreachable");
+    case ImageFault::timed_out: return concat(reference.host, " did not respond in time");
+    case ImageFault::bad_digest: return "the received data does not match its digest";
+    case ImageFault::wrong_architecture: return "not available for this platform";
+    case ImageFault::no_space: return "not enough disk space";
     case ImageFault::unsupported: return "skopeo cannot fetch it";
     default: return "it cannot be read";
   }
@@ -176,6 +171,17 @@ std::string skopeo_reason(std::string_view said) {
   if (const std::string_view fatal = fatal_message(said); !fatal.empty()) return unquoted(fatal);
   while (said.ends_with('\n')) said.remove_suffix(1);
   return std::string(said.substr(said.rfind('\n') + 1));
+}
+
+std::int64_t skopeo_retry_after_ms(std::string_view said) {
+  constexpr std::string_view kHeader = "Detected 'Retry-After' header \\\"";
+  constexpr std::int64_t kMostSeconds = 86'400;
+  const std::size_t at = said.rfind(kHeader);
+  if (at == std::string_view::npos) return 0;
+  const std::string_view rest = said.substr(at + kHeader.size());
+  std::int64_t seconds = 0;
+  std::from_chars(rest.data(), rest.data() + rest.size(), seconds);
+  return std::clamp<std::int64_t>(seconds, 0, kMostSeconds) * 1000;
 }
 
 ImageError skopeo_error(std::string_view said, const ImageReference& reference) {
@@ -197,11 +203,13 @@ ImageError skopeo_error(std::string_view said, const ImageReference& reference) 
       (fault == ImageFault::unreachable || fault == ImageFault::unsupported))
     blame = Blame::machine;
   if (words == kNoLoginData) blame = Blame::machine;
-  return {fault, blame,
+  return {fault,
+          blame,
           concat(what_happened(fault, reference, words), reason.empty() ? "" : " (", cause(reason),
                  reason.empty() ? "" : ")"),
           next_step(fault, reference, words),
-          words.find("no space left") != std::string::npos ? ImageError::Disk::is_full : ImageError::Disk::as_it_is};
+          words.find("no space left") != std::string::npos ? ImageError::Disk::is_full : ImageError::Disk::as_it_is,
+          skopeo_retry_after_ms(said)};
 }
 
 }  // namespace drover

@@ -20,6 +20,24 @@ std::string fault_of(std::string_view image, std::string_view cause) {
   return std::string(to_string(error_of(image, cause).fault));
 }
 
+TEST(SkopeoWords, ARegistryThatAsksToBeLeftAloneIsHeard) {
+  const auto error_after = [](std::string_view header) {
+    return skopeo_error(
+        concat("time=\"2026-01-01T00:00:00Z\" level=debug msg=\"Detected 'Retry-After' header \\\"5\\\"\"\n",
+               "time=\"2026-01-01T00:00:00Z\" level=debug msg=\"Detected 'Retry-After' header \\\"", header, "\\\"\"\n",
+               "time=\"2026-01-01T00:00:00Z\" level=fatal msg=\"pinging container registry h: too many requests to "
+               "registry\"\n"),
+        *ImageReference::parse("h.example/x"));
+  };
+  EXPECT_EQ(error_after("30").fault, ImageFault::unreachable);
+  EXPECT_EQ(error_after("30").retry_after_ms, 30'000);
+  EXPECT_EQ(error_after("Fri, 31 Dec 1999 23:59:59 GMT").retry_after_ms, 0);
+  EXPECT_EQ(error_after("-7").retry_after_ms, 0);
+  EXPECT_EQ(error_after("99999999999999999999").retry_after_ms, 0);
+  EXPECT_EQ(error_after("9999999999").retry_after_ms, 86'400'000);
+  EXPECT_EQ(error_of("h.example/x", "too many requests to registry").retry_after_ms, 0);
+}
+
 TEST(SkopeoWords, FaultsAreToldApart) {
   EXPECT_EQ(fault_of("x", "reading manifest latest in docker.io/library/x: manifest unknown: manifest unknown"),
             "missing");
@@ -81,9 +99,9 @@ TEST(SkopeoWords, TheSentenceSaysWhatAndWhatNext) {
   const ImageError error =
       error_of("h.example/x", "reading manifest latest in h.example/x: unauthorized: authentication required");
   EXPECT_EQ(error.sentence(),
-            "h.example wants a login, or does not show it to this one (reading manifest latest in h.example/x: "
+            "h.example requires a login, or denies access to this user (reading manifest latest in h.example/x: "
             "unauthorized: authentication required): "
-            "log in with docker login h.example, or check its name");
+            "log in with docker login h.example, or check the image name");
   EXPECT_EQ(error.blame, Blame::user);
 }
 
@@ -98,8 +116,9 @@ TEST(SkopeoWords, LoginDataThatCannotBeUsedIsTheMachines) {
     const ImageError error = error_of("h.example/x", cause);
     EXPECT_EQ(error.fault, ImageFault::unauthorized) << error.sentence();
     EXPECT_EQ(error.blame, Blame::machine);
-    EXPECT_TRUE(error.message.starts_with("the login data of this machine cannot be used (")) << error.sentence();
-    EXPECT_EQ(error.next, "mend Docker's config.json on this machine, or the file that DROVER_REGISTRY_AUTH names");
+    EXPECT_TRUE(error.message.starts_with("the registry credentials on this machine cannot be used ("))
+        << error.sentence();
+    EXPECT_EQ(error.next, "fix Docker's config.json on this machine, or the file named by DROVER_REGISTRY_AUTH");
   }
 }
 
@@ -118,7 +137,7 @@ TEST(SkopeoWords, ADaemonIsTheMachines) {
                                   "loading image from docker engine: Error response from daemon: client version 1.22 "
                                   "is too old. Minimum supported API version is 1.24");
   EXPECT_EQ(old.fault, ImageFault::unsupported);
-  EXPECT_EQ(old.next, "use docker save, and docker-archive:PATH");
+  EXPECT_EQ(old.next, "use docker save and docker-archive:PATH");
 }
 
 TEST(SkopeoWords, WithoutALogTheLastLineCounts) {

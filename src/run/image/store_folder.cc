@@ -26,7 +26,7 @@ ImageResult<void> StoreFolder::make() const {
   }
   if (!error) fs::permissions(path_ + "/layers", fs::perms::owner_all, error);
   if (!error) fs::permissions(work(), fs::perms::owner_all, error);
-  if (error) return std::unexpected(image_errno(error.value(), concat("the folder of images, ", path_)));
+  if (error) return std::unexpected(image_errno(error.value(), concat("image store ", path_)));
   return {};
 }
 

@@ -237,7 +237,7 @@ void Attempt::finish(bool streams_are_drained) {
     if (cgroup_->is_fresh()) oom_kills_before_ = 0;
   }
   if (oom_kills_ > 0 && status_ == 0) {
-    notes_.push_back(std::to_string(oom_kills_) + " of its processes were killed for want of memory");
+    notes_.push_back(std::to_string(oom_kills_) + " of its processes were killed: out of memory");
   }
   for (const StreamCapture* stream : {&stdout_, &stderr_}) {
     if (std::string problem = stream->copy_problem(); !problem.empty()) notes_.push_back(std::move(problem));
@@ -263,9 +263,9 @@ Outcome Attempt::outcome() const {
   }
   if (oom_kills_ > 0 && !outcome.success()) {
     outcome.ending = Ending::out_of_memory;
-    how = "out of memory: " + how + "; the kernel killed " + (WIFSIGNALED(status_) ? "it" : "a process of it") +
+    how = "out of memory: " + how + "; the kernel killed " + (WIFSIGNALED(status_) ? "it" : "one of its processes") +
           (memory_limit_ > 0 ? " at its limit of " + std::to_string(memory_limit_ >> 20) + " MiB"
-                             : " because the machine had none left");
+                             : " because the machine had no memory left");
     outcome.reason = how;
   }
   if (!notes_.empty()) outcome.reason = how;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "run/descriptor.h"
+#include "ports/descriptor.h"
 
 namespace drover::slot {
 

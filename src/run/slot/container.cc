@@ -154,7 +154,7 @@ std::string Container::take_apart() {
     if (std::string problem = user_namespace_.enter(); !problem.empty()) return problem;
   }
   if (::unshare(CLONE_NEWNS) != 0 || ::mount("", "/", "", MS_REC | MS_SLAVE, nullptr) != 0) {
-    return because("could not make a mount namespace for containers");
+    return because("could not create a mount namespace for containers");
   }
   // What is older than a user namespace can only be covered there.
   if (!unified_.empty() && ::umount2(unified_.c_str(), MNT_DETACH) != 0) {
@@ -207,14 +207,14 @@ std::string Container::make_overlay(const std::string& scratch, const std::strin
   overlay = {lower, scratch + "/u", scratch + "/w", user_namespace_.is_wanted() ? ",userxattr" : ""};
   if (std::erase(spare_, scratch) > 0) return {};
   for (const std::string& each : {scratch, overlay.upper, overlay.work}) {
-    if (::mkdir(each.c_str(), 0755) != 0) return because("could not make a container's folder in " + folder_);
+    if (::mkdir(each.c_str(), 0755) != 0) return because("could not create a container's folder in " + folder_);
   }
   return {};
 }
 
 std::string Container::overlay_problem(int error) {
   std::string why = std::string("could not mount the image's layers: ") + strerrordesc_np(error);
-  if (error == EINVAL) why += " (an overlay cannot lie on another: keep Drover's data on a plain file system)";
+  if (error == EINVAL) why += " (overlays cannot be nested: keep Drover's data on a regular file system)";
   return why;
 }
 
@@ -288,7 +288,7 @@ Launched Container::started(int status, TaskPlan& plan, const Setup& setup, int 
   // It lets go of this when nobody can look into it any more; no item comes before.
   pollfd ready{last_words_.get(), 0, 0};
   if (::poll(&ready, 1, kReadyMs) <= 0)
-    return {-1, "could not start the container: its first process does not get ready"};
+    return {-1, "could not start the container: its first process did not become ready"};
   first_process_handle_ = Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, first_process_, 0)));
   cgroup_.enter(join_, clone_into_, kill_counts_);
   return bring_in(plan, setup, stdout_end, stderr_end);

@@ -16,7 +16,7 @@
 
 #include "base/container.h"
 #include "base/words.h"
-#include "run/descriptor.h"
+#include "ports/descriptor.h"
 #include "run/slot/cgroup.h"
 #include "run/slot/enter.h"
 #include "run/slot/first_process.h"

@@ -91,7 +91,7 @@ bool is_folder(int tree) {
 /// fresh as well.
 void change_root(Passage& passage) {
   const int root = passage.entrance.fresh_root;
-  if (::unshare(CLONE_NEWNS | CLONE_NEWIPC) != 0) give_up(passage, "make namespaces for it");
+  if (::unshare(CLONE_NEWNS | CLONE_NEWIPC) != 0) give_up(passage, "create its namespaces");
   if (::mount("", "/", "", MS_REC | MS_PRIVATE, nullptr) != 0) give_up(passage, "make its mounts private");
   const std::vector<Identity::Mount>& mounts = passage.entrance.identity->mounts;
   const std::size_t count = mounts.size();
@@ -101,14 +101,14 @@ void change_root(Passage& passage) {
                    ? -1
                    : ::open_tree(AT_FDCWD, mounts[i].place.c_str(), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
     // What another mount hides is not there for anybody.
-    if (!mounts[i].is_memory && trees[i] < 0 && errno != ENOENT) give_up(passage, "take a mount into its root");
+    if (!mounts[i].is_memory && trees[i] < 0 && errno != ENOENT) give_up(passage, "open a mount source");
   }
   // Any place will do: what is there is not seen any more.
   if (::move_mount(root, "", AT_FDCWD, "/proc", MOVE_MOUNT_F_EMPTY_PATH) != 0) give_up(passage, "mount its root");
   for (std::size_t i = 0; i < count; ++i) {
     if (!mounts[i].is_memory && trees[i] < 0) continue;
     const int place = place_inside(root, mounts[i].place.c_str(), trees[i] < 0 || is_folder(trees[i]));
-    if (place < 0) give_up(passage, "find where to mount in its root");
+    if (place < 0) give_up(passage, "open a mount target in its root");
     if (trees[i] >= 0) {
       if (::move_mount(trees[i], "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) != 0) {
         give_up(passage, "mount into its root");
@@ -116,7 +116,7 @@ void change_root(Passage& passage) {
       ::close(trees[i]);
     } else if (::fchdir(place) != 0 || ::mount(mounts[i].type.c_str(), ".", mounts[i].type.c_str(), mounts[i].flags,
                                                mounts[i].options.c_str()) != 0) {
-      give_up(passage, "mount a folder in memory into its root");
+      give_up(passage, "mount a tmpfs into its root");
     }
     ::close(place);
   }
@@ -138,7 +138,7 @@ void become_user(Passage& passage) {
   if (::syscall(SYS_setgroups, identity.groups.size(), identity.groups.data()) != 0 ||
       ::syscall(SYS_setresgid, identity.group, identity.group, identity.group) != 0 ||
       ::syscall(SYS_setresuid, identity.user, identity.user, identity.user) != 0) {
-    give_up(passage, "become its user");
+    give_up(passage, "switch to its user");
   }
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   __user_cap_data_struct rights[2]{};
@@ -146,8 +146,9 @@ void become_user(Passage& passage) {
     const auto bits = static_cast<std::uint32_t>(identity.capabilities >> (32 * half));
     rights[half] = {bits, bits, 0};
   }
-  if (::syscall(SYS_capset, &header, rights) != 0) give_up(passage, "give up rights");
-  if (identity.no_new_privileges && ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) give_up(passage, "give up rights");
+  if (::syscall(SYS_capset, &header, rights) != 0) give_up(passage, "drop capabilities");
+  if (identity.no_new_privileges && ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+    give_up(passage, "disable new privileges");
 }
 
 void filter_calls(Passage& passage) {
@@ -235,7 +236,7 @@ Launched enter(const Entrance& entrance, TaskPlan& plan, const Setup& setup, int
   if (passage.error == 0) return {passage.pid, {}};
   if (passage.pid > 0) ::waitpid(passage.pid, nullptr, 0);
   if (passage.step == nullptr) return {-1, explain(plan.program, passage.error, Sight::elsewhere)};
-  return {-1, std::string("could not bring the item into its container: could not ") + passage.step + ": " +
+  return {-1, std::string("could not start the item in its container: could not ") + passage.step + ": " +
                   strerrordesc_np(passage.error)};
 }
 

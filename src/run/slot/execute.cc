@@ -93,14 +93,15 @@ std::string explain(const char* program, int error, Sight sight) {
   if (error != ENOENT) return why + strerrordesc_np(error);
   if (is_interpreter) {
     std::string interpreter = missing.interpreter;
-    why += "the file is there, but not the interpreter it asks for";
+    why += "the file exists, but its interpreter does not";
     const bool from_windows = interpreter.ends_with('\r');
     if (from_windows) interpreter.pop_back();
     if (!interpreter.empty()) why += ": " + interpreter;
-    if (from_windows) why += " with a carriage return behind it, as Windows ends lines";
+    if (from_windows) why += " (followed by a carriage return: the file has Windows line endings)";
     return why;
   }
-  if (!is_path(program)) return why + "not found in PATH" + (sight == Sight::elsewhere ? " of the container" : "");
+  if (!is_path(program))
+    return why + (sight == Sight::elsewhere ? "not found in the container's PATH" : "not found in PATH");
   return why + strerrordesc_np(error);
 }
 

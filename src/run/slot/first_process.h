@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/words.h"
-#include "run/descriptor.h"
+#include "ports/descriptor.h"
 #include "run/slot/task_plan.h"
 
 namespace drover::slot {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "run/descriptor.h"
+#include "ports/descriptor.h"
 #include "run/frame_buffer.h"
 #include "run/slot/attempt.h"
 #include "run/slot/outbox.h"

@@ -14,13 +14,18 @@ void Outbox::send() {
   if (empty()) return;
   const ssize_t sent = ::send(kSlotSocket, bytes_.data() + sent_, unsent(), MSG_NOSIGNAL | MSG_DONTWAIT);
   if (sent > 0) sent_ += static_cast<std::size_t>(sent);
-  if (empty()) {
-    bytes_.clear();
-    sent_ = 0;
-  } else if (sent_ > kMovedBytes) {
-    bytes_.erase(0, sent_);
-    sent_ = 0;
-  }
+  if (empty() || sent_ > kMovedBytes) remove_sent();
+}
+
+void Outbox::remove_sent() {
+  bytes_.erase(0, sent_);
+  removed_ += sent_;
+  sent_ = 0;
+}
+
+void Outbox::shrink() {
+  remove_sent();
+  std::string().swap(bytes_);  // assigning an empty one would keep the capacity
 }
 
 }  // namespace drover::slot

@@ -33,13 +33,14 @@ void Output::begin(Token token, std::uint64_t limit, Memory memory) {
   end_.keep_at_most(std::max<std::size_t>(end, 256));
 }
 
+// Only the last frame can grow: frames that say what was returned may have been added behind it.
 bool Output::may_extend(LogStream stream, std::int64_t now_ms) const {
-  return frame_ != kNone && frame_ >= outbox_.first_unsent() && frame_ < outbox_.bytes().size() && stream == stream_ &&
-         now_ms - time_ms_ <= kOnePieceMs && outbox_.bytes().size() - frame_ < kLargePiece;
+  return frame_ != kNone && outbox_.is_unsent(frame_) && frame_end_ == outbox_.position() && stream == stream_ &&
+         now_ms - time_ms_ <= kOnePieceMs && frame_end_ - frame_ < kLargePiece;
 }
 
 void Output::begin_frame(LogStream stream, std::int64_t time_ms) {
-  frame_ = outbox_.bytes().size();
+  frame_ = outbox_.position();
   stream_ = stream;
   time_ms_ = time_ms;
   FrameWriter frame(outbox_.bytes(), FrameKind::output);
@@ -49,8 +50,9 @@ void Output::begin_frame(LogStream stream, std::int64_t time_ms) {
 }
 
 void Output::end_frame() {
-  const FrameSize size = outbox_.bytes().size() - frame_ - sizeof(FrameSize);
-  std::memcpy(outbox_.bytes().data() + frame_, &size, sizeof(size));
+  frame_end_ = outbox_.position();
+  const FrameSize size = frame_end_ - frame_ - sizeof(FrameSize);
+  std::memcpy(outbox_.bytes().data() + outbox_.index_of(frame_), &size, sizeof(size));
 }
 
 std::span<char> Output::space(LogStream stream, std::int64_t now_ms) {
@@ -80,8 +82,8 @@ void Output::filled(std::size_t size) {
   if (head_left_ == 0) cut_ms_ = time_ms_;
   constexpr std::size_t kHeader =
       sizeof(FrameSize) + sizeof(FrameKind) + sizeof(Token) + sizeof(LogStream) + sizeof(std::int64_t);
-  if (out.size() == frame_ + kHeader) {  // nothing came: no frame
-    out.resize(frame_);
+  if (outbox_.position() == frame_ + kHeader) {  // nothing came: no frame
+    out.resize(outbox_.index_of(frame_));
     frame_ = kNone;
     return;
   }

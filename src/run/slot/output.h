@@ -46,7 +46,9 @@ class Output {
   Memory memory_ = Memory::scarce;
   std::uint64_t head_left_ = 0;
 
-  std::size_t frame_ = kNone;  // where the frame begins in the outbox that the last bytes went into
+  // Positions in the outbox of the frame that the last bytes went into.
+  std::uint64_t frame_ = kNone;
+  std::uint64_t frame_end_ = kNone;
   std::size_t fill_at_ = 0;
   LogStream stream_ = LogStream::out;
   std::int64_t time_ms_ = 0;
@@ -55,7 +57,7 @@ class Output {
   OutputEnd end_;
   bool has_been_large_ = false;
 
-  static constexpr std::size_t kNone = SIZE_MAX;
+  static constexpr std::uint64_t kNone = UINT64_MAX;
 };
 
 }  // namespace drover::slot

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "base/words.h"
-#include "run/descriptor.h"
+#include "ports/descriptor.h"
 
 namespace drover::slot {
 

@@ -33,7 +33,7 @@ std::string StreamCapture::open(const char* copy_path) {
     if (!copy_) return "could not create " + copy_path_ + ": " + strerrordesc_np(errno);
   }
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return std::string("could not make a pipe: ") + strerrordesc_np(errno);
+  if (::pipe2(ends, O_CLOEXEC) != 0) return std::string("could not create a pipe: ") + strerrordesc_np(errno);
   read_end_ = Descriptor(ends[0]);
   write_end_ = Descriptor(ends[1]);
   return {};

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/words.h"
-#include "run/descriptor.h"
+#include "ports/descriptor.h"
 #include "run/slot/output.h"
 
 namespace drover::slot {

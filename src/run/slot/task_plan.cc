@@ -47,7 +47,7 @@ std::string TaskPlan::read(const TaskFrame& frame, const std::vector<const char*
   environment.push_back(nullptr);
 
   if (!reader.intact()) return "could not read the task";
-  if (holds_nul) return std::string("could not start ") + program + ": its command or environment holds a NUL byte";
+  if (holds_nul) return std::string("could not start ") + program + ": its command or environment contains a NUL byte";
   return {};
 }
 

@@ -58,7 +58,7 @@ int take_terminal() {
 }
 
 std::string explain_no_terminal(int error) {
-  return std::string("could not make a terminal: ") + strerrordesc_np(error);
+  return std::string("could not create a terminal: ") + strerrordesc_np(error);
 }
 
 }  // namespace drover::slot

@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "run/descriptor.h"
+#include "ports/descriptor.h"
 #include "run/slot/execute.h"
 
 namespace drover::slot {
@@ -72,7 +72,7 @@ std::string UserNamespace::words(const std::vector<Map>& maps) {
 
 std::string UserNamespace::enter() const {
   if (!map_users_.empty()) return enter_mapped_by_others();
-  if (::unshare(CLONE_NEWUSER) != 0) return because("could not make a user namespace for containers");
+  if (::unshare(CLONE_NEWUSER) != 0) return because("could not create a user namespace for containers");
   return map_alone();
 }
 
@@ -88,12 +88,12 @@ std::string UserNamespace::map_alone() const {
 // More than oneself is mapped by programs that may do so, from outside: by a child that stays there.
 std::string UserNamespace::enter_mapped_by_others() const {
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return because("could not make a user namespace for containers");
+  if (::pipe2(ends, O_CLOEXEC) != 0) return because("could not create a user namespace for containers");
   Descriptor told(ends[0]);
   Descriptor tell(ends[1]);
   const pid_t us = ::getpid();
   const pid_t mapper = ::fork();
-  if (mapper < 0) return because("could not make a user namespace for containers");
+  if (mapper < 0) return because("could not create a user namespace for containers");
   if (mapper == 0) {
     tell.reset();
     char word = 0;
@@ -107,9 +107,9 @@ std::string UserNamespace::enter_mapped_by_others() const {
   int status = 0;
   ::waitpid(mapper, &status, 0);
   errno = error;
-  if (!is_made) return because("could not make a user namespace for containers");
+  if (!is_made) return because("could not create a user namespace for containers");
   if (status == 0) return {};
-  return "could not map users: " + map_users_ + " or " + map_groups_ + " refused (see /etc/subuid and /etc/subgid)";
+  return "could not map users: " + map_users_ + " or " + map_groups_ + " failed (check /etc/subuid and /etc/subgid)";
 }
 
 }  // namespace drover::slot

@@ -1,5 +1,5 @@
-// sim_mutants: plants one fault after the other, and says how many seeds it takes to find each. The core is compiled
-// into this program once more, with its plants.
+// sim_mutants: plants one fault after the other, and says how many seeds it takes to find each. The core, the
+// agent and the stepper are compiled into this program once more, with their plants.
 //
 //   sim_mutants [--seeds MOST] [--only NAME]
 #include <fcntl.h>
@@ -10,13 +10,15 @@
 #include <string_view>
 #include <vector>
 
+#include "agent/plant.h"
 #include "core/plant.h"
 #include "sim/apart.h"
 #include "sim/world.h"
 
 namespace drover {
 Plant planted_now = Plant::none;
-}
+AgentPlant planted_in_agent = AgentPlant::none;
+}  // namespace drover
 
 namespace {
 
@@ -29,6 +31,7 @@ struct Mutant {
   const char* name;
   SeamPlant seam = SeamPlant::none;
   Plant core = Plant::none;
+  AgentPlant agent = AgentPlant::none;
 };
 
 // clang-format off
@@ -60,6 +63,8 @@ const Mutant kMutants[] = {
     {"stop orders ignored", SeamPlant::stop_orders_ignored},
     {"attempt numbers ignored", SeamPlant::wrong_attempt_run},
     {"asks not told", SeamPlant::asks_not_told},
+    {"results kept on disk wiped", SeamPlant::spool_wiped_at_start},
+    {"an outage taken for a missing image", SeamPlant::outage_taken_for_missing_image},
     {"core: a late report believed", SeamPlant::none, Plant::late_report_believed},
     {"core: a loss spends a try", SeamPlant::none, Plant::loss_spends_a_try},
     {"core: a restart forgets terms", SeamPlant::none, Plant::restart_forgets_terms},
@@ -85,12 +90,22 @@ const Mutant kMutants[] = {
     {"core: sequential items out of order", SeamPlant::none, Plant::sequential_out_of_order},
     {"core: one more than max_running", SeamPlant::none, Plant::one_more_than_max_running},
     {"core: a black hole not fenced", SeamPlant::none, Plant::black_hole_not_fenced},
+    {"core: a stall counts against leases", SeamPlant::none, Plant::stall_counts_against_leases},
+    {"engine: tick before the inbox", SeamPlant::none, Plant::tick_before_inbox},
+    {"core: a restart forgets polls", SeamPlant::none, Plant::restart_forgets_polls},
+    {"core: a returned running item ignored", SeamPlant::none, Plant::returned_running_item_ignored},
+    {"core: a restart revives lost workers", SeamPlant::none, Plant::restart_revives_lost_workers},
+    {"core: departed workers remembered", SeamPlant::none, Plant::departed_workers_remembered},
+    {"agent: lost results doubled", SeamPlant::none, Plant::none, AgentPlant::lost_results_doubled},
+    {"agent: reports without a bound", SeamPlant::none, Plant::none, AgentPlant::reports_unbounded},
+    {"agent: declined jobs asked for", SeamPlant::none, Plant::none, AgentPlant::declined_jobs_wanted},
 };
 // clang-format on
 
 RunResult act_planted(const Mutant& mutant, std::uint64_t seed) {
   return act_apart([&] {
     planted_now = mutant.core;
+    planted_in_agent = mutant.agent;
     // What an assertion says belongs in the table, not between its lines.
     if (const int nowhere = open("/dev/null", O_WRONLY); nowhere >= 0) dup2(nowhere, 2);
     return act_out(make_script(seed, kHours), mutant.seam);

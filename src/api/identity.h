@@ -1,0 +1,29 @@
+// Whom a request comes from. A bearer key is checked when the head is there. A signature that covers the body, as AWS
+// clients send it, can only be verified when the body is there too: until then the caller is only claimed.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+#include "base/result.h"
+#include "keys/caller.h"
+#include "ports/http.h"
+
+namespace drover {
+
+/// How much is read of a body before its sender is verified.
+inline constexpr std::uint64_t kMostUnverifiedBytes = std::uint64_t{8} << 20;
+
+struct Identity {
+  Caller caller;
+  /// Set while the caller is only claimed: verifies it against the whole body.
+  std::move_only_function<Result<void>(std::string_view body)> verify = {};
+  /// Whether the key is still valid. From any thread.
+  std::function<bool()> is_valid = [] { return true; };
+};
+
+/// From the head of a request. Must not wait.
+using Identify = std::function<Result<Identity>(const HttpHead& head)>;
+
+}  // namespace drover

@@ -1,0 +1,443 @@
+// Jobs: submitted, looked at, cancelled, retried.
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "api/json_reply.h"
+#include "api/native/item_lines.h"
+#include "api/native/native.h"
+#include "api/problem.h"
+#include "base/hash.h"
+#include "base/name.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "base/utf8.h"
+#include "ports/reopen_page.h"
+#include "wire/body_fields.h"
+#include "wire/image_reference.h"
+#include "wire/submission.h"
+#include "wire/views.h"
+
+namespace drover {
+namespace json = boost::json;
+namespace {
+
+constexpr std::int64_t kLeast32 = std::numeric_limits<std::int32_t>::min();
+constexpr std::int64_t kMostSignal = 64;
+constexpr std::int64_t kMost32 = std::numeric_limits<std::int32_t>::max();
+
+Uuid random_uuid() {
+  std::random_device device;
+  std::array<std::uint8_t, 16> bytes{};
+  for (std::uint8_t& byte : bytes) byte = static_cast<std::uint8_t>(device());
+  return Uuid::from_random(bytes);
+}
+
+/// What a job without a command runs: the image's own. "ghcr.io/lab/fold:2" is "fold".
+std::string name_of_image(const std::optional<ContainerOptions>& container) {
+  const auto reference = container ? ImageReference::parse(container->image) : fail(ErrorCode::bad_input, {});
+  if (!reference) return {};
+  return reference->name.empty() ? reference->path : reference->name;
+}
+
+/// The name of a job that was given none: that of its program, or else of its image.
+std::string default_name(const Definition& definition) {
+  const std::string path =
+      definition.command.empty() ? name_of_image(definition.container) : definition.command.front();
+  std::string_view last = path;
+  while (last.ends_with('/')) last.remove_suffix(1);
+  if (const auto slash = last.rfind('/'); slash != std::string_view::npos) last.remove_prefix(slash + 1);
+  std::string name;
+  for (const char c : last.substr(0, 60)) {
+    name += std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '-' ? c : '_';
+  }
+  return name.empty() ? "job" : name;
+}
+
+/// What a retry is about, and what items shall ask for from now on, if that is said.
+struct RetryRequest {
+  ReopenChoice chosen;
+  std::optional<Resources> ask;
+};
+
+Result<RetryRequest> retry_request(const std::string& body, const Job& job) {
+  RetryRequest out;
+  Resources ask = job.ask;
+  bool asks_anew = false;
+  std::optional<std::uint64_t> not_there;
+  BodyFields fields;
+  fields.add("items", [&](const json::value& value) -> std::string {
+    constexpr const char* kWrong = "must be a list of item indexes; omit it to retry all items";
+    if (!value.is_array() || value.get_array().empty()) return kWrong;
+    if (value.get_array().size() > kMostChosenItems) {
+      return concat("lists more than ", kMostChosenItems, " items; use several calls, or retry all failed items");
+    }
+    for (const json::value& item : value.get_array()) {
+      json::error_code error;
+      const auto index = item.to_number<std::uint64_t>(error);
+      if (error) return kWrong;
+      if (index >= job.total) not_there = index;
+      out.chosen.items.push_back(ItemIndex{index});
+    }
+    std::ranges::sort(out.chosen.items);
+    const auto repeated = std::ranges::unique(out.chosen.items);
+    out.chosen.items.erase(repeated.begin(), repeated.end());
+    return {};
+  });
+  std::optional<std::int64_t> exit_code;
+  std::optional<std::int64_t> signal;
+  std::string ending;
+  fields.add("exit_code", BodyFields::whole(kLeast32, kMost32, exit_code));
+  fields.add("signal", BodyFields::whole(1, kMostSignal, signal));
+  fields.add("ending",
+             BodyFields::one_of({"exited", "signalled", "timed_out", "not_started", "stopped", "lost", "out_of_memory"},
+                                ending));
+  fields.add("cpus", BodyFields::real(0.001, 100'000, [&](double count) {
+               ask.milli_cpus = static_cast<std::uint64_t>(std::llround(count * 1000));
+               asks_anew = true;
+             }));
+  fields.add("memory", [&](const json::value& value) -> std::string {
+    auto bytes =
+        value.is_string() ? parse_size(std::string_view(value.get_string())) : fail(ErrorCode::bad_input, "", "");
+    if (!bytes) return "must be a size such as \"512MiB\" or \"4GiB\"";
+    ask.memory_bytes = *bytes;
+    asks_anew = true;
+    return {};
+  });
+  fields.add("gpus", BodyFields::whole(0, 1'000'000, [&](std::int64_t count) {
+               ask.accelerators[0] = static_cast<std::uint64_t>(count);
+               asks_anew = true;
+             }));
+  if (auto read = fields.read(body, "the retry request"); !read) return pass(read);
+  if (not_there) {
+    return fail(ErrorCode::not_found, concat("job ", job.name, " has no item ", *not_there),
+                concat("items are numbered 0 to ", job.total - 1));
+  }
+  if (exit_code) out.chosen.exit_code = static_cast<std::int32_t>(*exit_code);
+  if (signal) out.chosen.signal = static_cast<std::int32_t>(*signal);
+  for (int value = 0; value <= static_cast<int>(Ending::out_of_memory); ++value) {
+    if (ending == to_string(static_cast<Ending>(value))) out.chosen.ending = static_cast<Ending>(value);
+  }
+  if (asks_anew) out.ask = ask;
+  return out;
+}
+
+}  // namespace
+
+Uuid uuid_of_token(std::string_view client_token) {
+  std::array<std::uint8_t, 16> bytes{};
+  for (std::size_t half = 0; half < 2; ++half) {
+    Hasher hasher;
+    hasher.add(half == 0 ? "drover job" : "drover token");
+    hasher.add(client_token);
+    const std::uint64_t value = hasher.value();
+    for (std::size_t i = 0; i < 8; ++i) bytes[half * 8 + i] = static_cast<std::uint8_t>(value >> (8 * i));
+  }
+  return Uuid::from_random(bytes);
+}
+
+void NativeApi::upload_manifest(Asked asked, HttpReply reply) {
+  auto& lines = static_cast<ItemLines&>(*asked.request.sink);
+  const auto manifest = lines.manifest();
+  if (!manifest) return reply.send(problem(manifest.error()));
+  reply.send(json_response(201, json::object{{"manifest", manifest->id.value}, {"items", manifest->items}}));
+}
+
+// What a named definition says is said under what the job says.
+Result<Submission> NativeApi::submission_of(const std::string& body) {
+  auto submission = submission_from_json(body);
+  if (!submission) {
+    // Perhaps the definition says what is missing.
+    auto object = object_in(body);
+    if (!object || !object->contains("definition")) return submission;
+  }
+  std::string reference;
+  if (submission) {
+    reference = submission->base_definition;
+  } else if (auto object = object_in(body); object->at("definition").is_string()) {
+    reference = object->at("definition").get_string();
+  }
+  if (reference.empty()) return submission;
+  auto named = find_definition(reference);
+  if (!named) return pass(named);
+  if (!named->active) {
+    return fail(ErrorCode::conflict, concat("definition '", named->name, ":", named->revision, "' is retired"),
+                "use another revision, or omit the revision to use the newest");
+  }
+  auto text = backend_.definition(named->definition);
+  if (!text) return pass(text);
+  auto merged = job_over_definition(*text, body);
+  if (!merged) return pass(merged);
+  auto out = submission_from_json(*merged);
+  if (out) out->base_definition = concat(named->name, ":", named->revision);
+  return out;
+}
+
+namespace {
+
+/// An image of a registry by a tag, which may mean something else tomorrow; empty: there is none.
+std::string tag_of(const Definition& definition) {
+  if (!definition.container || !definition.container->digest.empty()) return {};
+  const auto reference = ImageReference::parse(definition.container->image);
+  const bool has_tag = reference && reference->source == ImageReference::Source::registry && !reference->is_pinned();
+  return has_tag ? definition.container->image : std::string();
+}
+
+}  // namespace
+
+void NativeApi::submit(Asked asked, HttpReply reply) {
+  const auto refuse = [&](const Error& error) { reply.send(problem(error)); };
+  auto submission = submission_of(asked.request.body);
+  if (!submission) return refuse(submission.error());
+  if (submission->name.empty()) submission->name = default_name(submission->definition);
+  if (!is_valid_name(submission->name)) {
+    return refuse({ErrorCode::bad_input, concat("invalid job name '", utf8(submission->name), "'"),
+                   "use letters, digits, '_', '.' and '-', at most 128 characters"});
+  }
+  const std::string tag = tag_of(submission->definition);
+  if (tag.empty()) return accept(std::move(*submission), asked.asker.owner(), {}, std::move(reply));
+  // Every item of it is to run the same image, whatever the tag says later.
+  backend_.resolve_image(
+      tag, [this, tag, holder = asked.asker.holder, owner = asked.asker.owner(),
+            kept = std::make_shared<Submission>(std::move(*submission)),
+            reply = std::make_shared<HttpReply>(std::move(reply))](const Result<std::string>& digest) {
+        backend_.later(holder, [this, tag, owner, kept, reply, digest] {
+          std::string notice;
+          if (digest && is_image_digest(*digest)) {
+            kept->definition.container->digest = *digest;
+          } else {
+            // A worker may see what the server does not.
+            notice = concat("the server could not look up image ", tag, " (",
+                            digest ? "the registry's response is not a digest" : digest.error().message,
+                            "); each worker will look it up");
+          }
+          accept(std::move(*kept), owner, notice, std::move(*reply));
+        });
+      });
+}
+
+void NativeApi::accept(Submission submission, const std::string& owner, const std::string& notice, HttpReply reply) {
+  const auto refuse = [&](const Error& error) { reply.send(problem(error)); };
+  SubmitJob job{.uuid = submission.client_token.empty() ? random_uuid()
+                                                        : uuid_of_token(concat(owner, "\n", submission.client_token)),
+                .name = submission.name,
+                .definition = {},
+                .manifest = {},
+                .policy = submission.policy,
+                .ask = ask_of(submission.definition.limits),
+                .require = std::move(submission.require),
+                .place = {submission.queue, submission.share, submission.priority, owner},
+                .after = {},
+                .sequential = submission.sequential,
+                .max_running = submission.max_running,
+                .job_timeout_ms = submission.job_timeout_ms,
+                .named_definition = submission.base_definition};
+  job.ask.accelerators = submission.accelerators;
+  for (const After& it : submission.after) {
+    auto other = job_of(it.job);
+    if (!other) return refuse(other.error());
+    job.after.push_back({other->id, it.each});
+  }
+  NewManifest manifest;
+  if (const auto* numbers = std::get_if<NumberItems>(&submission.items)) {
+    const auto count = static_cast<std::uint64_t>(numbers->last) - static_cast<std::uint64_t>(numbers->first) + 1;
+    auto added = backend_.add_range(numbers->first, count);
+    if (!added) return refuse(added.error());
+    manifest = *added;
+  } else if (const auto* id = std::get_if<ManifestId>(&submission.items)) {
+    auto info = backend_.claim_manifest(*id);
+    if (!info && info.error().code != ErrorCode::not_found) return refuse(info.error());
+    if (!info) {
+      return refuse({ErrorCode::not_found, concat("manifest ", id->value, " not found"),
+                     "upload the list first, with POST /api/v1/manifests"});
+    }
+    manifest = {*id, info->items};
+  } else {
+    auto intake = backend_.begin_items();
+    if (!intake) return refuse(intake.error());
+    for (const std::string& item : std::get<std::vector<std::string>>(submission.items)) {
+      if (auto added = (*intake)->add(item); !added) return refuse(added.error());
+    }
+    auto added = (*intake)->finish(Lasting::with_the_job);
+    if (!added) return refuse(added.error());
+    manifest = *added;
+  }
+  job.manifest = manifest.id;
+  job.total = manifest.items;
+  auto definition = backend_.add_definition(definition_to_json(submission.definition));
+  if (!definition) return refuse(definition.error());
+  job.definition = *definition;
+  json::object said{{"id", job.uuid.text()}, {"name", job.name}, {"total", job.total}, {"notice", nullptr}};
+  if (!notice.empty()) said["notice"] = utf8(notice);
+  backend_.post(std::move(job), [this, said = std::move(said), reply = std::make_shared<HttpReply>(std::move(reply))](
+                                    const Result<Effect>& effect) mutable {
+    if (!effect) return reply->send(problem(effect.error()));
+    // The same token again is the job that is there, whatever was said this time.
+    if (const auto known = backend_.find_job(std::get<JobAccepted>(*effect).job)) {
+      said["name"] = known->name;
+      said["total"] = known->total;
+    }
+    reply->send(json_response(201, said));
+  });
+}
+
+namespace {
+
+json::object job_json(const JobView& view) {
+  json::object out = job_to_json(view.job, view.counts);
+  out["leased"] = view.in_hands;
+  return out;
+}
+
+}  // namespace
+
+void NativeApi::list_jobs(Asked asked, HttpReply reply) {
+  auto limit = asked.number("limit", 100, 1, kMostListed);
+  if (!limit) return reply.send(problem(limit.error()));
+  JobFilter filter{.limit = *limit};
+  const std::pair<const char*, std::string*> texts[] = {{"state", &filter.state},
+                                                        {"name", &filter.name},
+                                                        {"queue", &filter.queue},
+                                                        {"owner", &filter.owner},
+                                                        {"share", &filter.share}};
+  for (const auto& [name, to] : texts) {
+    if (const std::string* value = asked.parameter(name)) *to = *value;
+  }
+  if (!filter.state.empty() && !job_state_from(filter.state)) {
+    return reply.send(problem({ErrorCode::bad_input, concat("invalid job state '", utf8(filter.state), "'"),
+                               "use pending, running, succeeded, failed or cancelled"}));
+  }
+  if (const std::string* before = asked.parameter("before")) {
+    auto job = job_of(*before);
+    if (!job) return reply.send(problem(job.error()));
+    filter.before = job->id;
+  }
+  const std::vector<JobView> jobs = backend_.list_jobs(filter);
+  json::array out;
+  for (const JobView& it : jobs) out.push_back(job_json(it));
+  json::object body{{"jobs", std::move(out)}};
+  body["next"] =
+      jobs.size() == *limit && !jobs.empty() ? json::value(jobs.back().job.uuid.text()) : json::value(nullptr);
+  reply.send(json_response(200, body));
+}
+
+void NativeApi::show_job(Asked asked, HttpReply reply) {
+  auto found = backend_.find_job(asked.parts[0]);
+  if (!found) return reply.send(problem(found.error()));
+  const Job& job = found->job;
+  json::object out = job_json(*found);
+  json::array after;
+  for (const Dependency& it : job.after) {
+    const auto other = backend_.find_job(it.job);
+    after.push_back(json::object{{"job", other ? json::value(other->uuid.text()) : json::value(nullptr)},
+                                 {"name", other ? json::value(other->name) : json::value(nullptr)},
+                                 {"each", it.each}});
+  }
+  out["after"] = std::move(after);
+  out["timeout_ms"] = job.policy.timeout_ms == 0 ? json::value(nullptr) : json::value(job.policy.timeout_ms);
+  out["grace_ms"] = job.policy.grace_ms;
+  out["definition"] = nullptr;
+  if (auto definition = backend_.definition(job.definition)) {
+    json::error_code error;
+    json::value parsed = json::parse(*definition, error);
+    if (!error) out["definition"] = std::move(parsed);
+  }
+  out["waits_for"] = nullptr;
+  // What is handed out may still wait for its image; nothing else is worth a question to the core.
+  const json::value* definition = out.if_contains("definition");
+  const bool has_image =
+      definition != nullptr && definition->is_object() && definition->get_object().contains("container");
+  if (job.ended() || (found->in_hands > 0 && !has_image)) return reply.send(json_response(200, out));
+  backend_.post(
+      AskWhy{job.id, std::nullopt}, [out = std::move(out), reply = std::make_shared<HttpReply>(std::move(reply))](
+                                        const Result<Effect>& effect) mutable {
+        const auto* why = effect ? std::get_if<Why>(&*effect) : nullptr;
+        const bool waits = why != nullptr && why->code != WhyCode::ended && why->code != WhyCode::running &&
+                           why->code != WhyCode::next && (why->in_hands == 0 || why->code == WhyCode::handed_out);
+        if (waits) out["waits_for"] = utf8(why->sentence);
+        reply->send(json_response(200, out));
+      });
+}
+
+void NativeApi::say_why(Asked asked, HttpReply reply) {
+  auto job = job_of(asked.parts[0]);
+  if (!job) return reply.send(problem(job.error()));
+  AskWhy command{job->id, std::nullopt};
+  if (asked.parameter("item") != nullptr) {
+    auto item = asked.number("item", 0, 0, kMostItems);
+    if (!item) return reply.send(problem(item.error()));
+    command.item = ItemIndex{*item};
+  }
+  json::object said{{"id", job->uuid.text()},
+                    {"name", job->name},
+                    {"item", command.item ? json::value(command.item->value) : json::value(nullptr)}};
+  backend_.post(command, [this, said = std::move(said),
+                          reply = std::make_shared<HttpReply>(std::move(reply))](const Result<Effect>& effect) mutable {
+    if (!effect) return reply->send(problem(effect.error()));
+    const Why& why = std::get<Why>(*effect);
+    const auto other = why.job ? backend_.find_job(why.job) : std::nullopt;
+    said["code"] = to_string(why.code);
+    said["reason"] = utf8(why.sentence);
+    said["job"] = other ? json::value(other->uuid.text()) : json::value(nullptr);
+    said["until_ms"] = why.until_ms == 0 ? json::value(nullptr) : json::value(why.until_ms);
+    said["places"] = why.places;
+    said["workers"] = why.workers;
+    reply->send(json_response(200, said));
+  });
+}
+
+void NativeApi::cancel(Asked asked, HttpReply reply) {
+  auto job = job_of(asked.parts[0]);
+  if (!job) return reply.send(problem(job.error()));
+  json::object said{{"id", job->uuid.text()}, {"name", job->name}};
+  backend_.post(CancelJob{job->id, "cancelled by the user"},
+                [said = std::move(said),
+                 reply = std::make_shared<HttpReply>(std::move(reply))](const Result<Effect>& effect) mutable {
+                  if (!effect) return reply->send(problem(effect.error()));
+                  said["cancelled"] = !std::get<JobCancelled>(*effect).was_over;
+                  reply->send(json_response(200, said));
+                });
+}
+
+void NativeApi::remove_job(Asked asked, HttpReply reply) {
+  auto job = job_of(asked.parts[0]);
+  if (!job) return reply.send(problem(job.error()));
+  if (!job->ended()) {
+    return reply.send(problem({ErrorCode::conflict, concat("job ", job->name, " has not ended"),
+                               "cancel it, wait until it has ended, then remove it"}));
+  }
+  json::object said{{"id", job->uuid.text()}, {"name", job->name}, {"removed", true}};
+  backend_.remove_job(job->id, [said = std::move(said),
+                                reply = std::make_shared<HttpReply>(std::move(reply))](const Result<Effect>& effect) {
+    if (!effect) return reply->send(problem(effect.error()));
+    reply->send(json_response(200, said));
+  });
+}
+
+void NativeApi::retry(Asked asked, HttpReply reply) {
+  const auto refuse = [&](const Error& error) { reply.send(problem(error)); };
+  auto job = job_of(asked.parts[0]);
+  if (!job) return refuse(job.error());
+  auto wanted = retry_request(asked.request.body, *job);
+  if (!wanted) return refuse(wanted.error());
+  auto chosen = count_chosen(backend_.ledger(), *job, wanted->chosen);
+  if (!chosen) return refuse(chosen.error());
+  // What never began runs with the rest.
+  const std::uint64_t never_begun =
+      job->ended() ? job->total - job->succeeded - job->failed - job->cancelled : std::uint64_t{0};
+  json::object said{{"id", job->uuid.text()}, {"name", job->name}, {"items", *chosen + never_begun}};
+  const bool is_stopping = !job->ended() && job->stop != StopCause::none;
+  if (*chosen == 0 && !is_stopping && (never_begun == 0 || wanted->chosen.has_conditions())) {
+    said["items"] = 0;
+    return reply.send(json_response(200, said));
+  }
+  auto command = begin_reopening(backend_.ledger(), *job, wanted->chosen);
+  if (!command) return refuse(command.error());
+  command->ask = wanted->ask;
+  backend_.post(std::move(*command), [said = std::move(said), reply = std::make_shared<HttpReply>(std::move(reply))](
+                                         const Result<Effect>& effect) mutable {
+    reply->send(effect ? json_response(200, said) : problem(effect.error()));
+  });
+}
+
+}  // namespace drover

@@ -1,0 +1,211 @@
+// What is kept by name: queues, definitions with revisions, fleets.
+#include <cmath>
+#include <set>
+
+#include "api/json_reply.h"
+#include "api/native/native.h"
+#include "api/problem.h"
+#include "base/name.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "base/utf8.h"
+#include "wire/registry_json.h"
+#include "wire/submission.h"
+
+namespace drover {
+namespace json = boost::json;
+namespace {
+
+Error no_such(std::string_view kind, std::string_view name) {
+  return {ErrorCode::not_found, concat(kind, " '", utf8(name), "' not found"),
+          concat("list them with 'drover ", kind, " list'")};
+}
+
+Result<void> check_name(std::string_view kind, const std::string& name) {
+  if (is_valid_name(name)) return {};
+  return fail(ErrorCode::bad_input, concat("invalid ", kind, " name '", utf8(name), "'"),
+              "use letters, digits, '_', '.' and '-', at most 128 characters");
+}
+
+json::object definition_json(const NamedDefinition& it) {
+  return {{"name", it.name},
+          {"revision", it.revision},
+          {"active", it.active},
+          {"created_ms", it.created_ms},
+          {"owner", it.owner.empty() ? json::value(nullptr) : json::value(utf8(it.owner))}};
+}
+
+json::object fleet_json(const Fleet& it) {
+  json::error_code error;
+  json::value text = json::parse(it.text, error);
+  json::object out = !error && text.is_object() ? std::move(text.get_object()) : json::object();
+  out["name"] = it.name;
+  out["created_ms"] = it.created_ms;
+  return out;
+}
+
+}  // namespace
+
+void NativeApi::answer_done(Command command, json::object said, HttpReply reply) {
+  backend_.post(std::move(command), [said = std::move(said), reply = std::make_shared<HttpReply>(std::move(reply))](
+                                        const Result<Effect>& effect) {
+    reply->send(effect ? json_response(200, said) : problem(effect.error()));
+  });
+}
+
+// The default one is there, whether or not somebody has changed it.
+Result<std::vector<Queue>> NativeApi::queues() {
+  auto queues = backend_.ledger().queues();
+  if (!queues) return queues;
+  if (std::ranges::none_of(*queues, [](const Queue& it) { return it.name == kDefaultQueue; })) {
+    queues->insert(queues->begin(), Queue{.name = std::string(kDefaultQueue)});
+  }
+  return queues;
+}
+
+void NativeApi::list_queues(Asked /*asked*/, HttpReply reply) {
+  auto all = queues();
+  if (!all) return reply.send(problem(all.error()));
+  json::array out;
+  for (const Queue& it : *all) out.push_back(queue_to_json(it));
+  reply.send(json_response(200, json::object{{"queues", std::move(out)}}));
+}
+
+void NativeApi::show_queue(Asked asked, HttpReply reply) {
+  auto all = queues();
+  if (!all) return reply.send(problem(all.error()));
+  for (const Queue& it : *all) {
+    if (it.name == asked.parts[0]) return reply.send(json_response(200, queue_to_json(it)));
+  }
+  reply.send(problem(no_such("queue", asked.parts[0])));
+}
+
+// What is not said stays as it is, or is usual for a new one.
+void NativeApi::set_queue(Asked asked, HttpReply reply) {
+  if (auto valid = check_name("queue", asked.parts[0]); !valid) return reply.send(problem(valid.error()));
+  auto all = queues();
+  if (!all) return reply.send(problem(all.error()));
+  Queue queue{.name = asked.parts[0]};
+  for (const Queue& it : *all) {
+    if (it.name == asked.parts[0]) queue = it;
+  }
+  auto read = queue_from_json(asked.request.body, queue);
+  if (!read) return reply.send(problem(read.error()));
+  answer_done(SetQueue{*read}, queue_to_json(*read), std::move(reply));
+}
+
+void NativeApi::drop_queue(Asked asked, HttpReply reply) {
+  answer_done(DropQueue{asked.parts[0]}, {{"name", utf8(asked.parts[0])}}, std::move(reply));
+}
+
+// "NAME" is its newest revision that is active.
+Result<NamedDefinition> NativeApi::find_definition(const std::string& reference) {
+  const std::size_t colon = reference.rfind(':');
+  const std::string name = reference.substr(0, colon);
+  std::uint64_t revision = 0;
+  if (colon != std::string::npos) {
+    auto number = parse_number(reference.substr(colon + 1));
+    if (!number || *number == 0) {
+      return fail(ErrorCode::bad_input, concat("invalid revision in '", utf8(reference), "'"),
+                  "write NAME or NAME:REVISION");
+    }
+    revision = *number;
+  }
+  auto all = backend_.ledger().named_definitions();
+  if (!all) return pass(all);
+  const NamedDefinition* found = nullptr;
+  for (const NamedDefinition& it : *all) {
+    if (it.name == name && (revision == 0 ? it.active : it.revision == revision)) found = &it;
+  }
+  if (found == nullptr) return std::unexpected(no_such("definition", reference));
+  return *found;
+}
+
+void NativeApi::list_definitions(Asked /*asked*/, HttpReply reply) {
+  auto all = backend_.ledger().named_definitions();
+  if (!all) return reply.send(problem(all.error()));
+  json::array out;
+  for (const NamedDefinition& it : *all) out.push_back(definition_json(it));
+  reply.send(json_response(200, json::object{{"definitions", std::move(out)}}));
+}
+
+void NativeApi::show_definition(Asked asked, HttpReply reply) {
+  auto found = find_definition(asked.parts[0]);
+  if (!found) return reply.send(problem(found.error()));
+  auto text = backend_.definition(found->definition);
+  if (!text) return reply.send(problem(text.error()));
+  json::object out = definition_json(*found);
+  json::error_code error;
+  json::value job = json::parse(*text, error);
+  out["job"] = error ? json::value(nullptr) : std::move(job);
+  reply.send(json_response(200, out));
+}
+
+// A job without its items, and a name for it.
+void NativeApi::add_definition(Asked asked, HttpReply reply) {
+  auto job = template_from_json(asked.request.body);
+  if (!job) return reply.send(problem(job.error()));
+  if (auto valid = check_name("definition", job->name); !valid) return reply.send(problem(valid.error()));
+  const bool has_items = job->said.contains("items") || job->said.contains("range") || job->said.contains("manifest");
+  if (has_items || !job->base_definition.empty()) {
+    return reply.send(
+        problem({ErrorCode::bad_input,
+                 has_items ? "a definition cannot have items" : "a definition cannot be based on another one",
+                 "remove the field here, and set it in the jobs that use the definition"}));
+  }
+  const std::string name = std::exchange(job->name, {});
+  job->client_token.clear();
+  job->said.erase("name");
+  job->said.erase("client_token");
+  json::object kept = json::parse(submission_to_json(*job)).as_object();
+  kept.erase("items");
+  const std::string text = json::serialize(kept);
+  auto stored = backend_.add_definition(text);
+  if (!stored) return reply.send(problem(stored.error()));
+  backend_.post(AddRevision{name, *stored, asked.asker.owner()},
+                [name, reply = std::make_shared<HttpReply>(std::move(reply))](const Result<Effect>& effect) {
+                  if (!effect) return reply->send(problem(effect.error()));
+                  reply->send(json_response(
+                      201, json::object{{"name", name}, {"revision", std::get<RevisionAdded>(*effect).revision}}));
+                });
+}
+
+void NativeApi::retire_definition(Asked asked, HttpReply reply) {
+  auto found = find_definition(asked.parts[0]);
+  if (!found) return reply.send(problem(found.error()));
+  answer_done(RetireRevision{found->name, found->revision}, {{"name", found->name}, {"revision", found->revision}},
+              std::move(reply));
+}
+
+void NativeApi::list_fleets(Asked /*asked*/, HttpReply reply) {
+  auto all = backend_.ledger().fleets();
+  if (!all) return reply.send(problem(all.error()));
+  json::array out;
+  for (const Fleet& it : *all) out.push_back(fleet_json(it));
+  reply.send(json_response(200, json::object{{"fleets", std::move(out)}}));
+}
+
+void NativeApi::show_fleet(Asked asked, HttpReply reply) {
+  auto all = backend_.ledger().fleets();
+  if (!all) return reply.send(problem(all.error()));
+  for (const Fleet& it : *all) {
+    if (it.name == asked.parts[0]) return reply.send(json_response(200, fleet_json(it)));
+  }
+  reply.send(problem(no_such("fleet", asked.parts[0])));
+}
+
+void NativeApi::set_fleet(Asked asked, HttpReply reply) {
+  if (auto valid = check_name("fleet", asked.parts[0]); !valid) return reply.send(problem(valid.error()));
+  auto text = fleet_from_json(asked.request.body);
+  if (!text) return reply.send(problem(text.error()));
+  const Fleet fleet{asked.parts[0], *text, 0};
+  json::object said = fleet_json(fleet);
+  said.erase("created_ms");
+  answer_done(SetFleet{fleet}, std::move(said), std::move(reply));
+}
+
+void NativeApi::drop_fleet(Asked asked, HttpReply reply) {
+  answer_done(DropFleet{asked.parts[0]}, {{"name", utf8(asked.parts[0])}}, std::move(reply));
+}
+
+}  // namespace drover

@@ -1,0 +1,13 @@
+#include "api/native/openapi_file.h"
+
+// In openapi_file.S.
+extern "C" const char drover_openapi_begin[];
+extern "C" const char drover_openapi_end[];
+
+namespace drover {
+
+std::string_view openapi_file() {
+  return {drover_openapi_begin, drover_openapi_end};
+}
+
+}  // namespace drover

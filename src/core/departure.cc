@@ -1,0 +1,98 @@
+// Workers that are lost, leave or are fenced. What they hold goes back to its jobs. They are remembered for a day: a
+// lost one may come back, and people look at what happened to their machines. Then they are forgotten, since machines
+// come and go by the thousand. Only their names remain in the ledger, for the attempts that refer to them.
+//
+// A network that fails may take all workers at once, so a tick does a bounded part of this and is due again at once.
+#include <algorithm>
+
+#include "base/check.h"
+#include "core/core.h"
+#include "core/plant.h"
+
+namespace drover {
+namespace {
+
+constexpr std::size_t kLostAtOnce = 32;
+constexpr std::uint64_t kLostItemsAtOnce = 64;
+constexpr std::size_t kForgottenAtOnce = 128;
+
+}  // namespace
+
+// Whatever it holds goes back to its job.
+std::uint64_t Core::take_all_from(WorkerId worker) {
+  const std::set<GrantId> held = volatile_.worker_grants.at(worker);
+  for (const GrantId grant : held) release_grant(grant, true);
+  return held.size();
+}
+
+void Core::depart(Worker& worker, WorkerState how) {
+  if (how != WorkerState::lost || !planted(Plant::expiry_keeps_grants)) take_all_from(worker.id);
+  Session& session = volatile_.sessions.at(worker.id);
+  answer_empty(session);
+  set_expiry(worker.id, session, 0);
+  if (how != WorkerState::lost) {
+    // Nobody has this one: whatever the worker says next, it is told to register.
+    worker.incarnation = 0;
+    worker.registered_ms = 0;
+  }
+  worker.state = how;
+  worker.gone_ms = volatile_.now_ms;
+  changes_.worker(worker.id);
+  count_capacity(worker.id);
+  volatile_.present.erase(worker.id);
+  if (session.kind != Schedule::kNone) volatile_.schedule.part(std::exchange(session.kind, Schedule::kNone), worker.id);
+  session.readiness = Readiness::away;
+  session.watched.clear();
+  session.notes.clear();
+  clear_declined(worker.id);
+  session.streak = {};
+  wait_to_be_forgotten(worker.id, volatile_.now_ms);
+}
+
+void Core::wait_to_be_forgotten(WorkerId worker, std::int64_t since_ms) {
+  Session& session = volatile_.sessions.at(worker);
+  if (session.departed_ms != 0) volatile_.departed.erase({session.departed_ms, worker});
+  session.departed_ms = 0;
+  if (planted(Plant::departed_workers_remembered)) return;
+  session.departed_ms = std::max<std::int64_t>(since_ms, 1);
+  volatile_.departed.insert({session.departed_ms, worker});
+}
+
+void Core::on(Ticket ticket, const Fence& command) {
+  Worker* worker = worker_named(ticket, command.worker);
+  if (worker == nullptr) return;
+  const std::uint64_t held = volatile_.worker_grants.at(worker->id).size();
+  depart(*worker, WorkerState::fenced);
+  note(EventKind::worker_fenced, worker->name);
+  say(ticket, WorkerToBeGone{worker->id, held});
+}
+
+void Core::lose_silent_workers() {
+  std::uint64_t items = 0;
+  for (std::size_t lost = 0; lost < kLostAtOnce && items < kLostItemsAtOnce; ++lost) {
+    const auto first = volatile_.expiries.begin();
+    if (first == volatile_.expiries.end() || first->first > volatile_.lease_clock_ms()) return;
+    Worker& worker = durable_.workers.at(first->second);
+    for (const GrantId grant : volatile_.worker_grants.at(worker.id)) items += volatile_.grant_left.at(grant);
+    note(EventKind::worker_lost, worker.name);
+    depart(worker, WorkerState::lost);
+  }
+}
+
+void Core::forget_departed() {
+  for (std::size_t forgotten = 0; forgotten < kForgottenAtOnce; ++forgotten) {
+    const auto first = volatile_.departed.begin();
+    if (first == volatile_.departed.end() || first->first + kDepartedKeptMs > volatile_.now_ms) return;
+    const WorkerId id = first->second;
+    const auto worker = durable_.workers.find(id);
+    DROVER_CHECK(volatile_.worker_grants.at(id).empty(), "a departed worker holds nothing");
+    changes_.forget(FormerWorker{id, worker->second.name, volatile_.now_ms});
+    volatile_.departed.erase(first);
+    volatile_.worker_by_name.erase(worker->second.name);
+    volatile_.worker_grants.erase(id);
+    volatile_.sessions.erase(id);
+    durable_.workers.erase(worker);
+  }
+}
+
+}  // namespace drover

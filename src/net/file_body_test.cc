@@ -1,0 +1,134 @@
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <fstream>
+
+#include "net/certificate_fixture.h"
+#include "net/http_client.h"
+#include "net/server_fixture.h"
+
+namespace drover {
+namespace {
+
+constexpr std::size_t kMiB = std::size_t{1} << 20;
+
+/// Answers with a part of a file.
+class FileBodyTest : public ServerTest {
+ protected:
+  FileBodyTest() {
+    handler_.on_request = [this](const HttpRequest& request, HttpReply reply) {
+      if (request.head.path != "/file") return reply.send(text_response(request.head.query));
+      reply.send({.status = 200, .headers = {}, .body = {}},
+                 HttpFilePart{Descriptor(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)), offset_, size_});
+    };
+  }
+  ~FileBodyTest() override { ::unlink(path_.c_str()); }
+
+  void write_file(std::size_t size) {
+    bytes_.resize(size);
+    for (std::size_t i = 0; i < size; ++i) bytes_[i] = static_cast<char>(i * 31 + i / 4096);
+    std::ofstream(path_, std::ios::binary) << bytes_;
+    size_ = size;
+  }
+
+  const std::string path_ = testing::TempDir() + "drover-file-body-" + std::to_string(::getpid());
+  std::string bytes_;
+  std::atomic<std::uint64_t> offset_ = 0;
+  std::atomic<std::uint64_t> size_ = 0;
+};
+
+class AnyFileBodyTest : public FileBodyTest, public testing::WithParamInterface<bool> {
+ protected:
+  std::unique_ptr<HttpClient> client() {
+    const bool is_private = GetParam();
+    if (is_private) options_.tls = authority_.issue("first");
+    start();
+    auto made = make_http_client({.base = (is_private ? "https://" : "http://") + address_,
+                                  .token = {},
+                                  .ca_pem = is_private ? authority_.pem() : std::string()});
+    EXPECT_TRUE(made) << made.error().message;
+    return std::move(*made);
+  }
+
+  Authority authority_{"authority"};
+};
+INSTANTIATE_TEST_SUITE_P(InPlainAndEncrypted, AnyFileBodyTest, testing::Bool());
+
+TEST_P(AnyFileBodyTest, AllOfItAPartOfItAndNothingOfIt) {
+  write_file(20 * kMiB + 7);
+  const auto asking = client();
+  for (const auto& [offset, size] : {std::pair(std::size_t{0}, bytes_.size()), std::pair(3 * kMiB + 1, kMiB + 5),
+                                     std::pair(bytes_.size() - 1, std::size_t{1}), std::pair(kMiB, std::size_t{0})}) {
+    offset_ = offset;
+    size_ = size;
+    const auto answer = asking->call({.path = "/file", .may_repeat = true});
+    ASSERT_TRUE(answer) << answer.error().message;
+    EXPECT_TRUE(answer->body == bytes_.substr(offset, size)) << offset << " " << size << " " << answer->body.size();
+  }
+}
+
+TEST_P(AnyFileBodyTest, AFileThatIsShorterThanWasSaidIsNotTakenForWhole) {
+  write_file(kMiB);
+  size_ = 2 * kMiB;
+  const auto asking = client();
+  EXPECT_FALSE(asking->call({.path = "/file"}));
+  size_ = kMiB;
+  const auto next = asking->call({.path = "/file", .may_repeat = true});
+  ASSERT_TRUE(next) << next.error().message;
+  EXPECT_EQ(next->body.size(), kMiB);
+}
+
+TEST_F(FileBodyTest, ItsLengthIsStatedAndHeadGetsNothingElse) {
+  write_file(1000);
+  start();
+  RawPeer peer = connect();
+  ASSERT_TRUE(peer.send("HEAD /file HTTP/1.1\r\nHost: x\r\n\r\nGET /else?next HTTP/1.1\r\nHost: x\r\n\r\n"));
+  std::string got;
+  while (!got.contains("next")) {
+    const std::string some = peer.read_some();
+    ASSERT_FALSE(some.empty());
+    got += some;
+  }
+  EXPECT_TRUE(got.contains("Content-Length: 1000\r\n")) << got;
+  EXPECT_LT(got.size(), 800);
+}
+
+TEST_F(FileBodyTest, ItWaitsForASlowPeerAndGoesOnWithIt) {
+  write_file(64 * kMiB);
+  start();
+  RawPeer peer = connect();
+  ASSERT_TRUE(peer.send("GET /file HTTP/1.1\r\nHost: x\r\n\r\nGET /else?next HTTP/1.1\r\nHost: x\r\n\r\n"));
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  EXPECT_EQ(handler_.requests, 1) << "the next one waits behind it";
+  EXPECT_TRUE(peer.read_response().body == bytes_);
+  EXPECT_EQ(peer.read_response().body, "next");
+}
+
+TEST_F(FileBodyTest, APeerThatLeavesInTheMiddleHarmsNobody) {
+  write_file(64 * kMiB);
+  start();
+  for (int i = 0; i < 5; ++i) {
+    RawPeer peer = connect();
+    ASSERT_TRUE(peer.send("GET /file HTTP/1.1\r\nHost: x\r\n\r\n"));
+    EXPECT_FALSE(peer.read_some().empty());
+    peer.slam();
+  }
+  expect_well();
+}
+
+TEST_F(FileBodyTest, APeerThatTakesNothingIsCut) {
+  options_.limits.progress_ms = 200;
+  write_file(64 * kMiB);
+  start();
+  RawPeer peer = connect();
+  ASSERT_TRUE(peer.send("GET /file HTTP/1.1\r\nHost: x\r\n\r\n"));
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  std::size_t got = 0;
+  for (std::string some = peer.read_some(); !some.empty(); some = peer.read_some()) got += some.size();
+  EXPECT_LT(got, bytes_.size());
+  expect_well();
+}
+
+}  // namespace
+}  // namespace drover
