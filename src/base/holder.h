@@ -44,7 +44,6 @@ class HolderCounts {
   }
 
   std::size_t total() const { return total_; }
-  const Limits& limits() const { return limits_; }
 
  private:
   const Limits limits_;
