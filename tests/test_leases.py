@@ -4,6 +4,7 @@ room. And workers that are gone are remembered as such."""
 import signal
 import sqlite3
 import time
+from pathlib import Path
 
 import pytest
 
@@ -18,10 +19,10 @@ def server(drover):
     return Server(drover, "--lease", f"{LEASE_S}s")
 
 
-def run_one(server, gate):
+def run_one(server, gate, *flags, cpus=2):
     """A worker that runs one item until the gate is opened."""
-    worker(server)
-    submit(server, "held", "--", "sh", "-c", gate.word, ":::", "a")
+    worker(server, cpus=cpus)
+    submit(server, "held", *flags, "--", "sh", "-c", gate.word, ":::", "a")
     wait_until(lambda: server.job("held")["counts"]["running"] == 1, "it to run")
 
 
@@ -62,21 +63,31 @@ def test_a_ledger_that_is_locked_for_longer_than_a_lease_loses_nobody(server, ga
     check_lease_held(server, gate)
 
 
-def test_logs_without_room_cost_no_lease(small_disk, drover, gate):
+def test_logs_without_room_cost_no_lease_and_hold_up_no_order(small_disk, drover, gate, tmp_path):
     (drover.data / "server").mkdir(parents=True)
     (drover.data / "server/logs").symlink_to(small_disk.path)
     server = Server(drover, "--lease", f"{LEASE_S}s")
-    run_one(server, gate)
+    run_one(server, gate, "--strict-lease", cpus=3)
+    pid = tmp_path / "pid"
+    submit(server, "unwanted", "--", "sh", "-c", f"echo $$ > {pid}; exec sleep 600", ":::", "a")
+    wait_until(lambda: server.job("unwanted")["counts"]["running"] == 1, "it to run")
     ballast = small_disk.path / "ballast"
-    with ballast.open("wb") as file, pytest.raises(OSError):
+    with ballast.open("wb", buffering=0) as file, pytest.raises(OSError):
         while True:
             file.write(bytes(1 << 16))
-            file.flush()
-    submit(server, "loud", "--", "sh", "-c", "echo said", ":::", "a")
+    # It does not fit into a page that is there.
+    submit(server, "loud", "--", "head", "-c", "100000", "/dev/urandom", ":::", "a")
     wait_until(lambda: server.running.says("logs cannot be stored"), "its log to be refused")
     outlast_the_lease()
+    began = tmp_path / "began"
+    submit(server, "later", "--", "touch", began, ":::", "a")
+    wait_until(began.exists, "an item to be handed out")
+    assert server.cli("cancel", "unwanted").status == 0
+    wait_until(lambda: not Path("/proc", pid.read_text().strip()).exists(), "it to be stopped")
+    assert server.job("loud")["counts"]["succeeded"] == 0
     ballast.unlink()
-    assert server.ends("loud")["counts"]["succeeded"] == 1
+    for job in ("loud", "later"):
+        assert server.ends(job)["counts"]["succeeded"] == 1
     check_lease_held(server, gate)
 
 

@@ -16,6 +16,9 @@ constexpr std::int64_t kLongestPauseMs = 10'000;
 constexpr std::int64_t kSpoolMs = 250;
 // What must not run beyond its lease is killed this long before, or a quarter of it, since killing takes time.
 constexpr std::int64_t kKillingMs = 5'000;
+// So often something is said in an earlier process's name while its logs are still on their way to the server: well
+// within a lease, whose length only a welcome tells.
+constexpr std::int64_t kKeepFormerMs = 1'000;
 
 /// What it tells besides asking; nullptr: nothing.
 template <class Call>
@@ -54,6 +57,7 @@ std::vector<SessionCall> ServerSession::take_calls(std::int64_t now_ms) {
   std::vector<SessionCall> out;
   if (now_ms < not_before_ms_ || !has_something_to_send(now_ms)) return out;
   if (former_) {
+    former_heard_ms_ = now_ms;
     out.push_back(send(ReportCall{former_->worker, former_->incarnation, {}}, answer_ms(), now_ms));
   } else if (!registered_) {
     out.push_back(send(HelloCall{incarnation_}, answer_ms(), now_ms));
@@ -71,7 +75,7 @@ std::vector<SessionCall> ServerSession::take_calls(std::int64_t now_ms) {
 }
 
 bool ServerSession::has_something_to_send(std::int64_t now_ms) const {
-  if (former_) return !under_way(1) && outbox_.has_some_to_take();
+  if (former_) return !under_way(1) && (has_ends_to_tell(now_ms) || now_ms >= former_heard_ms_ + kKeepFormerMs);
   if (!registered_) return !under_way(0);
   return has_to_poll(now_ms) || has_to_report(now_ms);
 }
@@ -81,7 +85,7 @@ bool ServerSession::waits_for_spool(std::int64_t now_ms) const {
 }
 
 bool ServerSession::has_to_report(std::int64_t now_ms) const {
-  return !under_way(1) && (agent_.has_other_news(now_ms) || outbox_.has_some_to_take());
+  return !under_way(1) && (agent_.has_other_news(now_ms) || has_ends_to_tell(now_ms));
 }
 
 bool ServerSession::under_way(std::size_t kind) const {
@@ -92,7 +96,9 @@ SessionCall ServerSession::send(decltype(SessionCall::what) what, std::int64_t b
   SessionCall call{next_call_++, std::move(what), bound_ms};
   // What has ended is in the outbox until it is acknowledged: what is remembered of the call is the rest.
   calls_.emplace(call.number, UnderWay{call, now_ms, now_ms + bound_ms});
-  if (AgentReport* report = report_of(call)) report->ended = outbox_.take(call.number);
+  const bool brings_ends = ends_not_kept_ == 0 || (call.what.index() == 1 && now_ms >= ends_not_before_ms_);
+  AgentReport* report = report_of(call);
+  if (report != nullptr && brings_ends) report->ended = outbox_.take(call.number);
   return call;
 }
 
@@ -141,7 +147,7 @@ void ServerSession::on_poll_answer(std::uint64_t call, const std::vector<Lease>&
                                    std::int64_t now_ms) {
   const auto answered = take(call);
   if (!answered) return;
-  outbox_.on_taken(call);
+  on_ends_taken(call);
   heard(*answered, now_ms);
   if (drain) agent_.drain(now_ms);
   agent_.on_gone(gone, now_ms);
@@ -151,9 +157,16 @@ void ServerSession::on_poll_answer(std::uint64_t call, const std::vector<Lease>&
 void ServerSession::on_report_taken(std::uint64_t call, std::int64_t now_ms) {
   const auto answered = take(call);
   if (!answered) return;
-  outbox_.on_taken(call);
+  on_ends_taken(call);
   if (outbox_.empty()) former_.reset();
   heard(*answered, now_ms);
+}
+
+void ServerSession::on_ends_taken(std::uint64_t call) {
+  if (!outbox_.has_taken(call)) return;
+  outbox_.on_taken(call);
+  ends_not_kept_ = 0;
+  ends_not_before_ms_ = 0;
 }
 
 void ServerSession::on_error(std::uint64_t call, const Error& error, std::int64_t now_ms) {
@@ -161,6 +174,10 @@ void ServerSession::on_error(std::uint64_t call, const Error& error, std::int64_
     case ErrorCode::not_found: return on_not_registered(call);
     case ErrorCode::in_use: return on_replaced(call, now_ms);
     case ErrorCode::bad_input: return on_refused(call, error.message, now_ms);
+    case ErrorCode::no_space:
+    case ErrorCode::io:
+    case ErrorCode::read_only:
+    case ErrorCode::damaged: return on_not_kept(call, now_ms);
     default: return on_failed(call, now_ms);
   }
 }
@@ -195,6 +212,13 @@ void ServerSession::on_failed(std::uint64_t call, std::int64_t now_ms) {
   tell_again(std::move(*failed));
 }
 
+// Nothing else waits for it: not even this worker's calls do.
+void ServerSession::on_not_kept(std::uint64_t call, std::int64_t now_ms) {
+  if (!outbox_.has_taken(call)) return on_failed(call, now_ms);
+  if (auto refused = take(call)) tell_again(std::move(*refused));
+  ends_not_before_ms_ = now_ms + pause_ms(ends_not_kept_++);
+}
+
 // What has ended and is refused is told bare, then given back, so a refusal ends after a few calls. What else the call
 // said is told again. A call that tells of no end is tried again like one that failed.
 void ServerSession::on_refused(std::uint64_t call, const std::string& why, std::int64_t now_ms) {
@@ -213,8 +237,12 @@ void ServerSession::on_refused(std::uint64_t call, const std::string& why, std::
 }
 
 void ServerSession::pause(std::uint32_t times, std::int64_t now_ms) {
+  not_before_ms_ = now_ms + pause_ms(times);
+}
+
+std::int64_t ServerSession::pause_ms(std::uint32_t times) const {
   const std::int64_t longest_ms = term_ms_ > 0 ? std::min(kLongestPauseMs, term_ms_ / 4) : kLongestPauseMs;
-  not_before_ms_ = now_ms + std::min(longest_ms, kFirstPauseMs << std::min(times, 10U));
+  return std::min(longest_ms, kFirstPauseMs << std::min(times, 10U));
 }
 
 void ServerSession::tell_again(UnderWay call) {
@@ -243,6 +271,8 @@ std::optional<std::int64_t> ServerSession::next_deadline(std::int64_t now_ms) co
   const auto consider = [&](std::int64_t at_ms) { soonest = soonest ? std::min(*soonest, at_ms) : at_ms; };
   for (const auto& [number, call] : calls_) consider(call.until_ms);
   if (has_something_to_send(now_ms)) consider(not_before_ms_);
+  if (ends_not_before_ms_ > now_ms) consider(ends_not_before_ms_);
+  if (former_ && !under_way(1)) consider(std::max(not_before_ms_, former_heard_ms_ + kKeepFormerMs));
   if (spooling_since_ms_ && waits_for_spool(now_ms)) consider(*spooling_since_ms_ + kSpoolMs);
   if (agent_.may_be_strict() && term_ms_ > 0 && !abandoned_) consider(lease_over_ms() - killing_ms());
   return soonest;

@@ -3,8 +3,9 @@
 //
 // What it promises: one poll is always under way; a poll whose answer does not come is named as given up; an attempt
 // that has ended is first written to the spool and then told until it is acknowledged (hearing it twice changes
-// nothing); what ended before the process was restarted is told in the name of the incarnation that ran it, before the
-// new one registers and thereby loses it.
+// nothing); while the server has no room for logs, ends travel apart from polls, so that leases, orders and items go
+// on; what ended before the process was restarted is told in the name of the incarnation that ran it, before the new
+// one registers and thereby loses it.
 #pragma once
 
 #include <cstdint>
@@ -90,6 +91,8 @@ class ServerSession {
   void on_replaced(std::uint64_t call, std::int64_t now_ms);
   /// The server has understood the call and will never take it as it is.
   void on_refused(std::uint64_t call, const std::string& why, std::int64_t now_ms);
+  /// The server cannot keep what the call told of ends, for now.
+  void on_not_kept(std::uint64_t call, std::int64_t now_ms);
   /// No answer will come.
   void on_failed(std::uint64_t call, std::int64_t now_ms);
   void on_tick(std::int64_t now_ms);
@@ -121,12 +124,17 @@ class ServerSession {
   bool waits_for_spool(std::int64_t now_ms) const;
   bool has_to_poll(std::int64_t now_ms) const { return agent_.wants_to_ask() && !waits_for_spool(now_ms); }
   bool has_to_report(std::int64_t now_ms) const;
+  bool has_ends_to_tell(std::int64_t now_ms) const {
+    return now_ms >= ends_not_before_ms_ && outbox_.has_some_to_take();
+  }
   bool under_way(std::size_t kind) const;
   SessionCall send(decltype(SessionCall::what) what, std::int64_t bound_ms, std::int64_t now_ms);
   std::optional<UnderWay> take(std::uint64_t call);
   void heard(const UnderWay& call, std::int64_t now_ms);
+  void on_ends_taken(std::uint64_t call);
   void tell_again(UnderWay call);
   void pause(std::uint32_t times, std::int64_t now_ms);
+  std::int64_t pause_ms(std::uint32_t times) const;
   std::int64_t lease_over_ms() const;
   std::int64_t answer_ms() const;
   std::int64_t killing_ms() const;
@@ -140,7 +148,10 @@ class ServerSession {
     std::uint64_t incarnation = 0;
   };
   std::optional<Former> former_;
+  std::int64_t former_heard_ms_ = 0;  // when the last call in its name was sent
   ReportOutbox outbox_;
+  std::uint32_t ends_not_kept_ = 0;  // in a row; polls bring no ends then
+  std::int64_t ends_not_before_ms_ = 0;
   std::optional<std::int64_t> spooling_since_ms_;
   std::vector<RefusedEnd> refused_;
 

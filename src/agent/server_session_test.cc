@@ -165,6 +165,25 @@ TEST(ServerSession, MuchThatWasLeftBehindIsToldInSeveralReports) {
   it.only_call<HelloCall>();
 }
 
+TEST(ServerSession, WhatWasLeftBehindKeepsItsLeaseWhileItsLogIsOnItsWay) {
+  const EndedAttempt ended{.token = {GrantId{9}, ItemIndex{4}}};
+  Spoken it(LeftBehind{WorkerId{2}, 5, {{.ended = ended, .uploading = true}}});
+  for (int second = 0; second < 200; ++second) {
+    const auto [call, report] = it.only_call<ReportCall>();
+    EXPECT_EQ(report.incarnation, 5U);
+    EXPECT_TRUE(report.report.ended.empty());
+    it.session.on_report_taken(call, it.now_ms);
+    EXPECT_TRUE(it.calls().empty());
+    EXPECT_EQ(it.session.next_deadline(it.now_ms), it.now_ms + 1'000);
+    it.later(1'000);
+  }
+  it.session.on_uploaded(ended);
+  const auto [call, report] = it.only_call<ReportCall>();
+  EXPECT_EQ(report.report.ended, std::vector{ended});
+  it.session.on_report_taken(call, it.now_ms);
+  it.only_call<HelloCall>();
+}
+
 TEST(ServerSession, WhatWasLeftBehindIsDroppedWhenTheServerHasForgottenWhoRanIt) {
   Spoken it(LeftBehind{WorkerId{2}, 5, {{.ended = {.token = {GrantId{9}, ItemIndex{4}}}}}});
   it.session.on_not_registered(it.only_call<ReportCall>().first);
@@ -317,6 +336,66 @@ TEST(ServerSession, StrictLeasesAreAbandonedBeforeTheyRunOut) {
   const auto actions = it.agent.take_actions();
   ASSERT_EQ(actions.size(), 1U);
   EXPECT_EQ(std::get<StopItem>(actions[0]).how, StopHow::kill);
+}
+
+const Error kNoRoom{ErrorCode::no_space, "the disk is nearly full", ""};
+
+TEST(ServerSession, WhileTheServerHasNoRoomForLogsPollsGoOnWithoutThem) {
+  Spoken it;
+  it.agent.set_strict([](JobId) { return true; });
+  it.register_it();
+  it.lend(it.only_call<PollCall>().first);
+  EXPECT_EQ(it.agent.take_actions().size(), 1U);
+  auto [parked, first] = it.only_call<PollCall>();
+  it.end_first();
+  it.session.on_error(it.only_call<ReportCall>().first, kNoRoom, it.now_ms);
+  std::size_t refused = 1;
+  for (int second = 0; second < 120; ++second) {
+    it.session.on_poll_answer(parked, {}, {}, {}, false, it.now_ms);
+    bool polls = false;
+    for (const SessionCall& call : it.calls()) {
+      if (const auto* poll = std::get_if<PollCall>(&call.what)) {
+        EXPECT_TRUE(poll->poll.ended.empty());
+        parked = call.number;
+        polls = true;
+      } else {
+        EXPECT_EQ(std::get<ReportCall>(call.what).report.ended.size(), 1U);
+        it.session.on_error(call.number, kNoRoom, it.now_ms);
+        ++refused;
+      }
+    }
+    EXPECT_TRUE(polls) << second;
+    const auto next_ms = it.session.next_deadline(it.now_ms);
+    ASSERT_TRUE(next_ms);
+    EXPECT_GT(*next_ms, it.now_ms) << "it waits";
+    it.later(1'000);
+  }
+  EXPECT_GT(refused, 10U);
+  EXPECT_LT(refused, 20U);
+  EXPECT_TRUE(it.agent.take_actions().empty()) << "no lease was given up";
+  it.later(10'000);
+  for (const SessionCall& call : it.calls()) {
+    if (std::holds_alternative<ReportCall>(call.what)) it.session.on_report_taken(call.number, it.now_ms);
+  }
+  EXPECT_EQ(it.session.untold(), 0U);
+  it.session.on_poll_answer(parked, {}, {}, {}, false, it.now_ms);
+}
+
+TEST(ServerSession, APollWhoseLogsHaveNoRoomIsAskedAgainAtOnceWithoutThem) {
+  Spoken it;
+  it.register_it();
+  it.lend(it.only_call<PollCall>().first, 2);
+  const auto [parked, first] = it.only_call<PollCall>();
+  it.end_first();
+  it.session.on_poll_answer(parked, {}, {}, {}, false, it.now_ms);
+  const auto [full, second] = it.only_call<PollCall>();
+  ASSERT_EQ(second.poll.ended.size(), 1U);
+  it.session.on_error(full, kNoRoom, it.now_ms);
+  const auto [again, third] = it.only_call<PollCall>();
+  EXPECT_TRUE(third.poll.ended.empty());
+  EXPECT_EQ(third.poll.given_up, std::vector{second.poll.number});
+  it.later(250);
+  EXPECT_EQ(it.only_call<ReportCall>().second.report.ended.size(), 1U);
 }
 
 // It used to be told for ever, and what ended after it waited behind it.

@@ -239,7 +239,7 @@ class Writer {
 
   Happening fault() {
     const std::size_t worker = random_.below(script_.workers.size());
-    switch (random_.below(21)) {
+    switch (random_.below(22)) {
       case 0:
       case 1: return CrashWorker{worker, short_or_long(5 * kSecond, 3 * kMinute)};
       case 2: return LoseMachine{worker, short_or_long(kMinute, 5 * kMinute)};
@@ -260,6 +260,7 @@ class Writer {
       case 17: return StallServer{short_or_long(50 * kSecond, 2 * kMinute), random_.one_in(2)};
       case 18: return RegistryOutage{short_or_long(2 * kMinute, 40 * kMinute)};
       case 19: return CrashServer{static_cast<CrashPoint>(random_.below(4)), between(10 * kMinute, 90 * kMinute)};
+      case 20: return RefuseLogs{short_or_long(kMinute, 10 * kMinute)};
       default:
         return BadWeather{static_cast<std::uint32_t>(random_.below(150)),
                           static_cast<std::uint32_t>(random_.below(100)), between(10, 20 * kSecond),
@@ -286,6 +287,7 @@ std::int64_t ScriptEvent::over_ms() const {
   if (const auto* it = std::get_if<Partition>(&what)) for_ms = it->for_ms;
   if (const auto* it = std::get_if<CrashServer>(&what)) for_ms = 60'000 + it->down_ms;
   if (const auto* it = std::get_if<FillDisk>(&what)) for_ms = 60'000 + it->down_ms;
+  if (const auto* it = std::get_if<RefuseLogs>(&what)) for_ms = it->for_ms;
   if (const auto* it = std::get_if<SlowDisk>(&what)) for_ms = it->for_ms;
   if (const auto* it = std::get_if<StallServer>(&what)) for_ms = it->for_ms;
   if (const auto* it = std::get_if<RegistryOutage>(&what)) for_ms = it->for_ms + kLongestImagePauseMs;

@@ -129,6 +129,10 @@ struct CrashServer {
 struct FillDisk {
   std::int64_t down_ms = 0;
 };
+/// What is left of the disk is the ledger's: logs, and the ends of attempts that bring them, are refused.
+struct RefuseLogs {
+  std::int64_t for_ms = 0;
+};
 struct SlowDisk {
   std::int64_t commit_ms = 0;
   std::int64_t for_ms = 0;
@@ -156,9 +160,10 @@ struct RegistryOutage {
   std::int64_t for_ms = 0;
 };
 
-using Happening = std::variant<Submit, Cancel, Retry, ChangeQueue, CloseQueue, RemoveQueue, WatchItem, CrashWorker,
-                               LoseMachine, SpotNotice, KillSlot, DrainWorker, FenceWorker, Partition, CrashServer,
-                               FillDisk, SlowDisk, StallServer, JumpClock, BadWeather, RegistryOutage, Spoil>;
+using Happening =
+    std::variant<Submit, Cancel, Retry, ChangeQueue, CloseQueue, RemoveQueue, WatchItem, CrashWorker, LoseMachine,
+                 SpotNotice, KillSlot, DrainWorker, FenceWorker, Partition, CrashServer, FillDisk, RefuseLogs, SlowDisk,
+                 StallServer, JumpClock, BadWeather, RegistryOutage, Spoil>;
 
 struct ScriptEvent {
   std::int64_t at_ms = 0;

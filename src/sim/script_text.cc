@@ -102,6 +102,9 @@ struct Describer {
                   " ms");
   }
   std::string operator()(const FillDisk& it) const { return concat("the disk is full for ", it.down_ms, " ms"); }
+  std::string operator()(const RefuseLogs& it) const {
+    return concat("the server has no room for logs for ", it.for_ms, " ms");
+  }
   std::string operator()(const SlowDisk& it) const {
     return concat("commits take ", it.commit_ms, " ms for ", it.for_ms, " ms");
   }

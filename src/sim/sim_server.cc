@@ -60,6 +60,18 @@ void SimServer::request(Command command, Reply reply) {
   turn_soon();
 }
 
+// As the server does it: the worker keeps its lease, and is told to keep what has ended.
+void SimServer::request_of_worker(Command command, Reply reply) {
+  const auto* poll = std::get_if<Poll>(&command);
+  const Report* report = poll != nullptr ? &poll->report : std::get_if<Report>(&command);
+  if (report == nullptr || report->ended.empty() || events_.now_ms() >= logs_refused_until_ms_) {
+    return request(std::move(command), std::move(reply));
+  }
+  request(Report{.worker = report->worker, .incarnation = report->incarnation, .running = report->running},
+          [](const Effect&) {});
+  reply(Refused{{ErrorCode::no_space, "the disk is nearly full", ""}});
+}
+
 void SimServer::stall(const StallServer& how) {
   const std::int64_t until_ms = events_.now_ms() + how.for_ms;
   if (!how.whole_process) {
@@ -254,6 +266,10 @@ void SimServer::fill_disk(const FillDisk& how) {
   full_due_ = how;
   // Nobody may want to write for hours; then nobody notices.
   events_.after(60'000, [this] { full_due_.reset(); });
+}
+
+void SimServer::refuse_logs(const RefuseLogs& how) {
+  logs_refused_until_ms_ = std::max(logs_refused_until_ms_, events_.now_ms() + how.for_ms);
 }
 
 void SimServer::slow_down(const SlowDisk& how) {

@@ -31,6 +31,7 @@ class SimServer {
   void start();
   void crash(const CrashServer& how);
   void fill_disk(const FillDisk& how);
+  void refuse_logs(const RefuseLogs& how);
   void slow_down(const SlowDisk& how);
   void stall(const StallServer& how);
   void jump_clock(const JumpClock& how) { wall_.ahead_ms += how.by_ms; }
@@ -39,6 +40,10 @@ class SimServer {
   /// Rises with every start: what was sent to an earlier one does not reach this one.
   std::uint64_t generation() const { return generation_; }
   void request(Command command, Reply reply);
+  /// What a worker sends: it may bring logs.
+  void request_of_worker(Command command, Reply reply);
+  /// Logs get there.
+  bool takes_logs() const { return up() && !is_stopped() && events_.now_ms() >= logs_refused_until_ms_; }
   /// So many items of a retry are read at a time; few, so that most retries take several pages.
   static constexpr std::size_t kReopenPage = 3;
 
@@ -111,6 +116,7 @@ class SimServer {
   std::int64_t commits_hang_until_ms_ = 0;
   std::int64_t stopped_until_ms_ = 0;  // the whole process
   std::deque<Request> door_;           // what came meanwhile
+  std::int64_t logs_refused_until_ms_ = 0;
   SlowDisk slow_;
   std::int64_t slow_until_ms_ = 0;
 };

@@ -255,12 +255,18 @@ void SimWorker::weigh(const SpooledEnd& it) {
 
 void SimWorker::upload(const std::vector<SpooledEnd>& spooled) {
   for (const SpooledEnd& it : spooled) {
-    if (!it.uploading) continue;
-    later(static_cast<std::int64_t>(random_.below(5'000)), [this, told = it.ended] {
-      process_->session.on_uploaded(told);
-      wake();
-    });
+    if (it.uploading) upload(it.ended);
   }
+}
+
+// Mostly a matter of seconds, sometimes of more than a lease lasts.
+void SimWorker::upload(const EndedAttempt& ended) {
+  const std::uint64_t most_ms = random_.one_in(8) ? 3 * kTermMs : 5'000;
+  later(static_cast<std::int64_t>(random_.below(most_ms)), [this, ended] {
+    if (!world_.server.takes_logs()) return upload(ended);
+    process_->session.on_uploaded(ended);
+    wake();
+  });
 }
 
 void SimWorker::send(SessionCall call) {
@@ -304,7 +310,7 @@ void SimWorker::bring(std::uint64_t number, RequestBytes request) {
     if (!world_.server.up() || world_.server.generation() != server) return;
     auto command = decode_call(request);
     if (!command) return world_.auditor.fail(command.error().message);
-    world_.server.request(std::move(*command), [this, number, generation](const Effect& said) {
+    world_.server.request_of_worker(std::move(*command), [this, number, generation](const Effect& said) {
       const Effect& effect = world_.plant == SeamPlant::none ? said : as_planted(said, world_.plant);
       world_.network.bring_to_worker(index_, [this, number, generation, reply = encode_effect(effect)] {
         if (generation == generation_) hear(number, reply);

@@ -94,6 +94,7 @@ class SimWorker {
   void wake();
   void spool(const std::vector<EndedAttempt>& ended);
   void upload(const std::vector<SpooledEnd>& spooled);
+  void upload(const EndedAttempt& ended);
   void weigh(const SpooledEnd& it);
   void send(SessionCall call);
   void post(std::uint64_t call, RequestBytes request);

@@ -112,6 +112,7 @@ class World {
   void happen(const Partition& it) { network_.cut(it); }
   void happen(const CrashServer& it) { server_.crash(it); }
   void happen(const FillDisk& it) { server_.fill_disk(it); }
+  void happen(const RefuseLogs& it) { server_.refuse_logs(it); }
   void happen(const SlowDisk& it) { server_.slow_down(it); }
   void happen(const StallServer& it) { server_.stall(it); }
   void happen(const RegistryOutage& it) { registry_.go_out(it); }
