@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 namespace drover {
 namespace {
@@ -133,7 +134,10 @@ void LiveLogs::send_round(const std::shared_ptr<Round>& round) {
 
 void LiveLogs::on_placed(const Round& round, const Result<std::vector<std::string>>& places) {
   if (!places && places.error().code == ErrorCode::bad_input) return on_refused(round);
-  if (!places) return try_later(round);
+  if (!places) {
+    const ErrorCode code = places.error().code;
+    return try_later(round, code == ErrorCode::unreachable || code == ErrorCode::timeout);
+  }
   under_way_ = false;
   failures_ = 0;
   std::size_t at = 0;
@@ -154,13 +158,20 @@ void LiveLogs::on_placed(const Round& round, const Result<std::vector<std::strin
 }
 
 // The server may have some of it. What is sent again it has twice, and only the second is told.
-void LiveLogs::try_later(const Round& round) {
+void LiveLogs::try_later(const Round& round, bool was_away) {
   under_way_ = false;
+  was_away_ = was_away;
   not_before_ms_ = round.began_ms + std::min(kPauseMs << std::min(failures_, 10U), kLongestPauseMs);
   ++failures_;
   for (const Round::Part& part : round.parts) {
     if (const auto found = find(part); found != live_.end()) found->second.tell = true;
   }
+}
+
+void LiveLogs::on_server_heard() {
+  if (!std::exchange(was_away_, false)) return;
+  failures_ = 0;
+  not_before_ms_ = 0;
 }
 
 // The server will never take it. Of several, it is not known which one it was: from now on each is sent by itself. What

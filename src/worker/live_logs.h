@@ -34,6 +34,8 @@ class LiveLogs {
   void on_watched(const Token& token, const LogKey& key, std::int64_t now_ms);
   /// Sends what is due.
   void step(WorkerId worker, std::int64_t now_ms);
+  /// The server has answered something: if it could not be reached before, what waits for it is due.
+  void on_server_heard();
   /// When a step is due, if nothing is printed before.
   std::optional<std::int64_t> next_deadline() const;
 
@@ -84,7 +86,7 @@ class LiveLogs {
   LiveByToken::iterator find(const Round::Part& part);
   void send_round(const std::shared_ptr<Round>& round);
   void on_placed(const Round& round, const Result<std::vector<std::string>>& places);
-  void try_later(const Round& round);
+  void try_later(const Round& round, bool was_away = false);
   void on_refused(const Round& round);
 
   LogWriter& logs_;
@@ -96,6 +98,7 @@ class LiveLogs {
   bool under_way_ = false;
   std::int64_t not_before_ms_ = 0;
   std::uint32_t failures_ = 0;  // in a row
+  bool was_away_ = false;       // the last of them: the server did not answer
   bool one_by_one_ = false;     // to find the one that the server refuses
 };
 

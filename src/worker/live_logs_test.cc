@@ -158,6 +158,29 @@ TEST_F(LiveLogsTest, PausesGrowWhileItFails) {
   EXPECT_GT(uploads_.size(), 15U);
 }
 
+TEST_F(LiveLogsTest, WhatCouldNotBeSentGoesAtOnceWhenTheServerIsBack) {
+  live_->on_watched(kToken, kKey, now_ms_);
+  print("one\n");
+  step();
+  std::size_t tries = 0;
+  while (tries < 6) {
+    if (uploads_.size() > tries) {
+      tries = uploads_.size();
+      placed_(std::unexpected(Error{ErrorCode::unreachable, "no route", ""}));
+    }
+    now_ms_ += 1'000;
+    live_->on_watched(kToken, kKey, now_ms_);
+    step();
+  }
+  live_->on_server_heard();
+  step();
+  EXPECT_EQ(uploads_.size(), tries + 1);
+  placed_(std::unexpected(Error{ErrorCode::no_space, "the disk is full", ""}));
+  live_->on_server_heard();
+  step();
+  EXPECT_EQ(uploads_.size(), tries + 1) << "it is there, and has no room yet";
+}
+
 // It used to be sent again every two seconds for ever.
 TEST_F(LiveLogsTest, WhatTheServerRefusesForGoodIsSentOnce) {
   live_->on_watched(kToken, kKey, now_ms_);

@@ -418,6 +418,7 @@ void RemoteWorker::on_reported(std::uint64_t call, Tells tells, const Result<voi
 
 void RemoteWorker::on_heard(Tells tells) {
   busy_ms_ = now_ms();
+  spool_->live().on_server_heard();
   problems_.is_over(ProblemNotices::About::calls);
   if (tells == Tells::ends) problems_.is_over(ProblemNotices::About::reports);
 }
