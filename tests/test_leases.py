@@ -76,11 +76,11 @@ def test_logs_without_room_cost_no_lease_and_hold_up_no_order(small_disk, drover
         while True:
             file.write(bytes(1 << 16))
     # It does not fit into a page that is there.
-    submit(server, "loud", "--", "head", "-c", "100000", "/dev/urandom", ":::", "a")
+    submit(server, "loud", "--", "sh", "-c", "head -c 100000 /dev/urandom", ":::", "a")
     wait_until(lambda: server.running.says("logs cannot be stored"), "its log to be refused")
     outlast_the_lease()
     began = tmp_path / "began"
-    submit(server, "later", "--", "touch", began, ":::", "a")
+    submit(server, "later", "--", "sh", "-c", f"touch {began}", ":::", "a")
     wait_until(began.exists, "an item to be handed out")
     assert server.cli("cancel", "unwanted").status == 0
     wait_until(lambda: not Path("/proc", pid.read_text().strip()).exists(), "it to be stopped")
