@@ -63,7 +63,9 @@ void Core::take_place(const Job& job) {
   }
   count_unmet(job);
   for (const GrantId id : index.grants) into_hands(job, durable_.grants.at(id).worker, volatile_.grant_left.at(id));
-  auto item = durable_.open_items.lower_bound({job.id, ItemIndex{0}});
+  // Nothing runs that is in nobody's hands; very many may wait.
+  auto item =
+      index.grants.empty() ? durable_.open_items.end() : durable_.open_items.lower_bound({job.id, ItemIndex{0}});
   for (; item != durable_.open_items.end() && item->first.first == job.id; ++item) {
     if (item->second.counted) begins_to_run(job, item->second.started_ms);
   }
@@ -77,7 +79,7 @@ void Core::leave_place(const Job& job) {
   Schedule& schedule = volatile_.schedule;
   if (std::exchange(index.offered, false)) schedule.withdraw(index.of, index.share, rank_of(job));
   auto item = durable_.open_items.lower_bound({job.id, ItemIndex{0}});
-  for (; item != durable_.open_items.end() && item->first.first == job.id; ++item) {
+  for (; index.running > 0 && item != durable_.open_items.end() && item->first.first == job.id; ++item) {
     if (item->second.counted) runs_no_more(job, item->second.started_ms);
   }
   for (const GrantId id : index.grants) {

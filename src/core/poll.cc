@@ -20,6 +20,8 @@ constexpr std::size_t kLongestNote = 2000;
 constexpr std::size_t kMostNotes = 32;
 // After a stall the polls of all workers may be over at once.
 constexpr std::size_t kPollsEndedAtOnce = 128;
+// Jobs that began together may run out of time together.
+constexpr std::size_t kJobsTimedOutAtOnce = 16;
 constexpr std::size_t kMostDeclined = 64;  // of which the reason is kept
 // What very many wait for, one command does for so many of them.
 constexpr std::size_t kMostServed = 32;
@@ -291,7 +293,8 @@ void Core::on(Ticket ticket, const Poll& command) {
 void Core::on(Ticket /*ticket*/, const Tick& /*command*/) {
   const std::int64_t now_ms = volatile_.now_ms;
   lose_silent_workers();
-  while (!volatile_.job_deadlines.empty() && volatile_.job_deadlines.begin()->first <= now_ms) {
+  for (std::size_t timed_out = 0; timed_out < kJobsTimedOutAtOnce; ++timed_out) {
+    if (volatile_.job_deadlines.empty() || volatile_.job_deadlines.begin()->first > now_ms) break;
     Job& job = job_at(volatile_.job_deadlines.begin()->second);
     volatile_.job_deadlines.erase(volatile_.job_deadlines.begin());
     if (job.stop == StopCause::none || job.stop == StopCause::too_many_failures) {

@@ -43,7 +43,7 @@ constexpr std::size_t kMostDecliners = 1000;  // workers that declined it
 constexpr std::size_t kMostKinds = 256;       // of machines that are looked at for who comes first
 constexpr std::uint64_t kMostPlaces = 1000;   // that are counted
 constexpr std::size_t kMostGrants = 256;      // whose workers are asked what they wait for
-constexpr std::uint64_t kMostCounted = 4096;  // items that wait for items of other jobs
+constexpr std::uint64_t kMostCounted = 4096;  // items that wait, for a retry or for items of other jobs
 
 std::uint64_t percent_done(const Job& job) {
   return job.total == 0 ? 100 : (job.succeeded + job.failed + job.cancelled) * 100 / job.total;
@@ -179,11 +179,13 @@ class Reasons {
         .until_ms = open.not_before_ms};
   }
 
-  /// The first of its items that may run again.
+  /// The first of its items that may run again; of very many, the first of some.
   Why next_retry() const {
     const OpenItem* first = nullptr;
     auto item = durable_.open_items.lower_bound({job_.id, ItemIndex{0}});
-    for (; item != durable_.open_items.end() && item->first.first == job_.id; ++item) {
+    std::uint64_t looked_at = 0;
+    for (; item != durable_.open_items.end() && item->first.first == job_.id && looked_at < kMostCounted;
+         ++item, ++looked_at) {
       if (item->second.waiting() && (first == nullptr || item->second.not_before_ms < first->not_before_ms))
         first = &item->second;
       if (job_.sequential) break;  // the others come after this one
