@@ -328,6 +328,22 @@ TEST(Schedule, AJobThatRunsTooLongIsStopped) {
   EXPECT_EQ(world.state(job), JobState::failed);
 }
 
+TEST(Schedule, JobsThatRunTooLongTogetherAreStoppedInSteps) {
+  TestWorld world;
+  for (int i = 0; i < 40; ++i) world.submit({.total = 1, .ask = {1000, 0, {}}, .job_timeout_ms = 5000});
+  EXPECT_EQ(world.poll(world.worker("w", 40), 40).size(), 40U);
+  const auto stopped = [&] {
+    return std::ranges::count_if(world.core.durable().jobs,
+                                 [](const auto& it) { return it.second.stop == StopCause::timed_out; });
+  };
+  world.now_ms += 5000;
+  world.ask(Tick{});
+  EXPECT_GT(stopped(), 0);
+  EXPECT_LT(stopped(), 40);
+  world.tick_while_due();
+  EXPECT_EQ(stopped(), 40);
+}
+
 TEST(Schedule, AReopenedJobMayAskForSomethingElse) {
   TestWorld world;
   const JobId job = world.submit({.total = 1, .ask = {16'000, 0, {}}});
