@@ -362,7 +362,11 @@ void SimWorker::inspect_size(const std::vector<EndedAttempt>& ended) const {
 
 bool SimWorker::knows_of(GrantId grant) const {
   const auto first = process_->leased.lower_bound({grant, ItemIndex{0}});
-  return first != process_->leased.end() && first->grant == grant;
+  if (first != process_->leased.end() && first->grant == grant) return true;
+  // The server may have no room for what it has to tell.
+  const auto untold = process_->session.left_behind();
+  return untold &&
+         std::ranges::any_of(untold->ended, [&](const SpooledEnd& it) { return it.ended.token.grant == grant; });
 }
 
 void SimWorker::inspect() const {
