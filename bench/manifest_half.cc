@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/random.h"
-#include "core/item_blocks.h"
+#include "core/jobs/item_blocks.h"
 #include "core/sanity.h"
 #include "manifest_bench.h"
 #include "measure.h"

@@ -12,7 +12,7 @@
 #include "base/result.h"
 #include "base/uuid.h"
 #include "core/event.h"
-#include "core/item_blocks.h"
+#include "core/jobs/item_blocks.h"
 #include "core/queue.h"
 #include "core/records.h"
 #include "core/registry.h"

@@ -3,152 +3,153 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "core/plant.h"
+#include "base/text.h"
 
 namespace drover {
 
-Core::Core(Durable durable, std::int64_t now_ms) : durable_(std::move(durable)) {
-  volatile_.now_ms = std::max(now_ms, durable_.counters.now_ms);
-  for (auto& [id, worker] : durable_.workers) {
-    volatile_.worker_by_name[worker.name] = id;
-    volatile_.worker_grants[id];
-    volatile_.sessions[id];
-    const bool revived = planted(Plant::restart_revives_lost_workers) && worker.state == WorkerState::lost;
-    if (worker.is_present() || revived) appear(worker);
+struct Core::Parts {
+  explicit Parts(Durable loaded) : durable(std::move(loaded)) {
+    catalog.serve(jobs);
+    places.ask(jobs);
+    jobs.serve(workers);
   }
-  for (const auto& [id, job] : durable_.jobs) {
-    volatile_.jobs[id];
-    volatile_.job_by_uuid[job.uuid] = id;
-    for (const Dependency& it : job.after) volatile_.named_by[it.job].insert(id);
-  }
-  for (const auto& [key, item] : durable_.open_items) {
-    if (item.waiting()) volatile_.delayed.insert({item.not_before_ms, item.job, item.item});
-  }
-  for (const auto& [id, grant] : durable_.grants) {
-    volatile_.jobs.at(grant.job).grants.insert(id);
-    volatile_.worker_grants[grant.worker].insert(id);
-    // A poll that was answered before may come again. A second grant by its number would never go back: the worker
-    // knows of one answer only, and does not give the poll up.
-    PollNumber& last_poll = volatile_.sessions[grant.worker].last_poll;
-    if (!planted(Plant::restart_forgets_polls)) last_poll = std::max(last_poll, grant.poll);
-    std::uint64_t left = 0;
-    for (std::uint64_t offset = 0; offset < grant.count; ++offset) {
-      left += owns(grant, ItemIndex{grant.first.value + offset}) ? 1 : 0;
-    }
-    volatile_.grant_left[id] = left;
-  }
-  for (const WorkerId id : volatile_.present) restand(id);
-  // One that is not registered may still hold something, in a ledger that was restored: its time is up, too, one day.
-  for (const auto& [id, worker] : durable_.workers) {
-    if (!worker.is_present() && volatile_.worker_grants.at(id).empty()) {
-      wait_to_be_forgotten(id, worker.gone_ms != 0 ? worker.gone_ms : volatile_.now_ms);
-    } else if (!planted(Plant::restart_forgets_terms)) {
-      set_expiry(id, volatile_.sessions.at(id), worker.term_ms == 0 ? 0 : volatile_.now_ms + worker.term_ms);
-    }
-  }
-  for (auto& [id, job] : durable_.jobs) {
-    if (job.ended()) continue;
-    take_place(job);
-    reconsider(job);
-    volatile_.touched.insert(id);
-  }
-  // Not all of those that come after it may have heard of a job's end.
-  for (const auto& [id, dependents] : volatile_.dependents) {
-    const Job* job = durable_.find_job(id);
-    if (job != nullptr && job->ended()) volatile_.just_ended.push_back({id});
-  }
-  wake_delayed();
-  volatile_.turned_up.clear();  // nobody waits yet
+
+  Durable durable;
+  Volatile now;
+  Journal journal{durable.counters};
+  Catalog catalog{durable, journal};
+  Places places{durable, now, journal, catalog};
+  Jobs jobs{durable, now, journal, catalog, places};
+  Workers workers{durable, now, journal, places, jobs};
+};
+
+Core::Core(Durable durable, std::int64_t now_ms) : parts_(std::make_unique<Parts>(std::move(durable))) {
+  Parts& it = *parts_;
+  it.journal.set_now(std::max(now_ms, it.durable.counters.now_ms));
+  it.jobs.load();
+  it.workers.load();
+  it.jobs.load_places();
+  it.places.clear_turned_up();  // nobody waits yet
 }
 
+Core::~Core() = default;
+Core::Core(Core&& other) noexcept = default;
+Core& Core::operator=(Core&& other) noexcept = default;
+
 void Core::apply(Ticket ticket, const Command& command, std::int64_t now_ms) {
-  DROVER_CHECK(now_ms >= volatile_.now_ms, "time went back");
-  volatile_.now_ms = now_ms;
-  const std::uint64_t before = changes_.made();
-  free_some_blocks();
-  wake_delayed();
-  std::visit([&](const auto& it) { on(ticket, it); }, command);
-  tell_dependents();
-  tell_workers_to_stop();
-  serve_parked();
+  Parts& it = *parts_;
+  DROVER_CHECK(now_ms >= it.journal.now_ms(), "time went back");
+  it.journal.set_now(now_ms);
+  const std::uint64_t before = it.journal.changes();
+  it.jobs.free_some_blocks();
+  it.jobs.wake_delayed();
+  carry_out(ticket, command);
+  for (const Request& resumed : it.jobs.take_resumed()) carry_out(resumed.ticket, resumed.command);
+  it.jobs.tell_dependents();
+  it.workers.tell_to_stop();
+  it.workers.serve_parked();
   // That time has passed is by itself not worth a trip to the disk.
-  if (changes_.made() == before || now_ms == durable_.counters.now_ms) return;
-  durable_.counters.now_ms = now_ms;
-  changes_.counters();
+  if (it.journal.changes() != before) it.journal.write_time();
+}
+
+/// Each command has one part that knows what to do.
+void Core::carry_out(Ticket ticket, const Command& command) {
+  Parts& parts = *parts_;
+  std::visit(
+      [&](const auto& it) {
+        if constexpr (requires { parts.jobs.on(ticket, it); }) {
+          parts.jobs.on(ticket, it);
+        } else if constexpr (requires { parts.workers.on(ticket, it); }) {
+          parts.workers.on(ticket, it);
+        } else if constexpr (requires { parts.catalog.on(ticket, it); }) {
+          parts.catalog.on(ticket, it);
+        } else {
+          on(ticket, it);
+        }
+      },
+      command);
+}
+
+void Core::on(Ticket /*ticket*/, const Tick& /*command*/) {
+  parts_->workers.lose_silent();
+  parts_->jobs.stop_late_jobs();
+  parts_->workers.end_polls();
+  parts_->workers.forget_departed();
+}
+
+void Core::on(Ticket ticket, const AskWhy& command) {
+  Parts& it = *parts_;
+  const Job* job = it.jobs.find(command.job);
+  if (job == nullptr) return it.journal.refuse(ticket, ErrorCode::not_found, "job not found");
+  if (command.item && command.item->value >= job->total) {
+    return it.journal.refuse(ticket, ErrorCode::not_found,
+                             concat("job ", job->name, " has no item ", command.item->value));
+  }
+  if (command.item && it.jobs.must_wait_for_marks(*job)) return it.jobs.wait_for_marks(job->id, ticket, command);
+  Why said = why(*this, command.job, command.item);
+  said.in_hands = in_hands(command.job);
+  it.journal.say(ticket, std::move(said));
 }
 
 std::vector<Answer> Core::take_answers() {
-  return std::exchange(answers_, {});
+  return parts_->journal.take_answers();
 }
 
 std::vector<Mutation> Core::take_mutations() {
-  std::vector<Mutation> mutations = changes_.take(durable_);
-  let_go_of_blocks();
-  for (const Mutation& mutation : mutations) {
-    if (const auto* put = std::get_if<PutJob>(&mutation)) volatile_.touched.insert(put->job.id);
-  }
-  return mutations;
+  Parts& it = *parts_;
+  std::vector<Mutation> out;
+  it.journal.take_counters(out);
+  it.jobs.take_changes(out);
+  it.workers.take_changes(out);
+  it.catalog.take_changes(out);
+  it.places.take_changes(out);
+  it.journal.take_written(out);
+  it.workers.take_deletions(out);
+  it.jobs.take_deletions(out);
+  it.jobs.let_go_of_blocks();
+  return out;
 }
 
 std::vector<JobId> Core::take_touched() {
-  const std::set<JobId> touched = std::exchange(volatile_.touched, {});
-  return {touched.begin(), touched.end()};
+  return parts_->journal.take_touched();
 }
 
-// What is in a worker's hands and not named as running waits there: to people it is pending.
-ItemCounts Core::counts(JobId id) const {
-  const Job& job = durable_.jobs.at(id);
-  const JobIndex& index = volatile_.jobs.at(id);
-  ItemCounts counts{.succeeded = job.succeeded, .failed = job.failed, .cancelled = job.cancelled};
-  const std::uint64_t left = job.total - job.succeeded - job.failed - job.cancelled;
-  if (job.ended()) {
-    counts.cancelled += left;
-    return counts;
-  }
-  counts.waiting = durable_.blocks.at(id).count(ItemMark::open) - index.in_hands;
-  counts.running = index.running;
-  counts.pending = left - counts.waiting - counts.running;
-  return counts;
+ItemCounts Core::counts(JobId job) const {
+  return parts_->jobs.counts(job);
+}
+
+std::uint64_t Core::in_hands(JobId job) const {
+  return parts_->places.at(job).in_hands;
+}
+
+std::int64_t Core::now_ms() const {
+  return parts_->journal.now_ms();
+}
+
+std::int64_t Core::lease_clock_ms() const {
+  return now_ms() - parts_->now.stalled_ms;
 }
 
 std::optional<std::int64_t> Core::next_deadline() const {
-  std::optional<std::int64_t> soonest;
-  const auto consider = [&](std::int64_t at_ms) { soonest = soonest ? std::min(*soonest, at_ms) : at_ms; };
-  if (!volatile_.expiries.empty()) consider(volatile_.expiries.begin()->first + volatile_.stalled_ms);
-  if (!volatile_.departed.empty()) consider(volatile_.departed.begin()->first + kDepartedKeptMs);
-  if (!volatile_.poll_deadlines.empty()) consider(volatile_.poll_deadlines.begin()->first);
-  if (!volatile_.delayed.empty()) consider(std::get<0>(*volatile_.delayed.begin()));
-  if (!volatile_.job_deadlines.empty()) consider(volatile_.job_deadlines.begin()->first);
+  const Parts& it = *parts_;
   // Something was left for the next command, or was said as the core began.
-  const bool is_left = !volatile_.just_ended.empty() || !volatile_.just_stopped.empty() || !volatile_.to_tell.empty() ||
-                       !volatile_.turned_up.empty() || !volatile_.unneeded.empty();
-  if (is_left || !answers_.empty()) consider(volatile_.now_ms);
-  return soonest;
+  if (it.jobs.has_more_to_do() || it.workers.has_more_to_do() || it.journal.has_answers()) return now_ms();
+  const auto of_jobs = it.jobs.next_deadline();
+  const auto of_workers = it.workers.next_deadline();
+  if (!of_jobs || !of_workers) return of_jobs ? of_jobs : of_workers;
+  return std::min(*of_jobs, *of_workers);
 }
 
-void Core::note(EventKind kind, const Job& job, std::string detail) {
-  changes_.counters();
-  changes_.add(Event{EventId{durable_.counters.next_event++}, volatile_.now_ms, kind, job.uuid.text(), job.name,
-                     std::move(detail)});
+bool Core::has_leases() const {
+  return parts_->workers.has_leases();
 }
 
-void Core::note(EventKind kind, const std::string& name, std::string detail) {
-  changes_.counters();
-  changes_.add(Event{EventId{durable_.counters.next_event++}, volatile_.now_ms, kind, {}, name, std::move(detail)});
+const Durable& Core::durable() const {
+  return parts_->durable;
 }
 
-void Core::refuse(Ticket to, ErrorCode code, std::string message, std::string next) {
-  say(to, Refused{Error{code, std::move(message), std::move(next)}});
-}
-
-void Core::put(const OpenItem& item) {
-  durable_.open_items.insert_or_assign({item.job, item.item}, item);
-  changes_.open_item(item.job, item.item);
-}
-
-void Core::set_mark(JobId job, ItemIndex item, ItemMark mark) {
-  durable_.blocks.at(job).set(item, mark);
-  changes_.block(job, item);
+const Volatile& Core::volatile_part() const {
+  return parts_->now;
 }
 
 }  // namespace drover

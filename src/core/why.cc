@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "core/core.h"
-#include "core/unfit.h"
+#include "core/schedule/unfit.h"
 
 namespace drover {
 
@@ -52,8 +52,15 @@ std::uint64_t percent_done(const Job& job) {
 /// The words for one job, or one item of it.
 class Reasons {
  public:
-  Reasons(const Durable& durable, const Volatile& now, const Job& job, const ItemBlocks& blocks)
-      : durable_(durable), now_(now), job_(job), index_(now.jobs.at(job.id)), blocks_(blocks) {}
+  Reasons(const Core& core, const Job& job, const ItemBlocks& blocks)
+      : core_(core),
+        durable_(core.durable()),
+        now_(core.volatile_part()),
+        job_(job),
+        index_(now_.jobs.at(job.id)),
+        place_(now_.places.at(job.id)),
+        hands_(now_.in_hands.at(job.id)),
+        blocks_(blocks) {}
 
   Why of_item(ItemIndex item) const {
     const std::string name = concat("item ", item.value);
@@ -81,14 +88,14 @@ class Reasons {
     }
     if (const auto why = of_job(nullptr)) return *why;
     std::size_t asked = 0;
-    for (const GrantId id : index_.grants) {
+    for (const GrantId id : hands_.grants) {
       if (++asked > kMostGrants) break;
       if (const auto why = getting_ready(durable_.grants.at(id).worker)) return *why;
     }
     const std::uint64_t open = blocks_.count(ItemMark::open);
     if (blocks_.count(ItemMark::pending) == 0 && index_.ready.empty()) {
-      if (index_.in_hands < open && index_.in_hands == 0) return next_retry();
-      if (index_.in_hands == open && job_.reopening == nullptr) {
+      if (place_.in_hands < open && place_.in_hands == 0) return next_retry();
+      if (place_.in_hands == open && job_.reopening == nullptr) {
         return {WhyCode::running, concat("all remaining items (", open, ") are assigned to workers")};
       }
       return {WhyCode::running,
@@ -96,8 +103,8 @@ class Reasons {
                   ? concat("a retry is reopening the job's items; ", open, " running or waiting so far")
                   : concat("all remaining items (", open, ") are running or waiting for a retry")};
     }
-    if (!index_.offered && job_.sequential && open > 0 && index_.in_hands == 0) return next_retry();
-    if (!index_.offered && waits_for_items()) {
+    if (!place_.offered && job_.sequential && open > 0 && place_.in_hands == 0) return next_retry();
+    if (!place_.offered && waits_for_items()) {
       for (auto item = blocks_.find(ItemMark::pending, ItemIndex{0}); item;
            item = blocks_.find(ItemMark::pending, ItemIndex{item->value + 1})) {
         if (const auto why = before_it(*item, nullptr)) return *why;
@@ -116,7 +123,7 @@ class Reasons {
     if (open != nullptr) {
       holder = open->grant;
     } else {
-      for (const GrantId id : index_.grants) {
+      for (const GrantId id : hands_.grants) {
         if (durable_.grants.at(id).covers(item)) holder = id;
       }
     }
@@ -128,7 +135,7 @@ class Reasons {
     }
     return {WhyCode::running,
             concat("item ", item.value, " has been running on worker ", worker, " for ",
-                   format_duration_us((now_.now_ms - open->started_ms) * 1000), ", as attempt ", open->attempts)};
+                   format_duration_us((core_.now_ms() - open->started_ms) * 1000), ", as attempt ", open->attempts)};
   }
 
   /// A worker that has something of it says what it waits for.
@@ -163,8 +170,8 @@ class Reasons {
       return Why{WhyCode::queue_disabled, concat("queue '", queue->name, "' is disabled")};
     }
     if (open != nullptr && open->waiting() && !index_.ready.contains(open->item)) return retry_at(*open);
-    if (job_.max_running > 0 && index_.in_hands >= job_.max_running) {
-      return Why{WhyCode::most_running, concat(index_.in_hands, " of its items ", index_.in_hands == 1 ? "is" : "are",
+    if (job_.max_running > 0 && place_.in_hands >= job_.max_running) {
+      return Why{WhyCode::most_running, concat(place_.in_hands, " of its items ", place_.in_hands == 1 ? "is" : "are",
                                                " assigned to workers, which is the limit (",
                                                job_.sequential ? "sequential" : "max_running", ")")};
     }
@@ -172,11 +179,11 @@ class Reasons {
   }
 
   Why retry_at(const OpenItem& open) const {
-    return {
-        .code = WhyCode::retry_delay,
-        .sentence = concat("item ", open.item.value, " failed ", plural(open.tries, "time"),
-                           "; its next attempt is in ", format_duration_us((open.not_before_ms - now_.now_ms) * 1000)),
-        .until_ms = open.not_before_ms};
+    return {.code = WhyCode::retry_delay,
+            .sentence =
+                concat("item ", open.item.value, " failed ", plural(open.tries, "time"), "; its next attempt is in ",
+                       format_duration_us((open.not_before_ms - core_.now_ms()) * 1000)),
+            .until_ms = open.not_before_ms};
   }
 
   /// The first of its items that may run again; of very many, the first of some.
@@ -260,14 +267,14 @@ class Reasons {
     Suiting out;
     std::map<Schedule::KindId, std::uint64_t> declined;  // by workers that take other items
     std::size_t asked = 0;
-    for (const WorkerId id : index_.declined_by) {
+    for (const WorkerId id : hands_.declined_by) {
       if (++asked > kMostDecliners) break;
       const Session& session = now_.sessions.at(id);
       const bool is_busy = session.readiness == Readiness::busy;
       const bool is_free = session.readiness == Readiness::free;
       if (!is_busy && !is_free && session.readiness != Readiness::idle) continue;
       // Counted as the machines are below: its queue may be served by other fleets since.
-      if (!now_.schedule.suits(session.kind, index_.of)) continue;
+      if (!now_.schedule.suits(session.kind, place_.of)) continue;
       out.declined_by = &worker(id);
       out.declined_and_busy += is_busy ? 1 : 0;
       out.declined_and_free += is_free ? 1 : 0;
@@ -275,14 +282,14 @@ class Reasons {
     }
     for (const auto& [name, id] : now_.schedule.sites()) {
       const Schedule::Site& site = now_.schedule.site(id);
-      if (!now_.schedule.suits_site(id, index_.of) || !job_.ask.fits(site.most())) continue;
+      if (!now_.schedule.suits_site(id, place_.of) || !job_.ask.fits(site.most())) continue;
       const bool all_suit = job_.ask.fits(site.least());
       out.sites.push_back(&site);
       for (std::size_t i = 0; all_suit && i < kReadinesses; ++i) out.workers[i] += site.workers[i].size();
       for (const Schedule::KindId kind_id : site.kinds) {
         if (all_suit && out.kinds.size() == kMostKinds) break;
         const Schedule::Kind& kind = now_.schedule.kind(kind_id);
-        if (!now_.schedule.suits(kind, index_.of)) continue;
+        if (!now_.schedule.suits(kind, place_.of)) continue;
         const auto declining = declined.find(kind_id);
         const std::uint64_t takers = kind.count(Readiness::busy) + kind.count(Readiness::free);
         const bool takes = takers > (declining == declined.end() ? 0 : declining->second);
@@ -300,7 +307,7 @@ class Reasons {
       const auto& those = site->those(readiness);
       const bool takes_items = readiness == Readiness::busy || readiness == Readiness::free;
       const auto it = std::ranges::find_if(those, [&](WorkerId id) {
-        return suits(worker(id), job_) && !(takes_items && index_.declined_by.contains(id));
+        return suits(worker(id), job_) && !(takes_items && hands_.declined_by.contains(id));
       });
       if (it != those.end() && (found == nullptr || *it < found->id)) found = &worker(*it);
     }
@@ -330,7 +337,7 @@ class Reasons {
         if (count > 0) all.push_back({site.most(), &site.labels, &site.fleet, count});
       }
       return {.code = WhyCode::nobody_suits,
-              .sentence = concat("needs ", what_nobody_has(now_.schedule.of(index_.of).demand, all)),
+              .sentence = concat("needs ", what_nobody_has(now_.schedule.of(place_.of).demand, all)),
               .workers = alive};
     }
     if (suit.open() == 0) {
@@ -347,7 +354,7 @@ class Reasons {
   }
 
   Why of_order(const Suiting& suit) const {
-    const Schedule::Share& share = now_.schedule.at(index_.share);
+    const Schedule::Share& share = now_.schedule.at(place_.share);
     if (now_.schedule.is_held_back(share, job_.ask)) {
       return {.code = WhyCode::share_held_back,
               .sentence = concat("share '", share.name,
@@ -386,7 +393,7 @@ class Reasons {
   /// It is about to ask, or no longer there.
   std::string does_not_ask(const Worker& worker) const {
     const std::int64_t heard_ms = now_.sessions.at(worker.id).expires_ms - worker.term_ms;
-    const std::int64_t silent_ms = now_.lease_clock_ms() - heard_ms;
+    const std::int64_t silent_ms = core_.lease_clock_ms() - heard_ms;
     const bool is_silent = worker.term_ms > 0 && silent_ms >= 1000;
     return concat("worker ", worker.name, ", which could run it, is idle but is not asking for work",
                   is_silent ? concat(" (last heard from ", format_duration_us(silent_ms * 1000), " ago)") : "");
@@ -403,7 +410,7 @@ class Reasons {
   /// Whether something that the same machines could run comes before it.
   Why of_those_ahead(const std::string& who, const std::vector<Schedule::KindId>& kinds) const {
     const Schedule& schedule = now_.schedule;
-    const Schedule::Share& mine = schedule.at(index_.share);
+    const Schedule::Share& mine = schedule.at(place_.share);
     const Schedule::Rank rank{kHighestPriority - job_.place.priority, job_.id};
     std::uint64_t places = 0;
     Schedule::Rank nearest;
@@ -424,16 +431,16 @@ class Reasons {
               .places = places};
     }
     const auto key = [&](Schedule::ShareId id) {
-      return std::pair(Schedule::key_of(schedule.at(id), now_.now_ms), id);
+      return std::pair(Schedule::key_of(schedule.at(id), core_.now_ms()), id);
     };
     for (const auto& [name, id] : mine.lane->shares) {
       const Schedule::Share& other = schedule.at(id);
-      if (key(id) >= key(index_.share)) continue;
+      if (key(id) >= key(place_.share)) continue;
       for (const auto& [of, ranks] : other.offered) {
         if (!is_offered(other, of, kinds)) continue;
         return {.code = WhyCode::behind,
                 .sentence = concat(who, ", and share '", other.name, "' has used ",
-                                   key(id).first == key(index_.share).first ? "no more" : "less", " than share '",
+                                   key(id).first == key(place_.share).first ? "no more" : "less", " than share '",
                                    mine.name, "' lately"),
                 .job = ranks.begin()->job};
       }
@@ -458,34 +465,26 @@ class Reasons {
     return {};
   }
 
+  const Core& core_;
   const Durable& durable_;
   const Volatile& now_;
   const Job& job_;
   const JobIndex& index_;
+  const Place& place_;
+  const JobInHands& hands_;
   const ItemBlocks& blocks_;
 };
 
 }  // namespace
 
-Why why(const Core& core, JobId job, std::optional<ItemIndex> item) {
+Why why(const Core& core, JobId id, std::optional<ItemIndex> item) {
   static const ItemBlocks none;
-  const ItemBlocks* blocks = core.durable_.find_blocks(job);
+  const Job& job = core.durable().jobs.at(id);
+  const ItemBlocks* blocks = core.durable().find_blocks(id);
   // Of the items of an ended job only the ledger knows; AskWhy has it read first.
-  const bool is_unknown = blocks == nullptr && core.durable_.jobs.at(job).state != JobState::succeeded;
-  const Reasons reasons(core.durable_, core.volatile_, core.durable_.jobs.at(job), blocks != nullptr ? *blocks : none);
+  const bool is_unknown = blocks == nullptr && job.state != JobState::succeeded;
+  const Reasons reasons(core, job, blocks != nullptr ? *blocks : none);
   return item && !is_unknown ? reasons.of_item(*item) : reasons.of_next();
-}
-
-void Core::on(Ticket ticket, const AskWhy& command) {
-  const Job* job = durable_.find_job(command.job);
-  if (job == nullptr) return refuse(ticket, ErrorCode::not_found, "job not found");
-  if (command.item && command.item->value >= job->total) {
-    return refuse(ticket, ErrorCode::not_found, concat("job ", job->name, " has no item ", command.item->value));
-  }
-  if (command.item && lacks_marks(*job)) return wait_for_marks(job->id, ticket, command);
-  Why said = why(*this, command.job, command.item);
-  said.in_hands = volatile_.jobs.at(command.job).in_hands;
-  say(ticket, std::move(said));
 }
 
 }  // namespace drover

@@ -26,7 +26,7 @@ struct Step {
 
 class Stepper {
  public:
-  explicit Stepper(Core core) : core_(std::move(core)), last_ms_(core_.volatile_part().now_ms) {}
+  explicit Stepper(Core core) : core_(std::move(core)), last_ms_(core_.now_ms()) {}
 
   void post(Request request) { inbox_.push_back(std::move(request)); }
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "core/item_blocks.h"
+#include "core/jobs/item_blocks.h"
 #include "ports/store.h"
 
 namespace drover {

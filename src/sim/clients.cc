@@ -191,7 +191,7 @@ void Clients::retry(std::uint64_t number) {
 
 void Clients::forget_old() {
   if (!server_.up()) return;
-  const std::int64_t by_ms = server_.core().volatile_part().now_ms - kKeepMs;
+  const std::int64_t by_ms = server_.core().now_ms() - kKeepMs;
   auto jobs = server_.store().jobs();
   if (!jobs) return auditor_.fail(jobs.error().message);
   for (const Job& job : *jobs) {

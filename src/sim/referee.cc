@@ -56,19 +56,19 @@ void Referee::before_step(const Core& core) {
   offers_.clear();
   for (const JobId id : core.volatile_part().runnable) {
     const Job& job = durable.jobs.at(id);
-    const JobIndex& index = core.volatile_part().jobs.at(id);
+    const Place& place = core.volatile_part().places.at(id);
     // One that may have only so many, or waits for items, is not on offer all the while.
     const bool comes_and_goes =
         job.max_running > 0 || std::ranges::any_of(job.after, [](const Dependency& it) { return it.each; });
-    if (!index.offered || comes_and_goes) continue;
+    if (!place.offered || comes_and_goes) continue;
     const Queue* queue = durable.find_queue(job.place.queue);
     offers_.push_back({id,
                        queue == nullptr ? 1 : queue->priority,
-                       index.share,
+                       place.share,
                        {kHighestPriority - job.place.priority, id},
                        demand_of(job, queue),
                        durable.blocks.at(id).count(ItemMark::pending),
-                       index.ready});
+                       core.volatile_part().jobs.at(id).ready});
   }
 }
 
@@ -84,8 +84,7 @@ void Referee::after_step(const Core& core, const Step& step) {
   std::erase_if(offers_, [&](const Offer& it) {
     const Job* job = core.durable().find_job(it.job);
     if (job == nullptr || job->ended() || given.contains(it.job)) return true;
-    const JobIndex& index = core.volatile_part().jobs.at(it.job);
-    return !index.offered || index.ready != it.ready ||
+    return !core.volatile_part().places.at(it.job).offered || core.volatile_part().jobs.at(it.job).ready != it.ready ||
            core.durable().blocks.at(it.job).count(ItemMark::pending) != it.pending;
   });
   for (const Answer& answer : step.answers) {
@@ -140,7 +139,7 @@ void Referee::inspect_lease(const Core& core, const Lease& lease) {
 // `room` is what was left when it was this lease's turn.
 void Referee::inspect_turn(const Core& core, const Question& question, const Lease& lease, const Resources& room) {
   const Job& job = core.durable().jobs.at(lease.job);
-  const JobIndex& index = core.volatile_part().jobs.at(lease.job);
+  const Place& index = core.volatile_part().places.at(lease.job);
   if (!index.scheduled) return;  // it has ended within the step
   const Queue* queue = core.durable().find_queue(job.place.queue);
   const std::uint32_t priority = queue == nullptr ? 1 : queue->priority;

@@ -68,7 +68,7 @@ Twin::Twin(const Core& core) {
 }
 
 void Twin::begin_from(const Core& core, Durable durable) {
-  core_ = Core(std::move(durable), core.volatile_part().now_ms);
+  core_ = Core(std::move(durable), core.now_ms());
   for (const auto& [id, worker] : core.durable().workers) {
     const Session& session = core.volatile_part().sessions.at(id);
     if (worker.registered_ms != 0 && worker.term_ms != 0 && session.expires_ms == 0) ask(Fence{worker.name});
@@ -89,7 +89,7 @@ void Twin::begin_from(const Core& core, Durable durable) {
 
 Effect Twin::ask(const Command& command) {
   const Ticket ticket{++tickets_};
-  core_.apply(ticket, command, core_.volatile_part().now_ms);
+  core_.apply(ticket, command, core_.now_ms());
   core_.take_mutations();
   Effect own = ReportTaken{};
   for (const Answer& answer : core_.take_answers()) {
@@ -125,7 +125,7 @@ void Twin::begin_anew(const Worker& worker) {
 
 void Twin::end_all_of(JobId job) {
   std::map<WorkerId, Report> reports;
-  for (const GrantId id : core_.volatile_part().jobs.at(job).grants) {
+  for (const GrantId id : core_.volatile_part().in_hands.at(job).grants) {
     const Grant& grant = core_.durable().grants.at(id);
     Report& report = reports[grant.worker];
     report.worker = grant.worker;
@@ -168,10 +168,9 @@ void Twin::make_succeed(JobId id, ItemIndex from, ItemIndex to) {
 }
 
 void Twin::wait_until(std::int64_t until_ms) {
-  while (core_.volatile_part().now_ms < until_ms) {
+  while (core_.now_ms() < until_ms) {
     const auto due = core_.next_deadline();
-    core_.apply(Ticket{++tickets_}, Tick{},
-                std::min(until_ms, std::max(due.value_or(until_ms), core_.volatile_part().now_ms + 1)));
+    core_.apply(Ticket{++tickets_}, Tick{}, std::min(until_ms, std::max(due.value_or(until_ms), core_.now_ms() + 1)));
     core_.take_mutations();
     core_.take_answers();
   }

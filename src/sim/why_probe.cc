@@ -56,7 +56,7 @@ class Facts {
       case WhyCode::after_item: return waits_for(why.job, true) && says_how_far(why);
       case WhyCode::before_it: return job_.sequential && item_ && first_left() < *item_;
       case WhyCode::queue_disabled: return !queue().enabled;
-      case WhyCode::retry_delay: return why.until_ms > now_.now_ms && why.until_ms == next_try_ms(row);
+      case WhyCode::retry_delay: return why.until_ms > core_.now_ms() && why.until_ms == next_try_ms(row);
       case WhyCode::most_running: {
         const std::uint64_t most = job_.sequential ? 1 : job_.max_running;
         return most > 0 && in_hands_ >= most && why.sentence.starts_with(concat(in_hands_, " of its items "));
@@ -85,7 +85,7 @@ class Facts {
     for (auto it = durable_.open_items.lower_bound({job_.id, ItemIndex{0}});
          it != durable_.open_items.end() && it->first.first == job_.id; ++it) {
       if (row != nullptr && it->first.second >= *item_) break;
-      count += it->second.waiting() && it->second.not_before_ms <= now_.now_ms ? 1 : 0;
+      count += it->second.waiting() && it->second.not_before_ms <= core_.now_ms() ? 1 : 0;
     }
     for (std::uint64_t at = 0; row == nullptr && at < item_->value; ++at) {
       count += blocks().get(ItemIndex{at}) == ItemMark::pending && may_go(ItemIndex{at}) ? 1 : 0;
@@ -136,7 +136,7 @@ class Facts {
     if (blocks().count(ItemMark::pending) > 0) return false;
     for (auto it = durable_.open_items.lower_bound({job_.id, ItemIndex{0}});
          it != durable_.open_items.end() && it->first.first == job_.id; ++it) {
-      if (it->second.waiting() && it->second.not_before_ms <= now_.now_ms) return false;
+      if (it->second.waiting() && it->second.not_before_ms <= core_.now_ms()) return false;
     }
     return true;
   }
@@ -228,10 +228,10 @@ class Facts {
   // Jobs of the same share with something to hand out, that come before it and that somebody who could run this one
   // could run.
   std::uint64_t places() const {
-    const Schedule::ShareId share = now_.jobs.at(job_.id).share;
+    const Schedule::ShareId share = now_.places.at(job_.id).share;
     std::uint64_t count = 0;
     for (const auto& [id, other] : durable_.jobs) {
-      const JobIndex& index = now_.jobs.at(id);
+      const Place& index = now_.places.at(id);
       const bool first = other.place.priority > job_.place.priority ||
                          (other.place.priority == job_.place.priority && other.id < job_.id);
       if (other.ended() || !index.offered || index.share != share || !first) continue;
@@ -346,14 +346,14 @@ class Lifter {
 
   // Another job came first, whoever it was, where one that could run this one asked.
   std::optional<std::string> lift_those_ahead(const Why& said) {
-    const JobIndex& mine = twin_.core().volatile_part().jobs.at(job_);
-    const Schedule::ShareId share = twin_.core().volatile_part().jobs.at(said.job).share;
+    const Place& mine = twin_.core().volatile_part().places.at(job_);
+    const Schedule::ShareId share = twin_.core().volatile_part().places.at(said.job).share;
     const std::string queue = durable().jobs.at(said.job).place.queue;
     if ((share == mine.share) != (said.places > 0)) return "another share is said to be the same";
     std::vector<JobId> ahead;
     for (const JobId id : twin_.core().volatile_part().runnable) {
       const Job& other = durable().jobs.at(id);
-      const JobIndex& index = twin_.core().volatile_part().jobs.at(id);
+      const Place& index = twin_.core().volatile_part().places.at(id);
       if (id == job_ || !index.offered) continue;
       const bool first =
           other.place.priority > job().place.priority || (other.place.priority == job().place.priority && id < job_);

@@ -227,7 +227,7 @@ class World {
     std::map<JobId, Waiting> waiting;
     for (const JobId id : core.volatile_part().runnable) {
       const JobIndex& index = core.volatile_part().jobs.at(id);
-      if (!index.offered) continue;
+      if (!core.volatile_part().places.at(id).offered) continue;
       const Why said = why(core, id, std::nullopt);
       if (const auto wrong = untruth(core, id, std::nullopt, said)) return auditor_.fail(*wrong);
       Waiting now{said.code, core.durable().blocks.at(id).count(ItemMark::pending), index.ready.size(),

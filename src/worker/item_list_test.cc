@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "core/item_blocks.h"
+#include "core/jobs/item_blocks.h"
 
 namespace drover {
 namespace {

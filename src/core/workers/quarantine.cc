@@ -1,11 +1,12 @@
 // Machines on which everything fails at once take item after item from those on which it would succeed. Such a one is
 // found by its own failures, one after another and quick, while the same jobs do well elsewhere; it is then given
 // nothing more until a person says so.
-#include <bit>
+#include <algorithm>
 
+#include "base/check.h"
 #include "base/text.h"
-#include "core/core.h"
 #include "core/plant.h"
+#include "core/workers/workers.h"
 
 namespace drover {
 namespace {
@@ -42,44 +43,44 @@ std::uint64_t log2_256ths(std::uint64_t a, std::uint64_t b) {
 }  // namespace
 
 // What this try says of its worker.
-void Core::judge(WorkerId worker, const Job& job, const Attempt& row) {
-  JobIndex& index = volatile_.jobs.at(job.id);
-  FailureStreak& streak = volatile_.sessions.at(worker).streak;
-  if (row.state == AttemptState::succeeded) {
+void Workers::judge(WorkerId worker, JobId job, const Jobs::Ended& ended) {
+  JobInHands& index = now_.in_hands.at(job);
+  FailureStreak& streak = now_.sessions.at(worker).streak;
+  if (ended.state == AttemptState::succeeded) {
     ++index.successes;
-    index.success_us = index.successes == 1 ? row.wall_us : (index.success_us * 7 + row.wall_us) / 8;
+    index.success_us = index.successes == 1 ? ended.wall_us : (index.success_us * 7 + ended.wall_us) / 8;
     streak = {};
     return;
   }
-  if (row.state != AttemptState::failed || row.ending == Ending::timed_out) return;
+  if (ended.state != AttemptState::failed || ended.ending == Ending::timed_out || ended.ending == Ending::lost) return;
   const FailureStreak::Elsewhere now{index.successes, index.failures};
   ++index.failures;
-  if (row.wall_us > std::max(kQuickUs, index.success_us / 2)) {
+  if (ended.wall_us > std::max(kQuickUs, index.success_us / 2)) {
     // A slow one says nothing of its worker; nor is it one from elsewhere.
-    if (const auto seen = streak.jobs.find(job.id); seen != streak.jobs.end()) ++seen->second.failures;
+    if (const auto seen = streak.jobs.find(job); seen != streak.jobs.end()) ++seen->second.failures;
     return;
   }
-  ++streak.jobs.try_emplace(job.id, now).first->second.own;
+  ++streak.jobs.try_emplace(job, now).first->second.own;
   ++streak.failures;
 }
 
-void Core::quarantine_if_due(WorkerId id) {
-  FailureStreak& streak = volatile_.sessions.at(id).streak;
-  Worker& worker = durable_.workers.at(id);
+void Workers::quarantine_if_due(WorkerId id) {
+  FailureStreak& streak = now_.sessions.at(id).streak;
+  Worker& worker = records_.workers.at(id);
   if (streak.failures < kLeastFailures || !worker.quarantine.empty() || planted(Plant::black_hole_not_fenced)) return;
   std::uint64_t successes = 0;
   std::uint64_t failures = 0;
   std::uint64_t own = 0;
   std::string job_name;
   for (const auto& [job, then] : streak.jobs) {
-    const auto index = volatile_.jobs.find(job);
-    if (index == volatile_.jobs.end()) continue;
+    const auto index = now_.in_hands.find(job);
+    if (index == now_.in_hands.end()) continue;
     const std::uint64_t more = index->second.successes - then.successes;
     if (more == 0) continue;  // nobody can do it, for all that is known
     successes += more;
     failures += index->second.failures - then.failures - then.own;
     own += then.own;
-    job_name = durable_.jobs.at(job).name;
+    job_name = jobs_.at(job).name;
   }
   if (own < kLeastFailures || successes < kLeastSuccesses) return;
   if (own * log2_256ths(successes + failures + 2, failures + 1) < kBitsOfDoubt * 256) return;
@@ -87,45 +88,41 @@ void Core::quarantine_if_due(WorkerId id) {
                              " items of the same job succeeded elsewhere (job ", job_name, ")");
   streak = {};
   // It is alive, and is told that what it runs is no longer its own: nobody else would ever tell it to stop.
-  for (const GrantId held : volatile_.worker_grants.at(id)) {
-    const Grant& grant = durable_.grants.at(held);
-    auto open = durable_.open_items.lower_bound({grant.job, grant.first});
-    for (; open != durable_.open_items.end() && open->first.first == grant.job && grant.covers(open->first.second);
-         ++open) {
-      const OpenItem& item = open->second;
-      if (item.counted && item.grant == held) volatile_.sessions.at(id).gone.insert({held, item.item});
-    }
+  for (const GrantId held : now_.worker_grants.at(id)) {
+    const Grant& grant = records_.grants.at(held);
+    for (const ItemIndex item : jobs_.running_of(grant)) now_.sessions.at(id).gone.insert({held, item});
   }
-  volatile_.to_tell.insert(id);
+  now_.to_tell.insert(id);
   take_all_from(id);
   count_capacity(id);
-  const Session& session = volatile_.sessions.at(id);
+  const Session& session = now_.sessions.at(id);
   if (session.parked != 0) {
-    volatile_.schedule.wait_no_more(session.kind, volatile_.parked.at(session.parked).room, session.parked);
+    places_.wait_no_more(session.kind, now_.parked.at(session.parked).room, session.parked);
   }
-  changes_.worker(id);
-  note(EventKind::worker_quarantined, worker.name, worker.quarantine);
+  workers_.add(id);
+  journal_.note(EventKind::worker_quarantined, worker.name, worker.quarantine);
 }
 
-void Core::on(Ticket ticket, const Readmit& command) {
+void Workers::on(Ticket ticket, const Readmit& command) {
   Worker* worker = worker_named(ticket, command.worker);
   if (worker == nullptr) return;
   // One that was set apart and is away is still so when it comes back.
   if (worker->state != WorkerState::alive && worker->quarantine.empty()) {
     const bool has_left = worker->state == WorkerState::left;
-    return refuse(ticket, ErrorCode::conflict,
-                  concat("worker ", worker->name, has_left ? " has left" : concat(" is ", to_string(worker->state))),
-                  "restart it on its machine: it gets items again once it registers");
+    return journal_.refuse(
+        ticket, ErrorCode::conflict,
+        concat("worker ", worker->name, has_left ? " has left" : concat(" is ", to_string(worker->state))),
+        "restart it on its machine: it gets items again once it registers");
   }
   if (!worker->quarantine.empty()) {
     worker->quarantine.clear();
-    volatile_.sessions.at(worker->id).streak = {};
-    changes_.worker(worker->id);
-    note(EventKind::worker_readmitted, worker->name);
+    now_.sessions.at(worker->id).streak = {};
+    workers_.add(worker->id);
+    journal_.note(EventKind::worker_readmitted, worker->name);
     count_capacity(worker->id);
-    answer_empty(volatile_.sessions.at(worker->id));  // it asks again, and is given what there is
+    answer_empty(now_.sessions.at(worker->id));  // it asks again, and is given what there is
   }
-  say(ticket, WorkerReadmitted{});
+  journal_.say(ticket, WorkerReadmitted{});
 }
 
 }  // namespace drover

@@ -13,6 +13,7 @@ class Reference {
   Reference(const Core& core, const Poll& poll)
       : durable_(core.durable()),
         volatile_(core.volatile_part()),
+        now_ms_(core.now_ms()),
         worker_(durable_.workers.at(poll.report.worker)),
         room_(poll.room) {
     for (const auto& [id, grant] : durable_.grants) {
@@ -73,7 +74,7 @@ class Reference {
     const ItemBlocks& blocks = durable_.blocks.at(job.id);
     for (auto it = durable_.open_items.lower_bound({job.id, ItemIndex{0}});
          it != durable_.open_items.end() && it->first.first == job.id; ++it) {
-      if (it->second.waiting() && it->second.not_before_ms <= volatile_.now_ms) return true;
+      if (it->second.waiting() && it->second.not_before_ms <= now_ms_) return true;
       if (job.sequential) break;  // the others come after this one
     }
     if (job.sequential && blocks.count(ItemMark::open) > 0) return false;
@@ -90,7 +91,7 @@ class Reference {
   }
 
   const Schedule::Share& share_of(const Job& job) const {
-    return volatile_.schedule.at(volatile_.jobs.at(job.id).share);
+    return volatile_.schedule.at(volatile_.places.at(job.id).share);
   }
 
   bool comes_before(const Job& a, const Job& b) const {
@@ -107,8 +108,8 @@ class Reference {
       };
       return busy(a) * 17 + 32 < busy(b) * 15;
     }
-    const Wide key_a = Schedule::key_of(share_of(a), volatile_.now_ms);
-    const Wide key_b = Schedule::key_of(share_of(b), volatile_.now_ms);
+    const Wide key_a = Schedule::key_of(share_of(a), now_ms_);
+    const Wide key_b = Schedule::key_of(share_of(b), now_ms_);
     if (key_a != key_b) return key_a < key_b;
     if (&share_of(a) != &share_of(b)) return false;
     return a.place.priority != b.place.priority ? a.place.priority > b.place.priority : a.id < b.id;
@@ -116,6 +117,7 @@ class Reference {
 
   const Durable& durable_;
   const Volatile& volatile_;
+  const std::int64_t now_ms_;
   const Worker& worker_;
   const Resources room_;
   std::map<JobId, std::uint64_t> in_hands_;

@@ -1,4 +1,4 @@
-#include "core/item_blocks.h"
+#include "core/jobs/item_blocks.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,4 +1,4 @@
-#include "core/unfit.h"
+#include "core/schedule/unfit.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "core/room_index.h"
+#include "core/schedule/room_index.h"
 
 #include <tuple>
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/schedule.h"
+#include "core/schedule/schedule.h"
 
 namespace drover {
 

@@ -9,9 +9,10 @@
 // A share is ordered by what it has used. What runs uses more from moment to moment, so an order that was right is
 // soon a little low, never high: whoever comes first is looked at again, and put back if it is no longer first.
 //
-// Nothing here lasts: all of it follows from Durable. Core tells what changes; see core/places.cc.
+// Nothing here lasts: all of it follows from records. places.h tells what changes.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <deque>
@@ -29,7 +30,7 @@
 #include "base/wide.h"
 #include "core/queue.h"
 #include "core/records.h"
-#include "core/room_index.h"
+#include "core/schedule/room_index.h"
 
 namespace drover {
 
@@ -53,6 +54,10 @@ struct Supply {
 };
 
 Demand demand_of(const Job& job, const Queue* queue);
+/// What one item is charged for; more than a million CPUs are nobody's.
+inline std::uint64_t charged_milli_cpus(const Job& job) {
+  return std::min<std::uint64_t>(job.ask.milli_cpus, 1'000'000'000);
+}
 Supply supply_of(const Worker& worker);
 
 /// How a worker stands to new items.
