@@ -365,6 +365,8 @@ bool SimWorker::knows_of(GrantId grant) const {
   if (first != process_->leased.end() && first->grant == grant) return true;
   // The server may have no room for what it has to tell.
   const auto untold = process_->session.left_behind();
+  // Until all that an earlier process left is told, nobody says what else it held.
+  if (untold && untold->incarnation != incarnation_) return true;
   return untold &&
          std::ranges::any_of(untold->ended, [&](const SpooledEnd& it) { return it.ended.token.grant == grant; });
 }

@@ -115,12 +115,12 @@ void LiveLogs::send_round(const std::shared_ptr<Round>& round) {
     // A disk that fails is the reports' business: they go by it too, or wait for this.
     if (!place) return try_later(*round);
     auto frames = spool.frames_of(ExtentList::decode(place->value), it.in_spool);
-    if (!frames) return try_later(*round);
+    if (!frames) return on_unreadable(*round, frames.error());
     it.in_spool = std::move(*frames);
     WorkerUpload::Shown shown{found->first, it.sent.places.encode(), {}};
     for (; it.sent.frames + count < it.in_spool.size() && bytes < kMostBytesInOne; ++count) {
       auto frame = spool.packed(it.in_spool[it.sent.frames + count]);
-      if (!frame) return try_later(*round);
+      if (!frame) return on_unreadable(*round, frame.error());
       bytes += frame->size();
       shown.frames.push_back(static_cast<std::uint32_t>(upload.frames.size()));
       upload.frames.push_back(std::move(*frame));
@@ -172,6 +172,12 @@ void LiveLogs::on_server_heard() {
   if (!std::exchange(was_away_, false)) return;
   failures_ = 0;
   not_before_ms_ = 0;
+}
+
+// What is missing stays so: then the rest of that log is left out. Anything else may be over soon.
+void LiveLogs::on_unreadable(const Round& round, const Error& error) {
+  if (error.code == ErrorCode::not_found) return on_refused(round);
+  try_later(round);
 }
 
 // The server will never take it. Of several, it is not known which one it was: from now on each is sent by itself. What

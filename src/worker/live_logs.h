@@ -88,6 +88,7 @@ class LiveLogs {
   void on_placed(const Round& round, const Result<std::vector<std::string>>& places);
   void try_later(const Round& round, bool was_away = false);
   void on_refused(const Round& round);
+  void on_unreadable(const Round& round, const Error& error);
 
   LogWriter& logs_;
   const std::string spool_;

@@ -181,6 +181,21 @@ TEST_F(LiveLogsTest, WhatCouldNotBeSentGoesAtOnceWhenTheServerIsBack) {
   EXPECT_EQ(uploads_.size(), tries + 1) << "it is there, and has no room yet";
 }
 
+TEST_F(LiveLogsTest, ALogThatIsMissingFromTheSpoolHoldsUpNoReport) {
+  print("one\n");
+  logs_->end(kKey);
+  std::promise<Bytes> settled;
+  logs_->settle({kKey}, [&](const Result<std::vector<Bytes>>& places) { settled.set_value(places.value().front()); });
+  const Bytes in_spool = settled.get_future().get();
+  for (const auto& file : fs::directory_iterator(folder_)) fs::remove(file);
+  std::optional<LiveLogs::Sent> finished;
+  live_->finish(kToken, in_spool, live_->end(kToken), [&](LiveLogs::Sent it) { finished = std::move(it); });
+  step();
+  ASSERT_TRUE(finished);
+  EXPECT_EQ(finished->frames, 0U);
+  EXPECT_TRUE(uploads_.empty());
+}
+
 // It used to be sent again every two seconds for ever.
 TEST_F(LiveLogsTest, WhatTheServerRefusesForGoodIsSentOnce) {
   live_->on_watched(kToken, kKey, now_ms_);
