@@ -72,7 +72,7 @@ void Twin::begin_from(const Core& core, Durable durable) {
   for (const auto& [id, worker] : core.durable().workers) {
     const Session& session = core.volatile_part().sessions.at(id);
     if (worker.registered_ms != 0 && worker.term_ms != 0 && session.expires_ms == 0) ask(Fence{worker.name});
-    if (session.draining) ask(AskToDrain{worker.name});
+    if (session.drain.is_draining()) ask(AskToDrain{worker.name});
   }
   for (const auto& [sequence, poll] : core.volatile_part().parked) {
     const auto worker = core_.durable().workers.find(poll.worker);
@@ -107,7 +107,7 @@ WorkerId Twin::add_worker(const Supply& has) {
 
 std::vector<Lease> Twin::ask_for_one(WorkerId id) {
   const Worker& worker = core_.durable().workers.at(id);
-  const PollNumber number{core_.volatile_part().sessions.at(id).last_poll.value + 1};
+  const PollNumber number{core_.volatile_part().sessions.at(id).polls.last().value + 1};
   const Effect effect = ask(Poll{.report = {.worker = id, .incarnation = worker.incarnation},
                                  .number = number,
                                  .given_up = {},

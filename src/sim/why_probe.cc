@@ -30,7 +30,7 @@ class Facts {
       ++alive_;
       if (!may_run(durable_, worker, job)) continue;
       suiting_.push_back(&worker);
-      if (worker.quarantine.empty() && !now_.sessions.at(id).draining) open_.push_back(&worker);
+      if (worker.quarantine.empty() && !now_.sessions.at(id).drain.is_draining()) open_.push_back(&worker);
     }
     for (const Worker* worker : open_) {
       const bool declines = now_.sessions.at(worker->id).declined.contains(job.id);
@@ -127,7 +127,7 @@ class Facts {
     const ItemBlocks* known = durable_.find_blocks(job_.id);
     return known == nullptr ? ItemMark::ended : known->get(*item_);  // without blocks: it has ended
   }
-  bool is_parked(const Worker& worker) const { return now_.sessions.at(worker.id).parked != 0; }
+  bool is_parked(const Worker& worker) const { return now_.sessions.at(worker.id).polls.waits(); }
   bool holds_nothing(const Worker& worker) const {
     return std::ranges::none_of(durable_.grants, [&](const auto& it) { return it.second.worker == worker.id; });
   }
@@ -338,8 +338,8 @@ class Lifter {
     }
     for (const Worker& worker : suiting) {
       if (!worker.quarantine.empty()) twin_.ask(Readmit{worker.name});
-      if (twin_.core().volatile_part().sessions.at(worker.id).draining) twin_.begin_anew(worker);
-      if (twin_.core().volatile_part().sessions.at(worker.id).parked != 0) twin_.ask_for_one(worker.id);
+      if (twin_.core().volatile_part().sessions.at(worker.id).drain.is_draining()) twin_.begin_anew(worker);
+      if (twin_.core().volatile_part().sessions.at(worker.id).polls.waits()) twin_.ask_for_one(worker.id);
     }
     return std::nullopt;
   }

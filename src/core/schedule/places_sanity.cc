@@ -85,7 +85,7 @@ class PlacesInspection : Inspection {
       const Worker& worker = durable_.workers.at(poll.worker);
       const Session& session = volatile_.sessions.at(poll.worker);
       if (!poll.not_now.empty()) continue;  // who does not take everything asks again soon
-      if (poll.want == 0 || session.draining || !worker.quarantine.empty()) continue;
+      if (poll.want == 0 || session.drain.is_draining() || !worker.quarantine.empty()) continue;
       if (!may_run(durable_, worker, job)) continue;
       expect(!job.ask.fits(poll.room), "job ", job.id.value, ": could be handed to worker ", worker.name,
              ", which waits for work");

@@ -162,8 +162,8 @@ TEST(Schedule, AgreesWithASlowReferenceOnEveryFirstGrant) {
       const Worker& worker = core.durable().workers.at(poll->report.worker);
       const Session& session = core.volatile_part().sessions.at(worker.id);
       const bool is_heard = worker.registered_ms != 0 && worker.incarnation == poll->report.incarnation &&
-                            poll->number > session.last_poll;
-      const bool is_given = is_heard && !session.draining && worker.quarantine.empty() && poll->want > 0;
+                            poll->number > session.polls.last();
+      const bool is_given = is_heard && !session.drain.is_draining() && worker.quarantine.empty() && poll->want > 0;
       const Reference reference(core, *poll);
       const bool expected = is_given && !reference.empty();
       std::optional<std::string> fault;

@@ -33,14 +33,13 @@ void Workers::on(Ticket ticket, const Poll& command) {
   const WorkerId worker = command.report.worker;
   if (!accept_report(ticket, command.report)) return;
   Session& session = now_.sessions.at(worker);
-  if (command.number <= session.last_poll) {
+  if (!session.polls.hear(command.number)) {
     // Overtaken on its way, or come twice: nothing may be granted by it. An empty answer would be taken for the one
     // that the first of the two was given, which may have carried leases.
     return journal_.refuse(ticket, ErrorCode::conflict,
                            concat("poll ", command.number.value, " was already received, or superseded by a later one"),
                            "discard it and poll again");
   }
-  session.last_poll = command.number;
   clear_declined(worker);
   take_declined(command);
   if (!command.given_up.empty() && !planted(Plant::given_up_grants_kept)) give_up(worker, command.given_up);
@@ -78,7 +77,7 @@ void Workers::take_declined(const Poll& poll) {
 void Workers::give_up(WorkerId worker, const std::vector<PollNumber>& polls) {
   const std::set<PollNumber> given_up(polls.begin(), polls.end());
   Session& session = now_.sessions.at(worker);
-  session.told_to_drain = false;
+  session.drain.on_answer_lost();
   session.stops_due = true;
   const std::set<GrantId> held = now_.worker_grants.at(worker);
   for (const GrantId id : held) {
@@ -105,7 +104,7 @@ void Workers::on(Ticket ticket, const Watch& command) {
   session.watched.insert(token);
   journal_.say(ticket, Watched{Watched::Running{worker, token, AttemptNumber{open->attempts}}});
   // Nobody else has something to do by it.
-  if (const std::uint64_t parked = session.parked; parked != 0 && answer_poll(now_.parked.at(parked))) {
+  if (const std::uint64_t parked = session.polls.parked(); parked != 0 && answer_poll(now_.parked.at(parked))) {
     unpark(parked);
   }
 }
@@ -117,21 +116,21 @@ bool Workers::answer_poll(const ParkedPoll& poll) {
                     .stops = stop_orders(poll.worker),
                     .gone = {session.gone.begin(), session.gone.end()},
                     .watched = {session.watched.begin(), session.watched.end()},
-                    .drain = session.draining && !session.told_to_drain};
+                    .drain = session.drain.is_to_be_told()};
   session.gone.clear();
   session.watched.clear();
   if (answer.leases.empty() && answer.stops.empty() && answer.gone.empty() && answer.watched.empty() && !answer.drain) {
     return false;
   }
-  session.told_to_drain = session.draining;
+  session.drain.on_told();
   journal_.say(poll.ticket, std::move(answer));
   return true;
 }
 
 // A poll that nobody waits for any more, or that is of no use to whom it belongs.
 void Workers::answer_empty(const Session& session) {
-  if (session.parked == 0) return;
-  const ParkedPoll poll = unpark(session.parked);
+  if (!session.polls.waits()) return;
+  const ParkedPoll poll = unpark(session.polls.parked());
   journal_.say(poll.ticket, PollAnswer{.number = poll.number});
 }
 
@@ -148,7 +147,7 @@ void Workers::park(const ParkedPoll& poll) {
   now_.parked.emplace(sequence, poll);
   now_.poll_deadlines.insert({poll.until_ms, sequence});
   Session& session = now_.sessions.at(poll.worker);
-  session.parked = sequence;
+  session.polls.park(sequence);
   if (poll.want > 0 && poll.not_now.empty() && is_given_work(poll.worker)) {
     places_.wait(session.kind, poll.room, sequence);
   }
@@ -162,7 +161,7 @@ ParkedPoll Workers::unpark(std::uint64_t sequence) {
   now_.parked.erase(it);
   now_.poll_deadlines.erase({poll.until_ms, sequence});
   Session& session = now_.sessions.at(poll.worker);
-  session.parked = 0;
+  session.polls.unpark();
   places_.wait_no_more(session.kind, poll.room, sequence);
   restand(poll.worker);
   return poll;
@@ -177,7 +176,7 @@ void Workers::serve_parked() {
     const WorkerId worker = *now_.to_tell.begin();
     now_.to_tell.erase(now_.to_tell.begin());
     const auto session = now_.sessions.find(worker);
-    const std::uint64_t parked = session == now_.sessions.end() ? 0 : session->second.parked;
+    const std::uint64_t parked = session == now_.sessions.end() ? 0 : session->second.polls.parked();
     if (parked == 0) continue;
     --left;
     if (answer_poll(now_.parked.at(parked))) unpark(parked);

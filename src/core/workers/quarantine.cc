@@ -96,8 +96,8 @@ void Workers::quarantine_if_due(WorkerId id) {
   take_all_from(id);
   count_capacity(id);
   const Session& session = now_.sessions.at(id);
-  if (session.parked != 0) {
-    places_.wait_no_more(session.kind, now_.parked.at(session.parked).room, session.parked);
+  if (session.polls.waits()) {
+    places_.wait_no_more(session.kind, now_.parked.at(session.polls.parked()).room, session.polls.parked());
   }
   workers_.add(id);
   journal_.note(EventKind::worker_quarantined, worker.name, worker.quarantine);

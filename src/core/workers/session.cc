@@ -31,15 +31,12 @@ void Workers::on(Ticket ticket, const RegisterWorker& command) {
     const std::uint64_t held = planted(Plant::new_incarnation_keeps) ? 0 : take_all_from(worker.id);
     Session& session = now_.sessions[worker.id];
     answer_empty(session);
-    session.last_poll = PollNumber{};
+    session.polls.begin_anew();
     session.gone.clear();
     session.watched.clear();
     session.notes.clear();
     clear_declined(worker.id);
-    const bool has_drained = session.told_to_drain && held == 0;
-    session.asked_to_drain = session.asked_to_drain && !has_drained && !was_lost;
-    session.draining = session.asked_to_drain;
-    session.told_to_drain = false;
+    session.drain.on_new_process(held > 0, was_lost);
     session.streak = {};
     worker.incarnation = command.incarnation;
     worker.registered_ms = journal_.now_ms();
@@ -48,7 +45,7 @@ void Workers::on(Ticket ticket, const RegisterWorker& command) {
     worker.fleet = command.fleet;
     appear(worker);
     journal_.note(EventKind::worker_joined, worker.name);
-    journal_.say(Ticket{}, WorkerStands{worker.id, session.draining ? Standing::draining : Standing::alive});
+    journal_.say(Ticket{}, WorkerStands{worker.id, session.drain.is_draining() ? Standing::draining : Standing::alive});
   }
   worker.term_ms = command.term_ms;
   workers_.add(worker.id);
@@ -80,7 +77,7 @@ void Workers::restand(WorkerId id) {
   const Readiness now = !records_.workers.at(id).is_present() ? Readiness::away
                         : !is_given_work(id)                  ? Readiness::apart
                         : !now_.worker_grants.at(id).empty()  ? Readiness::busy
-                        : session.parked != 0                 ? Readiness::idle
+                        : session.polls.waits()               ? Readiness::idle
                                                               : Readiness::free;
   places_.set_readiness(session.kind, id, std::exchange(session.readiness, now), now);
 }
@@ -110,14 +107,13 @@ void Workers::on(Ticket ticket, const AskToDrain& command) {
   if (worker == nullptr) return;
   // It has left or was fenced: there is nothing it could do about it, and who comes next by its name is not meant.
   if (worker->registered_ms == 0) return journal_.say(ticket, WorkerToBeGone{worker->id, 0});
-  now_.sessions[worker->id].asked_to_drain = true;
+  now_.sessions[worker->id].drain.ask();
   now_.to_tell.insert(worker->id);
   begin_to_drain(*worker);
   journal_.say(ticket, WorkerToBeGone{worker->id, now_.worker_grants.at(worker->id).size()});
 }
 
 void Workers::begin_to_drain(const Worker& worker) {
-  now_.sessions[worker.id].draining = true;
   restand(worker.id);
   journal_.note(EventKind::worker_draining, worker.name);
   journal_.say(Ticket{}, WorkerStands{worker.id, Standing::draining});
@@ -142,8 +138,9 @@ bool Workers::accept_report(Ticket ticket, const Report& report) {
   give_back(report.worker, report.returned);
   quarantine_if_due(report.worker);
   renew(report.worker);
-  if (Session& session = now_.sessions.at(report.worker); report.leaving == Leaving::draining && !session.draining) {
-    session.told_to_drain = true;  // it knows
+  if (Session& session = now_.sessions.at(report.worker);
+      report.leaving == Leaving::draining && !session.drain.is_draining()) {
+    session.drain.begin_of_itself();
     begin_to_drain(worker->second);
     answer_empty(session);  // it asks for nothing more
   }
@@ -173,7 +170,7 @@ void Workers::on(Ticket ticket, const Report& command) {
   if (command.leaving == Leaving::gone) {
     Worker& worker = records_.workers.at(command.worker);
     Session& session = now_.sessions.at(worker.id);
-    session.draining = session.asked_to_drain = false;
+    session.drain.on_left();
     depart(worker, WorkerState::left);
     journal_.note(EventKind::worker_left, worker.name);
     journal_.say(Ticket{}, WorkerStands{worker.id, Standing::left});
@@ -203,7 +200,7 @@ void Workers::set_expiry(WorkerId worker, Session& session, std::int64_t expires
 
 // Whether it gets items at all. Else its poll waits for orders only.
 bool Workers::is_given_work(WorkerId worker) const {
-  return !now_.sessions.at(worker).draining && records_.workers.at(worker).quarantine.empty();
+  return !now_.sessions.at(worker).drain.is_draining() && records_.workers.at(worker).quarantine.empty();
 }
 
 }  // namespace drover

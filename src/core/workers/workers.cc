@@ -39,8 +39,8 @@ void Workers::load() {
     now_.worker_grants[grant.worker].insert(id);
     // A poll that was answered before may come again. A second grant by its number would never go back: the worker
     // knows of one answer only, and does not give the poll up.
-    PollNumber& last_poll = now_.sessions[grant.worker].last_poll;
-    if (!planted(Plant::restart_forgets_polls)) last_poll = std::max(last_poll, grant.poll);
+    PollState& polls = now_.sessions[grant.worker].polls;
+    if (!planted(Plant::restart_forgets_polls)) polls.recall(grant.poll);
     std::uint64_t left = 0;
     for (std::uint64_t offset = 0; offset < grant.count; ++offset) {
       left += jobs_.owns(grant, ItemIndex{grant.first.value + offset}) ? 1 : 0;

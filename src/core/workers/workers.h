@@ -18,6 +18,7 @@
 #include "core/jobs/jobs.h"
 #include "core/journal.h"
 #include "core/schedule/places.h"
+#include "core/workers/session_states.h"
 
 namespace drover {
 
@@ -56,16 +57,13 @@ struct FailureStreak {
 
 /// A worker's live connection to the core.
 struct Session {
-  PollNumber last_poll;
-  std::int64_t expires_ms = 0;   // by WorkersNow's lease clock; 0: never
-  std::int64_t departed_ms = 0;  // since when it is to be forgotten; 0: it is not
-  std::set<Token> gone;          // what it runs and does not hold, and was not told of
-  std::set<Token> watched;       // what it runs that somebody follows, and was not told of
-  bool draining = false;         // it gets nothing more
-  bool asked_to_drain = false;   // by somebody else than itself
-  bool told_to_drain = false;
+  PollState polls;
+  DrainState drain;
+  std::int64_t expires_ms = 0;              // by WorkersNow's lease clock; 0: never
+  std::int64_t departed_ms = 0;             // since when it is to be forgotten; 0: it is not
+  std::set<Token> gone;                     // what it runs and does not hold, and was not told of
+  std::set<Token> watched;                  // what it runs that somebody follows, and was not told of
   bool stops_due = true;                    // it may hold items of a job whose stop order it was not given
-  std::uint64_t parked = 0;                 // its poll that waits; 0: none
   Schedule::KindId kind = Schedule::kNone;  // none: it is not present
   Readiness readiness = Readiness::away;    // as its kind has it
   std::map<JobId, std::string> notes;       // what it waits for before it can run what it holds of a job

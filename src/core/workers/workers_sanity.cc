@@ -48,9 +48,9 @@ class WorkersInspection : Inspection {
         expect(volatile_.expiries.contains({session.expires_ms, worker}), "worker ", worker.value,
                ": expiry not listed");
       }
-      if (session.parked == 0) continue;
+      if (!session.polls.waits()) continue;
       ++parked;
-      const auto poll = volatile_.parked.find(session.parked);
+      const auto poll = volatile_.parked.find(session.polls.parked());
       expect(poll != volatile_.parked.end() && poll->second.worker == worker, "worker ", worker.value,
              ": its parked poll is not there");
     }
@@ -64,10 +64,10 @@ class WorkersInspection : Inspection {
   }
 
   void inspect_readiness(const Worker& worker, const Session& session) {
-    const Readiness readiness = session.draining || !worker.quarantine.empty()   ? Readiness::apart
-                                : !volatile_.worker_grants.at(worker.id).empty() ? Readiness::busy
-                                : session.parked != 0                            ? Readiness::idle
-                                                                                 : Readiness::free;
+    const Readiness readiness = session.drain.is_draining() || !worker.quarantine.empty() ? Readiness::apart
+                                : !volatile_.worker_grants.at(worker.id).empty()          ? Readiness::busy
+                                : session.polls.waits()                                   ? Readiness::idle
+                                                                                          : Readiness::free;
     expect(session.readiness == readiness, "worker ", worker.id.value, ": is ready otherwise than is known");
     const Schedule::SiteId site = volatile_.schedule.kind(session.kind).site;
     expect(volatile_.schedule.site(site).those(readiness).contains(worker.id), "worker ", worker.id.value,
@@ -81,7 +81,7 @@ class WorkersInspection : Inspection {
     expect((worker.state == WorkerState::alive) == (worker.gone_ms == 0), name, ": departed at no time, or has not");
     expect(volatile_.present.contains(worker.id) == present, name, ": wrongly in the set of those present");
     expect((session.kind != Schedule::kNone) == present, name, ": departed and of a kind, or present and of none");
-    expect(present || session.parked == 0, name, ": departed, and a poll of it waits");
+    expect(present || !session.polls.waits(), name, ": departed, and a poll of it waits");
     if (present) inspect_readiness(worker, session);
     expect(!present || worker.term_ms == 0 || session.expires_ms != 0, name, ": its silence would not be noticed");
     const bool holds_some = !volatile_.worker_grants.at(worker.id).empty();
