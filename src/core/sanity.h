@@ -18,7 +18,7 @@ class Faults {
  public:
   template <class... Parts>
   void expect(bool holds, const Parts&... what) {
-    if (!holds && !first_) first_ = concat(what...);
+    if (!holds && !first_) first_.emplace(concat(what...));
   }
   const std::optional<std::string>& first() const { return first_; }
 
