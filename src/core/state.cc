@@ -5,25 +5,12 @@
 namespace drover {
 
 Result<void> Durable::restore(const Mutation& mutation) {
-  return std::visit(
-      [this](const auto& put) -> Result<void> {
-        using Put = std::remove_cvref_t<decltype(put)>;
-        if constexpr (std::is_same_v<Put, PutCounters>) {
-          counters = put.counters;
-          return {};
-        } else if constexpr (requires { JobRecords::restore(put); }) {
-          return JobRecords::restore(put);
-        } else if constexpr (requires { WorkerRecords::restore(put, *this); }) {
-          return WorkerRecords::restore(put, *this);
-        } else if constexpr (requires { CatalogRecords::restore(put); }) {
-          return CatalogRecords::restore(put);
-        } else if constexpr (requires { ShareRecords::restore(put); }) {
-          return ShareRecords::restore(put);
-        } else {
-          return contradicts_itself("the store loaded an unexpected record");
-        }
-      },
-      mutation);
+  if (const auto* put = std::get_if<PutCounters>(&mutation)) {
+    counters = put->counters;
+    return {};
+  }
+  const auto done = std::visit([this](const auto& put) { return restore_put(put); }, mutation);
+  return done ? *done : contradicts_itself("the store loaded an unexpected record");
 }
 
 bool may_run(const Durable& durable, const Worker& worker, const Job& job) {
@@ -33,10 +20,7 @@ bool may_run(const Durable& durable, const Worker& worker, const Job& job) {
 std::uint64_t hash(const Durable& durable) {
   Hasher hasher;
   add_record(hasher, durable.counters);
-  durable.JobRecords::add_to(hasher);
-  durable.WorkerRecords::add_to(hasher);
-  durable.CatalogRecords::add_to(hasher);
-  durable.ShareRecords::add_to(hasher);
+  durable.add_to(hasher);
   return hasher.value();
 }
 

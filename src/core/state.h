@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "base/result.h"
 #include "core/catalog/catalog.h"
@@ -14,7 +15,33 @@
 
 namespace drover {
 
-struct Durable : JobRecords, WorkerRecords, ShareRecords, CatalogRecords {
+/// A sum of slices, each of which one part of the core owns. A slice restores the records that it knows, and adds them
+/// to the hash.
+template <class... Slices>
+struct SumOf : Slices... {
+  /// Nothing: no slice knows it.
+  template <class Put>
+  std::optional<Result<void>> restore_put(const Put& put) {
+    std::optional<Result<void>> done;
+    (void)((done = restore_in<Slices>(put), done.has_value()) || ...);
+    return done;
+  }
+  void add_to(Hasher& hasher) const { (Slices::add_to(hasher), ...); }
+
+ private:
+  template <class Slice, class Put>
+  std::optional<Result<void>> restore_in(const Put& put) {
+    if constexpr (requires { Slice::restore(put); }) {
+      return Slice::restore(put);
+    } else if constexpr (requires { Slice::restore(put, *this); }) {
+      return Slice::restore(put, *this);
+    } else {
+      return std::nullopt;
+    }
+  }
+};
+
+struct Durable : SumOf<JobRecords, WorkerRecords, ShareRecords, CatalogRecords> {
   Counters counters;
 
   /// Takes back one put that a store has kept. An error means that the stored state contradicts itself.
