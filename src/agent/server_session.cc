@@ -212,7 +212,7 @@ void ServerSession::on_failed(std::uint64_t call, std::int64_t now_ms) {
   tell_again(std::move(*failed));
 }
 
-// Nothing else waits for it: not even this worker's calls do.
+// Only the ends wait; this worker's other calls go on.
 void ServerSession::on_not_kept(std::uint64_t call, std::int64_t now_ms) {
   if (!outbox_.has_taken(call)) return on_failed(call, now_ms);
   if (auto refused = take(call)) tell_again(std::move(*refused));

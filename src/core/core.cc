@@ -9,9 +9,9 @@ namespace drover {
 
 struct Core::Parts {
   explicit Parts(Durable loaded) : durable(std::move(loaded)) {
-    catalog.serve(jobs);
-    places.ask(jobs);
-    jobs.serve(workers);
+    catalog.set_user(jobs);
+    places.set_running_items(jobs);
+    jobs.set_holders(workers);
   }
 
   Durable durable;

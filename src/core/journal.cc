@@ -1,5 +1,7 @@
 #include "core/journal.h"
 
+#include <iterator>
+
 namespace drover {
 
 JobId Journal::new_job() {

@@ -23,8 +23,6 @@ class Journal {
   JobId new_job();
   GrantId new_grant();
   WorkerId new_worker();
-  /// Whether there ever was a worker.
-  bool had_workers() const { return counters_.next_worker > 1; }
 
   /// An effect goes out when what was changed is durable; to nobody in particular: ticket 0.
   void say(Ticket to, Effect effect) { answers_.push_back({to, std::move(effect)}); }
@@ -76,6 +74,7 @@ class Changed {
     journal_.count_change();
     keys_.insert(key);
   }
+  void drop(const Key& key) { keys_.erase(key); }
   template <class Predicate>
   void drop_if(const Predicate& predicate) {
     std::erase_if(keys_, predicate);

@@ -8,9 +8,9 @@
 namespace drover::sim {
 namespace {
 
-// The doubt that is enough to set a worker apart (core/quarantine.cc), and how often it may still be given items by
-// polls that were on their way or parked by then. How many failures it tells of at once does not matter: it may have
-// been cut off for long.
+// The doubt that is enough to set a worker apart (core/workers/quarantine.cc), and how often it may still be given
+// items by polls that were on their way or parked by then. How many failures it tells of at once does not matter: it
+// may have been cut off for long.
 constexpr double kBitsOfDoubt = 31;
 constexpr std::uint64_t kLeast = 8;
 constexpr std::uint64_t kOnTheirWay = 2;
@@ -197,8 +197,8 @@ void Referee::follow_streaks(const Step& step) {
   }
 }
 
-// Streaks are counted as in core/quarantine.cc, but in floating point, and of quick failures only those that are quick
-// beside any job.
+// Streaks are counted as in core/workers/quarantine.cc, but in floating point, and of quick failures only those that
+// are quick beside any job.
 void Referee::take(const Attempt& row) {
   if (row.state == AttemptState::succeeded) {
     streaks_.erase(row.worker);

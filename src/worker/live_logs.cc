@@ -62,12 +62,14 @@ void LiveLogs::finish(const Token& token, Bytes in_spool, Sent sent, Finished fi
   it.finished = std::move(finished);
 }
 
-std::optional<std::int64_t> LiveLogs::next_deadline() const {
+std::optional<std::int64_t> LiveLogs::next_deadline(std::int64_t now_ms) const {
   if (under_way_) return std::nullopt;
   std::optional<std::int64_t> soonest;
   for (const auto& [token, it] : live_) {
-    if (it.is_refused || (!it.whole && (it.fresh == 0 || it.next_ms >= it.watched_until_ms))) continue;
-    const std::int64_t at_ms = it.whole ? not_before_ms_ : std::max(it.next_ms, not_before_ms_);
+    const bool is_due = it.is_due(now_ms);
+    const bool will_be = !it.is_refused && it.fresh > 0 && std::max(now_ms, it.next_ms) < it.watched_until_ms;
+    if (!is_due && !will_be) continue;
+    const std::int64_t at_ms = is_due ? not_before_ms_ : std::max(it.next_ms, not_before_ms_);
     soonest = soonest ? std::min(*soonest, at_ms) : at_ms;
   }
   return soonest;
@@ -115,12 +117,12 @@ void LiveLogs::send_round(const std::shared_ptr<Round>& round) {
     // A disk that fails is the reports' business: they go by it too, or wait for this.
     if (!place) return try_later(*round);
     auto frames = spool.frames_of(ExtentList::decode(place->value), it.in_spool);
-    if (!frames) return on_unreadable(*round, frames.error());
+    if (!frames) return on_unreadable(*round, i, frames.error());
     it.in_spool = std::move(*frames);
     WorkerUpload::Shown shown{found->first, it.sent.places.encode(), {}};
     for (; it.sent.frames + count < it.in_spool.size() && bytes < kMostBytesInOne; ++count) {
       auto frame = spool.packed(it.in_spool[it.sent.frames + count]);
-      if (!frame) return on_unreadable(*round, frame.error());
+      if (!frame) return on_unreadable(*round, i, frame.error());
       bytes += frame->size();
       shown.frames.push_back(static_cast<std::uint32_t>(upload.frames.size()));
       upload.frames.push_back(std::move(*frame));
@@ -159,10 +161,14 @@ void LiveLogs::on_placed(const Round& round, const Result<std::vector<std::strin
 
 // The server may have some of it. What is sent again it has twice, and only the second is told.
 void LiveLogs::try_later(const Round& round, bool was_away) {
-  under_way_ = false;
   was_away_ = was_away;
   not_before_ms_ = round.began_ms + std::min(kPauseMs << std::min(failures_, 10U), kLongestPauseMs);
   ++failures_;
+  begin_again(round);
+}
+
+void LiveLogs::begin_again(const Round& round) {
+  under_way_ = false;
   for (const Round::Part& part : round.parts) {
     if (const auto found = find(part); found != live_.end()) found->second.tell = true;
   }
@@ -174,19 +180,24 @@ void LiveLogs::on_server_heard() {
   not_before_ms_ = 0;
 }
 
-// What is missing stays so: then the rest of that log is left out. Anything else may be over soon.
-void LiveLogs::on_unreadable(const Round& round, const Error& error) {
-  if (error.code == ErrorCode::not_found) return on_refused(round);
-  try_later(round);
+// What is missing stays so: the rest of that log is left out. Anything else may be over soon.
+void LiveLogs::on_unreadable(const Round& round, std::size_t part, const Error& error) {
+  if (error.code != ErrorCode::not_found) return try_later(round);
+  begin_again(round);
+  leave_out(round.parts[part]);
 }
 
-// The server will never take it. Of several, it is not known which one it was: from now on each is sent by itself. What
-// is left of the one that was refused stays out of the server's logs; its end is told all the same.
+// The server will never take it. Of several, it is not known which one it was: from now on each is sent by itself.
 void LiveLogs::on_refused(const Round& round) {
   one_by_one_ = round.parts.size() > 1;
   if (one_by_one_) return try_later(round);
   under_way_ = false;
-  const auto found = find(round.parts.front());
+  leave_out(round.parts.front());
+}
+
+// What is left of it stays out of the server's logs. Its end is told all the same.
+void LiveLogs::leave_out(const Round::Part& part) {
+  const auto found = find(part);
   if (found == live_.end()) return;
   found->second.is_refused = true;
   if (!found->second.whole) return;

@@ -37,7 +37,7 @@ class LiveLogs {
   /// The server has answered something: if it could not be reached before, what waits for it is due.
   void on_server_heard();
   /// When a step is due, if nothing is printed before.
-  std::optional<std::int64_t> next_deadline() const;
+  std::optional<std::int64_t> next_deadline(std::int64_t now_ms) const;
 
   /// What the server has of an attempt's output: its first frames, and where they are.
   struct Sent {
@@ -88,7 +88,9 @@ class LiveLogs {
   void on_placed(const Round& round, const Result<std::vector<std::string>>& places);
   void try_later(const Round& round, bool was_away = false);
   void on_refused(const Round& round);
-  void on_unreadable(const Round& round, const Error& error);
+  void on_unreadable(const Round& round, std::size_t part, const Error& error);
+  void begin_again(const Round& round);
+  void leave_out(const Round::Part& part);
 
   LogWriter& logs_;
   const std::string spool_;

@@ -1,5 +1,7 @@
 #include "worker/live_logs.h"
 
+#include <filesystem>
+
 #include "worker/test_spool.h"
 
 namespace drover {
@@ -22,7 +24,7 @@ TEST_F(LiveLogsTest, ALittleStaysHereUntilTheAttemptEnds) {
   now_ms_ += 60'000;
   step();
   EXPECT_TRUE(uploads_.empty());
-  EXPECT_FALSE(live_->next_deadline());
+  EXPECT_FALSE(live_->next_deadline(now_ms_));
   EXPECT_EQ(live_->end(kToken).frames, 0U);
 }
 
@@ -54,7 +56,7 @@ TEST_F(LiveLogsTest, WhoeverWatchesIsToldAtOnceAndThenEachSecondThatHasSomething
   print("one\ntw");
   step();
   EXPECT_EQ(uploads_.size(), 1U) << "not yet";
-  EXPECT_EQ(live_->next_deadline(), now_ms_ + 1000);
+  EXPECT_EQ(live_->next_deadline(now_ms_), now_ms_ + 1000);
   now_ms_ += 1000;
   step();
   ASSERT_EQ(uploads_.size(), 2U);
@@ -84,6 +86,7 @@ TEST_F(LiveLogsTest, WhoeverWatchesIsToldAtOnceAndThenEachSecondThatHasSomething
   print("unwatched\n");
   step();
   EXPECT_EQ(uploads_.size(), 4U) << "nobody has asked for so long";
+  EXPECT_FALSE(live_->next_deadline(now_ms_)) << "nor is anything due for it";
   EXPECT_EQ(live_->end(kToken).frames, 2U);
 }
 
@@ -187,7 +190,7 @@ TEST_F(LiveLogsTest, ALogThatIsMissingFromTheSpoolHoldsUpNoReport) {
   std::promise<Bytes> settled;
   logs_->settle({kKey}, [&](const Result<std::vector<Bytes>>& places) { settled.set_value(places.value().front()); });
   const Bytes in_spool = settled.get_future().get();
-  for (const auto& file : fs::directory_iterator(folder_)) fs::remove(file);
+  for (const auto& file : std::filesystem::directory_iterator(folder_)) std::filesystem::remove(file);
   std::optional<LiveLogs::Sent> finished;
   live_->finish(kToken, in_spool, live_->end(kToken), [&](LiveLogs::Sent it) { finished = std::move(it); });
   step();

@@ -97,7 +97,7 @@ std::int64_t RemoteWorker::next_deadline() const {
   std::int64_t until_ms = now_ms() + kLongestWaitMs;
   if (const auto deadline = agent_.next_deadline(now_ms())) until_ms = std::min(until_ms, *deadline);
   if (const auto deadline = session_->next_deadline(now_ms())) until_ms = std::min(until_ms, *deadline);
-  if (const auto deadline = spool_->live().next_deadline()) until_ms = std::min(until_ms, *deadline);
+  if (const auto deadline = spool_->live().next_deadline(now_ms())) until_ms = std::min(until_ms, *deadline);
   return until_ms;
 }
 
@@ -417,7 +417,8 @@ void RemoteWorker::on_reported(std::uint64_t call, Tells tells, const Result<voi
 }
 
 void RemoteWorker::on_heard(Tells tells) {
-  busy_ms_ = now_ms();
+  // One that is to exit waits for whoever takes what it has to tell. That the server answers is not enough.
+  if (tells == Tells::ends || !agent_.draining()) busy_ms_ = now_ms();
   spool_->live().on_server_heard();
   problems_.is_over(ProblemNotices::About::calls);
   if (tells == Tells::ends) problems_.is_over(ProblemNotices::About::reports);

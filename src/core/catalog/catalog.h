@@ -43,7 +43,7 @@ class QueueUser {
 class Catalog {
  public:
   Catalog(CatalogRecords& records, Journal& journal) : records_(records), journal_(journal) {}
-  void serve(QueueUser& user) { user_ = &user; }
+  void set_user(QueueUser& user) { user_ = &user; }
 
   void on(Ticket ticket, const SetQueue& command);
   void on(Ticket ticket, const DropQueue& command);

@@ -1,7 +1,6 @@
 // Jobs and items that come after others.
 #include <algorithm>
 
-#include "base/check.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "core/jobs/jobs.h"

@@ -5,8 +5,6 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "base/text.h"
-#include "base/units.h"
 #include "core/jobs/jobs.h"
 #include "core/plant.h"
 

@@ -45,7 +45,7 @@ struct JobRecords {
   void add_to(Hasher& hasher) const;
 };
 
-/// What is looked up often about one job. All of it follows from records.
+/// What is looked up often about one job. All but whether a page was asked for follows from records.
 struct JobIndex {
   ItemIndex pending_from;             // no item before it is pending
   std::set<ItemIndex> ready;          // waiting, and may run now
@@ -87,14 +87,14 @@ class Holders {
   virtual void each_holder(JobId job, const std::function<void(WorkerId worker, std::uint64_t items)>& visit) const = 0;
   /// They are told to stop, or to stop in another way.
   virtual void on_stopped(JobId job) = 0;
-  virtual void on_going_on(JobId job) = 0;
+  virtual void on_resumed(JobId job) = 0;
 };
 
 class Jobs : public QueueUser, public RunningItems {
  public:
   Jobs(JobRecords& records, JobsNow& now, Journal& journal, const Catalog& catalog, Places& places)
       : records_(records), now_(now), journal_(journal), catalog_(catalog), places_(places) {}
-  void serve(Holders& holders) { holders_ = &holders; }
+  void set_holders(Holders& holders) { holders_ = &holders; }
 
   void on(Ticket ticket, const SubmitJob& command);
   void on(Ticket ticket, const ReopenJob& command);
@@ -140,7 +140,7 @@ class Jobs : public QueueUser, public RunningItems {
     AttemptState state = AttemptState::lost;
     Ending ending = Ending::lost;
     std::int64_t wall_us = 0;
-    std::optional<std::int64_t> ran_since_ms;  // by when its share was charged for it by the moment
+    std::optional<std::int64_t> ran_since_ms;  // since when its share was charged for it by the moment
   };
   Ended settle(const Grant& grant, const EndedAttempt& ended);
   /// It was named as running, and nobody will hear how it ended.
@@ -161,8 +161,8 @@ class Jobs : public QueueUser, public RunningItems {
   void before_queue_changes(const std::string& queue, bool forget_usage) override;
   void after_queue_changed(const Queue& queue, bool has_become_fair) override;
   void after_queue_dropped(const std::string& queue) override { places_.drop_lane(queue); }
-  void each_running_in(const std::string& queue,
-                       const std::function<void(const Job& job, std::int64_t started_ms)>& visit) const override;
+  void each_running(JobId job, std::uint64_t count,
+                    const std::function<void(const Job& job, std::int64_t started_ms)>& visit) const override;
 
   void take_changes(std::vector<Mutation>& out);
   void take_deletions(std::vector<Mutation>& out);
@@ -179,7 +179,6 @@ class Jobs : public QueueUser, public RunningItems {
   // place.cc
   void take_place(const Job& job);
   void leave_place(const Job& job);
-  void each_running(JobId job, const std::function<void(std::int64_t started_ms)>& visit) const;
   bool has_work(const Job& job);
   void reconsider(Job& job);
   // reopen.cc

@@ -1,12 +1,9 @@
 // The marks of ended jobs' items. In memory they are of use only to jobs that go item by item after one; whoever else
 // needs them waits until they have been read from the ledger.
 #include <algorithm>
+#include <iterator>
 
-#include "base/check.h"
-#include "base/text.h"
-#include "base/units.h"
 #include "core/jobs/jobs.h"
-#include "core/plant.h"
 
 namespace drover {
 namespace {

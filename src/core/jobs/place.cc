@@ -1,9 +1,4 @@
 // A job's place among others: when it has one, and when it has something to hand out.
-#include <algorithm>
-
-#include "base/check.h"
-#include "base/text.h"
-#include "base/units.h"
 #include "core/jobs/jobs.h"
 #include "core/plant.h"
 
@@ -23,7 +18,8 @@ void Jobs::take_place(const Job& job) {
   holders_->each_holder(job.id, [&](WorkerId worker, std::uint64_t items) { places_.into_hands(job, worker, items); });
   // Nothing runs that is in nobody's hands; very many may wait.
   if (places_.at(job.id).in_hands > 0) {
-    each_running(job.id, [&](std::int64_t started_ms) { places_.begins_to_run(job, started_ms); });
+    each_running(job.id, places_.at(job.id).in_hands,
+                 [&](const Job& of, std::int64_t started_ms) { places_.begins_to_run(of, started_ms); });
   }
   places_.reorder(job.id);
 }
@@ -33,9 +29,8 @@ void Jobs::leave_place(const Job& job) {
   const Place& place = places_.at(job.id);
   if (!place.scheduled) return;
   places_.set_offered(job.id, false);
-  if (place.running > 0) {
-    each_running(job.id, [&](std::int64_t started_ms) { places_.runs_no_more(job, started_ms); });
-  }
+  each_running(job.id, place.running,
+               [&](const Job& of, std::int64_t started_ms) { places_.runs_no_more(of, started_ms); });
   holders_->each_holder(job.id, [&](WorkerId worker, std::uint64_t items) {
     for (std::uint64_t i = 0; i < items; ++i) places_.out_of_hands(job, worker, std::nullopt);
   });
@@ -51,24 +46,19 @@ void Jobs::leave_place(const Job& job) {
   places_.leave_place(job);
 }
 
-void Jobs::each_running(JobId job, const std::function<void(std::int64_t started_ms)>& visit) const {
-  auto item = records_.open_items.lower_bound({job, ItemIndex{0}});
-  for (; item != records_.open_items.end() && item->first.first == job; ++item) {
-    if (item->second.counted) visit(item->second.started_ms);
-  }
-}
-
-void Jobs::each_running_in(const std::string& queue,
-                           const std::function<void(const Job& job, std::int64_t started_ms)>& visit) const {
-  for (const JobId id : places_.jobs_in(queue)) {
-    if (places_.at(id).running == 0) continue;
-    each_running(id, [&](std::int64_t started_ms) { visit(at(id), started_ms); });
+void Jobs::each_running(JobId id, std::uint64_t count,
+                        const std::function<void(const Job& job, std::int64_t started_ms)>& visit) const {
+  auto item = records_.open_items.lower_bound({id, ItemIndex{0}});
+  for (; count > 0 && item != records_.open_items.end() && item->first.first == id; ++item) {
+    if (!item->second.counted) continue;
+    visit(at(id), item->second.started_ms);
+    --count;
   }
 }
 
 std::optional<std::string> Jobs::unended_job_in(const std::string& queue) const {
-  const std::set<JobId> jobs = places_.jobs_in(queue);
-  return jobs.empty() ? std::nullopt : std::optional(at(*jobs.begin()).name);
+  const auto job = places_.any_job_in(queue);
+  return job ? std::optional(at(*job).name) : std::nullopt;
 }
 
 void Jobs::before_queue_changes(const std::string& queue, bool forget_usage) {

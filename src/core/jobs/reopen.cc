@@ -3,7 +3,6 @@
 
 #include "base/check.h"
 #include "base/text.h"
-#include "base/units.h"
 #include "core/jobs/jobs.h"
 #include "core/plant.h"
 
@@ -75,7 +74,7 @@ void Jobs::on(Ticket ticket, const ReopenJob& command) {
   if (job.stop != StopCause::none) {
     job.stop = StopCause::none;
     job.reason.clear();
-    holders_->on_going_on(job.id);
+    holders_->on_resumed(job.id);
   }
   if (now_.jobs.at(job.id).unmet > 0) job.state = JobState::pending;
   for (const Dependency& it : job.after) {

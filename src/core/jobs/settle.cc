@@ -1,7 +1,6 @@
 // What becomes of an item when an attempt at it has ended.
 #include <algorithm>
 
-#include "base/check.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "base/usage_bounds.h"

@@ -1,9 +1,7 @@
 // Jobs begin, are stopped, end, and are forgotten.
 #include <algorithm>
 
-#include "base/check.h"
 #include "base/text.h"
-#include "base/units.h"
 #include "core/jobs/jobs.h"
 #include "core/plant.h"
 
@@ -156,7 +154,7 @@ void Jobs::on(Ticket ticket, const ForgetJob& command) {
   holders_->forget(job.id);
   now_.job_by_uuid.erase(job.uuid);
   now_.maybe_unneeded.push_back(job.id);
-  jobs_.drop_if([&](JobId it) { return it == job.id; });
+  jobs_.drop(job.id);
   blocks_.drop_if([&](const auto& it) { return it.first == job.id; });
   open_items_.drop_if([&](const auto& it) { return it.first == job.id; });
   journal_.count_change();

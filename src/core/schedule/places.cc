@@ -154,7 +154,7 @@ void Places::less_is_kept(const Schedule::Lane& lane) {
 }
 
 void Places::begins_to_run(const Job& job, std::int64_t started_ms) {
-  ++now_.places.at(job.id).running;
+  if (now_.places.at(job.id).running++ == 0) now_.running.insert(job.id);
   journal_.touch(job.id);
   count_running(job, started_ms);
 }
@@ -167,7 +167,7 @@ void Places::count_running(const Job& job, std::int64_t started_ms) {
 
 void Places::runs_no_more(const Job& job, std::int64_t started_ms) {
   Place& place = now_.places.at(job.id);
-  --place.running;
+  if (--place.running == 0) now_.running.erase(job.id);
   Schedule::Share& share = share_of(place);
   share.running -= charged_milli_cpus(job);
   share.running_sum -= Wide{charged_milli_cpus(job)} * share.lane->sum_at(started_ms);
@@ -226,8 +226,12 @@ void Places::age_usage(const std::string& name, Schedule::Lane& lane) {
     share.running = 0;
     share.running_sum = 0;
   }
-  running_items_->each_running_in(name,
-                                  [this](const Job& job, std::int64_t started_ms) { count_running(job, started_ms); });
+  for (const JobId id : now_.running) {
+    const Place& place = at(id);
+    if (share_of(place).lane != &lane) continue;
+    running_items_->each_running(id, place.running,
+                                 [this](const Job& job, std::int64_t started_ms) { count_running(job, started_ms); });
+  }
   for (const auto& [share, id] : lane.shares) now_.schedule.reorder(id, journal_.now_ms());
 }
 
@@ -241,6 +245,12 @@ std::set<JobId> Places::jobs_in(const std::string& queue) const {
     jobs.insert(of_share.begin(), of_share.end());
   }
   return jobs;
+}
+
+std::optional<JobId> Places::any_job_in(const std::string& queue) const {
+  const Schedule::Lane* lane = now_.schedule.find_lane(queue);
+  if (lane == nullptr || lane->shares.empty()) return std::nullopt;
+  return *now_.schedule.at(lane->shares.begin()->second).jobs.begin();
 }
 
 void Places::forget_usage(const std::string& queue) {

@@ -43,6 +43,7 @@ struct PlacesNow {
   Schedule schedule;
   std::map<JobId, Place> places;
   std::map<WorkerId, Schedule::Held> held;  // how many of its items are of which class; none: it holds nothing
+  std::set<JobId> running;                  // jobs of which something runs
   std::set<Schedule::ClassId> turned_up;    // somebody who waits may be given something of these
 };
 
@@ -50,17 +51,17 @@ struct PlacesNow {
 class RunningItems {
  public:
   virtual ~RunningItems() = default;
-  virtual void each_running_in(const std::string& queue,
-                               const std::function<void(const Job& job, std::int64_t started_ms)>& visit) const = 0;
+  /// So many of the job's items run.
+  virtual void each_running(JobId job, std::uint64_t count,
+                            const std::function<void(const Job& job, std::int64_t started_ms)>& visit) const = 0;
 };
 
 class Places {
  public:
   Places(ShareRecords& records, PlacesNow& now, Journal& journal, Catalog& catalog)
       : records_(records), now_(now), journal_(journal), catalog_(catalog) {}
-  void ask(const RunningItems& running) { running_items_ = &running; }
+  void set_running_items(const RunningItems& running) { running_items_ = &running; }
 
-  const Schedule& schedule() const { return now_.schedule; }
   const Place& at(JobId job) const { return now_.places.at(job); }
 
   // Jobs.
@@ -91,6 +92,8 @@ class Places {
 
   // Queues.
   std::set<JobId> jobs_in(const std::string& queue) const;
+  /// One that has not ended.
+  std::optional<JobId> any_job_in(const std::string& queue) const;
   void forget_usage(const std::string& queue);
   void set_lane(const Queue& queue) { now_.schedule.set_lane(queue); }
   void drop_lane(const std::string& queue);
@@ -111,7 +114,7 @@ class Places {
     return now_.schedule.choose(kind, room, held_by(worker), journal_.now_ms());
   }
 
-  /// Something turned up for those who wait, who are asked by `serve` whether the poll could be given some of it.
+  /// There may be something for those who wait.
   bool has_turned_up() const { return !now_.turned_up.empty(); }
   /// Calls `serve` with a poll that waits for what turned up, at most `left` times, and counts down. False from it: the
   /// poll was given nothing.

@@ -1,7 +1,4 @@
 // What must hold of places, shares and offers.
-#include <algorithm>
-
-#include "base/text.h"
 #include "core/sanity.h"
 
 namespace drover {

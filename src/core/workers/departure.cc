@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "base/text.h"
 #include "core/plant.h"
 #include "core/workers/workers.h"
 
@@ -88,7 +87,7 @@ void Workers::forget_departed() {
     const auto worker = records_.workers.find(id);
     DROVER_CHECK(now_.worker_grants.at(id).empty(), "a departed worker holds nothing");
     journal_.count_change();
-    workers_.drop_if([&](WorkerId it) { return it == id; });
+    workers_.drop(id);
     forgotten_.push_back({id, worker->second.name, journal_.now_ms()});
     now_.departed.erase(first);
     now_.worker_by_name.erase(worker->second.name);

@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "base/text.h"
 #include "base/usage_bounds.h"
 #include "core/plant.h"
 #include "core/workers/workers.h"

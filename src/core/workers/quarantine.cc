@@ -3,7 +3,6 @@
 // nothing more until a person says so.
 #include <algorithm>
 
-#include "base/check.h"
 #include "base/text.h"
 #include "core/plant.h"
 #include "core/workers/workers.h"

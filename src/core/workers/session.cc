@@ -1,7 +1,6 @@
 // Workers register, say something, and are renewed.
 #include <algorithm>
 
-#include "base/check.h"
 #include "base/text.h"
 #include "core/plant.h"
 #include "core/workers/workers.h"

@@ -32,8 +32,7 @@ struct WorkerRecords {
   void add_to(Hasher& hasher) const;
 };
 
-/// What is in workers' hands of one job, and how they do with it. What was learned is all that does not follow from
-/// records.
+/// What is in workers' hands of one job, and how they do with it. Everything but what was learned follows from records.
 struct JobInHands {
   std::set<GrantId> grants;
   std::set<WorkerId> told_to_stop;  // who has been given its stop order
@@ -59,7 +58,7 @@ struct FailureStreak {
 struct Session {
   PollState polls;
   DrainState drain;
-  std::int64_t expires_ms = 0;              // by WorkersNow's lease clock; 0: never
+  std::int64_t expires_ms = 0;              // by the lease clock; 0: never
   std::int64_t departed_ms = 0;             // since when it is to be forgotten; 0: it is not
   std::set<Token> gone;                     // what it runs and does not hold, and was not told of
   std::set<Token> watched;                  // what it runs that somebody follows, and was not told of
@@ -82,7 +81,7 @@ struct ParkedPoll {
   std::vector<JobId> not_now = {};
 };
 
-/// A job that was stopped, and which of its grants' workers are known to have to hear of it.
+/// A job that was stopped, and up to which grant its workers have been marked to be told.
 struct StoppedJob {
   JobId id;
   GrantId told_up_to = {};
@@ -142,7 +141,7 @@ class Workers : public Holders {
   bool hold_some(JobId job) const override { return !now_.in_hands.at(job).grants.empty(); }
   void each_holder(JobId job, const std::function<void(WorkerId worker, std::uint64_t items)>& visit) const override;
   void on_stopped(JobId job) override;
-  void on_going_on(JobId job) override { now_.in_hands.at(job).told_to_stop.clear(); }
+  void on_resumed(JobId job) override { now_.in_hands.at(job).told_to_stop.clear(); }
 
   void take_changes(std::vector<Mutation>& out);
   void take_deletions(std::vector<Mutation>& out);
