@@ -1,6 +1,8 @@
 #include "base/units.h"
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
@@ -11,35 +13,43 @@
 namespace drover {
 namespace {
 
-struct Split {
-  double number;
-  std::string_view unit;
-};
+template <std::size_t N>
+using Units = std::array<std::pair<std::string_view, double>, N>;
 
-// "1.5h" → 1.5 and "h". Nothing but digits and one point counts as the number.
-Result<Split> split_unit(std::string_view text, std::string_view kind, std::string_view example) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
-  if (error != std::errc{} || number < 0 || !std::isfinite(number)) {
-    return fail(ErrorCode::bad_input, concat("invalid ", kind, " '", text, "'"),
-                concat("use a number with a unit, such as ", example));
-  }
-  return Split{number, text.substr(static_cast<std::size_t>(end - text.data()))};
+constexpr double kMostValue = 9e15;
+
+std::unexpected<Error> wrong(std::string_view what, std::string_view kind, std::string_view text,
+                             std::string_view example) {
+  return fail(ErrorCode::bad_input, concat(what, " ", kind, " '", text, "'"),
+              concat("use a number with a unit, such as ", example));
 }
 
+bool is_same_word(std::string_view a, std::string_view b) {
+  return std::ranges::equal(
+      a, b, {}, [](unsigned char c) { return std::tolower(c); }, [](unsigned char c) { return std::tolower(c); });
+}
+
+/// "1.5h" is 1.5 times what "h" counts; where several follow each other, as in "1h30m", their sum.
 template <std::size_t N>
 Result<std::uint64_t> scale(std::string_view text, std::string_view kind, std::string_view example,
-                            const std::array<std::pair<std::string_view, double>, N>& units) {
-  auto split = split_unit(text, kind, example);
-  if (!split) return pass(split);
-  for (const auto& [name, factor] : units) {
-    if (split->unit != name) continue;
-    const double value = split->number * factor;
-    if (value > 9e15) return fail(ErrorCode::bad_input, concat(kind, " '", text, "' is too large"));
-    return static_cast<std::uint64_t>(std::llround(value));
-  }
-  return fail(ErrorCode::bad_input, concat("unknown unit in ", kind, " '", text, "'"),
-              concat("use a number with a unit, such as ", example));
+                            const Units<N>& units) {
+  double sum = 0;
+  std::string_view rest = text;
+  do {
+    double number = 0;
+    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), number, std::chars_format::fixed);
+    if (error != std::errc{} || number < 0 || !std::isfinite(number)) return wrong("invalid", kind, text, example);
+    const std::string_view behind = rest.substr(static_cast<std::size_t>(end - rest.data()));
+    const std::string_view unit = behind.substr(0, behind.find_first_of("0123456789."));
+    const auto known = std::ranges::find_if(units, [&](const auto& it) { return is_same_word(it.first, unit); });
+    // Only what stands alone needs no unit: "1h30" may be minutes to some.
+    const bool is_part = rest.size() < text.size() || unit.size() < behind.size();
+    if (known == units.end() || (unit.empty() && is_part)) return wrong("unknown unit in", kind, text, example);
+    sum += number * known->second;
+    rest = behind.substr(unit.size());
+  } while (!rest.empty());
+  if (sum > kMostValue) return fail(ErrorCode::bad_input, concat(kind, " '", text, "' is too large"));
+  return static_cast<std::uint64_t>(std::llround(sum));
 }
 
 std::string one_decimal(double value) {
@@ -55,29 +65,32 @@ std::string two_digits(std::int64_t value) {
 }  // namespace
 
 Result<std::int64_t> parse_duration_ms(std::string_view text) {
-  static constexpr std::array<std::pair<std::string_view, double>, 6> kUnits = {
-      {{"", 1e3}, {"ms", 1}, {"s", 1e3}, {"m", 60e3}, {"h", 3600e3}, {"d", 86400e3}}};
-  auto value = scale(text, "time", "30s, 10m or 2h", kUnits);
+  static constexpr Units<6> kUnits = {{{"", 1e3}, {"ms", 1}, {"s", 1e3}, {"m", 60e3}, {"h", 3600e3}, {"d", 86400e3}}};
+  auto value = scale(text, "time", "30s, 10m or 1h30m", kUnits);
   if (!value) return pass(value);
   return static_cast<std::int64_t>(*value);
 }
 
 Result<std::uint64_t> parse_size(std::string_view text) {
   constexpr double k = 1024;
-  static constexpr std::array<std::pair<std::string_view, double>, 14> kUnits = {{{"", 1},
-                                                                                  {"B", 1},
-                                                                                  {"KiB", k},
-                                                                                  {"MiB", k * k},
-                                                                                  {"GiB", k * k * k},
-                                                                                  {"TiB", k * k * k * k},
-                                                                                  {"K", k},
-                                                                                  {"M", k * k},
-                                                                                  {"G", k * k * k},
-                                                                                  {"T", k * k * k * k},
-                                                                                  {"kB", 1e3},
-                                                                                  {"MB", 1e6},
-                                                                                  {"GB", 1e9},
-                                                                                  {"TB", 1e12}}};
+  static constexpr Units<18> kUnits = {{{"", 1},
+                                        {"B", 1},
+                                        {"KiB", k},
+                                        {"MiB", k * k},
+                                        {"GiB", k * k * k},
+                                        {"TiB", k * k * k * k},
+                                        {"Ki", k},
+                                        {"Mi", k * k},
+                                        {"Gi", k * k * k},
+                                        {"Ti", k * k * k * k},
+                                        {"K", k},
+                                        {"M", k * k},
+                                        {"G", k * k * k},
+                                        {"T", k * k * k * k},
+                                        {"kB", 1e3},
+                                        {"MB", 1e6},
+                                        {"GB", 1e9},
+                                        {"TB", 1e12}}};
   return scale(text, "size", "512MiB or 4GiB", kUnits);
 }
 

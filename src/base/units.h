@@ -1,4 +1,4 @@
-// Sizes and times as people write them: 512MiB, 4GiB, 30s, 10m, 2h; and back.
+// Sizes and times as people write them, in one grammar for flags, files and the API: 512MiB, 4G, 30s, 1h30m; and back.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace drover {
 
-/// "30s", "1.5h", "250ms", "2d"; a bare number is seconds.
+/// "30s", "1.5h", "250ms", "2d", "1h30m", in either case; a bare number is seconds.
 Result<std::int64_t> parse_duration_ms(std::string_view text);
 
-/// "512MiB", "4GiB", "100K" (binary), "2GB" (decimal); a bare number is bytes.
+/// "512MiB", "4Gi", "100K", "512m" (powers of 1024), "2GB" (powers of 1000), in either case; a bare number is bytes.
 Result<std::uint64_t> parse_size(std::string_view text);
 
 /// A whole decimal number, all of `text`.

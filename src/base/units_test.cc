@@ -12,7 +12,10 @@ TEST(Units, ReadTimesAsPeopleWriteThem) {
   EXPECT_EQ(parse_duration_ms("1.5h").value(), 5'400'000);
   EXPECT_EQ(parse_duration_ms("250ms").value(), 250);
   EXPECT_EQ(parse_duration_ms("10").value(), 10'000);
-  for (const char* text : {"", "s", "-3s", "3 s", "3x", "1e9d", "inf", "nan"})
+  EXPECT_EQ(parse_duration_ms("1h30m").value(), 5'400'000);
+  EXPECT_EQ(parse_duration_ms("1d2h3m4.5s6ms").value(), 93'784'506);
+  EXPECT_EQ(parse_duration_ms("90M").value(), 5'400'000);
+  for (const char* text : {"", "s", "-3s", "3 s", "3x", "1e9d", "inf", "nan", "1h30", "30 1h", "1h-2m", "1h 30m", "h1"})
     EXPECT_FALSE(parse_duration_ms(text)) << text;
 }
 
@@ -20,6 +23,12 @@ TEST(Units, ReadSizes) {
   EXPECT_EQ(parse_size("512MiB").value(), 512U << 20);
   EXPECT_EQ(parse_size("2GB").value(), 2'000'000'000U);
   EXPECT_EQ(parse_size("4K").value(), 4096U);
+  EXPECT_EQ(parse_size("4G").value(), std::uint64_t{4} << 30);
+  EXPECT_EQ(parse_size("4gi").value(), std::uint64_t{4} << 30);
+  EXPECT_EQ(parse_size("512m").value(), 512U << 20);
+  EXPECT_EQ(parse_size("512mb").value(), 512'000'000U);
+  EXPECT_EQ(parse_size("90").value(), 90U);
+  EXPECT_FALSE(parse_size("4X"));
   EXPECT_FALSE(parse_size("4 KiB"));
   EXPECT_FALSE(parse_size("99999TiB"));
 }

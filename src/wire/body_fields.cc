@@ -1,7 +1,9 @@
 #include "wire/body_fields.h"
 
 #include <algorithm>
+#include <array>
 #include <boost/json.hpp>
+#include <charconv>
 #include <cmath>
 
 #include "base/text.h"
@@ -99,11 +101,19 @@ BodyFields::Read BodyFields::one_of(std::vector<std::string_view> choices, std::
   };
 }
 
+std::string BodyFields::measure_in(const json::value& value) {
+  if (value.is_string()) return std::string(value.get_string());
+  if (!value.is_double()) return value.is_number() ? json::serialize(value) : std::string();
+  std::array<char, 400> text{};
+  const auto [end, error] =
+      std::to_chars(text.data(), text.data() + text.size(), value.get_double(), std::chars_format::fixed);
+  return error == std::errc{} ? std::string(text.data(), end) : std::string();
+}
+
 BodyFields::Read BodyFields::time(std::optional<std::int64_t>& out_ms) {
   return [&out_ms](const json::value& value) -> std::string {
-    auto read = value.is_string() ? parse_duration_ms(std::string_view(value.get_string()))
-                                  : fail(ErrorCode::bad_input, "", "");
-    if (!read) return "must be a duration such as \"30s\", \"10m\" or \"2h\"";
+    auto read = parse_duration_ms(measure_in(value));
+    if (!read) return "must be a duration such as \"30s\", \"10m\" or \"1h30m\", or a number of seconds";
     out_ms = *read;
     return {};
   };

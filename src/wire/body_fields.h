@@ -31,6 +31,8 @@ class BodyFields {
   static Read one_of(std::vector<std::string_view> choices, std::string& out);
   /// A time such as "1h", in milliseconds.
   static Read time(std::optional<std::int64_t>& out_ms);
+  /// A time or a size, as a text or a bare number: what base/units.h reads. Empty: it is neither.
+  static std::string measure_in(const boost::json::value& value);
 
   template <class Number>
   static Read whole(std::int64_t least, std::int64_t most, Number& out) {

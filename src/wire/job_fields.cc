@@ -275,8 +275,8 @@ std::string what_it_takes(const JobField& field) {
       if (field.most >= kMost32) return concat("a whole number of at least ", field.least);
       return concat("a whole number from ", field.least, " to ", field.most);
     case FieldKind::real: return "a number from 0.001 to 100000";
-    case FieldKind::time: return "a duration such as 30s, 10m or 2h";
-    case FieldKind::size: return "a size such as 512MiB or 4GiB";
+    case FieldKind::time: return "a duration such as 30s, 10m or 1h30m";
+    case FieldKind::size: return "a size such as 512MiB or 4G";
     case FieldKind::choice: {
       std::string words(field.pattern);
       for (std::size_t at = words.find('|'); at != std::string::npos; at = words.find('|'))

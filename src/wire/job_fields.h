@@ -50,9 +50,11 @@ std::span<const JobField> job_fields();
 const JobField* find_job_field(std::string_view name);
 bool is_for(const JobField& field, Face face);
 
-/// How a time and a size are written, as regular expressions.
-inline constexpr std::string_view kTimePattern = "[0-9]+(\\.[0-9]+)?(ms|s|m|h|d)";
-inline constexpr std::string_view kSizePattern = "[0-9]+(\\.[0-9]+)?(B|KiB|MiB|GiB|TiB|kB|MB|GB|TB)";
+/// How a time and a size are written as a text (base/units.h), as regular expressions. A bare number is a number, and
+/// has no quotes.
+inline constexpr std::string_view kTimePattern = "([0-9]+(\\.[0-9]+)?([mM][sS]|[sS]|[mM]|[hH]|[dD]))+";
+inline constexpr std::string_view kSizePattern = "[0-9]+(\\.[0-9]+)?([kKmMgGtT]?[bB]|[kKmMgGtT]([iI][bB]?)?)";
+inline constexpr std::string_view kNumberPattern = "[0-9]+(\\.[0-9]+)?";
 
 /// The kinds of accelerators, in the order in which they are counted.
 inline constexpr std::string_view kAcceleratorKinds[] = {"nvidia", "amd", "neuron"};

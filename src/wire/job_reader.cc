@@ -179,7 +179,8 @@ void JobReader::time(std::string_view name, std::int64_t& out_ms) {
   if (node == nullptr) return;
   const JobField& field = *find_job_field(name);
   const auto usual = concat("write, for example, ", name, ": ", field.example);
-  if (!node->is_scalar() || !matches(node->text, kTimePattern)) {
+  const bool is_number = node->kind == Node::Kind::number && matches(node->text, kNumberPattern);
+  if (!is_number && (!node->is_scalar() || !matches(node->text, kTimePattern))) {
     const std::string next = meant_time(node->text);
     return wrong_kind(*node, name, what_it_takes(field), next.empty() ? usual : next);
   }
@@ -203,7 +204,8 @@ void JobReader::size(std::string_view name, std::uint64_t& out) {
     out = 0;
     return;
   }
-  if (!node->is_scalar() || !matches(node->text, kSizePattern)) {
+  const bool is_number = node->kind == Node::Kind::number && matches(node->text, kNumberPattern);
+  if (!is_number && (!node->is_scalar() || !matches(node->text, kSizePattern))) {
     const std::string next = meant_size(node->text);
     return wrong_kind(*node, name, what_it_takes(field), next.empty() ? usual : next);
   }
@@ -211,10 +213,11 @@ void JobReader::size(std::string_view name, std::uint64_t& out) {
   if (!parsed) return complain(*node, name, concat("is ", quoted(node->text), ", which is too large"), usual);
   if (*parsed < static_cast<std::uint64_t>(field.least) && !(none && *parsed == 0)) {
     const auto least = static_cast<std::uint64_t>(field.least);
-    return complain(*node, name,
-                    concat("is ", quoted(node->text), ", less than ",
-                           least >= (1U << 20) ? concat(least >> 20, "MiB") : concat(least >> 10, "KiB")),
-                    usual);
+    return complain(
+        *node, name,
+        concat("is ", quoted(node->text), ", less than ",
+               least >= (1U << 20) ? concat(least >> 20, "MiB") : concat(least >> 10, "KiB")),
+        is_number ? concat("a number without a unit is in bytes; write, for example, ", node->text, "MiB") : usual);
   }
   out = *parsed;
 }

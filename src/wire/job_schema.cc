@@ -34,6 +34,15 @@ json::object list_of(json::value kind) {
 
 const json::array kScalars = {"string", "number", "boolean"};
 
+// A text with a unit, or a bare number: of seconds, or of bytes.
+json::object measured(std::string_view pattern, json::value least, json::value most, bool zero_is_one) {
+  json::object number = {{"type", "number"}, {"minimum", std::move(least)}};
+  if (!most.is_null()) number["maximum"] = std::move(most);
+  json::array kinds = {json::object{{"type", "string"}, {"pattern", whole_text(pattern)}}, std::move(number)};
+  if (zero_is_one) kinds.push_back(json::object{{"enum", json::array{0, "0"}}});
+  return {{"anyOf", std::move(kinds)}};
+}
+
 json::object shape_of(const JobField& field) {
   json::object text = typed("string");
   text["minLength"] = 1;
@@ -44,12 +53,9 @@ json::object shape_of(const JobField& field) {
     case FieldKind::flag: return typed("boolean");
     case FieldKind::whole: return counted(field.least, field.most);
     case FieldKind::real: return {{"type", "number"}, {"minimum", 0.001}, {"maximum", 100'000}};
-    case FieldKind::time: return {{"type", "string"}, {"pattern", whole_text(kTimePattern)}};
-    case FieldKind::size: {
-      json::object size = {{"type", "string"}, {"pattern", whole_text(kSizePattern)}};
-      if (field.most > 0) return size;
-      return {{"anyOf", json::array{std::move(size), json::object{{"enum", json::array{0, "0"}}}}}};
-    }
+    case FieldKind::time:
+      return measured(kTimePattern, static_cast<double>(field.least) / 1000, field.most / 1000, false);
+    case FieldKind::size: return measured(kSizePattern, field.least, nullptr, field.most == 0);
     case FieldKind::choice: {
       json::array words;
       for (std::string_view rest = field.pattern; !rest.empty();) {

@@ -9,23 +9,6 @@
 #include "base/utf8.h"
 
 namespace drover {
-namespace {
-
-// "1h30m" is 90m.
-std::string in_one_unit(std::string_view text) {
-  std::uint64_t seconds = 0;
-  while (!text.empty()) {
-    const std::size_t end = text.find_first_of("dhms");
-    const std::uint64_t number = parse_number(text.substr(0, end)).value_or(0);
-    const char unit = text[end];
-    seconds += number * (unit == 'd' ? 86'400 : unit == 'h' ? 3600 : unit == 'm' ? 60 : 1);
-    text.remove_prefix(end + 1);
-  }
-  return seconds % 60 == 0 ? concat(seconds / 60, "m") : concat(seconds, "s");
-}
-
-}  // namespace
-
 std::string quoted(std::string_view text) {
   std::string out = "\"";
   for (std::size_t at = 0; at < text.size();) {
@@ -87,7 +70,6 @@ std::pair<std::string, std::string> number_and_unit(std::string_view text) {
 }
 
 std::string meant_time(std::string_view text) {
-  if (matches(text, "([0-9]{1,6}(d|h|m|s))+")) return concat("write it in one unit: ", in_one_unit(text));
   const auto [number, unit] = number_and_unit(text);
   if (number.empty()) return {};
   if (unit.empty()) return concat("add a unit: ", number, "s, ", number, "m or ", number, "h");
@@ -110,10 +92,7 @@ std::string meant_size(std::string_view text) {
   static constexpr std::string_view kBinary[] = {"KiB", "MiB", "GiB", "TiB"};
   static constexpr std::string_view kDecimal[] = {"kB", "MB", "GB", "TB"};
   if (at == std::string_view::npos || unit.size() > 3) return {};
-  return concat("write ", number, kBinary[at],
-                unit.ends_with("ib") || unit == std::string{letters[at], 'i'}
-                    ? ""
-                    : concat(" (powers of 1024), or ", number, kDecimal[at], " (of 1000)"));
+  return concat("write ", number, kBinary[at], " (powers of 1024), or ", number, kDecimal[at], " (of 1000)");
 }
 
 std::string placeholder(const Node& node) {

@@ -97,9 +97,8 @@ Result<RetryRequest> retry_request(const std::string& body, const Job& job) {
                asks_anew = true;
              }));
   fields.add("memory", [&](const json::value& value) -> std::string {
-    auto bytes =
-        value.is_string() ? parse_size(std::string_view(value.get_string())) : fail(ErrorCode::bad_input, "", "");
-    if (!bytes) return "must be a size such as \"512MiB\" or \"4GiB\"";
+    auto bytes = parse_size(BodyFields::measure_in(value));
+    if (!bytes) return "must be a size such as \"512MiB\" or \"4G\", or a number of bytes";
     ask.memory_bytes = *bytes;
     asks_anew = true;
     return {};
