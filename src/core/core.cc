@@ -6,6 +6,12 @@
 #include "base/text.h"
 
 namespace drover {
+namespace {
+
+// A batch has at most as many mutations as changes. Very many changes may be to few records.
+constexpr std::uint64_t kMostReserved = 1024;
+
+}  // namespace
 
 struct Core::Parts {
   explicit Parts(Durable loaded) : durable(std::move(loaded)) {
@@ -21,6 +27,7 @@ struct Core::Parts {
   Places places{durable, now, journal, catalog};
   Jobs jobs{durable, now, journal, catalog, places};
   Workers workers{durable, now, journal, places, jobs};
+  std::uint64_t taken = 0;  // of the journal's changes
 };
 
 Core::Core(Durable durable, std::int64_t now_ms) : parts_(std::make_unique<Parts>(std::move(durable))) {
@@ -98,6 +105,8 @@ std::vector<Answer> Core::take_answers() {
 std::vector<Mutation> Core::take_mutations() {
   Parts& it = *parts_;
   std::vector<Mutation> out;
+  out.reserve(std::min(it.journal.changes() - it.taken, kMostReserved));
+  it.taken = it.journal.changes();
   it.journal.take_counters(out);
   it.jobs.take_changes(out);
   it.workers.take_changes(out);

@@ -48,8 +48,7 @@ Jobs::HandedOut Jobs::hand_out(JobId id, GrantId grant, std::uint64_t want) {
 void Jobs::on_handed_out(JobId id, WorkerId worker, std::uint64_t count) {
   Job& job = job_at(id);
   if (job.started_ms == 0) begin(job);
-  places_.age_usage(job);
-  places_.into_hands(job, worker, count);
+  places_.on_handed_out(job, worker, count);
   reconsider(job);
 }
 

@@ -99,13 +99,14 @@ bool Jobs::has_work(const Job& job) {
 // The one place that decides whether a job is offered to those who look for work. To be called after whatever might
 // change that.
 void Jobs::reconsider(Job& job) {
-  if (!places_.at(job.id).scheduled) return;
+  const Place& place = places_.at(job.id);
+  if (!place.scheduled) return;
   const Queue* queue = catalog_.find_queue(job.place.queue);
   const bool is_served = queue == nullptr || queue->enabled || planted(Plant::disabled_queue_served);
   const bool may = job.stop == StopCause::none && now_.jobs.at(job.id).unmet == 0 && is_served;
   const bool offers = may && has_work(job);
-  places_.set_offered(job.id, offers);
-  ask_for_page(job);
+  if (offers != place.offered) places_.set_offered(job.id, offers);
+  if (job.reopening) ask_for_page(job);
   if (may && !offers) end_if_starved(job);
 }
 

@@ -111,8 +111,13 @@ const Schedule::Held& Places::held_by(WorkerId worker) const {
   return found == now_.held.end() ? nothing : found->second;
 }
 
-void Places::into_hands(const Job& job, WorkerId worker, std::uint64_t count) {
+void Places::on_handed_out(const Job& job, WorkerId worker, std::uint64_t count) {
   Place& place = now_.places.at(job.id);
+  if (Schedule::Lane& lane = *share_of(place).lane; lane.fair) age_usage(job.place.queue, lane);
+  into_hands(place, job, worker, count);
+}
+
+void Places::into_hands(Place& place, const Job& job, WorkerId worker, std::uint64_t count) {
   Schedule::Share& share = share_of(place);
   place.in_hands += count;
   journal_.touch(job.id);
@@ -196,11 +201,6 @@ void Places::charge(const Job& job, std::int64_t wall_ms) {
   if (record.since_ms == 0) record = {job.place.queue, share.name, {}, now_ms};
   record.used = Charge::of(share.settled);
   shares_.add({job.place.queue, share.name});
-}
-
-void Places::age_usage(const Job& job) {
-  Schedule::Lane& lane = *share_of(at(job.id)).lane;
-  if (lane.fair) age_usage(job.place.queue, lane);
 }
 
 // Usage is kept in units that grow, so that what is old counts less without being touched. Before they have grown too

@@ -80,15 +80,17 @@ class Places {
   void show_again(const std::vector<JobId>& hidden);
   /// How many of its items may be handed out before others are looked at again.
   std::uint64_t at_once(const Job& job) const;
-  void into_hands(const Job& job, WorkerId worker, std::uint64_t count);
+  /// They are in the worker's hands from now on; or were already when the job took its place.
+  void on_handed_out(const Job& job, WorkerId worker, std::uint64_t count);
+  void into_hands(const Job& job, WorkerId worker, std::uint64_t count) {
+    into_hands(now_.places.at(job.id), job, worker, count);
+  }
   /// One item: one that was known to run since a time, or not.
   void out_of_hands(const Job& job, WorkerId worker, std::optional<std::int64_t> ran_since_ms);
   void begins_to_run(const Job& job, std::int64_t started_ms);
   void runs_no_more(const Job& job, std::int64_t started_ms);
   /// An attempt has taken this long: its share is charged for it.
   void charge(const Job& job, std::int64_t wall_ms);
-  /// The units of usage of a fair queue are made anew when they have grown too far.
-  void age_usage(const Job& job);
 
   // Queues.
   std::set<JobId> jobs_in(const std::string& queue) const;
@@ -129,6 +131,7 @@ class Places {
   Schedule::Lane& lane_of(const std::string& queue);
   Schedule::Share& share_of(const Place& place) { return now_.schedule.at(place.share); }
   const Schedule::Held& held_by(WorkerId worker) const;
+  void into_hands(Place& place, const Job& job, WorkerId worker, std::uint64_t count);
   void count_running(const Job& job, std::int64_t started_ms);
   void age_usage(const std::string& queue, Schedule::Lane& lane);
   void less_is_kept(const Schedule::Lane& lane);
