@@ -29,6 +29,8 @@ BIG_OUTPUT = 1_500_000 if SOAK else 400_000
 # A worker that is cut off renews nothing. Its last poll may have been parked for 20 s (a third of the lease) before the cut, and a
 # busy machine takes its time to hear the next one.
 LOSES_LEASES_S = LEASE_S * 2 / 3 - max(5 * SCALE, 3)
+# A killed or unreachable worker is noticed at the latest a lease (and a long poll) later.
+NOTICED_S = 2 * LEASE_S + 5
 
 
 class Supervised:
@@ -175,8 +177,7 @@ class Chaos:
         self.done = []
 
     def excuse(self, number, begun):
-        # A killed or unreachable worker is noticed at the latest a lease (and a long poll) later.
-        self.excused.append((f"w{number}", begun - 1, time.time() + 2 * LEASE_S + 5))
+        self.excused.append((f"w{number}", begun - 1, time.time() + NOTICED_S))
 
     def hold(self, seconds):
         time.sleep(seconds * SCALE)
@@ -245,9 +246,12 @@ class Chaos:
             reaches(0.9 * number / len(rounds))
             begun = time.monotonic()
             names = ", ".join(fault.__name__ for fault in faults)
+            known = len(self.excused)
             with concurrent.futures.ThreadPoolExecutor() as pool:
                 for done in [pool.submit(fault) for fault in faults]:
                     done.result()
+            # What a worker lost while the server was away is written down when the server is back.
+            self.excused[known:] = [(name, since, time.time() + NOTICED_S) for name, since, _ in self.excused[known:]]
             self.done.append(names)
             print(f"{number}: {names}, {time.monotonic() - begun:.0f} s")
 
