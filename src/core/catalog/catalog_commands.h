@@ -12,7 +12,7 @@ class CatalogCommands : public CommandSource {
  public:
   using CommandSource::CommandSource;
 
-  std::uint64_t weight() const override { return 2; }
+  std::uint64_t weight() const override { return 4; }
 
   Command next(const Core& /*core*/, const LedgerModel& /*ledger*/) override {
     const std::string name = "name" + std::to_string(random_.below(3));

@@ -18,7 +18,6 @@ class JobCommands : public CommandSource {
   Command next(const Core& core, const LedgerModel& ledger) override {
     switch (random_.below(10)) {
       case 0: return CancelJob{world_.any_job(core), "because"};
-      case 1: return CancelJob{world_.any_job(core), ""};
       case 2: return Watch{world_.any_job(core), ItemIndex{random_.below(40)}};
       case 3:
         if (random_.one_in(2)) {

@@ -15,7 +15,7 @@ class WorkerCommands : public CommandSource {
  public:
   using CommandSource::CommandSource;
 
-  std::uint64_t weight() const override { return 32; }
+  std::uint64_t weight() const override { return 44; }
 
   Command next(const Core& core, const LedgerModel& /*ledger*/) override {
     if (workers_.empty() || random_.one_in(16)) return register_worker();
