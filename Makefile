@@ -1,12 +1,12 @@
 # For people: make help.
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-clients test-asan test-tsan sim sim-mutants fuzz bench soak endurance format lint dist deb install clean
+.PHONY: help setup build demo test test-clients test-asan test-tsan sim sim-mutants fuzz bench soak endurance format lint docs dist deb install clean
 
 PREFIX ?= /usr/local
 BENCH ?= all
 JOBS ?= $(shell nproc)
 SOURCES = $(shell git ls-files 'src/*.cc' 'src/*.h' 'bench/*.cc' 'bench/*.h' 'tests/*.cc' 'tests/*.h' 'examples/*.cc' \
-	'examples/*.h' 'fuzz/*.cc' 'fuzz/*.h' 'deploy/*.cc')
+	'examples/*.h' 'fuzz/*.cc' 'fuzz/*.h' 'deploy/*.cc' 'tools/*.cc')
 
 # $(call compile,PRESET,TARGETS)
 compile = cmake --preset $(1) >/dev/null && cmake --build --preset $(1) -j $(JOBS) --target $(2)
@@ -80,6 +80,10 @@ lint: build  ## Check format and run clang-tidy
 	@./tools/setup lint
 	@clang-format-19 --dry-run -Werror $(SOURCES)
 	@./tools/tidy build $(JOBS)
+
+docs: setup  ## Write the tables of job fields in docs/ anew, after a change of the table of fields
+	@$(call compile,release,job_docs)
+	@build/bin/job_docs docs
 
 dist: setup  ## Pack a tarball that runs on any Linux of this architecture, with nothing installed
 	@./tools/setup package

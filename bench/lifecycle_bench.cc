@@ -134,12 +134,12 @@ class Life {
   }
 
   void run_one_item(const std::string& what) {
-    submit(what, {.total = 1});
+    submit(what, {{}, 1});
     for (const Lease& lease : poll("poll that is given items", own_worker(), 1, 0)) end(own_worker(), lease, {});
   }
 
   void ask_why() {
-    const JobId unfit = submit("submit", {.total = 1, .ask = {64'000, 0, {}}});
+    const JobId unfit = submit("submit", {{.ask = {64'000, 0, {}}}, 1});
     for (int i = 0; i < 20; ++i) tell("why: nobody suits it", AskWhy{unfit, std::nullopt});
     tell("cancel", CancelJob{unfit, "it was a question"});
   }
@@ -149,16 +149,16 @@ class Life {
     const std::uint64_t first = polls_;
     for (std::uint64_t i = 1; i <= size_.workers; ++i) poll("poll that waits", WorkerId{i + own_.value}, 8, 3'600'000);
     const std::uint64_t jobs = std::min<std::uint64_t>(size_.workers, 1000);
-    for (std::uint64_t i = 0; i < jobs; ++i) submit("submit to those who wait", {.total = 1});
+    for (std::uint64_t i = 0; i < jobs; ++i) submit("submit to those who wait", {{}, 1});
     // Nobody of those who wait has so much memory left.
     for (std::uint64_t i = 0; i < jobs; ++i) {
-      submit("submit of what nobody has room for", {.total = 1, .ask = {1000, 100 * kGiB, {}}});
+      submit("submit of what nobody has room for", {{.ask = {1000, 100 * kGiB, {}}}, 1});
     }
     if (polls_ - first != size_.workers) give_up("a worker polled twice");
   }
 
   void cancel_what_all_hold() {
-    const JobId job = submit("submit", {.total = size_.workers * 8});
+    const JobId job = submit("submit", {{}, size_.workers * 8});
     ticks();
     for (int i = 0; i < 20; ++i) tell("why: all are busy", AskWhy{job, std::nullopt});
     tell("cancel", CancelJob{job, "not needed"});
@@ -172,9 +172,9 @@ class Life {
   }
 
   void end_one_that_many_wait_for() {
-    const JobId first = submit("submit", {.total = 1});
+    const JobId first = submit("submit", {{}, 1});
     for (std::uint64_t i = 0; i < size_.dependents; ++i) {
-      submit("submit of a dependent", {.total = 1, .after = {{first, false}}});
+      submit("submit of a dependent", {{.after = {{first, false}}}, 1});
     }
     for (const Lease& lease : poll("poll that is given items", own_worker(), 1, 0)) {
       end(own_worker(), lease, {Ending::exited, 1, 0, ""});
@@ -196,7 +196,7 @@ class Life {
 
   /// Every item fails, and all of them are retried.
   void retry_all() {
-    const JobId job = submit("submit of very many items", {.total = size_.retried});
+    const JobId job = submit("submit of very many items", {{}, size_.retried});
     run_all("poll that is given items", {Ending::exited, 1, 0, ""});
     retries_ = true;
     ReopenMore page = read_page({job, 1, ItemIndex{0}, std::make_shared<const ReopenChoice>()});

@@ -24,7 +24,7 @@ void accept_list(const std::string& list, const std::string& database) {
   SystemWallClock wall;
   SystemSteadyClock steady;
   auto engine = must(Engine::start(*store, wall, steady, [](const Effect&) {}));
-  must(engine->ask(SubmitJob{Uuid::from_random({1}), "bench", stored, manifest.id, manifest.items, Policy{}}));
+  must(engine->ask(SubmitJob{{.name = "bench"}, manifest.items, Uuid::from_random({1}), stored, manifest.id}));
   const double seconds = whole.seconds();
   fmt::print("{{\"items\":{},\"seconds\":{:.6f},\"peak_kib\":{}}}\n", manifest.items, seconds, peak_resident_kib());
 }

@@ -11,10 +11,7 @@ namespace {
 Core busy_core() {
   Core core;
   std::int64_t now_ms = 1'000'000;
-  core.apply(
-      Ticket{1},
-      SubmitJob{.uuid = {}, .name = "job", .definition = {}, .manifest = {}, .total = 20, .policy = {.max_tries = 2}},
-      ++now_ms);
+  core.apply(Ticket{1}, SubmitJob{{.name = "job", .policy = {.max_tries = 2}}, 20}, ++now_ms);
   core.apply(Ticket{2}, RegisterWorker{"worker", 7, 60'000}, ++now_ms);
   core.apply(
       Ticket{3},

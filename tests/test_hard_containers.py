@@ -509,7 +509,7 @@ def check_nothing_is_left(drover):
 def kept_namespaces():
     """Those that would stay without a process: every process of ours is known to be gone. Docker and `ip netns` keep theirs there."""
     pinned = {line.split()[4] for line in pathlib.Path("/proc/1/mountinfo").read_text().splitlines() if " - nsfs " in line}
-    return {place for place in pinned if not place.startswith(("/run/docker", "/run/netns/", "/tmp/drover-docker-"))}
+    return {place for place in pinned if not place.startswith(("/run/docker", "/run/netns/", "/tmp/drover-docker"))}
 
 
 @pytest.mark.parametrize("mode", ["crun", "crun overlay"])

@@ -343,8 +343,6 @@ def test_every_field_is_written_about():
     schema = json.loads(SCHEMA.read_text())["properties"]
     page = (ROOT / "docs/job-files.md").read_text()
     for name, field in schema.items():
-        assert f"| `{name}` | `{json.dumps(field['examples'][0], ensure_ascii=False)}` | {field['description']} |" in page, name
-    told = (ROOT / "docs/api.md").read_text()
-    only_files = {"items_file", "dir", "match", "jsonl", "map"}
-    for name in set(schema) - only_files:
-        assert f"`{name}`" in told, f"docs/api.md does not speak of {name}"
+        example = json.dumps(field["examples"][0], ensure_ascii=False)
+        assert f"| `{name}` | `{example}` | " + field["description"].replace("|", "\\|") + " |" in page, name
+    assert "[Job files](job-files.md) have the same fields" in (ROOT / "docs/api.md").read_text()

@@ -321,7 +321,7 @@ def test_a_retry_of_some(server, tmp_path):
     assert items_after(server, "some")[0]["state"] == "succeeded"
     assert server.job("some")["asks"] == {"cpus": 2.0, "memory_bytes": 1 << 30, "accelerators": {}}
     server.cli("retry", "some", "--item", 9).refuses("9")
-    server.cli("retry", "some", "--memory", "lots").refuses("--memory 'lots'", "4GiB")
+    server.cli("retry", "some", "--memory", "lots").refuses("--memory", "lots", "4GiB")
     server.cli("retry", "some", "--signal", 9999).refuses("--signal", "9999", "64")
     server.cli("retry", "some", "--exit-code", 256).refuses("--exit-code", "255")
     server.cli("retry", "some", "--gpus", -1).refuses("--gpus", "-1")

@@ -54,14 +54,6 @@ enum class ContainerReset : std::uint8_t {
   none,     // it is as the item before left it
 };
 
-/// A container that several items are run in, one after another.
-struct ContainerReuse {
-  ContainerReset reset = ContainerReset::overlay;
-  std::uint32_t most_items = 1000;
-
-  bool operator==(const ContainerReuse&) const = default;
-};
-
 struct ContainerOptions {
   std::string image;   // as it was written
   std::string digest;  // what that meant when it was submitted: "sha256:…"; empty: not known
@@ -80,8 +72,10 @@ struct ContainerOptions {
   ContainerNetwork network = ContainerNetwork::host;
   bool read_only = false;
   bool privileged = false;
-  bool init = true;  // a first process that passes signals on and reaps orphans
-  std::optional<ContainerReuse> reuse;
+  bool init = true;    // a first process that passes signals on and reaps orphans
+  bool reuse = false;  // several items run in it, one after another
+  ContainerReset reset = ContainerReset::overlay;
+  std::uint32_t reuse_limit = 1000;  // items; then there is a new one
 
   bool operator==(const ContainerOptions&) const = default;
 };

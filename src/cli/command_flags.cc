@@ -27,8 +27,8 @@ void add_command_flags(const Verb& verb, CommandFlags& flags) {
   verb.add_option("--workdir", flags.workdir, "Working directory of the command (default: current directory)")
       .type_name("DIR");
   verb.add_flag("--shell", flags.shell, "Run the command as a /bin/sh command line; items are quoted when inserted");
-  add_limit_flags(verb, flags.limits);
-  add_container_flags(verb, flags.container);
+  flags.fields.add(verb, FlagGroup::limits);
+  flags.fields.add(verb, FlagGroup::container);
   verb.prefix_command();
 }
 
@@ -107,18 +107,7 @@ void warn_if_empty(std::uint64_t items, const CommandFlags& flags, const CommonF
       fmt::format("warning: {} has no items, so nothing will run; --allow-empty suppresses this warning", from));
 }
 
-Result<Definition> make_definition(const CommandFlags& flags, std::vector<std::string> command) {
-  Definition definition;
-  definition.command = std::move(command);
-  definition.shell = flags.shell;
-  definition.items = flags.jsonl.empty() ? ItemKind::text : ItemKind::json;
-  std::set<std::string, std::less<>> said;
-  if (auto applied = apply_container_flags(flags.container, false, definition.container, said); !applied) {
-    return pass(applied);
-  }
-  auto workdir = find_workdir(flags, definition.container.has_value());
-  if (!workdir) return pass(workdir);
-  definition.workdir = std::move(*workdir);
+Result<void> apply_environment(const CommandFlags& flags, Definition& definition) {
   for (const std::string& setting : flags.environment) {
     const std::size_t equals = setting.find('=');
     if (equals == std::string::npos || equals == 0) {
@@ -129,10 +118,21 @@ Result<Definition> make_definition(const CommandFlags& flags, std::vector<std::s
     std::erase_if(definition.environment, [&](const auto& it) { return it.first == variable; });
     definition.environment.emplace_back(variable, setting.substr(equals + 1));
   }
-  auto limits = make_limits(flags.limits);
-  if (!limits) return pass(limits);
-  definition.limits = *limits;
-  return definition;
+  return {};
+}
+
+Result<Definition> make_definition(const CommandFlags& flags, std::vector<std::string> command) {
+  Submission job;
+  Definition& definition = job.definition;
+  definition.command = std::move(command);
+  definition.shell = flags.shell;
+  definition.items = flags.jsonl.empty() ? ItemKind::text : ItemKind::json;
+  if (auto applied = flags.fields.apply(job); !applied) return pass(applied);
+  auto workdir = find_workdir(flags, definition.container.has_value());
+  if (!workdir) return pass(workdir);
+  definition.workdir = std::move(*workdir);
+  if (auto applied = apply_environment(flags, definition); !applied) return pass(applied);
+  return std::move(definition);
 }
 
 }  // namespace drover

@@ -5,11 +5,9 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cli/container_flags.h"
+#include "cli/field_flags.h"
 #include "cli/item_source.h"
-#include "cli/limit_flags.h"
 #include "cli/verb.h"
-#include "wire/definition.h"
 
 namespace drover {
 
@@ -26,8 +24,7 @@ struct CommandFlags {
   std::vector<std::string> environment;
   std::string workdir;
   bool shell = false;
-  LimitFlags limits;
-  ContainerFlags container;
+  FieldFlags fields;  // limits and container
 };
 
 /// What the placeholders of a command mean, for a verb's footer.
@@ -47,6 +44,8 @@ Result<std::string> find_workdir(const CommandFlags& flags, bool in_container);
 /// Says so if a list turned out to be empty, unless that is allowed.
 void warn_if_empty(std::uint64_t items, const CommandFlags& flags, const CommonFlags& common);
 
+/// Puts the variables that were typed over those of the definition.
+Result<void> apply_environment(const CommandFlags& flags, Definition& definition);
 Result<Definition> make_definition(const CommandFlags& flags, std::vector<std::string> command);
 
 }  // namespace drover

@@ -137,7 +137,7 @@ Result<ReadyTask> other_task(const RecordedItem& item, const ItemHere& here, con
     definition.container->entrypoint.emplace();
     image = std::make_shared<ContainerPlan>(*here.image);
     if (image->options.reuse) image->options.init = true;
-    image->options.reuse.reset();
+    image->options.reuse = false;
   }
   auto ready = make_ready(item, definition, here, std::move(image));
   if (!ready) return pass(ready);

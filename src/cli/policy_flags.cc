@@ -72,13 +72,7 @@ Result<std::uint64_t> parse_max_failures(const std::string& text, std::uint64_t 
 }  // namespace
 
 void add_policy_flags(const Verb& verb, PolicyFlags& flags) {
-  verb.add_option("--timeout", flags.timeout, "Time limit per attempt; one that runs longer gets SIGTERM, then SIGKILL")
-      .type_name("TIME");
-  verb.add_option("--grace", flags.grace, "Time between SIGTERM and SIGKILL (default: 30s)").type_name("TIME");
-  verb.add_option("--retries", flags.retries, "Number of times to retry an item that failed (default: 0)")
-      .type_name("N")
-      .range(0, 1000);
-  verb.add_option("--retry-delay", flags.retry_delay, "Time to wait before a retry (default: 0s)").type_name("TIME");
+  flags.fields.add(verb, FlagGroup::policy);
   verb.add_option("--retry-on", flags.retry_on,
                   "Retry only failures that match: exit:75, signal:9, reason:TEXT* or status:TEXT*; a comma between "
                   "conditions means 'or'; repeatable")
@@ -88,29 +82,14 @@ void add_policy_flags(const Verb& verb, PolicyFlags& flags) {
       .type_name("N|P%");
 }
 
-Result<Policy> make_policy(const PolicyFlags& flags, std::uint64_t total) {
-  Policy policy;
-  policy.max_tries = flags.retries + 1;
-  const std::tuple<const char*, const std::string*, std::int64_t*> times[] = {
-      {"--timeout", &flags.timeout, &policy.timeout_ms},
-      {"--grace", &flags.grace, &policy.grace_ms},
-      {"--retry-delay", &flags.retry_delay, &policy.retry_delay_ms}};
-  for (const auto& [flag, text, field] : times) {
-    if (text->empty()) continue;
-    auto value = parse_duration_ms(*text);
-    if (!value) {
-      return fail(value.error().code, fmt::format("{}: {}", flag, value.error().message), value.error().next);
-    }
-    *field = *value;
-  }
-  if (!flags.timeout.empty() && policy.timeout_ms == 0) {
-    return fail(ErrorCode::bad_input, "--timeout must be more than 0",
-                "use a time such as --timeout 10m, or omit the flag");
-  }
+Result<void> apply_policy_flags(const PolicyFlags& flags, std::uint64_t total, Submission& job) {
+  if (auto applied = flags.fields.apply(job); !applied) return applied;
+  Policy& policy = job.policy;
   if (!flags.retry_on.empty()) {
-    if (flags.retries == 0) {
+    if (policy.max_tries == 1) {
       return fail(ErrorCode::bad_input, "--retry-on requires --retries", "add --retries N");
     }
+    policy.rules.clear();
     for (const std::string& text : flags.retry_on) {
       if (auto added = add_rules(text, policy.rules); !added) return pass(added);
     }
@@ -118,40 +97,22 @@ Result<Policy> make_policy(const PolicyFlags& flags, std::uint64_t total) {
     policy.rules.push_back({.on_status_reason = {}, .on_reason = {}, .on_exit_code = "*", .action = RuleAction::exit});
     policy.rules.push_back(
         {.on_status_reason = "Task failed to start", .on_reason = {}, .on_exit_code = {}, .action = RuleAction::exit});
+    job.said.insert("rules");
   }
   if (!flags.max_failures.empty()) {
     auto most = parse_max_failures(flags.max_failures, total);
     if (!most) return pass(most);
     policy.max_failures = *most;
+    job.said.insert("max_failures");
   }
-  return policy;
-}
-
-Result<Policy> policy_over(const Policy& base, const PolicyFlags& flags, const Verb& verb, std::uint64_t total,
-                           const std::function<void(const char* field)>& taken) {
-  PolicyFlags given = flags;
-  if (verb.count("--retries") == 0) given.retries = base.max_tries - 1;
-  auto policy = make_policy(given, total);
-  if (!policy) return pass(policy);
-  Policy out = base;
-  const auto take = [&](const char* flag, const char* field, auto Policy::* member) {
-    if (verb.count(flag) == 0) return;
-    out.*member = (*policy).*member;
-    if (taken) taken(field);
-  };
-  take("--retries", "retries", &Policy::max_tries);
-  take("--timeout", "timeout", &Policy::timeout_ms);
-  take("--grace", "grace", &Policy::grace_ms);
-  take("--retry-delay", "retry_delay", &Policy::retry_delay_ms);
-  take("--retry-on", "rules", &Policy::rules);
-  take("--max-failures", "max_failures", &Policy::max_failures);
-  return out;
-}
-
-Result<void> check_policy(const PolicyFlags& flags) {
-  auto policy = make_policy(flags, 0);
-  if (!policy) return pass(policy);
   return {};
+}
+
+Result<Policy> policy_over(const Policy& base, const PolicyFlags& flags, std::uint64_t total) {
+  Submission job;
+  job.policy = base;
+  if (auto applied = apply_policy_flags(flags, total, job); !applied) return pass(applied);
+  return job.policy;
 }
 
 }  // namespace drover

@@ -1,35 +1,28 @@
 // The flags that say how items are retried, timed and given up, and the policy they make.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
-#include "cli/verb_options.h"
-#include "core/policy.h"
+#include "cli/field_flags.h"
 
 namespace drover {
 
 struct PolicyFlags {
-  std::string timeout;
-  std::string grace;
-  std::uint32_t retries = 0;
-  std::string retry_delay;
+  FieldFlags fields;
   std::vector<std::string> retry_on;
   std::string max_failures;
+
+  /// Whether any of them was typed.
+  bool any() const { return fields.any() || !retry_on.empty() || !max_failures.empty(); }
 };
 
 void add_policy_flags(const Verb& verb, PolicyFlags& flags);
 
-/// `total` is what a percentage is of.
-Result<Policy> make_policy(const PolicyFlags& flags, std::uint64_t total);
-
-/// `base` with the flags that were given over it. `taken` hears the name of each field that changed.
-Result<Policy> policy_over(const Policy& base, const PolicyFlags& flags, const Verb& verb, std::uint64_t total,
-                           const std::function<void(const char* field)>& taken = {});
-
-/// The same without the result: what is wrong is said before the list is read.
-Result<void> check_policy(const PolicyFlags& flags);
+/// Puts what was typed over what the job says. `total` is what a percentage is of.
+Result<void> apply_policy_flags(const PolicyFlags& flags, std::uint64_t total, Submission& job);
+/// The same for a policy alone.
+Result<Policy> policy_over(const Policy& base, const PolicyFlags& flags, std::uint64_t total);
 
 }  // namespace drover

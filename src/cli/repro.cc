@@ -65,7 +65,7 @@ Result<int> repro(const ItemFlags& flags) {
   auto here = item_here(*item, root, runner, is_silent);
   if (!here) return pass(here);
   const auto& container = here->definition.container;
-  if (container && container->reuse && container->reuse->reset == ContainerReset::none) {
+  if (container && container->reuse && container->reset == ContainerReset::none) {
     here->differences.emplace_back("its container is new: no items ran in it before");
   }
   auto ready = own_task(*item, *here);

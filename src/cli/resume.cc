@@ -7,7 +7,7 @@
 #include <initializer_list>
 
 #include "base/units.h"
-#include "cli/limit_flags.h"
+#include "cli/field_flags.h"
 #include "cli/notices_in_background.h"
 #include "cli/opened_run.h"
 #include "cli/policy_flags.h"
@@ -15,6 +15,7 @@
 #include "cli/run_job.h"
 #include "cli/run_settings.h"
 #include "cli/server_verbs.h"
+#include "cli/shortage_flags.h"
 #include "store/sqlite_store.h"
 #include "wire/definition.h"
 #include "worker/control.h"
@@ -29,7 +30,7 @@ struct ResumeFlags {
   std::size_t jobs = 0;
   std::string out;
   bool take_failed = false;
-  LimitFlags limits;
+  FieldFlags limits;
   PolicyFlags policy;
   ShortageFlags shortage;
   PrintFlags print;
@@ -37,15 +38,9 @@ struct ResumeFlags {
   ServerRetry retry;  // what only a server can do
 };
 
-bool has_policy_flags(const Verb& verb) {
-  return std::ranges::any_of(std::initializer_list<const char*>{"--timeout", "--grace", "--retries", "--retry-delay",
-                                                                "--retry-on", "--max-failures"},
-                             [&](const char* flag) { return verb.count(flag) > 0; });
-}
-
 // The run is going on in another process: that one takes the failed items up.
 Result<int> retry_in_holder(const RunFolder& folder, const ResumeFlags& flags) {
-  if (has_limit_flags(flags.verb) || has_policy_flags(flags.verb)) {
+  if (flags.limits.any() || flags.policy.any()) {
     return fail(
         ErrorCode::conflict,
         fmt::format("run '{}' is running in another process; its limits cannot be changed", folder.name()),
@@ -89,8 +84,10 @@ Result<int> retry_on_server(const ResumeFlags& flags) {
   }
   ServerRetry wanted = flags.retry;
   wanted.reference = flags.reference;
-  wanted.memory = flags.limits.memory;
-  wanted.cpus = flags.limits.cpus;
+  Submission asks;
+  if (auto applied = flags.limits.apply(asks); !applied) return pass(applied);
+  wanted.memory = flags.limits.word("memory").value_or("");
+  wanted.cpus = asks.definition.limits.milli_cpus / 1000.0;
   return server_retry(flags.common, flags.server, wanted);
 }
 
@@ -105,14 +102,15 @@ Result<DriveOptions> options_of(const RunFolder& folder, const ResumeFlags& flag
   RunSettings settings = load_settings(folder);
   if (flags.jobs > 0) settings.jobs = flags.jobs;
   if (!flags.out.empty()) settings.out_dir = std::filesystem::absolute(flags.out).string();
-  if (has_limit_flags(flags.verb)) {
+  if (flags.limits.any()) {
     auto text = (*reader)->definition(job.definition);
     if (!text) return pass(text);
     auto definition = definition_from_json(*text);
     if (!definition) return pass(definition);
-    auto limits = limits_over(settings.limits.value_or(definition->limits), flags.limits, flags.verb);
-    if (!limits) return pass(limits);
-    settings.limits = *limits;
+    Submission job_now;
+    job_now.definition.limits = settings.limits.value_or(definition->limits);
+    if (auto applied = flags.limits.apply(job_now); !applied) return pass(applied);
+    settings.limits = job_now.definition.limits;
   }
   if (auto made = make_out_dir(settings.out_dir); !made) return pass(made);
   if (auto saved = save_settings(folder, settings); !saved) return pass(saved);
@@ -124,8 +122,8 @@ Result<DriveOptions> options_of(const RunFolder& folder, const ResumeFlags& flag
                        .resumed = true,
                        .limits = settings.limits,
                        .shortage = {}};
-  if (has_policy_flags(flags.verb)) {
-    auto policy = policy_over(job.policy, flags.policy, flags.verb, job.total);
+  if (flags.policy.any()) {
+    auto policy = policy_over(job.policy, flags.policy, job.total);
     if (!policy) return pass(policy);
     options.policy = *policy;
   }
@@ -196,7 +194,7 @@ void add_verb(const Verb& app, Invocation& invocation, bool take_failed) {
   verb.add_option("--out", flags->out,
                   "Also write each item's output to DIR/INDEX.out and DIR/INDEX.err (default: as before)")
       .type_name("DIR");
-  add_limit_flags(verb, flags->limits);
+  flags->limits.add(verb, FlagGroup::limits);
   add_policy_flags(verb, flags->policy);
   add_shortage_flags(verb, flags->shortage);
   add_print_flags(verb, flags->print);

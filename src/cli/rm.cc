@@ -62,10 +62,10 @@ Result<void> remove_job(const Flags& flags, const std::string& reference) {
 int remove_all(const Flags& flags) {
   int status = kAllSucceeded;
   for (const std::string& reference : flags.references) {
-    auto place = place_of(flags.common, flags.server, reference);
-    auto removed = !place                  ? Result<void>(pass(place))
-                   : *place == Place::here ? remove_run(flags, reference)
-                                           : remove_job(flags, reference);
+    auto place = site_of(flags.common, flags.server, reference);
+    auto removed = !place                 ? Result<void>(pass(place))
+                   : *place == Site::here ? remove_run(flags, reference)
+                                          : remove_job(flags, reference);
     if (removed) continue;
     const int failed = failure(removed.error());
     if (status == kAllSucceeded) status = failed;

@@ -12,11 +12,11 @@
 #include "cli/command_flags.h"
 #include "cli/image_here.h"
 #include "cli/item_source.h"
-#include "cli/limit_flags.h"
 #include "cli/notices_in_background.h"
 #include "cli/policy_flags.h"
 #include "cli/run_job.h"
 #include "cli/run_settings.h"
+#include "cli/shortage_flags.h"
 #include "store/manifest.h"
 #include "store/sqlite_store.h"
 #include "worker/command_template.h"
@@ -138,7 +138,7 @@ Result<Asked> understand(const RunFlags& flags, const Invocation& invocation) {
   if (known.command.empty() && known.container) known.command = {"{}"};
   auto command_template = CommandTemplate::parse(known);
   if (!command_template) return pass(command_template);
-  if (auto valid = check_policy(flags.policy); !valid) return pass(valid);
+  if (auto valid = policy_over({}, flags.policy, 0); !valid) return pass(valid);
   auto shortage = make_shortage(flags.shortage);
   if (!shortage) return pass(shortage);
   auto print = print_order(flags.print, flags.common);
@@ -174,7 +174,7 @@ Result<int> run_in(RunFolder& folder, const RunFlags& flags, const Asked& asked,
   if (!jobs->empty()) {
     const Job& job = jobs->back();
     if (auto same = compare(**reader, job, asked.definition, asked.source); !same) return pass(same);
-    auto policy = make_policy(flags.policy, job.total);
+    auto policy = policy_over({}, flags.policy, job.total);
     if (!policy) return pass(policy);
     options.policy = *policy;
     options.resumed = true;
@@ -194,15 +194,17 @@ Result<int> run_in(RunFolder& folder, const RunFlags& flags, const Asked& asked,
   auto manifest = accept_items(**store, asked.source, asked.command);
   if (!manifest) return pass(manifest);
   warn_if_empty(manifest->items, flags.command, flags.common);
-  auto policy = make_policy(flags.policy, manifest->items);
+  auto policy = policy_over({}, flags.policy, manifest->items);
   if (!policy) return pass(policy);
   auto definition = (*store)->add_definition(definition_to_json(accepted_definition));
   if (!definition) return pass(definition);
   accepted = true;
   if (auto dropped = folder.drop_aside(); !dropped) return pass(dropped);
   if (auto saved = save_settings(folder, settings); !saved) return pass(saved);
-  return drive(folder, **store,
-               SubmitJob{new_uuid(), folder.name(), *definition, manifest->id, manifest->items, *policy}, options);
+  return drive(
+      folder, **store,
+      SubmitJob{{.name = folder.name(), .policy = *policy}, manifest->items, new_uuid(), *definition, manifest->id},
+      options);
 }
 
 Result<int> run(const RunFlags& flags, const Invocation& invocation) {

@@ -202,10 +202,14 @@ Result<json::value> ServerClient::get_soon(const std::string& path, std::int64_t
 }
 
 Result<json::value> ServerClient::post(const std::string& path, const json::value& body, Repeat repeat) {
+  return post_text(path, json::serialize(body), repeat);
+}
+
+Result<json::value> ServerClient::post_text(const std::string& path, std::string body, Repeat repeat) {
   return call({.method = "POST",
                .path = path,
                .headers = {{"Content-Type", "application/json"}},
-               .body = json::serialize(body),
+               .body = std::move(body),
                .body_source = {},
                .take = {},
                .may_repeat = repeat == Repeat::allowed});

@@ -59,6 +59,8 @@ class ServerClient {
   Result<boost::json::value> get_soon(const std::string& path, std::int64_t deadline_ms);
   Result<boost::json::value> post(const std::string& path, const boost::json::value& body,
                                   Repeat repeat = Repeat::never);
+  /// The same for a body that is JSON already.
+  Result<boost::json::value> post_text(const std::string& path, std::string body, Repeat repeat);
   Result<boost::json::value> put(const std::string& path, const boost::json::value& body);
   Result<boost::json::value> remove(const std::string& path);
   /// Sends a body piece by piece.

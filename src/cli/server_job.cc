@@ -12,14 +12,14 @@
 
 namespace drover {
 
-Result<Place> place_of(const CommonFlags& common, const ServerFlags& flags, const std::string& reference) {
-  if (names_server(flags)) return Place::server;
+Result<Site> site_of(const CommonFlags& common, const ServerFlags& flags, const std::string& reference) {
+  if (names_server(flags)) return Site::server;
   const std::string root = data_root(common.data);
   auto run = resolve(root, reference);
-  if (run) return Place::here;
+  if (run) return Site::here;
   std::error_code ignored;
   const bool has_server = std::filesystem::exists(server_address_file(root), ignored);
-  if (has_server && run.error().code == ErrorCode::not_found) return Place::server;
+  if (has_server && run.error().code == ErrorCode::not_found) return Site::server;
   return pass(run);
 }
 

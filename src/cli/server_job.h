@@ -15,11 +15,11 @@ struct JobReference {
 };
 
 /// Where the thing is that a reference names.
-enum class Place : std::uint8_t { here, server };
+enum class Site : std::uint8_t { here, server };
 
 /// A server's job, if the user names a server; else a run here, or if there is none of that name and a server keeps
 /// its data here, a job of that server.
-Result<Place> place_of(const CommonFlags& common, const ServerFlags& flags, const std::string& reference);
+Result<Site> site_of(const CommonFlags& common, const ServerFlags& flags, const std::string& reference);
 
 /// Without a job's name: the newest.
 Result<JobReference> job_and_item(ServerClient& client, const std::string& reference);

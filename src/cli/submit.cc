@@ -22,7 +22,6 @@
 #include "wire/document.h"
 #include "wire/job_file.h"
 #include "wire/job_schema.h"
-#include "wire/labels.h"
 #include "wire/path_map.h"
 #include "wire/submission.h"
 #include "worker/command_template.h"
@@ -41,7 +40,6 @@ struct Flags {
   PolicyFlags policy;
   JobFlags job;
   std::string file;
-  std::vector<std::string> require;
   std::vector<std::string> map;
   bool dry_run = false;
   bool schema = false;
@@ -75,7 +73,7 @@ ItemSource source_of(const JobFile& file, const fs::path& folder) {
   return WordsSource{std::get<std::vector<std::string>>(file.job.items)};
 }
 
-// The flags that `run` has too, over what a file says. Of variables and labels each counts for itself.
+// The flags that `run` has too, over what a file says.
 Result<void> apply_run_flags(const Flags& flags, const Verb& verb, const std::vector<std::string>& command,
                              Submission& job) {
   const auto typed = [&](const char* flag, const char* field) {
@@ -83,49 +81,16 @@ Result<void> apply_run_flags(const Flags& flags, const Verb& verb, const std::ve
     if (there) job.said.insert(field);
     return there;
   };
-  CommandFlags plain = flags.command;  // what a container is like is put over what the file says of it
-  plain.container = {};
-  plain.workdir.clear();
-  auto definition = make_definition(plain, command);
-  if (!definition) return pass(definition);
-  std::optional<ContainerOptions>& container = job.definition.container;
-  const bool has_definition = !job.base_definition.empty();
-  if (auto applied = apply_container_flags(flags.command.container, has_definition, container, job.said); !applied) {
-    return pass(applied);
-  }
-  auto workdir = find_workdir(flags.command, container.has_value());
+  if (auto applied = flags.command.fields.apply(job); !applied) return applied;
+  auto workdir = find_workdir(flags.command, job.definition.container.has_value());
   if (!workdir) return pass(workdir);
   if (!command.empty()) job.definition.command = command;
   if (typed("--shell", "shell") || !command.empty()) job.definition.shell = flags.command.shell;
-  if (typed("--workdir", "workdir") || (job.definition.workdir.empty() && job.base_definition.empty())) {
+  if (typed("--workdir", "workdir") || (job.definition.workdir.empty() && job.named_definition.empty())) {
     job.definition.workdir = *workdir;
   }
-  if (typed("--env", "environment")) {
-    for (auto& [name, value] : definition->environment) {
-      std::erase_if(job.definition.environment, [&](const auto& it) { return it.first == name; });
-      job.definition.environment.emplace_back(name, value);
-    }
-  }
-  ItemLimits& limits = job.definition.limits;
-  if (typed("--memory", "memory")) limits.memory_bytes = definition->limits.memory_bytes;
-  if (typed("--cpus", "cpus")) limits.milli_cpus = definition->limits.milli_cpus;
-  if (typed("--pids", "pids")) limits.processes = definition->limits.processes;
-  if (typed("--nice", "nice")) limits.nice = definition->limits.nice;
-  if (typed("--log-limit", "log_limit")) limits.log_bytes = definition->limits.log_bytes;
-  auto require = labels_from_words("--require", flags.require);
-  if (!require) return pass(require);
-  if (typed("--require", "require")) {
-    for (const auto& [name, value] : *require) job.require[name] = value;
-  }
-  return {};
-}
-
-// The same for the policy, of which a part is known only when the items have been counted.
-Result<void> apply_policy_flags(const Flags& flags, const Verb& verb, std::uint64_t total, Submission& job) {
-  auto policy = policy_over(job.policy, flags.policy, verb, total, [&](const char* field) { job.said.insert(field); });
-  if (!policy) return pass(policy);
-  job.policy = std::move(*policy);
-  return {};
+  typed("--env", "environment");
+  return apply_environment(flags.command, job.definition);
 }
 
 Result<void> check_words(const Flags& flags) {
@@ -173,9 +138,7 @@ Result<std::variant<ReadyJob, ToldAlready>> prepare(const Flags& flags, const Ve
     if (!source) return pass(source);
     job.source = std::move(*source);
   }
-  if (flags.file.empty()) {
-    job.submission.definition.limits.log_bytes = kUsualLogBytes;
-  } else {
+  if (!flags.file.empty()) {
     if (flags.file == "-" && (given.items == "-" || given.jsonl == "-")) {
       return fail(ErrorCode::bad_input, "the job file and the items both come from standard input",
                   "put one of them into a file");
@@ -183,8 +146,8 @@ Result<std::variant<ReadyJob, ToldAlready>> prepare(const Flags& flags, const Ve
     auto text = read_job_text(flags.file);
     if (!text) return pass(text);
     auto file = read_job_file(
-        *text,
-        {.command = command->empty() && flags.job.definition.empty() && !given.container.image, .items = !own_items});
+        *text, {.command = command->empty() && !flags.job.fields.word("definition") && !given.fields.word("image"),
+                .items = !own_items});
     if (!file) {
       print_text(stderr, show_problems(flags.file == "-" ? "standard input" : flags.file, *text, file.error()));
       return ToldAlready{};
@@ -212,7 +175,7 @@ Result<std::variant<ReadyJob, ToldAlready>> prepare(const Flags& flags, const Ve
   if (auto applied = apply_job_flags(flags.job, job.submission); !applied) return pass(applied);
   if (auto applied = apply_run_flags(flags, verb, *command, job.submission); !applied) return pass(applied);
   Submission trial = job.submission;
-  if (auto applied = apply_policy_flags(flags, verb, 0, trial); !applied) return pass(applied);
+  if (auto applied = apply_policy_flags(flags.policy, 0, trial); !applied) return pass(applied);
   // Without a token of the user's own it still has one: whatever is said twice on its way is one job.
   if (job.submission.client_token.empty() && !flags.dry_run) job.submission.client_token = random_token();
   return job;
@@ -220,7 +183,7 @@ Result<std::variant<ReadyJob, ToldAlready>> prepare(const Flags& flags, const Ve
 
 /// How items are held against the command. One that comes from a definition is the server's to know.
 Result<CommandTemplate> template_of(const Submission& job) {
-  const bool is_elsewhere = !job.base_definition.empty() || job.definition.container;
+  const bool is_elsewhere = !job.named_definition.empty() || job.definition.container;
   if (!job.definition.command.empty() || !is_elsewhere) return CommandTemplate::parse(job.definition);
   Definition any;
   any.command = {"{}"};
@@ -236,14 +199,14 @@ ItemStream::Change change_of(const ReadyJob& job) {
 }
 
 // What is sent. A command line can hold any bytes; JSON cannot.
-Result<Node> body_of(const Submission& job) {
-  auto body = node_from_json(submission_to_json(job));
-  if (body) return body;
-  return fail(ErrorCode::bad_input, concat("the job cannot be written as JSON: ", body.error().message),
+Result<std::string> body_of(const Submission& job) {
+  std::string body = submission_to_json(job);
+  if (utf8(body) == body) return body;
+  return fail(ErrorCode::bad_input, "the job cannot be written as JSON: not all of its text is UTF-8",
               "use UTF-8 in its command, variables and working directory; items may contain any bytes");
 }
 
-Result<int> show_only(const Flags& flags, const Verb& verb, ReadyJob& job, const CommandTemplate& command) {
+Result<int> show_only(const Flags& flags, ReadyJob& job, const CommandTemplate& command) {
   std::uint64_t total = 0;
   std::vector<std::string> first;
   const ItemStream::Change change = change_of(job);
@@ -261,9 +224,11 @@ Result<int> show_only(const Flags& flags, const Verb& verb, ReadyJob& job, const
     });
     if (!read) return pass(read);
   }
-  if (auto applied = apply_policy_flags(flags, verb, total, job.submission); !applied) return pass(applied);
+  if (auto applied = apply_policy_flags(flags.policy, total, job.submission); !applied) return pass(applied);
   job.submission.items = std::vector<std::string>{};
-  auto body = body_of(job.submission);
+  auto text = body_of(job.submission);
+  if (!text) return pass(text);
+  auto body = node_from_json(*text);
   if (!body) return pass(body);
   std::erase_if(body->fields, [](const Node::Field& field) { return field.name == "items"; });
   if (flags.common.json) {
@@ -289,7 +254,7 @@ Result<int> submit(const Flags& flags, const Verb& verb, const Invocation& invoc
   auto& job = std::get<ReadyJob>(*prepared);
   auto command = template_of(job.submission);
   if (!command) return pass(command);
-  if (flags.dry_run) return show_only(flags, verb, job, *command);
+  if (flags.dry_run) return show_only(flags, job, *command);
   auto client = ServerClient::connect(flags.common, flags.server);
   if (!client) return pass(client);
   if (std::optional<ContainerOptions>& container = job.submission.definition.container;
@@ -310,10 +275,10 @@ Result<int> submit(const Flags& flags, const Verb& verb, const Invocation& invoc
     total = uploaded->at("items").to_number<std::uint64_t>();
     warn_if_empty(total, flags.command, flags.common);
   }
-  if (auto applied = apply_policy_flags(flags, verb, total, job.submission); !applied) return pass(applied);
+  if (auto applied = apply_policy_flags(flags.policy, total, job.submission); !applied) return pass(applied);
   auto body = body_of(job.submission);
   if (!body) return pass(body);
-  auto made = client->post("/api/v1/jobs", json::parse(node_to_json(*body)), Repeat::allowed);
+  auto made = client->post_text("/api/v1/jobs", *body, Repeat::allowed);
   if (!made) return pass(made);
   if (flags.common.json) {
     show("{}\n", json::serialize(*made));
@@ -344,9 +309,6 @@ void add_submit(const Verb& app, Invocation& invocation) {
   add_command_flags(verb, flags->command);
   add_policy_flags(verb, flags->policy);
   add_job_flags(verb, flags->job);
-  verb.add_option("--require", flags->require, "Label that a worker must have; repeatable")
-      .type_name("NAME=VALUE")
-      .repeatable();
   verb.add_option("--map", flags->map, "Replace the path FROM at the beginning of items with TO; repeatable")
       .type_name("FROM=TO")
       .repeatable();

@@ -16,9 +16,9 @@ struct Flags {
 };
 
 Result<int> wait_for(const Flags& flags, const WaitLimits& limits, const std::string& reference) {
-  auto place = place_of(flags.common, flags.server, reference);
+  auto place = site_of(flags.common, flags.server, reference);
   if (!place) return pass(place);
-  if (*place == Place::here) return wait_for_run(limits, reference);
+  if (*place == Site::here) return wait_for_run(limits, reference);
   auto client = ServerClient::connect(flags.common, flags.server);
   if (!client) return pass(client);
   auto job = whole_job(*client, reference);

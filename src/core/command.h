@@ -21,21 +21,11 @@
 namespace drover {
 
 /// A new job. Its manifest and definition are in the store already.
-struct SubmitJob {
-  Uuid uuid;
-  std::string name;
-  DefinitionId definition;
-  ManifestId manifest;
+struct SubmitJob : JobSpec {
   std::uint64_t total = 0;
-  Policy policy;
-  Resources ask = {};  // of each item; nothing: it runs anywhere
-  Labels require = {};
-  JobPlace place = {};
-  std::vector<Dependency> after = {};
-  bool sequential = false;
-  std::uint64_t max_running = 0;
-  std::int64_t job_timeout_ms = 0;
-  std::string named_definition = {};
+  Uuid uuid = {};
+  DefinitionId definition = {};
+  ManifestId manifest = {};
 };
 
 /// A settled item that is to be run again, as the ledger shows it.

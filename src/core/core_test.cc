@@ -311,7 +311,7 @@ TEST(Forget, AJobThatEndedLongAgoIsGoneWithAllOfIt) {
 
 TEST(Forget, AfterOtherChangesOfTheSameBatchOnlyTheDeletionIsLeft) {
   Core core;
-  SubmitJob submit{.name = "job", .total = 0};
+  SubmitJob submit{{.name = "job"}, 0};
   core.apply(Ticket{1}, submit, 10);
   core.apply(Ticket{2}, ForgetJob{JobId{1}, 10}, 10);
   const std::vector<Mutation> mutations = core.take_mutations();

@@ -65,7 +65,7 @@ TEST_F(Fleets, WhySaysWhichFleetIsMissing) {
   EXPECT_EQ(world_.why(job).sentence, "needs a worker of fleet 'spot'; none of 1 worker belongs to it");
   serve({"spot", "cluster"});
   EXPECT_EQ(world_.why(job).sentence, "needs a worker of fleet 'spot' or 'cluster'; none of 1 worker belongs to them");
-  const JobId large = world_.submit({.total = 1, .ask = {64'000, 0, {}}, .place = {.queue = "q"}});
+  const JobId large = world_.submit({{.ask = {64'000, 0, {}}, .place = {.queue = "q"}}, 1});
   worker("small", "spot");
   EXPECT_EQ(world_.why(large).sentence, "needs 64 CPUs; the largest of 1 worker of fleet 'spot' or 'cluster' has 8");
 }

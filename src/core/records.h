@@ -53,59 +53,22 @@ struct JobPlace {
 };
 inline constexpr std::uint32_t kHighestPriority = 9999;
 
-struct Job {
-  JobId id;
-  Uuid uuid;
+/// How a job is to be run, as it was submitted. SubmitJob carries it to the core, and Job keeps it.
+struct JobSpec {
   std::string name;
-  JobState state = JobState::running;
-  StopCause stop = StopCause::none;
-  std::string reason;  // why it stopped, for people
-  DefinitionId definition;
-  ManifestId manifest;
-  std::uint64_t total = 0;
-  std::uint64_t succeeded = 0;
-  std::uint64_t failed = 0;
-  std::uint64_t cancelled = 0;      // killed by a cancel; untouched items of an ended job are not counted here
-  std::uint64_t failed_before = 0;  // failures that an earlier stop has already been about
-  std::uint64_t epoch = 0;          // rises with every reopening: what was read of settled items before is stale
-  std::int64_t created_ms = 0;
-  std::int64_t ended_ms = 0;  // 0: has not ended
   Policy policy;
-  Resources ask;   // of each item
-  Labels require;  // of a worker that shall run its items
-  JobPlace place;
-  std::vector<Dependency> after;
-  bool sequential = false;          // one item after the other, in order
-  std::uint64_t max_running = 0;    // so many of its items in workers' hands at most; 0: no limit
-  std::int64_t job_timeout_ms = 0;  // from its first item on; 0: none
-  std::int64_t started_ms = 0;      // when its first item was handed out since it was submitted or reopened
-  std::string named_definition;     // "NAME:REVISION" that it was made from; empty: none
-  // A retry of more items than one command takes goes through them from the first to the last.
-  std::shared_ptr<const ReopenChoice> reopening;  // which items; null: no retry is under way
-  ItemIndex reopen_next;                          // no item before it is left to reopen
-  std::uint64_t reopen_epoch = 0;                 // only what was settled before this epoch is reopened
-  JobUsage used;
-
-  bool ended() const { return state != JobState::running && state != JobState::pending; }
+  Resources ask = {};   // of each item; nothing: it runs anywhere
+  Labels require = {};  // of a worker that shall run its items
+  JobPlace place = {};
+  std::vector<Dependency> after = {};
+  bool sequential = false;            // one item after the other, in order
+  std::uint64_t max_running = 0;      // so many of its items in workers' hands at most; 0: no limit
+  std::int64_t job_timeout_ms = 0;    // from its first item on; 0: none
+  std::string named_definition = {};  // "NAME:REVISION" that it was made from; empty: none
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
-    visit("job", self.id);
-    visit("id", self.uuid);
     visit("name", self.name);
-    visit("state", self.state);
-    visit("stop", self.stop);
-    visit("reason", self.reason);
-    visit("definition", self.definition);
-    visit("manifest", self.manifest);
-    visit("total", self.total);
-    visit("succeeded", self.succeeded);
-    visit("failed", self.failed);
-    visit("cancelled", self.cancelled);
-    visit("failed_before", self.failed_before);
-    visit("epoch", self.epoch);
-    visit("created_ms", self.created_ms);
-    visit("ended_ms", self.ended_ms);
     visit("max_tries", self.policy.max_tries);
     visit("rules", self.policy.rules);
     visit("lost_limit", self.policy.lost_limit);
@@ -127,8 +90,54 @@ struct Job {
     visit("sequential", self.sequential);
     visit("max_running", self.max_running);
     visit("job_timeout_ms", self.job_timeout_ms);
-    visit("started_ms", self.started_ms);
     visit("named_definition", self.named_definition);
+  }
+};
+
+struct Job : JobSpec {
+  JobId id;
+  Uuid uuid;
+  JobState state = JobState::running;
+  StopCause stop = StopCause::none;
+  std::string reason;  // why it stopped, for people
+  DefinitionId definition;
+  ManifestId manifest;
+  std::uint64_t total = 0;
+  std::uint64_t succeeded = 0;
+  std::uint64_t failed = 0;
+  std::uint64_t cancelled = 0;      // killed by a cancel; untouched items of an ended job are not counted here
+  std::uint64_t failed_before = 0;  // failures that an earlier stop has already been about
+  std::uint64_t epoch = 0;          // rises with every reopening: what was read of settled items before is stale
+  std::int64_t created_ms = 0;
+  std::int64_t ended_ms = 0;    // 0: has not ended
+  std::int64_t started_ms = 0;  // when its first item was handed out since it was submitted or reopened
+  // A retry of more items than one command takes goes through them from the first to the last.
+  std::shared_ptr<const ReopenChoice> reopening;  // which items; null: no retry is under way
+  ItemIndex reopen_next;                          // no item before it is left to reopen
+  std::uint64_t reopen_epoch = 0;                 // only what was settled before this epoch is reopened
+  JobUsage used;
+
+  bool ended() const { return state != JobState::running && state != JobState::pending; }
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit("job", self.id);
+    visit("id", self.uuid);
+    JobSpec::fields(self, visit);
+    visit("state", self.state);
+    visit("stop", self.stop);
+    visit("reason", self.reason);
+    visit("definition", self.definition);
+    visit("manifest", self.manifest);
+    visit("total", self.total);
+    visit("succeeded", self.succeeded);
+    visit("failed", self.failed);
+    visit("cancelled", self.cancelled);
+    visit("failed_before", self.failed_before);
+    visit("epoch", self.epoch);
+    visit("created_ms", self.created_ms);
+    visit("ended_ms", self.ended_ms);
+    visit("started_ms", self.started_ms);
     visit("reopening", self.reopening);
     visit("reopen_next", self.reopen_next);
     visit("reopen_epoch", self.reopen_epoch);

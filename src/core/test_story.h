@@ -11,7 +11,7 @@ class StoryWorld : public TestWorld {
   StoryWorld() { now_ms = 1'000'000; }
 
   JobId submit(std::uint64_t total, const Policy& policy = {}) {
-    return TestWorld::submit({.total = total, .policy = policy});
+    return TestWorld::submit({{.policy = policy}, total});
   }
 
   WorkerId worker(const std::string& name, std::uint64_t incarnation = 1, std::int64_t term_ms = 60'000) {

@@ -83,7 +83,7 @@ class TestWorld {
   }
   /// So many items of one CPU each.
   JobId submit(std::uint64_t total, JobPlace place = {}) {
-    return submit({.total = total, .ask = {1000, 0, {}}, .place = std::move(place)});
+    return submit({{.ask = {1000, 0, {}}, .place = std::move(place)}, total});
   }
 
   void set(Queue queue) { EXPECT_TRUE(std::holds_alternative<QueueSet>(ask(SetQueue{std::move(queue)}))); }

@@ -16,7 +16,7 @@ TEST(Usage, HoweverMuchAWorkerClaimsNoSumOverflows) {
     TestWorld world;
     const WorkerId worker =
         std::get<WorkerRegistered>(world.ask(RegisterWorker{"w", 1, 0, Resources::endless()})).worker;
-    const JobId job = world.submit({.total = 20, .ask = {1'000'000'000, 0, {9, 9, 9}}});
+    const JobId job = world.submit({{.ask = {1'000'000'000, 0, {9, 9, 9}}}, 20});
     for (int i = 0; i < 20; ++i) {
       const auto leases = world.poll(worker, 1, Resources::endless());
       ASSERT_EQ(leases.size(), 1);

@@ -10,7 +10,7 @@ namespace {
 
 TEST(Why, NobodySuitsUntilOneJoinsThatDoes) {
   TestWorld world;
-  const JobId job = world.submit({.total = 1, .ask = {1000, 128 * TestWorld::kGiB, {}}});
+  const JobId job = world.submit({{.ask = {1000, 128 * TestWorld::kGiB, {}}}, 1});
   EXPECT_EQ(world.why(job).code, WhyCode::no_worker);
   EXPECT_EQ(world.why(job).sentence, "no worker has ever joined");
   const WorkerId small = world.worker("small");
@@ -27,7 +27,7 @@ TEST(Why, NobodySuitsUntilOneJoinsThatDoes) {
 TEST(Why, WaitsForAnotherJobUntilThatHasSucceeded) {
   TestWorld world;
   const JobId first = world.submit(2);
-  const JobId second = world.submit({.total = 1, .ask = {1000, 0, {}}, .after = {{first, false}}});
+  const JobId second = world.submit({{.ask = {1000, 0, {}}, .after = {{first, false}}}, 1});
   const WorkerId worker = world.worker("w");
   ASSERT_EQ(world.next(worker), first);
   world.end(worker, world.last);
@@ -53,8 +53,7 @@ TEST(Why, AQueueIsDisabledUntilItIsNot) {
 
 TEST(Why, ARetryIsDueAtItsTime) {
   TestWorld world;
-  const JobId job =
-      world.submit({.total = 1, .policy = {.max_tries = 2, .retry_delay_ms = 90'000}, .ask = {1000, 0, {}}});
+  const JobId job = world.submit({{.policy = {.max_tries = 2, .retry_delay_ms = 90'000}, .ask = {1000, 0, {}}}, 1});
   const WorkerId worker = world.worker("w");
   ASSERT_EQ(world.next(worker), job);
   world.end(worker, world.last, TestWorld::failure());
@@ -67,7 +66,7 @@ TEST(Why, ARetryIsDueAtItsTime) {
 
 TEST(Why, AsManyRunAsMay) {
   TestWorld world;
-  const JobId job = world.submit({.total = 2, .ask = {1000, 0, {}}, .max_running = 1});
+  const JobId job = world.submit({{.ask = {1000, 0, {}}, .max_running = 1}, 2});
   const WorkerId worker = world.worker("w");
   ASSERT_EQ(world.next(worker), job);
   EXPECT_EQ(world.why(job, 1).code, WhyCode::most_running);
@@ -125,7 +124,7 @@ TEST(Why, ThoseWhoWaitOnlyForDeadMachinesAreNotAhead) {
   const WorkerId worker = world.worker("w", 1);
   const JobId runs = world.submit(1);
   ASSERT_EQ(world.next(worker), runs);
-  world.submit({.total = 1, .ask = {32'000, 0, {}}});
+  world.submit({{.ask = {32'000, 0, {}}}, 1});
   world.ask(Fence{"gone"});
   const JobId job = world.submit(1);
   EXPECT_EQ(world.why(job).sentence, "worker w, which could run it, is busy; it is next");
@@ -151,7 +150,7 @@ TEST(Why, QueuesAndSharesThatHaveUsedAsMuchTakeTurns) {
 TEST(Why, OnlyItemsThatMayGoComeFirst) {
   TestWorld world;
   const JobId before = world.submit(4);
-  const JobId job = world.submit({.total = 4, .ask = {1000, 0, {}}, .after = {{before, true}}});
+  const JobId job = world.submit({{.ask = {1000, 0, {}}, .after = {{before, true}}}, 4});
   const WorkerId worker = world.worker("w", 4);
   const auto leases = world.poll(worker, 4);
   for (const std::uint64_t item : {1, 2, 3}) world.end(worker, token(leases[0], item));

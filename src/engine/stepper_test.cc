@@ -15,7 +15,7 @@ constexpr std::int64_t kTermMs = 60'000;
 class Turned {
  public:
   Turned() {
-    SubmitJob job{.name = "job", .total = 1};
+    SubmitJob job{{.name = "job"}, 1};
     job.uuid.bytes[0] = 1;
     say(job);
     say(RegisterWorker{"w", 1, kTermMs});

@@ -52,7 +52,7 @@ TEST_F(HostileText, ControlCharactersAndBrokenUtf8AreReplaced) {
 TEST_F(HostileText, OfAnyLengthIsCut) {
   make_with("ordinary");
   const std::size_t ordinary = page_.size();
-  job_ = Job{.id = job_.id};
+  job_ = Job{{}, job_.id};
   make_with(std::string(3'000'000, '<'));
   EXPECT_LT(page_.size(), ordinary + 40'000);
 }

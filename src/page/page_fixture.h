@@ -24,7 +24,7 @@ class FakeReader : public StoreReader {
   explicit FakeReader(std::function<Result<void>(const Take&)> attempts) : attempts_(std::move(attempts)) {}
 
   Result<std::vector<Job>> jobs() override { return std::vector<Job>(); }
-  Result<Job> job(JobId id) override { return Job{.id = id}; }
+  Result<Job> job(JobId id) override { return Job{{}, id}; }
   Result<std::vector<Worker>> workers() override { return std::vector<Worker>(); }
   Result<std::string> worker_name(WorkerId) override { return std::string(); }
   Result<std::vector<Queue>> queues() override { return std::vector<Queue>(); }

@@ -343,7 +343,7 @@ Result<void> ContainerBox::fill(const SlotSetup& setup, const OciRuntime& runtim
   const ContainerPlan& plan = *setup.container;
   ContainerOptions options = plan.options;
   // To bring an item into another's container, and to clear up behind it, takes more than that.
-  if (home.user_namespace()) options.reuse.reset();
+  if (home.user_namespace()) options.reuse = false;
   for (const char* name : {"", "/rootfs", "/itemroot", "/scratch", "/state", "/etc", "/l"}) {
     if (::mkdir((folder_ + name).c_str(), 0755) != 0) {
       return std::unexpected(errno_error(errno, folder_ + name, kFindDisk));
@@ -362,7 +362,6 @@ Result<void> ContainerBox::fill(const SlotSetup& setup, const OciRuntime& runtim
   auto lower = link_layers(folder_, plan.layers);
   if (!lower) return pass(lower);
 
-  const ContainerReuse reuse = options.reuse.value_or(ContainerReuse{});
   {
     FrameWriter frame(frame_, FrameKind::container);
     frame.text(runtime.path);
@@ -370,11 +369,11 @@ Result<void> ContainerBox::fill(const SlotSetup& setup, const OciRuntime& runtim
     frame.text(*lower);
     frame.text(runtime.is_crun ? cgroup_.unified : std::string());
     frame.put(runtime.is_crun);
-    frame.put(options.reuse.has_value());
+    frame.put(options.reuse);
     frame.put(options.init);
     frame.put(cgroup_.is_v2);
-    frame.put(reuse.reset);
-    frame.put(reuse.most_items);
+    frame.put(options.reset);
+    frame.put(options.reuse_limit);
     frame.put(static_cast<std::int32_t>(stop_signal_of(plan.image)));
     frame.texts(cgroup_.folders);
     frame.texts(cgroup_.join);

@@ -48,7 +48,7 @@ class ContainerTest : public ProcessTest, public ::testing::WithParamInterface<C
     plan_.options.tmpfs = {
         {"/a/sub", 1 << 20}, {"/t", 1 << 20}, {"/t/own", 1 << 20}, {"/dev/x", 1 << 20}, {"/etc", 1 << 20}};
     use_plan();
-    const bool is_fresh = !plan_.options.reuse || plan_.options.reuse->reset == ContainerReset::overlay;
+    const bool is_fresh = !plan_.options.reuse || plan_.options.reset == ContainerReset::overlay;
     for (int turn = 0; turn < 2; ++turn) {
       const Ended ended =
           sh("cat /t/deep/file /t/folder/in /dev/shm/in; ls /a/sub /t/own /dev/x; ls /etc; "

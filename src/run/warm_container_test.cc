@@ -7,7 +7,9 @@ namespace {
 class WarmContainerTest : public ContainerTest {
  protected:
   void reuse(ContainerReset reset, std::uint32_t most_items = 1000) {
-    plan_.options.reuse = ContainerReuse{reset, most_items};
+    plan_.options.reuse = true;
+    plan_.options.reset = reset;
+    plan_.options.reuse_limit = most_items;
     use_plan();
   }
 };
@@ -32,7 +34,7 @@ TEST_P(WarmContainerTest, WithAResetItIsAsTheImageHasIt) {
 
 TEST_P(WarmContainerTest, WhatLiesInAMountIsSeen) {
   for (const ContainerReset reset : {ContainerReset::overlay, ContainerReset::none}) {
-    plan_.options.reuse = ContainerReuse{reset, 1000};
+    reuse(reset);
     check_mounts_in_mounts();
     slot_.reset();
   }

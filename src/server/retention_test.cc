@@ -52,7 +52,9 @@ class RetentionOf : public testing::Test {
         *store_, std::move(*open_sqlite_reader(folder_ + "/drover.db")), log_, [](JobId) {});
   }
   void add_ended_job(std::uint64_t id, std::int64_t ended_ms) {
-    Job job{.id = JobId{id}, .name = "job", .state = JobState::succeeded, .created_ms = ended_ms, .ended_ms = ended_ms};
+    Job job{{.name = "job"}, JobId{id}};
+    job.state = JobState::succeeded;
+    job.created_ms = job.ended_ms = ended_ms;
     job.uuid.bytes[0] = static_cast<std::uint8_t>(id);
     job.uuid.bytes[1] = static_cast<std::uint8_t>(id >> 8);
     ASSERT_TRUE(store_->commit({{PutJob{job}}}));

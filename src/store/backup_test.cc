@@ -48,8 +48,10 @@ class BackupFile : public testing::Test {
   std::string server(const std::string& name) const { return root(name) + "/server"; }
 
   void add_job() {
+    Job job{{.name = "a"}, JobId{1}};
+    job.total = 300;
     Batch batch;
-    batch.mutations.emplace_back(PutJob{Job{.id = JobId{1}, .name = "a", .total = 300}});
+    batch.mutations.emplace_back(PutJob{job});
     for (std::uint64_t item = 0; item < 300; ++item) {
       batch.mutations.emplace_back(AddAttempt{Attempt{.job = JobId{1},
                                                       .item = ItemIndex{item},
@@ -217,7 +219,7 @@ TEST_F(BackupFile, ARestoredServerTakesNothingThatWasSaidToTheOldOneForItsOwn) {
   Talk old{Core{}, *store_, 1000};
   const RegisterWorker hello{"w", kIncarnation, 60'000};
   const WorkerId worker = std::get<WorkerRegistered>(old.say(hello)).worker;
-  SubmitJob submit{.name = "job", .total = 10};
+  SubmitJob submit{{.name = "job"}, 10};
   submit.uuid.bytes[0] = 1;
   old.say(submit);
   const Lease before = old.lease(worker, kIncarnation);

@@ -259,7 +259,7 @@ TEST_P(StoreContract, GivesOneJobByItsNumberAndAllWorkers) {
   const auto subject = make_subject(GetParam());
   Core core;
   for (const char* name : {"first", "second"}) {
-    SubmitJob submit{.name = name, .total = 3, .ask = {2500, 1 << 20}, .require = {{"zone", "a"}, {"gpu", ""}}};
+    SubmitJob submit{{.name = name, .ask = {2500, 1 << 20}, .require = {{"zone", "a"}, {"gpu", ""}}}, 3};
     submit.uuid.bytes[0] = static_cast<std::uint8_t>(name[0]);
     core.apply(Ticket{1}, submit, 10);
     core.apply(Ticket{2}, RegisterWorker{name, 7, 60'000, Resources{8000, Resources::kEndless}, {{"zone", name}}}, 10);

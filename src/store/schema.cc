@@ -210,7 +210,12 @@ ALTER TABLE workers ADD COLUMN fleet TEXT;
 CREATE INDEX jobs_by_end ON jobs(ended_ms, job) WHERE ended_ms > 0;
 )sql",
 };
-static_assert(std::size(kMigrations) == kSchemaVersion - 1);
+
+}  // namespace
+
+const std::int64_t kSchemaVersion = std::size(kMigrations) + 1;
+
+namespace {
 
 Result<void> in_transaction(Database& db, const std::string& sql) {
   if (auto done = db.run("BEGIN IMMEDIATE"); !done) return done;

@@ -5,7 +5,8 @@
 
 namespace drover {
 
-inline constexpr std::int64_t kSchemaVersion = 5;
+/// Of the ledgers that this program writes.
+extern const std::int64_t kSchemaVersion;
 
 /// Makes the tables in an empty database; in another, checks that this version can read it.
 Result<void> prepare_schema(Database& db);

@@ -32,6 +32,14 @@ extern "C" int fsync(int file) {
 namespace drover {
 namespace {
 
+/// A job as a store keeps one.
+Job stored_job(std::uint64_t id, std::uint64_t total) {
+  Job job{{.name = "a"}, JobId{id}};
+  job.uuid.bytes[0] = static_cast<std::uint8_t>(id);
+  job.total = total;
+  return job;
+}
+
 class SqliteStoreFile : public testing::Test {
  protected:
   void SetUp() override {
@@ -121,7 +129,7 @@ TEST_F(SqliteStoreFile, ADamagedRowIsAnErrorAndNotAGuess) {
     auto store = open_sqlite_store(path_);
     ASSERT_TRUE(store);
     Batch batch;
-    batch.mutations.emplace_back(PutJob{Job{.id = JobId{1}, .name = "a", .total = 3}});
+    batch.mutations.emplace_back(PutJob{stored_job(1, 3)});
     ASSERT_TRUE((*store)->commit(batch));
   }
   run_sql("UPDATE jobs SET state = 'nonsense'");
@@ -138,8 +146,8 @@ TEST_F(SqliteStoreFile, AForgottenWorkersNameStaysForAsLongAsAnAttemptMayReferTo
   ASSERT_TRUE(store);
   Batch batch;
   for (const std::uint64_t number : {1U, 2U}) {
-    Job job{.id = JobId{number}, .name = "a", .total = 1, .created_ms = static_cast<std::int64_t>(number) * 1000};
-    job.uuid.bytes[0] = static_cast<std::uint8_t>(number);
+    Job job = stored_job(number, 1);
+    job.created_ms = static_cast<std::int64_t>(number) * 1000;
     batch.mutations.emplace_back(PutJob{job});
     batch.mutations.emplace_back(AddAttempt{Attempt{.job = job.id,
                                                     .item = ItemIndex{0},
@@ -209,7 +217,7 @@ TEST_F(SqliteStoreFile, AReaderSeesWhatWasCommittedWhileAWriterIsOpen) {
   ASSERT_TRUE(reader);
   EXPECT_TRUE((*reader)->jobs()->empty());
   Batch batch;
-  batch.mutations.emplace_back(PutJob{Job{.id = JobId{1}, .name = "a", .total = 3}});
+  batch.mutations.emplace_back(PutJob{stored_job(1, 3)});
   ASSERT_TRUE((*store)->commit(batch));
   EXPECT_EQ((*reader)->jobs()->size(), 1U);
 }
@@ -260,8 +268,10 @@ TEST_F(SqliteStoreFile, WhatNoJobRefersToGoesWhenItIsOld) {
   const auto being_written = ManifestWriter::begin(**store);
   ASSERT_TRUE(being_written);
   Batch batch;
-  batch.mutations.emplace_back(
-      PutJob{Job{.id = JobId{1}, .definition = definition, .manifest = used, .total = 50'000}});
+  Job job = stored_job(1, 50'000);
+  job.definition = definition;
+  job.manifest = used;
+  batch.mutations.emplace_back(PutJob{job});
   ASSERT_TRUE((*store)->commit(batch));
 
   ASSERT_TRUE((*store)->drop_unused(1000, 500));
@@ -287,7 +297,9 @@ TEST_F(SqliteStoreFile, AListIsGoneForSubmittersBeforeItsFirstChunkIs) {
   auto store = open_sqlite_store(path_);
   ASSERT_TRUE(store);
   Batch batch;
-  batch.mutations.emplace_back(PutJob{Job{.id = JobId{1}, .manifest = finished_list(**store), .total = 50'000}});
+  Job job = stored_job(1, 50'000);
+  job.manifest = finished_list(**store);
+  batch.mutations.emplace_back(PutJob{job});
   ASSERT_TRUE((*store)->commit(batch));
   ASSERT_TRUE((*store)->commit({{DeleteJob{JobId{1}}}}));
   const std::int64_t chunks = rows_of("manifest_chunks");
@@ -333,12 +345,9 @@ TEST_F(SqliteStoreFile, WhatADeletedJobLeftIsSweptInSmallSteps) {
     const auto written = (*writer)->finish();
     ASSERT_TRUE(written);
     if (id == 1) shared = written->id;
-    Job job{.id = JobId{id},
-            .name = "job",
-            .definition = store.add_definition("{}").value(),
-            .manifest = id == 3 ? shared : written->id,
-            .total = 50'000};
-    job.uuid.bytes[0] = static_cast<std::uint8_t>(id);
+    Job job = stored_job(id, 50'000);
+    job.definition = store.add_definition("{}").value();
+    job.manifest = id == 3 ? shared : written->id;
     batch.mutations.emplace_back(PutJob{job});
     for (std::uint64_t item = 0; item < 500; ++item) {
       batch.mutations.emplace_back(

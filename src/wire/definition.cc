@@ -2,7 +2,7 @@
 
 #include <boost/json.hpp>
 
-#include "wire/container_fields.h"
+#include "wire/container_json.h"
 
 namespace drover {
 namespace json = boost::json;

@@ -11,11 +11,11 @@
 namespace drover {
 
 /// Counted from 1, columns in characters. Line 0: nobody knows, since it came over the wire.
-struct Place {
+struct Position {
   std::uint32_t line = 0;
   std::uint32_t column = 0;
 
-  auto operator<=>(const Place&) const = default;
+  auto operator<=>(const Position&) const = default;
 };
 
 struct Node {
@@ -24,7 +24,7 @@ struct Node {
 
   Kind kind = Kind::null;
   bool quoted = false;  // of a text
-  Place place;
+  Position place;
   std::string text;           // of a number, a boolean or a text: as it was written, so that 1.0 stays 1.0
   std::vector<Node> items;    // of a list
   std::vector<Field> fields;  // of an object, in the order in which they were written, doubles too
@@ -35,7 +35,7 @@ struct Node {
 
 struct Node::Field {
   std::string name;
-  Place place;
+  Position place;
   Node value;
 };
 

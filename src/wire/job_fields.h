@@ -1,11 +1,14 @@
-// The fields of a job, in one table: what each is called, what it may hold, and what it means. The API's JSON, job
-// files, their JSON Schema and the words of errors are all made from it.
+// The fields of a job, in one table (wire/fields/*_fields.cc): what each is called, what it may hold, what it means,
+// how it is typed on a command line, and where it is kept. The API's JSON, job files, flags, views, the JSON Schema,
+// tables of the documentation and the words of errors are all made from it.
 #pragma once
 
+#include <boost/json/fwd.hpp>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace drover {
 
@@ -32,6 +35,36 @@ enum class FieldKind : std::uint8_t {
 /// Where a field can be said.
 enum class Face : std::uint8_t { everywhere, api, file };
 
+/// The section of the documentation that it stands in.
+enum class Section : std::uint8_t { command, items, container, resources, queueing, failures };
+
+/// Which verbs have its flag: `run` and `submit` have those of limits, container and policy; `resume` and `retry` those
+/// of limits and policy; `submit` alone those of the job.
+enum class FlagGroup : std::uint8_t { none, limits, container, policy, job };
+
+/// A flag that is made from the field. Flags that do more than set a field are in cli/.
+struct FieldFlag {
+  FlagGroup group = FlagGroup::none;
+  std::string_view value = {};  // what help calls the value; empty: as its kind says
+  std::string_view help = {};   // empty: the field's meaning
+  std::string_view name = {};   // empty: the field's; --no-NAME sets false
+};
+
+struct JobField;
+class JobReader;
+struct JobSpec;
+struct Submission;
+
+/// Where its value is kept. nullptr: it is read, written or shown together with others (submission.cc, job_file.cc).
+struct FieldStorage {
+  /// What is said, over what the submission says by now.
+  void (*read)(JobReader&, const JobField&, Submission&) = nullptr;
+  /// As JSON; empty: there is nothing to write.
+  std::string (*write)(const JobField&, const Submission&) = nullptr;
+  /// In the view of a job.
+  boost::json::value (*show)(const JobField&, const JobSpec&) = nullptr;
+};
+
 struct JobField {
   std::string_view name;
   FieldKind kind = FieldKind::text;
@@ -42,6 +75,9 @@ struct JobField {
   std::int64_t most = 0;
   std::string_view pattern = {};  // a regular expression for the whole text
   std::string_view holds = {};    // the pattern in words
+  FieldFlag flag = {};
+  FieldStorage stored = {};
+  Section section = Section::command;
 };
 
 /// In the order in which people want to read them.
@@ -56,8 +92,6 @@ inline constexpr std::string_view kTimePattern = "([0-9]+(\\.[0-9]+)?([mM][sS]|[
 inline constexpr std::string_view kSizePattern = "[0-9]+(\\.[0-9]+)?([kKmMgGtT]?[bB]|[kKmMgGtT]([iI][bB]?)?)";
 inline constexpr std::string_view kNumberPattern = "[0-9]+(\\.[0-9]+)?";
 
-/// The kinds of accelerators, in the order in which they are counted.
-inline constexpr std::string_view kAcceleratorKinds[] = {"nvidia", "amd", "neuron"};
 inline constexpr std::int64_t kMostAccelerators = 1'000'000;
 
 /// What the field can hold, in words: "a whole number from 0 to 9999".
@@ -69,8 +103,16 @@ bool is_source(std::string_view name);
 /// meant to be filled in would run on the machine itself.
 bool may_be_null(const JobField& field);
 
-/// Whether it says what the items' container is like.
-bool is_of_container(std::string_view name);
+/// The words of a choice.
+std::vector<std::string_view> choices_of(const JobField& field);
+/// Its name in the view of a job: "job_timeout_ms".
+std::string shown_name(const JobField& field);
+/// "--max-running"
+std::string flag_of(const JobField& field);
+/// Whether its flag may be given more than once.
+bool is_repeatable(const JobField& field);
+/// What help calls the flag's value: "N"; empty: it has none.
+std::string flag_value(const JobField& field);
 
 /// The field that somebody probably meant who wrote one that there is none of; or empty.
 std::string_view meant_field(std::string_view written);

@@ -14,7 +14,7 @@ TEST(JobFields, AnExampleIsOneThatIsTaken) {
     std::string job = field.name == "command" ? "" : "command: [\"true\"]\n";
     if (field.name == "match") job += "dir: x\n";
     if (!is_source(field.name) && field.name != "match") job += "range: 1-2\n";
-    if (is_of_container(field.name) && field.name != "image") job += "image: busybox\n";
+    if (field.section == Section::container && field.name != "image") job += "image: busybox\n";
     if (field.name == "reset" || field.name == "reuse_limit") job += "reuse: true\n";
     job += concat(field.name, ": ", field.example, "\n");
     if (is_for(field, Face::file)) {
@@ -25,7 +25,7 @@ TEST(JobFields, AnExampleIsOneThatIsTaken) {
       std::string json = concat("{\"", field.name, "\": ", field.example);
       if (field.name != "command") json += R"(, "command": ["true"])";
       if (!is_source(field.name)) json += R"(, "range": [1, 2])";
-      if (is_of_container(field.name) && field.name != "image") json += R"(, "image": "busybox")";
+      if (field.section == Section::container && field.name != "image") json += R"(, "image": "busybox")";
       if (field.name == "reset" || field.name == "reuse_limit") json += R"(, "reuse": true)";
       const auto submission = submission_from_json(json + "}");
       EXPECT_TRUE(submission) << (submission ? "" : submission.error().message);

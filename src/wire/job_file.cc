@@ -23,7 +23,7 @@ std::string_view line_of(std::string_view text, std::uint32_t number) {
 }
 
 // The line as a terminal can show it, and a mark below the column. Of a long one the part around it.
-std::string excerpt(std::string_view line, Place place) {
+std::string excerpt(std::string_view line, Position place) {
   std::string shown;
   const std::uint32_t begin = place.column > kShownColumns ? place.column - kShownColumns / 2 : 1;
   std::uint32_t column = 1;

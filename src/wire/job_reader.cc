@@ -152,74 +152,76 @@ bool JobReader::whole_of(const Node& node, std::string_view path, const JobField
   return true;
 }
 
-void JobReader::real(std::string_view name, std::uint32_t& out) {
-  const Node* node = find(name);
+void JobReader::measure(const JobField& field, std::int64_t& out) {
+  const Node* node = find(field.name);
   if (node == nullptr) return;
-  const JobField& field = *find_job_field(name);
+  if (field.kind == FieldKind::real) real_of(*node, field, out);
+  if (field.kind == FieldKind::time) time_of(*node, field, out);
+  if (field.kind == FieldKind::size) size_of(*node, field, out);
+}
+
+void JobReader::real_of(const Node& node, const JobField& field, std::int64_t& out) {
+  const std::string_view name = field.name;
   double value = 0;
-  if (node->kind != Node::Kind::number) {
-    const bool number = node->kind == Node::Kind::text && is_real(node->text, value);
-    const auto [digits, unit] = number_and_unit(node->text);
+  if (node.kind != Node::Kind::number) {
+    const bool number = node.kind == Node::Kind::text && is_real(node.text, value);
+    const auto [digits, unit] = number_and_unit(node.text);
     std::string next = concat("write, for example, ", name, ": ", field.example);
-    if (number) next = concat("remove the quotes: ", name, ": ", node->text);
+    if (number) next = concat("remove the quotes: ", name, ": ", node.text);
     if (unit == "m" && is_real(digits, value)) next = "write a decimal fraction: 500m is 0.5";
-    return wrong_kind(*node, name, what_it_takes(field), next);
+    return wrong_kind(node, name, what_it_takes(field), next);
   }
   const auto thousandths = [&] { return static_cast<std::int64_t>(std::lround(value * 1000)); };
-  if (!is_real(node->text, value) || !(value >= 0) || value > 1e9 || thousandths() < field.least ||
+  if (!is_real(node.text, value) || !(value >= 0) || value > 1e9 || thousandths() < field.least ||
       thousandths() > field.most) {
-    return complain(*node, name, concat("is ", node->text.substr(0, kMostShown), ", not ", what_it_takes(field)),
+    return complain(node, name, concat("is ", node.text.substr(0, kMostShown), ", not ", what_it_takes(field)),
                     concat("write, for example, ", name, ": ", field.example));
   }
-  out = static_cast<std::uint32_t>(thousandths());
+  out = thousandths();
 }
 
-void JobReader::time(std::string_view name, std::int64_t& out_ms) {
-  const Node* node = find(name);
-  if (node == nullptr) return;
-  const JobField& field = *find_job_field(name);
+void JobReader::time_of(const Node& node, const JobField& field, std::int64_t& out) {
+  const std::string_view name = field.name;
   const auto usual = concat("write, for example, ", name, ": ", field.example);
-  const bool is_number = node->kind == Node::Kind::number && matches(node->text, kNumberPattern);
-  if (!is_number && (!node->is_scalar() || !matches(node->text, kTimePattern))) {
-    const std::string next = meant_time(node->text);
-    return wrong_kind(*node, name, what_it_takes(field), next.empty() ? usual : next);
+  const bool is_number = node.kind == Node::Kind::number && matches(node.text, kNumberPattern);
+  if (!is_number && (!node.is_scalar() || !matches(node.text, kTimePattern))) {
+    const std::string next = meant_time(node.text);
+    return wrong_kind(node, name, what_it_takes(field), next.empty() ? usual : next);
   }
-  const auto parsed = parse_duration_ms(node->text);
+  const auto parsed = parse_duration_ms(node.text);
   if (!parsed || *parsed > field.most)
-    return complain(*node, name, concat("is ", quoted(node->text), ", which is too long"), usual);
+    return complain(node, name, concat("is ", quoted(node.text), ", which is too long"), usual);
   if (*parsed < field.least) {
-    return complain(*node, name, concat("is ", quoted(node->text), ", which allows no time"),
+    return complain(node, name, concat("is ", quoted(node.text), ", which allows no time"),
                     concat("omit it for no limit, or ", usual));
   }
-  out_ms = *parsed;
+  out = *parsed;
 }
 
-void JobReader::size(std::string_view name, std::uint64_t& out) {
-  const Node* node = find(name);
-  if (node == nullptr) return;
-  const JobField& field = *find_job_field(name);
+void JobReader::size_of(const Node& node, const JobField& field, std::int64_t& out) {
+  const std::string_view name = field.name;
   const bool none = field.most == 0;  // whether 0 is one
   const auto usual = concat("write, for example, ", name, ": ", field.example);
-  if (none && node->is_scalar() && node->text == "0") {
+  if (none && node.is_scalar() && node.text == "0") {
     out = 0;
     return;
   }
-  const bool is_number = node->kind == Node::Kind::number && matches(node->text, kNumberPattern);
-  if (!is_number && (!node->is_scalar() || !matches(node->text, kSizePattern))) {
-    const std::string next = meant_size(node->text);
-    return wrong_kind(*node, name, what_it_takes(field), next.empty() ? usual : next);
+  const bool is_number = node.kind == Node::Kind::number && matches(node.text, kNumberPattern);
+  if (!is_number && (!node.is_scalar() || !matches(node.text, kSizePattern))) {
+    const std::string next = meant_size(node.text);
+    return wrong_kind(node, name, what_it_takes(field), next.empty() ? usual : next);
   }
-  const auto parsed = parse_size(node->text);
-  if (!parsed) return complain(*node, name, concat("is ", quoted(node->text), ", which is too large"), usual);
+  const auto parsed = parse_size(node.text);
+  if (!parsed) return complain(node, name, concat("is ", quoted(node.text), ", which is too large"), usual);
   if (*parsed < static_cast<std::uint64_t>(field.least) && !(none && *parsed == 0)) {
     const auto least = static_cast<std::uint64_t>(field.least);
     return complain(
-        *node, name,
-        concat("is ", quoted(node->text), ", less than ",
+        node, name,
+        concat("is ", quoted(node.text), ", less than ",
                least >= (1U << 20) ? concat(least >> 20, "MiB") : concat(least >> 10, "KiB")),
-        is_number ? concat("a number without a unit is in bytes; write, for example, ", node->text, "MiB") : usual);
+        is_number ? concat("a number without a unit is in bytes; write, for example, ", node.text, "MiB") : usual);
   }
-  out = *parsed;
+  out = static_cast<std::int64_t>(*parsed);
 }
 
 void JobReader::find_nulls() {
@@ -232,7 +234,7 @@ void JobReader::find_nulls() {
 }
 
 void JobReader::find_doubles(const Node& node, const std::string& path) {
-  std::map<std::string_view, Place> seen;
+  std::map<std::string_view, Position> seen;
   for (const Node::Field& field : node.fields) {
     const auto [it, fresh] = seen.emplace(field.name, field.place);
     if (!fresh) {
@@ -274,7 +276,7 @@ std::vector<JobProblem> JobReader::done() {
   find_unknown();
   if (face_ == Face::file) find_nulls();
   find_doubles(root_, {});
-  std::multimap<Place, JobProblem> in_order;  // those of one place as they came
+  std::multimap<Position, JobProblem> in_order;  // those of one place as they came
   for (JobProblem& problem : problems_) in_order.emplace(problem.place, std::move(problem));
   std::vector<JobProblem> out;
   for (auto& [place, problem] : in_order) out.push_back(std::move(problem));

@@ -20,13 +20,21 @@ namespace drover {
 
 /// One thing that is wrong with a job.
 struct JobProblem {
-  Place place;
+  Position place;
   std::string field;  // its path: "accelerators.nvidia", "after[2]"; empty: the whole of it
   std::string what;   // "is the string \"3\", not a whole number from 0 to 9999"
   std::string next;   // what to do about it
 
   /// "field 'after[2]' is …"
   std::string message() const;
+};
+
+/// A job that must succeed first.
+struct After {
+  std::string job;    // its id, a unique beginning of it, or its name
+  bool each = false;  // every item waits for the item of the same index only
+
+  bool operator==(const After&) const = default;
 };
 
 class JobReader {
@@ -47,22 +55,19 @@ class JobReader {
       if (whole_of(*node, name, *find_job_field(name), value)) out = static_cast<Number>(value);
     }
   }
-  /// In thousandths.
-  void real(std::string_view name, std::uint32_t& out);
-  void time(std::string_view name, std::int64_t& out_ms);
-  void size(std::string_view name, std::uint64_t& out);
+  /// A time in milliseconds, a size in bytes, or a number in thousandths, as the field's kind says.
+  void measure(const JobField& field, std::int64_t& out);
   void command(std::string_view name, std::string_view shell, std::vector<std::string>& out);
   void settings(std::string_view name, std::vector<std::pair<std::string, std::string>>& out);
   void labels(std::string_view name, Labels& out);
   /// A list of texts. False: it is not said.
   bool texts(std::string_view name, std::vector<std::string>& out);
-  void accelerators(std::string_view name, std::string_view short_for_first, std::array<std::uint64_t, 3>& out);
+  void accelerators(std::string_view name, std::array<std::uint64_t, kAccelerators>& out);
   void rules(std::string_view name, std::vector<ExitRule>& out);
   void range(std::string_view name, std::int64_t& first, std::int64_t& last);
   /// True when they are objects.
   bool items(std::string_view name, std::vector<std::string>& out);
-  /// Names of jobs, and whether each item waits for one of its own.
-  void after(std::string_view name, std::vector<std::pair<std::string, bool>>& out);
+  void after(std::string_view name, std::vector<After>& out);
   /// Paths and what they become.
   void map(std::string_view name, std::vector<std::pair<std::string, std::string>>& out);
 
@@ -85,6 +90,9 @@ class JobReader {
   bool is_known(std::string_view name) const;
   bool whole_of(const Node& node, std::string_view path, const JobField& field, std::int64_t& out);
   bool text_of(const Node& node, std::string_view path, std::string_view takes, std::string& out);
+  void real_of(const Node& node, const JobField& field, std::int64_t& out);
+  void time_of(const Node& node, const JobField& field, std::int64_t& out);
+  void size_of(const Node& node, const JobField& field, std::int64_t& out);
   bool is_object(const Node& node, std::string_view path, std::string_view example);
   bool is_list(const Node& node, std::string_view path, std::string_view example);
   void wrong_kind(const Node& node, std::string_view path, std::string_view takes, std::string next);

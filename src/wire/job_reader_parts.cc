@@ -49,6 +49,7 @@ void JobReader::command(std::string_view name, std::string_view shell, std::vect
   }
   if (!is_list(*node, name, concat(name, ": ", find_job_field(name)->example))) return;
   if (node->items.empty()) return complain(*node, name, "is empty", "write the command as a list of words");
+  out.clear();
   for (std::size_t i = 0; i < node->items.size(); ++i) {
     const Node& word = node->items[i];
     if (word.is_scalar() && word.text.find('\0') == std::string::npos) {
@@ -96,6 +97,7 @@ void JobReader::settings(std::string_view name, std::vector<std::pair<std::strin
     } else if (field.value.text.find('\0') != std::string::npos) {
       complain(field.value, path, "contains a NUL byte, which a variable cannot contain", "remove it");
     } else {
+      std::erase_if(out, [&](const auto& it) { return it.first == field.name; });
       out.emplace_back(field.name, field.value.text);
     }
   }
@@ -142,41 +144,32 @@ void JobReader::labels(std::string_view name, Labels& out) {
           "names use letters, digits, '_', '.' and '-', values also ':', '/', '+' and '@'; at most 128 characters");
       continue;
     }
-    out.emplace(field.name, value);
+    out.insert_or_assign(field.name, value);
   }
 }
 
-void JobReader::accelerators(std::string_view name, std::string_view short_for_first,
-                             std::array<std::uint64_t, 3>& out) {
-  if (const Node* node = find(name);
-      node != nullptr && is_object(*node, name, concat(name, ": ", find_job_field(name)->example))) {
-    for (const Node::Field& field : node->fields) {
-      const auto* kind = std::ranges::find(kAcceleratorKinds, field.name);
-      if (kind == std::end(kAcceleratorKinds)) {
-        const std::string_view near = nearest(field.name, kAcceleratorKinds);
-        problems_.push_back({field.place, member(name, field.name), "is not a known accelerator",
-                             near.empty() ? "use nvidia, amd or neuron" : concat("did you mean '", near, "'?")});
-        continue;
-      }
-      std::int64_t count = 0;
-      if (whole_of(field.value, member(name, field.name), *find_job_field(name), count)) {
-        out[static_cast<std::size_t>(kind - std::begin(kAcceleratorKinds))] = static_cast<std::uint64_t>(count);
-      }
+void JobReader::accelerators(std::string_view name, std::array<std::uint64_t, kAccelerators>& out) {
+  const Node* node = find(name);
+  if (node == nullptr || !is_object(*node, name, concat(name, ": ", find_job_field(name)->example))) return;
+  for (const Node::Field& field : node->fields) {
+    const auto* kind = std::ranges::find(kAcceleratorNames, field.name);
+    if (kind == kAcceleratorNames.end()) {
+      const std::string_view near = nearest(field.name, kAcceleratorNames);
+      problems_.push_back({field.place, member(name, field.name), "is not a known accelerator",
+                           near.empty() ? "use nvidia, amd or neuron" : concat("did you mean '", near, "'?")});
+      continue;
+    }
+    std::int64_t count = 0;
+    if (whole_of(field.value, member(name, field.name), *find_job_field(name), count)) {
+      out[static_cast<std::size_t>(kind - kAcceleratorNames.begin())] = static_cast<std::uint64_t>(count);
     }
   }
-  const Node* given = find(short_for_first);
-  if (given == nullptr) return;
-  const Node* all = root_.find(name);
-  if (all != nullptr && all->find(kAcceleratorKinds[0]) != nullptr) {
-    return complain(*given, short_for_first, concat("duplicates '", name, ".", kAcceleratorKinds[0], "'"),
-                    "keep one of the two");
-  }
-  whole(short_for_first, out[0]);
 }
 
 void JobReader::rules(std::string_view name, std::vector<ExitRule>& out) {
   const Node* node = find(name);
   if (node == nullptr || !is_list(*node, name, concat(name, ": ", find_job_field(name)->example))) return;
+  out.clear();
   static constexpr std::string_view kParts[] = {"onExitCode", "onReason", "onStatusReason", "action"};
   for (std::size_t i = 0; i < node->items.size(); ++i) {
     const Node& one = node->items[i];
@@ -276,7 +269,7 @@ bool JobReader::items(std::string_view name, std::vector<std::string>& out) {
   return objects > 0;
 }
 
-void JobReader::after(std::string_view name, std::vector<std::pair<std::string, bool>>& out) {
+void JobReader::after(std::string_view name, std::vector<After>& out) {
   const Node* node = find(name);
   if (node == nullptr) return;
   const JobField& field = *find_job_field(name);
@@ -288,6 +281,7 @@ void JobReader::after(std::string_view name, std::vector<std::pair<std::string, 
     return complain(*node, name, concat("names ", node->items.size(), " jobs, more than ", field.most),
                     "make it depend on a job that depends on some of them");
   }
+  out.clear();
   constexpr const char* kTakes = "a job's id, a prefix of it, or its name";
   for (std::size_t i = 0; i < node->items.size(); ++i) {
     const Node& one = node->items[i];
@@ -320,7 +314,7 @@ void JobReader::after(std::string_view name, std::vector<std::pair<std::string, 
                concat("use ", kTakes));
       continue;
     }
-    out.emplace_back(std::move(reference), each);
+    out.push_back({std::move(reference), each});
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <boost/json.hpp>
 
+#include "base/resources.h"
 #include "base/text.h"
 #include "wire/job_fields.h"
 
@@ -58,11 +59,7 @@ json::object shape_of(const JobField& field) {
     case FieldKind::size: return measured(kSizePattern, field.least, nullptr, field.most == 0);
     case FieldKind::choice: {
       json::array words;
-      for (std::string_view rest = field.pattern; !rest.empty();) {
-        const std::size_t end = std::min(rest.find('|'), rest.size());
-        words.emplace_back(rest.substr(0, end));
-        rest.remove_prefix(std::min(end + 1, rest.size()));
-      }
+      for (const std::string_view word : choices_of(field)) words.emplace_back(word);
       return {{"enum", std::move(words)}};
     }
     case FieldKind::command: {
@@ -83,7 +80,7 @@ json::object shape_of(const JobField& field) {
       return list_of(json::object{{"type", "string"}, {"pattern", whole_text(field.pattern)}});
     case FieldKind::accelerators: {
       json::object kinds;
-      for (const std::string_view kind : kAcceleratorKinds) kinds[kind] = counted(field.least, field.most);
+      for (const std::string_view kind : kAcceleratorNames) kinds[kind] = counted(field.least, field.most);
       return closed_object(std::move(kinds));
     }
     case FieldKind::after: {
@@ -145,16 +142,30 @@ void write(std::string& out, const json::value& value, std::size_t depth) {
 
 }  // namespace
 
+json::array field_kinds(const JobField& field, Face face) {
+  json::object kind = shape_of(field);
+  json::array kinds = kind.contains("anyOf") ? kind["anyOf"].get_array() : json::array{kind};
+  if (face == Face::api || may_be_null(field)) kinds.push_back(typed("null"));
+  return kinds;
+}
+
+json::object shown_schema(const JobField& field) {
+  json::object shape = shape_of(field);
+  if (field.kind == FieldKind::time || field.kind == FieldKind::size) shape = counted(field.least, field.most);
+  // Not set: null. A time or a number that may be 0 is always set.
+  const bool may_be_unset = field.kind == FieldKind::text || (shape.contains("minimum") && field.least > 0);
+  if (may_be_unset) shape["type"] = json::array{shape["type"], "null"};
+  shape["description"] = field.meaning;
+  return shape;
+}
+
 std::string job_schema() {
   json::object properties;
   for (const JobField& field : job_fields()) {
     if (!is_for(field, Face::file)) continue;
     // What is null is not said.
     json::object shape = {{"description", field.meaning}, {"examples", json::array{json::parse(field.example)}}};
-    json::object kind = shape_of(field);
-    json::array kinds = kind.contains("anyOf") ? kind["anyOf"].get_array() : json::array{kind};
-    if (may_be_null(field)) kinds.push_back(typed("null"));
-    shape["anyOf"] = std::move(kinds);
+    shape["anyOf"] = field_kinds(field, Face::file);
     properties[field.name] = std::move(shape);
   }
   // No two of them; and GPUs are said once.

@@ -86,7 +86,7 @@ json::array mounts_of(const ContainerOptions& options, const ContainerPlace& pla
     rest.emplace_back(mount_depth(where), std::move(mount));
   };
   // Items of a warm container that is reset bring their own along.
-  const bool are_brought = options.reuse && options.reuse->reset == ContainerReset::overlay;
+  const bool are_brought = options.reuse && options.reset == ContainerReset::overlay;
   for (const SpecMount& mount : memory_mounts(options, place)) {
     if (!are_brought || !mount.place.starts_with("/dev/")) add(mount.place, mount_of(mount));
   }

@@ -2,11 +2,11 @@
 // wrong is named.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -30,50 +30,41 @@ struct NumberItems {
   bool operator==(const NumberItems&) const = default;
 };
 
-/// A job that must succeed first.
-struct After {
-  std::string job;    // its id, a unique beginning of it, or its name
-  bool each = false;  // every item waits for the item of the same index only
+struct Submission : JobSpec {
+  Submission() { definition.limits.log_bytes = kUsualLogBytes; }
 
-  bool operator==(const After&) const = default;
-};
-
-struct Submission {
-  std::string name;             // empty: made from the command
-  std::string client_token;     // the same one again is the same job
-  std::string base_definition;  // NAME or NAME:REVISION: what the job says comes before what that one says
+  std::string client_token;  // the same one again is the same job
   Definition definition;
-  Policy policy;
-  Labels require;  // of a worker that shall run it
-  std::string queue = "default";
-  std::uint32_t priority = 0;  // the higher comes first
-  std::string share;
-  std::vector<After> after;
-  bool sequential = false;        // one item after another; one that fails stops the job
-  std::uint64_t max_running = 0;  // items at a time; 0: no limit
-  std::int64_t job_timeout_ms = 0;
-  std::array<std::uint64_t, 3> accelerators{};                            // as kAcceleratorKinds has them
+  std::vector<After> after_jobs;  // JobSpec::after is filled in where jobs are known
   std::variant<std::vector<std::string>, NumberItems, ManifestId> items;  // a manifest: uploaded before
   /// The fields that were given, in the table's words: over a definition they count even where they say what is usual.
   std::set<std::string, std::less<>> said;
 };
-
-/// {"name": …, "command": ["./process", "{}"], "items": ["a", "b"], …}; see docs/api.md.
-Result<Submission> submission_from_json(std::string_view text);
-std::string submission_to_json(const Submission& submission);
-/// A named definition: the same, without items.
-Result<Submission> template_from_json(std::string_view text);
-
-/// The job with what a definition says added where it says nothing itself, both as JSON: environments are merged,
-/// everything else is replaced.
-Result<std::string> job_over_definition(std::string_view definition, std::string_view job);
 
 /// What a job must say itself, since nobody else does.
 struct JobNeeds {
   bool command = true;
   bool items = true;
 };
+
+/// A job as it came over the wire; see docs/api.md.
+Result<Node> job_document(std::string_view text);
+/// {"name": …, "command": ["./process", "{}"], "items": ["a", "b"], …}
+Result<Submission> submission_from(const Node& document, JobNeeds needs = {});
+Result<Submission> submission_from_json(std::string_view text);
+std::string submission_to_json(const Submission& submission);
+
+/// The job with what a definition says added where it says nothing itself: environments are merged, everything else is
+/// replaced.
+Node job_over_definition(Node definition, Node job);
+
 /// Reads every field that a submission has, and that its items come from one place.
 void read_job(JobReader& reader, JobNeeds needed, Submission& out);
+/// Only what is said, over what `out` says by now, without a look at the whole.
+void read_fields(JobReader& reader, Submission& out);
+/// Fields of a container mean nothing without an image: that is complained of, unless a definition may name one.
+void check_container(JobReader& reader, const Submission& job);
+/// The fields of a section as JSON. What is usual is left out, unless it was said.
+std::vector<std::pair<std::string_view, std::string>> written_fields(const Submission& job, Section section);
 
 }  // namespace drover

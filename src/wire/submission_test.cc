@@ -16,16 +16,16 @@ TEST(Submission, WhatIsWrittenIsReadBack) {
   job.policy = {.max_tries = 3, .timeout_ms = 1500, .max_failures = 7};
   job.items = std::vector<std::string>{"a", "b"};
   job.require = {{"gpu", "none"}, {"zone", ""}};
-  job.queue = "night";
-  job.priority = 9999;
-  job.share = "physics";
-  job.after = {{"prepare", false}, {"split", true}};
+  job.place.queue = "night";
+  job.place.priority = 9999;
+  job.place.share = "physics";
+  job.after_jobs = {{"prepare", false}, {"split", true}};
   job.sequential = true;
   job.definition.strict_lease = true;
   job.max_running = 50;
   job.job_timeout_ms = 90'000;
-  job.accelerators = {2, 0, 1};
-  job.base_definition = "render:3";
+  job.ask.accelerators = {2, 0, 1};
+  job.named_definition = "render:3";
   job.definition.container = ContainerOptions{.image = "python:3.12",
                                               .digest = "sha256:" + std::string(64, 'a'),
                                               .runtime = ContainerRuntime::runc,
@@ -44,7 +44,9 @@ TEST(Submission, WhatIsWrittenIsReadBack) {
                                               .read_only = true,
                                               .privileged = true,
                                               .init = false,
-                                              .reuse = ContainerReuse{ContainerReset::none, 7}};
+                                              .reuse = true,
+                                              .reset = ContainerReset::none,
+                                              .reuse_limit = 7};
   const auto again = submission_from_json(submission_to_json(job));
   ASSERT_TRUE(again) << again.error().message;
   EXPECT_EQ(again->name, job.name);
@@ -53,15 +55,13 @@ TEST(Submission, WhatIsWrittenIsReadBack) {
   EXPECT_EQ(again->policy, job.policy);
   EXPECT_EQ(again->items, job.items);
   EXPECT_EQ(again->require, job.require);
-  EXPECT_EQ(again->queue, job.queue);
-  EXPECT_EQ(again->priority, job.priority);
-  EXPECT_EQ(again->share, job.share);
-  EXPECT_EQ(again->after, job.after);
+  EXPECT_EQ(again->place, job.place);
+  EXPECT_EQ(again->after_jobs, job.after_jobs);
   EXPECT_EQ(again->sequential, job.sequential);
   EXPECT_EQ(again->max_running, job.max_running);
   EXPECT_EQ(again->job_timeout_ms, job.job_timeout_ms);
-  EXPECT_EQ(again->accelerators, job.accelerators);
-  EXPECT_EQ(again->base_definition, job.base_definition);
+  EXPECT_EQ(again->ask.accelerators, job.ask.accelerators);
+  EXPECT_EQ(again->named_definition, job.named_definition);
 }
 
 TEST(Submission, WhatCannotBeRequiredIsNamed) {
@@ -80,7 +80,7 @@ TEST(Submission, NoLimitOnOutputIsNotTheUsualLimit) {
   Submission job;
   job.definition.command = {"true"};
   job.items = NumberItems{1, 2};
-  ASSERT_EQ(job.definition.limits.log_bytes, 0U);
+  job.definition.limits.log_bytes = 0;
   const auto again = submission_from_json(submission_to_json(job));
   ASSERT_TRUE(again) << again.error().message;
   EXPECT_EQ(again->definition.limits.log_bytes, 0U);
@@ -105,12 +105,12 @@ Result<Submission> with(const std::string& fields) {
 TEST(Submission, WhatNobodySaysIsTheUsual) {
   const auto job = submission_from_json(R"({"command":["true"],"range":[1,2],"share":null})");
   ASSERT_TRUE(job) << job.error().message;
-  EXPECT_EQ(job->queue, "default");
-  EXPECT_EQ(job->priority, 0U);
-  EXPECT_TRUE(job->share.empty() && job->after.empty() && !job->sequential && job->base_definition.empty());
+  EXPECT_EQ(job->place.queue, "default");
+  EXPECT_EQ(job->place.priority, 0U);
+  EXPECT_TRUE(job->place.share.empty() && job->after_jobs.empty() && !job->sequential && job->named_definition.empty());
   EXPECT_EQ(job->max_running, 0U);
   EXPECT_EQ(job->job_timeout_ms, 0);
-  EXPECT_EQ(job->accelerators, (std::array<std::uint64_t, 3>{}));
+  EXPECT_EQ(job->ask.accelerators, (std::array<std::uint64_t, 3>{}));
   EXPECT_EQ(job->said, (std::set<std::string, std::less<>>{"command", "range"}));
 }
 
@@ -126,8 +126,8 @@ TEST(Submission, WhatWasSaidIsSaidAgainEvenWhereItIsTheUsual) {
 }
 
 TEST(Submission, GpusAreShortForAcceleratorsOfTheFirstKind) {
-  EXPECT_EQ(with(R"("gpus":2)")->accelerators, (std::array<std::uint64_t, 3>{2, 0, 0}));
-  EXPECT_EQ(with(R"("gpus":2,"accelerators":{"neuron":4})")->accelerators, (std::array<std::uint64_t, 3>{2, 0, 4}));
+  EXPECT_EQ(with(R"("gpus":2)")->ask.accelerators, (std::array<std::uint64_t, 3>{2, 0, 0}));
+  EXPECT_EQ(with(R"("gpus":2,"accelerators":{"neuron":4})")->ask.accelerators, (std::array<std::uint64_t, 3>{2, 0, 4}));
   EXPECT_FALSE(with(R"("gpus":2,"accelerators":{"nvidia":2})"));
   const std::string none = submission_to_json(*with(R"("gpus":0,"accelerators":{"neuron":0})"));
   EXPECT_EQ(submission_to_json(*submission_from_json(none)), none);
@@ -220,20 +220,19 @@ TEST(Submission, NumbersAndTheirDigitsSurviveInItems) {
 }
 
 TEST(Submission, AJobComesBeforeItsDefinition) {
-  const auto merged = job_over_definition(
-      R"({"command":["a"],"environment":{"A":"1","B":"2"},"retries":3,"timeout":"1h","gpus":1})",
-      R"({"definition":"d","environment":{"B":"3","C":"4"},"retries":0,"timeout":null,"accelerators":{"amd":1},"range":[1,2]})");
-  ASSERT_TRUE(merged) << merged.error().message;
-  const auto job = submission_from_json(*merged);
+  const auto job = submission_from(job_over_definition(
+      *job_document(R"({"command":["a"],"environment":{"A":"1","B":"2"},"retries":3,"timeout":"1h","gpus":1})"),
+      *job_document(
+          R"({"definition":"d","environment":{"B":"3","C":"4"},"retries":0,"timeout":null,"accelerators":{"amd":1},"range":[1,2]})")));
   ASSERT_TRUE(job) << job.error().message;
   EXPECT_EQ(job->definition.command, (std::vector<std::string>{"a"}));
   EXPECT_EQ(job->definition.environment,
             (std::vector<std::pair<std::string, std::string>>{{"A", "1"}, {"B", "3"}, {"C", "4"}}));
   EXPECT_EQ(job->policy.max_tries, 1U);
   EXPECT_EQ(job->policy.timeout_ms, 3'600'000);
-  EXPECT_EQ(job->accelerators, (std::array<std::uint64_t, 3>{0, 1, 0}));
-  EXPECT_FALSE(job_over_definition("[]", "{}"));
-  EXPECT_FALSE(job_over_definition("{}", "[]"));
+  EXPECT_EQ(job->ask.accelerators, (std::array<std::uint64_t, 3>{0, 1, 0}));
+  EXPECT_FALSE(job_document("[]"));
+  EXPECT_FALSE(job_document("{"));
 }
 
 }  // namespace

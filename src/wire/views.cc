@@ -4,6 +4,7 @@
 
 #include "base/utf8.h"
 #include "wire/base64.h"
+#include "wire/job_fields.h"
 
 namespace drover {
 namespace json = boost::json;
@@ -41,31 +42,28 @@ json::object resources_json(const Resources& ask) {
 }  // namespace
 
 json::object job_to_json(const Job& job, const ItemCounts& counts) {
-  return {{"id", job.uuid.text()},
-          {"name", job.name},
-          {"state", to_string(job.state)},
-          {"total", job.total},
-          {"counts", json::object{{"pending", counts.pending},
-                                  {"waiting", counts.waiting},
-                                  {"running", counts.running},
-                                  {"succeeded", counts.succeeded},
-                                  {"failed", counts.failed},
-                                  {"cancelled", counts.cancelled}}},
-          {"reason", text_or_null(job.reason)},
-          {"created_ms", job.created_ms},
-          {"ended_ms", job.ended_ms == 0 ? json::value(nullptr) : json::value(job.ended_ms)},
-          {"started_ms", job.started_ms == 0 ? json::value(nullptr) : json::value(job.started_ms)},
-          {"queue", job.place.queue},
-          {"share", text_or_null(job.place.share)},
-          {"priority", job.place.priority},
-          {"owner", text_or_null(job.place.owner)},
-          {"definition_name", text_or_null(job.named_definition)},
-          {"sequential", job.sequential},
-          {"max_running", job.max_running == 0 ? json::value(nullptr) : json::value(job.max_running)},
-          {"job_timeout_ms", job.job_timeout_ms == 0 ? json::value(nullptr) : json::value(job.job_timeout_ms)},
-          {"asks", resources_json(job.ask)},
-          {"require", labels_json(job.require)},
-          {"used", usage_to_json(job.used)}};
+  json::object out = {{"id", job.uuid.text()},
+                      {"name", job.name},
+                      {"state", to_string(job.state)},
+                      {"total", job.total},
+                      {"counts", json::object{{"pending", counts.pending},
+                                              {"waiting", counts.waiting},
+                                              {"running", counts.running},
+                                              {"succeeded", counts.succeeded},
+                                              {"failed", counts.failed},
+                                              {"cancelled", counts.cancelled}}},
+                      {"reason", text_or_null(job.reason)},
+                      {"created_ms", job.created_ms},
+                      {"ended_ms", job.ended_ms == 0 ? json::value(nullptr) : json::value(job.ended_ms)},
+                      {"started_ms", job.started_ms == 0 ? json::value(nullptr) : json::value(job.started_ms)},
+                      {"owner", text_or_null(job.place.owner)},
+                      {"definition_name", text_or_null(job.named_definition)},
+                      {"asks", resources_json(job.ask)},
+                      {"used", usage_to_json(job.used)}};
+  for (const JobField& field : job_fields()) {
+    if (field.stored.show != nullptr) out[shown_name(field)] = field.stored.show(field, job);
+  }
+  return out;
 }
 
 json::object event_to_json(const Event& event) {

@@ -34,7 +34,7 @@ class Source {
   }
 
   /// Where the library's mark is: it counts lines and bytes from 0.
-  Place place(const YAML::Mark& mark) const {
+  Position place(const YAML::Mark& mark) const {
     if (mark.is_null()) return {1, 1};
     const std::string_view before =
         line(static_cast<std::size_t>(mark.line)).substr(0, static_cast<std::size_t>(mark.column));
@@ -100,7 +100,7 @@ class Builder : public YAML::EventHandler {
   }
   void OnDocumentEnd() override {}
   /// Where the list or object begins that is not closed yet.
-  Place innermost() const { return open_.empty() ? Place{1, 1} : open_.back().node->place; }
+  Position innermost() const { return open_.empty() ? Position{1, 1} : open_.back().node->place; }
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { scalar(before(mark), anchor, {}); }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto found = anchors_.find(anchor);
@@ -248,8 +248,8 @@ YamlError colon_error(const Source& source, std::size_t index, std::size_t colon
 }
 
 // What the library says is about its own innards: the text around it tells more.
-YamlError explain(const Source& source, const YAML::Exception& error, Place innermost) {
-  const Place place = source.place(error.mark);
+YamlError explain(const Source& source, const YAML::Exception& error, Position innermost) {
+  const Position place = source.place(error.mark);
   const std::string& said = error.msg;
   const std::size_t index = error.mark.is_null() ? 0 : static_cast<std::size_t>(error.mark.line);
   const std::string_view here = source.line(index);
@@ -389,7 +389,7 @@ std::expected<Node, YamlError> parse(std::string_view text, Written written) {
 
 std::expected<Node, YamlError> node_from_yaml(std::string_view text) {
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
-  Place place{1, 1};
+  Position place{1, 1};
   for (std::size_t at = 0; at < text.size();) {
     const Utf8Char one = utf8_char(text, at);
     if (!one.valid || one.point == 0) {
@@ -397,7 +397,7 @@ std::expected<Node, YamlError> node_from_yaml(std::string_view text) {
           YamlError{place, one.valid ? "unexpected NUL byte" : "invalid UTF-8", "save the file as UTF-8 text"});
     }
     at += one.length;
-    place = one.point == '\n' ? Place{place.line + 1, 1} : Place{place.line, place.column + 1};
+    place = one.point == '\n' ? Position{place.line + 1, 1} : Position{place.line, place.column + 1};
   }
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   const bool json = first != std::string_view::npos && (text[first] == '{' || text[first] == '[');

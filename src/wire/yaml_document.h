@@ -11,7 +11,7 @@ namespace drover {
 
 /// Why a text is no YAML: where, what, and what to do about it.
 struct YamlError {
-  Place place;
+  Position place;
   std::string what;
   std::string next;
 };

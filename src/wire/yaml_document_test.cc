@@ -22,11 +22,11 @@ TEST(YamlDocument, PlainScalarsAreWhatTheCoreSchemaSays) {
 TEST(YamlDocument, EverythingKnowsWhereItStands) {
   const auto node = node_from_yaml("# first\nnäme: x\nlist:\n  - ä: 1\n    ö: [ü, v]\n");
   ASSERT_TRUE(node);
-  EXPECT_EQ(node->fields[0].place, (Place{2, 1}));
-  EXPECT_EQ(node->fields[0].value.place, (Place{2, 7}));
+  EXPECT_EQ(node->fields[0].place, (Position{2, 1}));
+  EXPECT_EQ(node->fields[0].value.place, (Position{2, 7}));
   const Node& inner = node->fields[1].value.items[0];
-  EXPECT_EQ(inner.fields[1].place, (Place{5, 5}));
-  EXPECT_EQ(inner.fields[1].value.items[1].place, (Place{5, 12}));
+  EXPECT_EQ(inner.fields[1].place, (Position{5, 5}));
+  EXPECT_EQ(inner.fields[1].value.items[1].place, (Position{5, 12}));
 }
 
 TEST(YamlDocument, JsonIsYaml) {

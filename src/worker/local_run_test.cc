@@ -44,7 +44,8 @@ class LocalRuns : public testing::Test {
       const auto manifest = write_range_manifest(*store_, 1, count);
       const auto definition = store_->add_definition(definition_to_json({command, false, "/", {}, ItemKind::text, {}}));
       ASSERT_TRUE(run_->start(*store_));
-      ASSERT_TRUE(run_->engine().ask(SubmitJob{Uuid{}, "r", *definition, manifest->id, count, policy}));
+      ASSERT_TRUE(
+          run_->engine().ask(SubmitJob{{.name = "r", .policy = policy}, count, Uuid{}, *definition, manifest->id}));
     } else {
       ASSERT_TRUE(run_->start(*store_));
     }

@@ -144,20 +144,11 @@ void NativeApi::upload_manifest(Asked asked, HttpReply reply) {
 
 // What a named definition says is said under what the job says.
 Result<Submission> NativeApi::submission_of(const std::string& body) {
-  auto submission = submission_from_json(body);
-  if (!submission) {
-    // Perhaps the definition says what is missing.
-    auto object = object_in(body);
-    if (!object || !object->contains("definition")) return submission;
-  }
-  std::string reference;
-  if (submission) {
-    reference = submission->base_definition;
-  } else if (auto object = object_in(body); object->at("definition").is_string()) {
-    reference = object->at("definition").get_string();
-  }
-  if (reference.empty()) return submission;
-  auto named = find_definition(reference);
+  auto document = job_document(body);
+  if (!document) return pass(document);
+  const Node* reference = document->find("definition");
+  if (reference == nullptr || reference->kind != Node::Kind::text) return submission_from(*document);
+  auto named = find_definition(reference->text);
   if (!named) return pass(named);
   if (!named->active) {
     return fail(ErrorCode::conflict, concat("definition '", named->name, ":", named->revision, "' is retired"),
@@ -165,10 +156,10 @@ Result<Submission> NativeApi::submission_of(const std::string& body) {
   }
   auto text = backend_.definition(named->definition);
   if (!text) return pass(text);
-  auto merged = job_over_definition(*text, body);
-  if (!merged) return pass(merged);
-  auto out = submission_from_json(*merged);
-  if (out) out->base_definition = concat(named->name, ":", named->revision);
+  auto definition = job_document(*text);
+  if (!definition) return fail(ErrorCode::damaged, "a stored definition is invalid");
+  auto out = submission_from(job_over_definition(std::move(*definition), std::move(*document)));
+  if (out) out->named_definition = concat(named->name, ":", named->revision);
   return out;
 }
 
@@ -217,22 +208,14 @@ void NativeApi::submit(Asked asked, HttpReply reply) {
 
 void NativeApi::accept(Submission submission, const std::string& owner, const std::string& notice, HttpReply reply) {
   const auto refuse = [&](const Error& error) { reply.send(problem(error)); };
-  SubmitJob job{.uuid = submission.client_token.empty() ? random_uuid()
-                                                        : uuid_of_token(concat(owner, "\n", submission.client_token)),
-                .name = submission.name,
-                .definition = {},
-                .manifest = {},
-                .policy = submission.policy,
-                .ask = ask_of(submission.definition.limits),
-                .require = std::move(submission.require),
-                .place = {submission.queue, submission.share, submission.priority, owner},
-                .after = {},
-                .sequential = submission.sequential,
-                .max_running = submission.max_running,
-                .job_timeout_ms = submission.job_timeout_ms,
-                .named_definition = submission.base_definition};
-  job.ask.accelerators = submission.accelerators;
-  for (const After& it : submission.after) {
+  SubmitJob job{std::move(static_cast<JobSpec&>(submission))};
+  job.uuid =
+      submission.client_token.empty() ? random_uuid() : uuid_of_token(concat(owner, "\n", submission.client_token));
+  const auto accelerators = job.ask.accelerators;
+  job.ask = ask_of(submission.definition.limits);
+  job.ask.accelerators = accelerators;
+  job.place.owner = owner;
+  for (const After& it : submission.after_jobs) {
     auto other = job_of(it.job);
     if (!other) return refuse(other.error());
     job.after.push_back({other->id, it.each});

@@ -143,11 +143,13 @@ void NativeApi::show_definition(Asked asked, HttpReply reply) {
 
 // A job without its items, and a name for it.
 void NativeApi::add_definition(Asked asked, HttpReply reply) {
-  auto job = template_from_json(asked.request.body);
+  auto document = job_document(asked.request.body);
+  if (!document) return reply.send(problem(document.error()));
+  auto job = submission_from(*document, {.command = true, .items = false});
   if (!job) return reply.send(problem(job.error()));
   if (auto valid = check_name("definition", job->name); !valid) return reply.send(problem(valid.error()));
   const bool has_items = job->said.contains("items") || job->said.contains("range") || job->said.contains("manifest");
-  if (has_items || !job->base_definition.empty()) {
+  if (has_items || !job->named_definition.empty()) {
     return reply.send(
         problem({ErrorCode::bad_input,
                  has_items ? "a definition cannot have items" : "a definition cannot be based on another one",
@@ -157,10 +159,7 @@ void NativeApi::add_definition(Asked asked, HttpReply reply) {
   job->client_token.clear();
   job->said.erase("name");
   job->said.erase("client_token");
-  json::object kept = json::parse(submission_to_json(*job)).as_object();
-  kept.erase("items");
-  const std::string text = json::serialize(kept);
-  auto stored = backend_.add_definition(text);
+  auto stored = backend_.add_definition(submission_to_json(*job));
   if (!stored) return reply.send(problem(stored.error()));
   backend_.post(AddRevision{name, *stored, asked.asker.owner()},
                 [name, reply = std::make_shared<HttpReply>(std::move(reply))](const Result<Effect>& effect) {

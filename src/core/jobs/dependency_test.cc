@@ -7,7 +7,7 @@ namespace drover {
 namespace {
 
 SubmitJob after(JobId other, bool each = false, std::uint64_t total = 3) {
-  return {.total = total, .ask = {1000, 0, {}}, .after = {{other, each}}};
+  return {{.ask = {1000, 0, {}}, .after = {{other, each}}}, total};
 }
 
 TEST(Dependency, AJobStartsWhenTheOneBeforeItHasSucceeded) {
@@ -80,7 +80,7 @@ TEST(Dependency, ItemsStartAsTheirForerunnersSucceed) {
 TEST(Dependency, ItemsThatFollowEachOtherDoSoWhicheverForerunnerSucceedsFirst) {
   TestWorld world;
   const JobId first = world.submit(3);
-  const JobId second = world.submit({.total = 3, .ask = {1000, 0, {}}, .after = {{first, true}}, .sequential = true});
+  const JobId second = world.submit({{.ask = {1000, 0, {}}, .after = {{first, true}}, .sequential = true}, 3});
   const WorkerId worker = world.worker("w");
   const auto leases = world.poll(worker, 3);
   world.end(worker, token(leases[0], 1));

@@ -101,7 +101,7 @@ TEST_F(Marks, AJobThatIsForgottenMeanwhileIsNotFound) {
 
 TEST_F(Marks, AJobThatGoesItemByItemAfterOneThatHasFailedRunsWhatItMay) {
   const JobId before = half_failed();
-  const JobId after = world.submit({.total = 2, .after = {{before, true}}});
+  const JobId after = world.submit({{.after = {{before, true}}}, 2});
   EXPECT_NE(world.core.durable().find_blocks(before), nullptr);
   world.restart();
   EXPECT_NE(world.core.durable().find_blocks(before), nullptr);
@@ -118,7 +118,7 @@ TEST_F(Marks, AJobThatGoesItemByItemAfterOneThatHasFailedRunsWhatItMay) {
 TEST_F(Marks, ACommandMayNeedThoseOfSeveralJobs) {
   const JobId first = half_failed();
   const JobId second = half_failed();
-  const JobId after = world.submit({.total = 2, .after = {{first, true}, {second, true}}});
+  const JobId after = world.submit({{.after = {{first, true}, {second, true}}}, 2});
   for (const Lease& lease : world.poll(worker, 2)) world.end(worker, lease);
   world.tick_while_due();
   ASSERT_EQ(world.state(after), JobState::failed);
@@ -132,7 +132,7 @@ TEST_F(Marks, ACommandMayNeedThoseOfSeveralJobs) {
 TEST_F(Marks, AJobThatGoesItemByItemAfterOneThatHasSucceededNeedsNone) {
   const JobId before = succeeded(3);
   world.gives_marks = false;
-  const JobId after = world.submit({.total = 3, .after = {{before, true}}});
+  const JobId after = world.submit({{.after = {{before, true}}}, 3});
   EXPECT_EQ(world.core.durable().find_blocks(before), nullptr);
   for (const Lease& lease : world.poll(worker, 3)) world.end(worker, lease);
   EXPECT_EQ(world.state(after), JobState::succeeded);
@@ -140,7 +140,7 @@ TEST_F(Marks, AJobThatGoesItemByItemAfterOneThatHasSucceededNeedsNone) {
 
 TEST_F(Marks, ItsFollowersGoOnWhenItSucceedsAndLosesItsBlocks) {
   const JobId before = world.submit(3);
-  const JobId after = world.submit({.total = 3, .after = {{before, true}}});
+  const JobId after = world.submit({{.after = {{before, true}}}, 3});
   for (const Lease& lease : world.poll(worker, 3)) world.end(worker, lease);
   EXPECT_EQ(world.state(before), JobState::succeeded);
   EXPECT_EQ(world.core.durable().find_blocks(before), nullptr);

@@ -12,7 +12,7 @@ class Retry {
  public:
   explicit Retry(std::uint64_t total, const Policy& policy = {}) : total_(total) {
     world.inspects = false;  // it would take longer than all the rest
-    job = world.submit({.total = total, .policy = policy, .ask = {1000, 0, {}}});
+    job = world.submit({{.policy = policy, .ask = {1000, 0, {}}}, total});
     worker = world.worker("w", 1'000'000);
     run_all(TestWorld::failure());
   }
@@ -206,7 +206,7 @@ TEST(Reopen, TakesOnlyWhatIsChosen) {
 
 TEST(Reopen, ASequentialJobWaitsUntilItsItemsAreReopened) {
   TestWorld world;
-  const JobId job = world.submit({.total = 3, .ask = {1000, 0, {}}, .sequential = true});
+  const JobId job = world.submit({{.ask = {1000, 0, {}}, .sequential = true}, 3});
   const WorkerId worker = world.worker("w");
   ASSERT_EQ(world.next(worker), job);
   world.end(worker, token(world.last), TestWorld::failure());

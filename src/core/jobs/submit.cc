@@ -32,25 +32,17 @@ void Jobs::on(Ticket ticket, const SubmitJob& command) {
   }
   if (!check_dependencies(ticket, command)) return;
   if (const auto other = lacking_marks(command.after)) return wait_for_marks(*other, ticket, command);
-  Job job;
+  Job job{command};
   job.id = journal_.new_job();
   job.uuid = command.uuid;
-  job.name = command.name;
   job.definition = command.definition;
   job.manifest = command.manifest;
   job.total = command.total;
   job.created_ms = journal_.now_ms();
-  job.policy = command.policy;
   job.ask = command.ask.at_most(Resources::endless());
-  job.require = command.require;
-  job.place = command.place;
   job.place.priority = std::min(command.place.priority, kHighestPriority);
   if (queue->order == QueueOrder::fair && job.place.share.empty()) job.place.share = job.place.owner;
-  job.after = command.after;
-  job.sequential = command.sequential;
-  job.max_running = command.max_running;
   job.job_timeout_ms = std::max<std::int64_t>(0, command.job_timeout_ms);
-  job.named_definition = command.named_definition;
   if (job.sequential) {
     job.max_running = 1;
     job.policy.max_failures = 0;

@@ -213,7 +213,7 @@ TEST(FairShares, WhoWaitsIsGivenWhatIsNoLongerKept) {
   const JobId one = world.submit(100, {"fair", "one", 0, ""});
   ASSERT_EQ(world.poll(small, 4).size(), 1U);
   EXPECT_TRUE(world.poll(other, 4, 20'000).empty()) << "half is kept";
-  world.submit({.total = 1, .ask = {0, 0, {}}, .place = {"fair", "two", 0, ""}});
+  world.submit({{.ask = {0, 0, {}}, .place = {"fair", "two", 0, ""}}, 1});
   std::map<JobId, std::uint64_t> given;
   for (const Lease& lease : world.given_meanwhile()) given[lease.job] += lease.count;
   EXPECT_EQ(given[one], 2U) << "with two shares only a quarter is";

@@ -243,8 +243,7 @@ TEST(Schedule, ADisabledQueueStartsNothingAndGoesOnWhenItIsEnabled) {
   const Lease runs = world.last;
   world.set({.name = "q", .enabled = false});
   EXPECT_EQ(world.next(worker), JobId{});
-  EXPECT_TRUE(
-      std::holds_alternative<Refused>(world.ask(SubmitJob{.name = "late", .total = 1, .place = {.queue = "q"}})));
+  EXPECT_TRUE(std::holds_alternative<Refused>(world.ask(SubmitJob{{.name = "late", .place = {.queue = "q"}}, 1})));
   world.end(worker, runs);
   EXPECT_EQ(world.job(job).succeeded, 1U) << "what runs goes on";
   world.poll(worker, 1, 20'000);
@@ -254,7 +253,7 @@ TEST(Schedule, ADisabledQueueStartsNothingAndGoesOnWhenItIsEnabled) {
 
 TEST(Schedule, NoMoreThanMaxRunningAreInHands) {
   TestWorld world;
-  const JobId job = world.submit({.total = 9, .ask = {1000, 0, {}}, .max_running = 2});
+  const JobId job = world.submit({{.ask = {1000, 0, {}}, .max_running = 2}, 9});
   const WorkerId worker = world.worker("w");
   const auto leases = world.poll(worker, 8);
   ASSERT_EQ(leases.size(), 1U);
@@ -267,7 +266,7 @@ TEST(Schedule, NoMoreThanMaxRunningAreInHands) {
 
 TEST(Schedule, SequentialItemsRunOneAfterTheOtherAndStopAtAFailure) {
   TestWorld world;
-  const JobId job = world.submit({.total = 3, .policy = {.max_tries = 2}, .ask = {1000, 0, {}}, .sequential = true});
+  const JobId job = world.submit({{.policy = {.max_tries = 2}, .ask = {1000, 0, {}}, .sequential = true}, 3});
   const WorkerId worker = world.worker("w");
   for (const std::uint64_t item : {0, 1}) {
     ASSERT_EQ(world.next(worker), job);
@@ -288,7 +287,7 @@ TEST(Schedule, SequentialItemsRunOneAfterTheOtherAndStopAtAFailure) {
 TEST(Schedule, OfSequentialItemsTakenUpAgainALaterOneDoesNotOvertakeOneThatWaitsForItsTry) {
   TestWorld world;
   const JobId job = world.submit(
-      {.total = 3, .policy = {.max_tries = 2, .retry_delay_ms = 60'000}, .ask = {1000, 0, {}}, .sequential = true});
+      {{.policy = {.max_tries = 2, .retry_delay_ms = 60'000}, .ask = {1000, 0, {}}, .sequential = true}, 3});
   const WorkerId worker = world.worker("w");
   std::vector<SettledItem> failed;
   for (const std::uint64_t item : {0, 1}) {
@@ -315,7 +314,7 @@ TEST(Schedule, OfSequentialItemsTakenUpAgainALaterOneDoesNotOvertakeOneThatWaits
 
 TEST(Schedule, AJobThatRunsTooLongIsStopped) {
   TestWorld world;
-  const JobId job = world.submit({.total = 9, .ask = {1000, 0, {}}, .job_timeout_ms = 5000});
+  const JobId job = world.submit({{.ask = {1000, 0, {}}, .job_timeout_ms = 5000}, 9});
   const WorkerId worker = world.worker("w");
   world.pass(60'000);
   ASSERT_EQ(world.next(worker), job) << "its time begins with its first item";
@@ -332,7 +331,7 @@ TEST(Schedule, AJobThatRunsTooLongIsStopped) {
 
 TEST(Schedule, JobsThatRunTooLongTogetherAreStoppedInSteps) {
   TestWorld world;
-  for (int i = 0; i < 40; ++i) world.submit({.total = 1, .ask = {1000, 0, {}}, .job_timeout_ms = 5000});
+  for (int i = 0; i < 40; ++i) world.submit({{.ask = {1000, 0, {}}, .job_timeout_ms = 5000}, 1});
   EXPECT_EQ(world.poll(world.worker("w", 40), 40).size(), 40U);
   const auto stopped = [&] {
     return std::ranges::count_if(world.core.durable().jobs,
@@ -348,7 +347,7 @@ TEST(Schedule, JobsThatRunTooLongTogetherAreStoppedInSteps) {
 
 TEST(Schedule, AReopenedJobMayAskForSomethingElse) {
   TestWorld world;
-  const JobId job = world.submit({.total = 1, .ask = {16'000, 0, {}}});
+  const JobId job = world.submit({{.ask = {16'000, 0, {}}}, 1});
   const WorkerId worker = world.worker("w", 8);
   EXPECT_EQ(world.next(worker), JobId{});
   world.ask(CancelJob{job, "too large"});

@@ -10,7 +10,7 @@ namespace {
 class World : public TestWorld {
  public:
   JobId submit(std::uint64_t total, const Resources& asked, const Labels& require = {}) {
-    return TestWorld::submit({.total = total, .ask = asked, .require = require});
+    return TestWorld::submit({{.ask = asked, .require = require}, total});
   }
 
   WorkerId worker(const std::string& name, const Resources& has, const Labels& labels = {},

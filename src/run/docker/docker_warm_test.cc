@@ -7,7 +7,10 @@ namespace {
 
 class DockerWarm : public DockerTest {
  protected:
-  DockerWarm() { options().reuse = ContainerReuse{.reset = ContainerReset::none}; }
+  DockerWarm() {
+    options().reuse = true;
+    options().reset = ContainerReset::none;
+  }
 
   std::size_t containers() { return TestDaemon::shared().containers().size(); }
 };
@@ -35,7 +38,7 @@ TEST_F(DockerWarm, AFailureTakesItsContainerAlong) {
 }
 
 TEST_F(DockerWarm, AContainerIsReplacedAfterSoManyItems) {
-  options().reuse = ContainerReuse{.reset = ContainerReset::none, .most_items = 2};
+  options().reuse_limit = 2;
   run(shell("touch /file"));
   EXPECT_TRUE(run(shell("ls /file")).outcome.success());
   EXPECT_EQ(run(shell("ls /file")).outcome.exit_code, 1);
@@ -100,7 +103,7 @@ TEST_F(DockerWarm, AContainerThatSomebodyRemovedIsReplaced) {
 }
 
 TEST_F(DockerWarm, AResetIsAFreshContainerEachAndANote) {
-  options().reuse = ContainerReuse{.reset = ContainerReset::overlay};
+  options().reset = ContainerReset::overlay;
   const Ended first = run(shell("touch /file"));
   EXPECT_EQ(first.notes, "[drover: Docker cannot reset a container's file system: each item gets a new container]\n");
   const Ended second = run(shell("ls /file"));

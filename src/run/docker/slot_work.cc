@@ -10,7 +10,7 @@ namespace drover {
 namespace {
 
 bool is_warm(const ContainerOptions& options) {
-  return options.reuse && options.reuse->reset == ContainerReset::none;
+  return options.reuse && options.reset == ContainerReset::none;
 }
 
 }  // namespace

@@ -12,8 +12,8 @@ constexpr const char* kPauseFolder = "/.drover";
 }  // namespace
 
 void WarmContainer::ready(Then then) {
-  const auto& reuse = place_->setup.container->options.reuse;
-  if (!id_.empty() && (!reuse || items_ >= reuse->most_items)) discard();
+  const ContainerOptions& options = place_->setup.container->options;
+  if (!id_.empty() && (!options.reuse || items_ >= options.reuse_limit)) discard();
   ++items_;
   if (!id_.empty()) return then(id_);
   place_->create(warm_container(place_->setup, place_->container_place(), kPauseFolder, kPauseName),

@@ -1,0 +1,86 @@
+// On which items.
+#include "base/text.h"
+#include "wire/fields/sections.h"
+#include "wire/fields/storage.h"
+
+namespace drover {
+namespace {
+
+// Of where its items come from a job says one; submission.cc reads it.
+template <class Source>
+std::string write_items(const JobField& field, const Submission& job) {
+  const auto* source = std::get_if<Source>(&job.items);
+  if (source == nullptr) return {};
+  if constexpr (std::is_same_v<Source, NumberItems>) {
+    return concat("[", source->first, ",", source->last, "]");
+  } else if constexpr (std::is_same_v<Source, ManifestId>) {
+    return concat(source->value);
+  } else {
+    return json_of(field, *source);
+  }
+}
+
+}  // namespace
+
+std::span<const JobField> item_fields() {
+  using enum FieldKind;
+  static constexpr JobField kFields[] = {
+      {.name = "items",
+       .kind = items,
+       .example = "[\"a.png\", \"b.png\"]",
+       .meaning = "The items: strings, or objects whose fields are placeholders",
+       .stored = {.write = write_items<std::vector<std::string>>}},
+      {.name = "items_file",
+       .kind = text,
+       .face = Face::file,
+       .example = "\"list.txt\"",
+       .meaning = "Read items from this file, one per line",
+       .holds = "a path"},
+      {.name = "range",
+       .kind = range,
+       .example = "[1, 1000]",
+       .meaning = "Use the numbers from the first to the last as items",
+       .stored = {.write = write_items<NumberItems>}},
+      {.name = "dir",
+       .kind = text,
+       .face = Face::file,
+       .example = "\"photos\"",
+       .meaning = "Use the files below this directory as items, as absolute paths",
+       .holds = "a path"},
+      {.name = "match",
+       .kind = text,
+       .face = Face::file,
+       .example = "\"*.jpg\"",
+       .meaning = "With `dir`: use only files whose names match this pattern",
+       .holds = "a pattern such as *.jpg"},
+      {.name = "jsonl",
+       .kind = text,
+       .face = Face::file,
+       .example = "\"frames.jsonl\"",
+       .meaning = "Read items from this file as JSON objects, one per line; `{field}` is replaced by the field's value",
+       .holds = "a path"},
+      {.name = "manifest",
+       .kind = whole,
+       .face = Face::api,
+       .example = "7",
+       .meaning = "Use the list of items that was uploaded with `POST /api/v1/manifests`",
+       .least = 1,
+       .most = kMost64,
+       .stored = {.write = write_items<ManifestId>}},
+      {.name = "item_kind",
+       .kind = choice,
+       .example = "\"json\"",
+       .meaning = "Kind of the items: `text`, or `json` objects whose fields are placeholders",
+       .pattern = "text|json",
+       .stored = kept<&Definition::items>()},
+      {.name = "map",
+       .kind = map,
+       .face = Face::file,
+       .example = "{\"/mnt/data\": \"s3://bucket/data\"}",
+       .meaning =
+           "Replace paths at the beginning of items; only whole path components match, and the longest match applies"},
+  };
+  return kFields;
+}
+
+}  // namespace drover
