@@ -4,11 +4,11 @@
 
 #include "base/text.h"
 #include "ports/item_marks.h"
+#include "sim/times.h"
 
 namespace drover::sim {
 namespace {
 
-constexpr std::int64_t kHourMs = 3'600'000;
 // For so long, beside outages, nobody is there to stop a job.
 constexpr std::int64_t kSlowestStopMs = 5 * 60'000;
 
@@ -77,12 +77,6 @@ void Auditor::committed(const Batch& batch, std::int64_t applied_ms) {
       // Its leases are over: what its disk has is of no use to anybody.
       if (it->event.kind == EventKind::worker_lost) disk_lost(it->event.name);
     }
-    if (const auto* it = std::get_if<PutWorker>(&mutation)) {
-      const Worker& worker = it->worker;
-      if (!worker.quarantine.empty() && !may_be_apart_.contains(worker.name)) {
-        fail(concat(worker.name, ": in quarantine without a reason (", worker.quarantine, ")"));
-      }
-    }
   }
   // A job that stopped because of another one: that other one may come later in its batch.
   for (const Mutation& mutation : batch.mutations) {
@@ -118,7 +112,7 @@ void Auditor::take(const Job& job, std::int64_t now_ms) {
 
 void Auditor::inspect_cancelled(std::int64_t now_ms) {
   for (const auto& [id, since_ms] : cancelled_since_ms_) {
-    if (now_ms - since_ms <= kHourMs + longest_outage_ms_) continue;
+    if (now_ms - since_ms <= kHour + longest_outage_ms_) continue;
     fail(concat("job ", job_of(id)->job, ": cancelled an hour ago, and not ended"));
   }
 }
@@ -150,7 +144,7 @@ void Auditor::take(const Attempt& attempt, std::int64_t now_ms) {
   item.rows.push_back({attempt.state, attempt.ending, attempt.settled});
   if (!attempt.settled) return;
   ++settled_;
-  ++settled_by_hour_[now_ms / kHourMs];
+  ++settled_by_hour_[now_ms / kHour];
 }
 
 void Auditor::take(const UnsettleAttempt& it) {

@@ -13,7 +13,7 @@
 #include "core/core.h"
 #include "ports/store.h"
 #include "sim/fate.h"
-#include "sim/script.h"
+#include "sim/happenings/jobs.h"
 
 namespace drover::sim {
 
@@ -62,6 +62,7 @@ class Auditor {
   void expect_fence(const std::string& worker) { fenced_.insert(worker); }
   /// On this machine all fails: it may be given nothing more.
   void expect_quarantine(const std::string& worker) { may_be_apart_.insert(worker); }
+  bool may_be_quarantined(const std::string& worker) const { return may_be_apart_.contains(worker); }
   /// This attempt, or one run of it, fails because of its machine.
   void spoilt(JobId job, ItemIndex item, AttemptNumber attempt) { spoilt_.insert({{job, item}, attempt}); }
 

@@ -1,6 +1,7 @@
 #include "sim/crowd.h"
 
 #include "base/text.h"
+#include "core/queue.h"
 #include "sim/times.h"
 
 namespace drover::sim {
@@ -25,33 +26,6 @@ std::string Crowd::queue_name() {
 std::string Crowd::share_name() {
   constexpr const char* kNames[] = {"ann", "bob", "team-1", "team-2", ""};
   return kNames[random_.below(5)];
-}
-
-Queue Crowd::queue(const std::string& name) {
-  Queue queue{.name = name};
-  queue.priority = static_cast<std::uint32_t>(random_.below(3));
-  if (random_.one_in(3)) return queue;
-  queue.order = QueueOrder::fair;
-  queue.decay_s = random_.one_in(3) ? 60 : random_.one_in(2) ? 600 : 7200;
-  if (random_.one_in(3)) queue.reserved_percent = static_cast<std::uint32_t>(random_.below(90));
-  if (random_.one_in(2)) queue.weights = {{"ann", 20'000}, {"team-*", 5'000}};
-  return queue;
-}
-
-std::vector<ScriptEvent> Crowd::make_queues(std::int64_t hours) {
-  std::vector<ScriptEvent> events;
-  queues_ = 1 + random_.below(4);
-  events.reserve(queues_);
-  for (std::uint64_t i = 0; i < queues_; ++i) events.push_back({0, ChangeQueue{queue(concat("q", i))}});
-  for (std::int64_t from_ms = 0; from_ms < hours * kHour; from_ms += kHour) {
-    if (random_.one_in(2)) events.push_back({from_ms + between(0, kHour), ChangeQueue{queue(queue_name())}});
-    if (random_.one_in(2)) {
-      const std::int64_t for_ms = random_.one_in(2) ? between(0, kMinute) : between(kMinute, 30 * kMinute);
-      events.push_back({from_ms + between(0, kHour), CloseQueue{queue_name(), for_ms}});
-    }
-    if (random_.one_in(2)) events.push_back({from_ms + between(0, kHour), RemoveQueue{queue_name()}});
-  }
-  return events;
 }
 
 void Crowd::place(Submit& submit, std::int64_t at_ms, bool any_kind) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "sim/happenings/jobs.h"
 #include "sim/script.h"
 
 namespace drover::sim {
@@ -18,8 +19,11 @@ class Crowd {
 
   /// What workers have, and when they come.
   void equip(std::vector<WorkerPlan>& workers, std::int64_t length_ms);
-  /// Queues, from their beginning on.
-  std::vector<ScriptEvent> make_queues(std::int64_t hours);
+  /// Decides how many queues there are, beside the default one.
+  void begin_queues() { queues_ = 1 + random_.below(4); }
+  std::uint64_t queues() const { return queues_; }
+  /// One of them, or the default one.
+  std::string queue_name();
   /// The queue and share of a job, what it comes after, and how many of its items may run. Item by item after another
   /// one it has as many. One of the usual kind comes after no other, and all of it may run at a time.
   void place(Submit& submit, std::int64_t at_ms, bool any_kind);
@@ -28,6 +32,11 @@ class Crowd {
   /// Workers that are to be spoilt, an hour in two.
   bool spoils() { return random_.one_in(2); }
 
+  Random& random() { return random_; }
+  std::int64_t between(std::int64_t low, std::int64_t high) {
+    return low + static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(high - low + 1)));
+  }
+
  private:
   struct Known {
     std::uint64_t job;
@@ -35,11 +44,6 @@ class Crowd {
     std::uint64_t total;
   };
 
-  std::int64_t between(std::int64_t low, std::int64_t high) {
-    return low + static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(high - low + 1)));
-  }
-  std::string queue_name();
-  Queue queue(const std::string& name);
   std::string share_name();
 
   Random random_;

@@ -8,7 +8,7 @@
 
 #include "base/random.h"
 #include "sim/event_queue.h"
-#include "sim/script.h"
+#include "sim/happenings/network_faults.h"
 
 namespace drover::sim {
 

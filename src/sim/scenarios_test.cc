@@ -1,6 +1,11 @@
 // Each fault that the simulator has found, by name, as the script that shows it.
 #include <gtest/gtest.h>
 
+#include "sim/happenings/jobs.h"
+#include "sim/happenings/network_faults.h"
+#include "sim/happenings/queues.h"
+#include "sim/happenings/server_faults.h"
+#include "sim/happenings/worker_faults.h"
 #include "sim/times.h"
 #include "sim/world.h"
 
@@ -29,7 +34,7 @@ void expect_one_run_each(Script script, std::uint64_t seeds = 10) {
   std::uint64_t items = 0;
   for (const ScriptEvent& event : script.events) {
     script.length_ms = std::max(script.length_ms, event.at_ms);
-    if (const auto* it = std::get_if<Submit>(&event.what)) items += it->total;
+    if (const auto* it = event.what.as<Submit>()) items += it->total;
   }
   for (script.seed = 1; script.seed <= seeds; ++script.seed) {
     const RunResult result = act_out(script);

@@ -59,15 +59,11 @@ class Shrinker {
 
   void simplify_each() {
     for (std::size_t i = 0; i < script_.events.size(); ++i) {
-      if (const auto* submit = std::get_if<Submit>(&script_.events[i].what)) {
-        for (std::uint64_t total = submit->total / 2; total > 0; total /= 2) {
-          Script smaller = script_;
-          std::get<Submit>(smaller.events[i].what).total = total;
-          if (!accept(std::move(smaller))) break;
-        }
+      for (const Happening& smaller : script_.events[i].what.smaller()) {
+        if (!accept_instead(i, smaller)) break;
       }
     }
-    for (std::size_t i = 0; i < script_.events.size(); ++i) simplify_place(i);
+    for (std::size_t i = 0; i < script_.events.size(); ++i) make_plainer(i);
     for (std::size_t i = 0; i < script_.workers.size(); ++i) {
       if (script_.workers[i].slots == 1) continue;
       Script smaller = script_;
@@ -76,24 +72,19 @@ class Shrinker {
     }
   }
 
-  // A job like any other, in one respect after the other.
-  void simplify_place(std::size_t event) {
-    if (!std::holds_alternative<Submit>(script_.events[event].what)) return;
-    const auto without = [&](auto Submit::* what) {
-      const Submit plain;
-      if (std::get<Submit>(script_.events[event].what).*what == plain.*what) return;
-      Script smaller = script_;
-      std::get<Submit>(smaller.events[event].what).*what = plain.*what;
-      accept(std::move(smaller));
-    };
-    without(&Submit::after);
-    without(&Submit::sequential);
-    without(&Submit::max_running);
-    without(&Submit::job_timeout_ms);
-    without(&Submit::require);
-    without(&Submit::ask);
-    without(&Submit::place);
-    without(&Submit::image);
+  // Without one of its traits after the other.
+  void make_plainer(std::size_t event) {
+    for (std::size_t tried = 0;;) {
+      const std::vector<Happening> plainer = script_.events[event].what.plainer();
+      if (tried >= plainer.size()) return;
+      if (!accept_instead(event, plainer[tried])) ++tried;
+    }
+  }
+
+  bool accept_instead(std::size_t event, const Happening& what) {
+    Script smaller = script_;
+    smaller.events[event].what = what;
+    return accept(std::move(smaller));
   }
 
   Script script_;

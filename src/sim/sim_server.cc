@@ -7,11 +7,11 @@
 #include "ports/item_marks.h"
 #include "ports/reopen_page.h"
 #include "sim/planted.h"
+#include "sim/times.h"
 
 namespace drover::sim {
 namespace {
 
-constexpr std::int64_t kEpochMs = 1'700'000'000'000;
 // How often durable state is compared with the store, beside every restart.
 constexpr std::uint64_t kCompareOneIn = 40;
 
@@ -210,6 +210,7 @@ void SimServer::make_durable(const UnderWay& batch) {
     if (!committed) auditor_.fail(committed.error().message);
     auditor_.committed(batch.step.batch, batch.applied_ms);
     leases_.committed(batch.step.batch, batch.applied_ms);
+    on_committed(batch.step.batch, batch.applied_ms);
   }
   if (batch.hash && hash(load()) != *batch.hash) auditor_.fail("the store loads something else than was committed");
 }

@@ -14,10 +14,10 @@
 #include "engine/timeline.h"
 #include "sim/auditor.h"
 #include "sim/event_queue.h"
+#include "sim/happenings/server_faults.h"
 #include "sim/lease_watch.h"
 #include "sim/plant.h"
 #include "sim/referee.h"
-#include "sim/script.h"
 #include "store/memory_store.h"
 
 namespace drover::sim {
@@ -55,6 +55,8 @@ class SimServer {
   std::optional<std::string> wrongly_known() const { return leases_.inspect_known(core(), auditor_, events_.now_ms()); }
   /// Called when it has stopped, so that those who wait can notice.
   std::function<void()> on_stopped;
+  /// Called when a batch is durable, with the time at which it was applied.
+  std::function<void(const Batch&, std::int64_t)> on_committed;
 
  private:
   struct SimWallClock : WallClock {

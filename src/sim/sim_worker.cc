@@ -4,11 +4,11 @@
 
 #include "base/text.h"
 #include "sim/planted.h"
+#include "sim/times.h"
 
 namespace drover::sim {
 namespace {
 
-constexpr std::int64_t kEpochMs = 1'700'000'000'000;
 // Before the machine goes, what still runs is killed and told of.
 constexpr std::int64_t kLastWordsMs = 2'000;
 // What can be said and done at one moment.

@@ -14,11 +14,13 @@
 #include "base/random.h"
 #include "sim/auditor.h"
 #include "sim/event_queue.h"
+#include "sim/happenings/worker_faults.h"
 #include "sim/image_fetches.h"
 #include "sim/messages.h"
 #include "sim/network.h"
 #include "sim/plant.h"
 #include "sim/registry.h"
+#include "sim/script.h"
 #include "sim/sim_server.h"
 
 namespace drover::sim {
