@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "agent/agent.h"
-#include "agent/plant.h"
+#include "agent/agent_plants.h"
 #include "base/usage_bounds.h"
 
 namespace drover {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "agent/plant.h"
+#include "agent/agent_plants.h"
 #include "base/text.h"
 
 namespace drover {

@@ -1,28 +1,18 @@
 // Faults that can be planted, to see whether the simulator finds them. Those here sit at the seams, in the simulator's
-// own wiring; those inside the core are in core/plant.h, and exist only in the program that tries them out.
+// own wiring; those inside the code (base/plant.h) exist only in the program that tries them out.
 #pragma once
 
 #include <cstdint>
+#include <variant>
+
+#include "core/mutation.h"
 
 namespace drover::sim {
 
 enum class SeamPlant : std::uint8_t {
   none,
-  answers_before_commit,  // replies leave before their batch is durable
-  commits_swapped,        // of two batches under way the second is committed first
-  store_drops_counters,   // a store that forgets one kind of change
-  store_drops_jobs,
-  store_drops_blocks,
-  store_drops_open_items,
-  store_drops_deleted_items,
-  store_drops_grants,
-  store_drops_deleted_grants,
-  store_drops_workers,
-  store_drops_attempts,
-  store_drops_unsettling,
-  store_drops_deleted_jobs,
-  store_drops_queues,
-  store_drops_shares,
+  answers_before_commit,     // replies leave before their batch is durable
+  commits_swapped,           // of two batches under way the second is committed first
   store_forgets_last_block,  // of a batch with several
   given_up_not_told,         // the worker never names polls that it gave up
   reports_not_repeated,      // what was said and not acknowledged is not said again
@@ -38,5 +28,23 @@ enum class SeamPlant : std::uint8_t {
   spool_wiped_at_start,            // results that an earlier process had not told are gone
   outage_taken_for_missing_image,  // a registry that does not answer stops the job
 };
+
+/// All that is planted at the seams of one world.
+struct SeamPlants {
+  SeamPlants(SeamPlant one = SeamPlant::none) : plant(one) {}
+
+  SeamPlant plant;
+  bool (*store_drops)(const Mutation&) = nullptr;  // these changes never reach the disk
+
+  bool are_in_store() const { return store_drops != nullptr || plant == SeamPlant::store_forgets_last_block; }
+};
+
+/// A store that forgets one kind of change.
+template <class Kind>
+SeamPlants store_drops() {
+  SeamPlants plants;
+  plants.store_drops = [](const Mutation& it) { return std::holds_alternative<Kind>(it); };
+  return plants;
+}
 
 }  // namespace drover::sim

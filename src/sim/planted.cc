@@ -5,12 +5,6 @@
 namespace drover::sim {
 namespace {
 
-template <class Kind>
-Batch without(Batch batch) {
-  std::erase_if(batch.mutations, [](const Mutation& it) { return std::holds_alternative<Kind>(it); });
-  return batch;
-}
-
 Batch without_last_block(Batch batch) {
   const auto is_block = [](const Mutation& it) { return std::holds_alternative<PutBlock>(it); };
   if (std::ranges::count_if(batch.mutations, is_block) < 2) return batch;
@@ -21,24 +15,10 @@ Batch without_last_block(Batch batch) {
 
 }  // namespace
 
-Batch as_planted(const Batch& batch, SeamPlant plant) {
-  switch (plant) {
-    case SeamPlant::store_drops_counters: return without<PutCounters>(batch);
-    case SeamPlant::store_drops_jobs: return without<PutJob>(batch);
-    case SeamPlant::store_drops_blocks: return without<PutBlock>(batch);
-    case SeamPlant::store_drops_open_items: return without<PutOpenItem>(batch);
-    case SeamPlant::store_drops_deleted_items: return without<DeleteOpenItem>(batch);
-    case SeamPlant::store_drops_grants: return without<PutGrant>(batch);
-    case SeamPlant::store_drops_deleted_grants: return without<DeleteGrant>(batch);
-    case SeamPlant::store_drops_workers: return without<PutWorker>(batch);
-    case SeamPlant::store_drops_attempts: return without<AddAttempt>(batch);
-    case SeamPlant::store_drops_unsettling: return without<UnsettleAttempt>(batch);
-    case SeamPlant::store_drops_deleted_jobs: return without<DeleteJob>(batch);
-    case SeamPlant::store_drops_queues: return without<PutQueue>(batch);
-    case SeamPlant::store_drops_shares: return without<PutShare>(batch);
-    case SeamPlant::store_forgets_last_block: return without_last_block(batch);
-    default: return batch;
-  }
+Batch as_planted(Batch batch, const SeamPlants& plants) {
+  if (plants.store_drops != nullptr) std::erase_if(batch.mutations, plants.store_drops);
+  if (plants.plant == SeamPlant::store_forgets_last_block) return without_last_block(std::move(batch));
+  return batch;
 }
 
 SessionCall as_planted(SessionCall call, SeamPlant plant) {

@@ -9,7 +9,7 @@
 namespace drover::sim {
 
 /// What a store would write of a batch.
-Batch as_planted(const Batch& batch, SeamPlant plant);
+Batch as_planted(Batch batch, const SeamPlants& plants);
 /// What a worker would send.
 SessionCall as_planted(SessionCall call, SeamPlant plant);
 /// What a worker would hear.

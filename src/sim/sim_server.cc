@@ -21,12 +21,12 @@ std::int64_t SimServer::SimWallClock::epoch_ms() {
   return kEpochMs + events.now_ms() + ahead_ms;
 }
 
-SimServer::SimServer(EventQueue& events, Auditor& auditor, std::uint64_t seed, SeamPlant plant)
+SimServer::SimServer(EventQueue& events, Auditor& auditor, std::uint64_t seed, SeamPlants plants)
     : events_(events),
       auditor_(auditor),
       referee_(auditor),
       random_(seed ^ 0x736572766572),
-      plant_(plant),
+      plants_(plants),
       wall_(events),
       steady_(events) {}
 
@@ -127,7 +127,7 @@ void SimServer::turn() {
     const bool compare = crash_due_ || random_.one_in(kCompareOneIn);
     under_way_.push_back(
         {std::move(*step), events_.now_ms(), compare ? std::optional(hash(core().durable())) : std::nullopt});
-    if (plant_ == SeamPlant::answers_before_commit) let_out(std::exchange(under_way_.back().step.answers, {}));
+    if (plants_.plant == SeamPlant::answers_before_commit) let_out(std::exchange(under_way_.back().step.answers, {}));
     if (under_way_.size() == 1) begin_commit();
     die_if_due();
   }
@@ -194,7 +194,7 @@ void SimServer::end_commit() {
     full_due_.reset();
     return stop(how.down_ms);
   }
-  if (plant_ == SeamPlant::commits_swapped && under_way_.size() == 2) std::swap(under_way_[0], under_way_[1]);
+  if (plants_.plant == SeamPlant::commits_swapped && under_way_.size() == 2) std::swap(under_way_[0], under_way_[1]);
   const UnderWay done = std::move(under_way_.front());
   under_way_.pop_front();
   make_durable(done);
@@ -205,8 +205,8 @@ void SimServer::end_commit() {
 
 void SimServer::make_durable(const UnderWay& batch) {
   if (!batch.step.batch.empty()) {
-    const auto committed = plant_ == SeamPlant::none ? store_.commit(batch.step.batch)
-                                                     : store_.commit(as_planted(batch.step.batch, plant_));
+    const auto committed =
+        plants_.are_in_store() ? store_.commit(as_planted(batch.step.batch, plants_)) : store_.commit(batch.step.batch);
     if (!committed) auditor_.fail(committed.error().message);
     auditor_.committed(batch.step.batch, batch.applied_ms);
     leases_.committed(batch.step.batch, batch.applied_ms);

@@ -26,7 +26,7 @@ class SimServer {
  public:
   using Reply = std::function<void(const Effect&)>;
 
-  SimServer(EventQueue& events, Auditor& auditor, std::uint64_t seed, SeamPlant plant);
+  SimServer(EventQueue& events, Auditor& auditor, std::uint64_t seed, SeamPlants plants);
 
   void start();
   void crash(const CrashServer& how);
@@ -98,7 +98,7 @@ class SimServer {
   Referee referee_;
   LeaseWatch leases_;
   Random random_;
-  const SeamPlant plant_;
+  const SeamPlants plants_;
   SimWallClock wall_;
   SimSteadyClock steady_;
   MemoryStore store_;

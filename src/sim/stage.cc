@@ -4,16 +4,16 @@
 
 namespace drover::sim {
 
-Stage::Stage(const Script& of, SeamPlant plant)
+Stage::Stage(const Script& of, SeamPlants plants)
     : script(of),
       network(events, script.seed, script.workers.size()),
       registry(events, script.seed),
-      server(events, auditor, script.seed, plant),
+      server(events, auditor, script.seed, plants),
       clients(events, network, server),
       jobs(events, clients, server, auditor, script.seed) {
   for (std::size_t i = 0; i < script.workers.size(); ++i) {
-    workers.push_back(std::make_unique<SimWorker>(SimWorker::World{events, network, server, auditor, registry, plant},
-                                                  i, script.workers[i], script.seed));
+    workers.push_back(std::make_unique<SimWorker>(
+        SimWorker::World{events, network, server, auditor, registry, plants.plant}, i, script.workers[i], script.seed));
   }
   for (const HappeningGroup& group : happening_groups()) {
     if (group.make_part != nullptr) parts.push_back(group.make_part(*this));

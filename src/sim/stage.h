@@ -18,7 +18,7 @@
 namespace drover::sim {
 
 struct Stage {
-  Stage(const Script& of, SeamPlant plant);
+  Stage(const Script& of, SeamPlants plants);
 
   /// What a group has brought; each brings one of its kind.
   template <class Part>

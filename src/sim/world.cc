@@ -28,8 +28,8 @@ constexpr std::int64_t kAskWhyMs = 7 * 60'000;
 
 class World {
  public:
-  World(const Script& script, SeamPlant plant)
-      : script_(script), random_(script.seed ^ 0x776879), stage_(script, plant) {}
+  World(const Script& script, SeamPlants plants)
+      : script_(script), random_(script.seed ^ 0x776879), stage_(script, plants) {}
 
   RunResult run() {
     stage_.server.start();
@@ -257,8 +257,8 @@ class World {
 
 }  // namespace
 
-RunResult act_out(const Script& script, SeamPlant plant) {
-  return World(script, plant).run();
+RunResult act_out(const Script& script, SeamPlants plants) {
+  return World(script, plants).run();
 }
 
 }  // namespace drover::sim

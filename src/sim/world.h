@@ -26,6 +26,6 @@ struct RunResult {
   std::int64_t counted_hours = 0;                  // in which at least a hundred items were settled and a fault fell
 };
 
-RunResult act_out(const Script& script, SeamPlant plant = SeamPlant::none);
+RunResult act_out(const Script& script, SeamPlants plants = {});
 
 }  // namespace drover::sim

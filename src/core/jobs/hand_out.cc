@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "core/jobs/job_plants.h"
 #include "core/jobs/jobs.h"
-#include "core/plant.h"
 
 namespace drover {
 namespace {
@@ -61,7 +61,7 @@ std::pair<ItemIndex, std::uint64_t> Jobs::untouched(const Job& job, std::uint64_
     const auto first = blocks.find(ItemMark::pending, index.pending_from);
     index.pending_from = first.value_or(ItemIndex{job.total});
     if (!first) return {};
-    if (planted(Plant::sequential_out_of_order) && job.sequential && blocks.count(ItemMark::pending) > 1) {
+    if (planted(JobPlant::sequential_out_of_order) && job.sequential && blocks.count(ItemMark::pending) > 1) {
       return {blocks.find(ItemMark::pending, ItemIndex{first->value + 1}).value_or(*first), 1};
     }
     return {*first, blocks.run_length(ItemMark::pending, *first, want)};
@@ -73,7 +73,7 @@ std::pair<ItemIndex, std::uint64_t> Jobs::untouched(const Job& job, std::uint64_
   }
   std::vector<ItemBlocks::Marked> all = {{&blocks, ItemMark::pending}};
   for (const Dependency& it : job.after) {
-    if (!it.each || planted(Plant::item_dependency_ignored)) continue;
+    if (!it.each || planted(JobPlant::item_dependency_ignored)) continue;
     const Job* other = records_.find_job(it.job);
     if (other != nullptr && other->state == JobState::succeeded) continue;
     const ItemBlocks* theirs = records_.find_blocks(it.job);
@@ -119,7 +119,7 @@ void Jobs::on_given_back(JobId id) {
 
 void Jobs::make_waiting(JobId job, ItemIndex item) {
   OpenItem back = open_item_or_new(job, item);
-  if (planted(Plant::return_forgets_history)) back.tries = back.losses = 0;
+  if (planted(JobPlant::return_forgets_history)) back.tries = back.losses = 0;
   make_waiting(back, journal_.now_ms());
 }
 

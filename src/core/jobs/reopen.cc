@@ -3,8 +3,8 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "core/jobs/job_plants.h"
 #include "core/jobs/jobs.h"
-#include "core/plant.h"
 
 namespace drover {
 namespace {
@@ -103,7 +103,7 @@ void Jobs::take_up_again(Job& job, const SettledItem& settled) {
   set_mark(job.id, settled.item, ItemMark::open);
   put(OpenItem{.job = job.id,
                .item = settled.item,
-               .attempts = planted(Plant::reopening_forgets_count) ? 0 : settled.attempt.value,
+               .attempts = planted(JobPlant::reopening_forgets_count) ? 0 : settled.attempt.value,
                .not_before_ms = journal_.now_ms()});
   now_.jobs.at(job.id).ready.insert(settled.item);
 }

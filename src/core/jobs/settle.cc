@@ -4,8 +4,8 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "base/usage_bounds.h"
+#include "core/jobs/job_plants.h"
 #include "core/jobs/jobs.h"
-#include "core/plant.h"
 
 namespace drover {
 namespace {
@@ -87,7 +87,7 @@ Jobs::Ended Jobs::settle(const Grant& grant, const EndedAttempt& ended) {
   }
   const Ended how = ended_as(row, item);
   journal_.write(AddAttempt{std::move(row)});
-  make_waiting(item, journal_.now_ms() + (planted(Plant::retry_delay_skipped) ? 0 : job.policy.retry_delay_ms));
+  make_waiting(item, journal_.now_ms() + (planted(JobPlant::retry_delay_skipped) ? 0 : job.policy.retry_delay_ms));
   return how;
 }
 
@@ -107,7 +107,7 @@ Jobs::Ended Jobs::lose(const Grant& grant, OpenItem item, const EndedAttempt& en
   row.state = AttemptState::lost;
   charge(job, row);
   ++item.losses;
-  if (planted(Plant::loss_spends_a_try)) ++item.tries;
+  if (planted(JobPlant::loss_spends_a_try)) ++item.tries;
   if (after_loss(job.policy, item.losses) == Verdict::give_up) {
     row.state = AttemptState::failed;
     row.reason = concat(row.reason, "; gave up after ", item.losses, item.losses == 1 ? " loss" : " losses");
@@ -131,7 +131,7 @@ Jobs::Ended Jobs::finish(const OpenItem& item, Attempt attempt, ItemMark mark) {
   jobs_.add(job.id);
   if (mark == ItemMark::succeeded) unlock(job, item.item);
   if (job.stop == StopCause::none && job.failed > job.failed_before &&
-      job.failed - job.failed_before + (planted(Plant::early_stop_one_too_soon) ? 1 : 0) > job.policy.max_failures) {
+      job.failed - job.failed_before + (planted(JobPlant::early_stop_one_too_soon) ? 1 : 0) > job.policy.max_failures) {
     stop(job, StopCause::too_many_failures,
          concat("stopped early: ", plural(job.failed - job.failed_before, "item"), " failed; the limit is ",
                 job.policy.max_failures));

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "base/check.h"
-#include "core/plant.h"
+#include "core/schedule/schedule_plants.h"
 
 namespace drover {
 namespace {
@@ -56,7 +56,7 @@ Supply supply_of(const Worker& worker) {
 
 bool Supply::suits(const Demand& demand) const {
   return (demand.ask.fits(has) && has_all(labels, demand.require) && serves(fleet, demand.fleets)) ||
-         planted(Plant::unfit_worker_served);
+         planted(SchedulePlant::unfit_worker_served);
 }
 
 Schedule::Lane& Schedule::set_lane(const Queue& queue) {
@@ -68,7 +68,7 @@ Schedule::Lane& Schedule::set_lane(const Queue& queue) {
   } else {
     drop_priority(lane);
   }
-  set_priority(lane, Queue::kHighestPriority - (planted(Plant::queue_priority_ignored) ? 0 : queue.priority));
+  set_priority(lane, Queue::kHighestPriority - (planted(SchedulePlant::queue_priority_ignored) ? 0 : queue.priority));
   lane.fair = queue.order == QueueOrder::fair;
   lane.decay_ms = queue.decay_s * 1000;
   lane.usage_from_ms = queue.usage_from_ms;
@@ -337,12 +337,12 @@ bool Schedule::suits_site(SiteId site, ClassId of) const {
     const bool suits = has_all(sites_[site].labels, it.demand.require) && serves(sites_[site].fleet, it.demand.fleets);
     known = suits ? Class::Known::suits : Class::Known::suits_not;
   }
-  return known == Class::Known::suits || planted(Plant::unfit_worker_served);
+  return known == Class::Known::suits || planted(SchedulePlant::unfit_worker_served);
 }
 
 bool Schedule::suits(const Kind& kind, ClassId of) const {
   return suits_site(kind.site, of) &&
-         (classes_[of].demand.ask.fits(kind.supply.has) || planted(Plant::unfit_worker_served));
+         (classes_[of].demand.ask.fits(kind.supply.has) || planted(SchedulePlant::unfit_worker_served));
 }
 
 void Schedule::wait(KindId id, const Resources& room, std::uint64_t poll) {
@@ -420,7 +420,8 @@ std::optional<Schedule::Candidate> Schedule::first_of(ClassId of, QueueKey no_la
       }
       if (!is_held_back(shares_[id], classes_[of].demand.ask)) {
         const std::set<Rank>& ranks = shares_[id].offered.at(of);
-        return Candidate{queue, fresh, id, planted(Plant::job_priority_ignored) ? *ranks.rbegin() : *ranks.begin()};
+        return Candidate{queue, fresh, id,
+                         planted(SchedulePlant::job_priority_ignored) ? *ranks.rbegin() : *ranks.begin()};
       }
       ++it;
     }

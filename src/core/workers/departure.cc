@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "core/plant.h"
+#include "core/workers/worker_plants.h"
 #include "core/workers/workers.h"
 
 namespace drover {
@@ -26,7 +26,7 @@ std::uint64_t Workers::take_all_from(WorkerId worker) {
 }
 
 void Workers::depart(Worker& worker, WorkerState how) {
-  if (how != WorkerState::lost || !planted(Plant::expiry_keeps_grants)) take_all_from(worker.id);
+  if (how != WorkerState::lost || !planted(WorkerPlant::expiry_keeps_grants)) take_all_from(worker.id);
   Session& session = now_.sessions.at(worker.id);
   answer_empty(session);
   set_expiry(worker.id, session, 0);
@@ -53,7 +53,7 @@ void Workers::wait_to_be_forgotten(WorkerId worker, std::int64_t since_ms) {
   Session& session = now_.sessions.at(worker);
   if (session.departed_ms != 0) now_.departed.erase({session.departed_ms, worker});
   session.departed_ms = 0;
-  if (planted(Plant::departed_workers_remembered)) return;
+  if (planted(WorkerPlant::departed_workers_remembered)) return;
   session.departed_ms = std::max<std::int64_t>(since_ms, 1);
   now_.departed.insert({session.departed_ms, worker});
 }

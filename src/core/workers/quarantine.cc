@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "core/plant.h"
+#include "core/workers/worker_plants.h"
 #include "core/workers/workers.h"
 
 namespace drover {
@@ -66,7 +66,8 @@ void Workers::judge(WorkerId worker, JobId job, const Jobs::Ended& ended) {
 void Workers::quarantine_if_due(WorkerId id) {
   FailureStreak& streak = now_.sessions.at(id).streak;
   Worker& worker = records_.workers.at(id);
-  if (streak.failures < kLeastFailures || !worker.quarantine.empty() || planted(Plant::black_hole_not_fenced)) return;
+  if (streak.failures < kLeastFailures || !worker.quarantine.empty() || planted(WorkerPlant::black_hole_not_fenced))
+    return;
   std::uint64_t successes = 0;
   std::uint64_t failures = 0;
   std::uint64_t own = 0;

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "core/plant.h"
+#include "core/workers/worker_plants.h"
 #include "core/workers/workers.h"
 
 namespace drover {
@@ -27,7 +27,7 @@ void Workers::on(Ticket ticket, const RegisterWorker& command) {
   Worker& worker = records_.workers.at(now_.worker_by_name.at(command.name));
   if (worker.incarnation != command.incarnation || worker.registered_ms == 0) {
     const bool was_lost = worker.state == WorkerState::lost;
-    const std::uint64_t held = planted(Plant::new_incarnation_keeps) ? 0 : take_all_from(worker.id);
+    const std::uint64_t held = planted(WorkerPlant::new_incarnation_keeps) ? 0 : take_all_from(worker.id);
     Session& session = now_.sessions[worker.id];
     answer_empty(session);
     session.polls.begin_anew();
@@ -178,7 +178,7 @@ void Workers::on(Ticket ticket, const Report& command) {
 }
 
 void Workers::on(Ticket /*ticket*/, const Stalled& command) {
-  if (planted(Plant::stall_counts_against_leases)) return;
+  if (planted(WorkerPlant::stall_counts_against_leases)) return;
   now_.stalled_ms += std::max<std::int64_t>(command.ms, 0);
 }
 

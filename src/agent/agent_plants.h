@@ -1,8 +1,9 @@
-// Faults that can be planted in the agent, to see whether the simulator finds them (make sim-mutants); see
-// core/plant.h.
+// Faults that can be planted in the agent.
 #pragma once
 
 #include <cstdint>
+
+#include "base/plant.h"
 
 namespace drover {
 
@@ -12,16 +13,5 @@ enum class AgentPlant : std::uint8_t {
   reports_unbounded,     // a report takes all that has ended, whatever its logs weigh
   declined_jobs_wanted,  // polls do not say which jobs the worker declines
 };
-
-#ifdef DROVER_PLANTS
-extern AgentPlant planted_in_agent;
-inline bool planted(AgentPlant plant) {
-  return planted_in_agent == plant;
-}
-#else
-constexpr bool planted(AgentPlant /*none is*/) {
-  return false;
-}
-#endif
 
 }  // namespace drover

@@ -1,0 +1,21 @@
+// Faults that can be planted in whose turn it is.
+#pragma once
+
+#include <cstdint>
+
+#include "base/plant.h"
+
+namespace drover {
+
+enum class SchedulePlant : std::uint8_t {
+  none,
+  unfit_worker_served,      // what a job asks for and requires is not held against what a worker has
+  parked_worker_forgotten,  // somebody who waits is not told of work that turned up
+  queue_priority_ignored,
+  job_priority_ignored,  // the last of a share's jobs comes first
+  weight_ignored,        // all shares count alike
+  usage_forgotten,       // what a share has used does not count once it has ended
+  one_more_than_max_running,
+};
+
+}  // namespace drover

@@ -1,0 +1,21 @@
+// Faults in the agent.
+#pragma once
+
+#include <vector>
+
+#include "agent/agent_plants.h"
+#include "sim/mutants/mutant.h"
+
+namespace drover::sim {
+
+// clang-format off
+inline std::vector<Mutant> agent_mutants() {
+  return {
+      {"agent: lost results doubled", AgentPlant::lost_results_doubled},
+      {"agent: reports without a bound", AgentPlant::reports_unbounded},
+      {"agent: declined jobs asked for", AgentPlant::declined_jobs_wanted},
+  };
+}
+// clang-format on
+
+}  // namespace drover::sim

@@ -1,0 +1,19 @@
+// Faults in what drives the core.
+#pragma once
+
+#include <vector>
+
+#include "engine/engine_plants.h"
+#include "sim/mutants/mutant.h"
+
+namespace drover::sim {
+
+// clang-format off
+inline std::vector<Mutant> engine_mutants() {
+  return {
+      {"engine: tick before the inbox", EnginePlant::tick_before_inbox},
+  };
+}
+// clang-format on
+
+}  // namespace drover::sim

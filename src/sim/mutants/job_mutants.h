@@ -1,0 +1,36 @@
+// Faults in jobs and their items.
+#pragma once
+
+#include <vector>
+
+#include "core/jobs/job_plants.h"
+#include "sim/mutants/mutant.h"
+
+namespace drover::sim {
+
+// clang-format off
+inline std::vector<Mutant> job_mutants() {
+  return {
+      {"store drops jobs", store_drops<PutJob>()},
+      {"store drops blocks", store_drops<PutBlock>()},
+      {"store drops open items", store_drops<PutOpenItem>()},
+      {"store drops deleted open items", store_drops<DeleteOpenItem>()},
+      {"store drops attempts", store_drops<AddAttempt>()},
+      {"store drops what was unsettled", store_drops<UnsettleAttempt>()},
+      {"store drops deleted jobs", store_drops<DeleteJob>()},
+      {"core: a loss spends a try", JobPlant::loss_spends_a_try},
+      {"core: early stop one too soon", JobPlant::early_stop_one_too_soon},
+      {"core: one loss too many", JobPlant::one_loss_too_many},
+      {"core: reopening forgets the count", JobPlant::reopening_forgets_count},
+      {"core: a return forgets tries", JobPlant::return_forgets_history},
+      {"core: retry delay skipped", JobPlant::retry_delay_skipped},
+      {"core: a cancel leaves its job open", JobPlant::cancel_leaves_job_open},
+      {"core: a disabled queue served", JobPlant::disabled_queue_served},
+      {"core: the job before it ignored", JobPlant::dependency_ignored},
+      {"core: the item before it ignored", JobPlant::item_dependency_ignored},
+      {"core: sequential items out of order", JobPlant::sequential_out_of_order},
+  };
+}
+// clang-format on
+
+}  // namespace drover::sim
