@@ -182,6 +182,8 @@ class Agent {
  private:
   // An item that turns out to take longer than this gives back what waits behind it.
   static constexpr std::int64_t kPatienceMs = 100;
+  // An item that runs this long is worth a row that says so. Shorter ones never cost one.
+  static constexpr std::int64_t kNameAfterMs = 1000;
   // Where all that has room has been busy with one item each for this long, nothing is put by: others may be idle, and
   // asking when there is room costs next to nothing of such an item.
   static constexpr std::int64_t kLongMs = 2'000;

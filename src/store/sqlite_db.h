@@ -78,6 +78,15 @@ class Database {
   static Result<Database> open(const std::string& path, OpenMode mode, OnWait on_wait);
 
   Result<void> run(const std::string& sql);
+  /// Commits what `work` does as a whole, or nothing of it if that fails.
+  template <class Work>
+  Result<void> in_transaction(Work&& work) {
+    if (auto begun = run("BEGIN IMMEDIATE"); !begun) return begun;
+    Result<void> done = work();
+    if (done) done = run("COMMIT");
+    if (!done) (void)run("ROLLBACK");  // the first error is the one to tell
+    return done;
+  }
   Result<Statement> prepare(std::string_view sql);
   /// The first column of the first row of a query, or `otherwise`.
   Result<std::int64_t> number(std::string_view sql, std::int64_t otherwise = 0);

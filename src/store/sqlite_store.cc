@@ -1,6 +1,5 @@
 #include "store/sqlite_store.h"
 
-#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -13,20 +12,13 @@
 #include "store/record_sql.h"
 #include "store/schema.h"
 #include "store/sqlite_db.h"
+#include "store/sweeper.h"
 
 namespace drover {
 namespace {
 
 /// Rows of deleted jobs may still be there.
 constexpr std::string_view kOfJobs = " WHERE job NOT IN (SELECT job FROM deleted_jobs)";
-// More free pages than this are given back to the file system.
-constexpr std::int64_t kFreePages = 4096;
-// How many small rows a chunk of a list is like.
-constexpr std::uint64_t kRowsLikeAChunk = 64;
-constexpr std::size_t kDroppedAtOnce = 1000;
-constexpr std::uint64_t kRowsAtOpen = 2'000;
-constexpr int kSweepsAtOpen = 64;
-constexpr std::uint64_t kKeptEvents = 100'000;
 
 /// While it lives, what is committed waits for no disk. It becomes durable with whatever is committed after it: both go
 /// into the same log, one behind the other.
@@ -62,32 +54,9 @@ class SqliteStore : public Store {
       if (auto done = db_.run(pragma); !done) return done;
     }
     file_ = LedgerFile::at(path);
-    return prepare_statements();
-  }
-
-  /// Nobody has come yet, so whatever no job refers to never will be referred to.
-  Result<void> sweep() {
+    if (auto ready = prepare_statements(); !ready) return ready;
     const Unsynced unsynced(db_);
-    auto dropped = in_transaction([&]() -> Result<void> {
-      for (const char* sql : {
-               "INSERT OR IGNORE INTO deleted_manifests"
-               " SELECT manifest FROM manifests WHERE manifest NOT IN (SELECT manifest FROM jobs)",
-               "DELETE FROM manifests WHERE manifest NOT IN (SELECT manifest FROM jobs)",
-               "DELETE FROM definitions WHERE definition NOT IN (SELECT definition FROM jobs)"
-               " AND definition NOT IN (SELECT definition FROM named_definitions)",
-           }) {
-        if (auto done = db_.run(sql); !done) return done;
-      }
-      return {};
-    });
-    if (!dropped) return dropped;
-    // A run is opened, works and ends: there is no later. What is too much for now goes the next time.
-    for (int i = 0; i < kSweepsAtOpen; ++i) {
-      auto more = sweep_lists(kRowsAtOpen);
-      if (!more) return pass(more);
-      if (!*more) break;
-    }
-    return {};
+    return sweeper_.sweep_at_open();
   }
 
   Result<void> load(const std::function<Result<void>(const Mutation&)>& take) override {
@@ -117,7 +86,7 @@ class SqliteStore : public Store {
 
   Result<void> commit(const Batch& batch) override {
     const std::scoped_lock lock(mutex_);
-    auto done = in_transaction([&]() -> Result<void> {
+    auto done = db_.in_transaction([&]() -> Result<void> {
       for (const Mutation& mutation : batch.mutations) {
         auto written = std::visit([&](const auto& it) { return write(it); }, mutation);
         if (!written) return written;
@@ -147,7 +116,7 @@ class SqliteStore : public Store {
   Result<void> add_chunks(ManifestId manifest, const std::vector<ManifestChunk>& chunks) override {
     const std::scoped_lock lock(mutex_);
     const Unsynced unsynced(db_);
-    return in_transaction([&]() -> Result<void> {
+    return db_.in_transaction([&]() -> Result<void> {
       for (const ManifestChunk& chunk : chunks) {
         add_chunk_.bind(1, to_cell(manifest)).bind(2, to_cell(chunk.first)).bind(3, to_cell(chunk.count));
         add_chunk_.bind_bytes(4, chunk.data.value);
@@ -175,7 +144,7 @@ class SqliteStore : public Store {
 
   Result<ManifestInfo> claim_manifest(ManifestId manifest) override {
     const std::scoped_lock lock(mutex_);
-    unused_manifests_.erase(static_cast<std::int64_t>(manifest.value));
+    sweeper_.claim(manifest);
     auto row = db_.prepare("SELECT kind, items, first_number FROM manifests WHERE manifest = ? AND items IS NOT NULL");
     if (!row) return pass(row);
     auto found = row->bind(1, to_cell(manifest)).step();
@@ -188,165 +157,24 @@ class SqliteStore : public Store {
   Result<void> drop_unused(std::int64_t now_ms, std::int64_t unused_ms) override {
     const std::scoped_lock lock(mutex_);
     const Unsynced unsynced(db_);
-    auto lists = unused_for(unused_ms, now_ms, unused_manifests_,
-                            "SELECT manifest FROM manifests WHERE items IS NOT NULL"
-                            " AND manifest NOT IN (SELECT manifest FROM jobs)");
-    if (!lists) return pass(lists);
-    auto definitions =
-        unused_for(unused_ms, now_ms, unused_definitions_,
-                   "SELECT definition FROM definitions WHERE definition NOT IN (SELECT definition FROM jobs)"
-                   " AND definition NOT IN (SELECT definition FROM named_definitions)");
-    if (!definitions) return pass(definitions);
-    if (lists->empty() && definitions->empty()) return {};
-    return in_transaction([&]() -> Result<void> {
-      if (auto done = delete_lists(*lists); !done) return done;
-      for (const std::int64_t definition : *definitions) {
-        auto done = db_.run(concat("DELETE FROM definitions WHERE definition = ", definition));
-        if (!done) return done;
-      }
-      return {};
-    });
+    return sweeper_.drop_unused(now_ms, unused_ms);
   }
 
   Result<bool> sweep_deleted(std::uint64_t rows) override {
     const std::scoped_lock lock(mutex_);
     const Unsynced unsynced(db_);
     if (const auto lists = take_dropped(); !lists.empty()) {
-      auto done = in_transaction([&] { return delete_lists(lists); });
+      auto done = db_.in_transaction([&] { return sweeper_.delete_lists(lists); });
       if (!done) return pass(done);
       return true;
     }
-    auto more = sweep_jobs(rows);
-    if (!more || *more) return more;
-    more = sweep_lists(rows);
-    if (!more || *more) return more;
-    more = sweep_former_workers(rows);
-    if (!more || *more) return more;
-    more = sweep_events(rows);
-    if (!more || *more) return more;
-    return give_pages_back(rows);
+    return sweeper_.sweep(rows);
   }
 
  private:
-  using Unused = std::map<std::int64_t, std::int64_t>;  // which, and since when
-
   std::vector<std::int64_t> take_dropped() {
     const std::scoped_lock lock(dropped_mutex_);
     return std::exchange(dropped_, {});
-  }
-
-  /// Those of them that were unused for so long; the others are remembered.
-  Result<std::vector<std::int64_t>> unused_for(std::int64_t least_ms, std::int64_t now_ms, Unused& known,
-                                               const char* which) {
-    auto rows = db_.prepare(which);
-    if (!rows) return pass(rows);
-    Unused seen;
-    std::vector<std::int64_t> out;
-    while (true) {
-      auto row = rows->step();
-      if (!row) return pass(row);
-      if (!*row) break;
-      const std::int64_t number = rows->number(0);
-      const auto before = known.find(number);
-      const std::int64_t since_ms = before == known.end() ? now_ms : before->second;
-      if (now_ms - since_ms >= least_ms && before != known.end() && out.size() < kDroppedAtOnce) {
-        out.push_back(number);
-      } else {
-        seen[number] = since_ms;
-      }
-    }
-    known = std::move(seen);
-    return out;
-  }
-
-  /// From then on nobody can refer to them. Their chunks are swept.
-  Result<void> delete_lists(const std::vector<std::int64_t>& manifests) {
-    for (const std::int64_t manifest : manifests) {
-      auto done = db_.run(concat("INSERT OR IGNORE INTO deleted_manifests VALUES(", manifest,
-                                 "); DELETE FROM manifests WHERE manifest = ", manifest));
-      if (!done) return done;
-    }
-    return {};
-  }
-
-  struct Rows {
-    const char* table;
-    const char* key;
-  };
-  /// Deletes so many of the rows at most, and says how many it were.
-  Result<std::uint64_t> delete_some(const Rows& rows, const std::string& which, std::uint64_t most) {
-    auto done = db_.run(concat("DELETE FROM ", rows.table, " WHERE (", rows.key, ") IN (SELECT ", rows.key, " FROM ",
-                               rows.table, " WHERE ", which, " LIMIT ", most, ")"));
-    if (!done) return pass(done);
-    return db_.changes();
-  }
-
-  /// Some rows of one deleted job; whether there was one.
-  Result<bool> sweep_jobs(std::uint64_t rows) {
-    auto job = db_.number("SELECT coalesce(min(job), 0) FROM deleted_jobs");
-    if (!job) return pass(job);
-    if (*job == 0) return false;
-    auto done = in_transaction([&]() -> Result<void> {
-      constexpr Rows kAll[] = {
-          {"attempt_rows", "job, item, attempt"}, {"open_items", "job, item"}, {"blocks", "job, block"}};
-      for (const Rows& it : kAll) {
-        const std::uint64_t most = rows + 1;
-        auto gone = delete_some(it, concat("job = ", *job), most);
-        if (!gone) return pass(gone);
-        if (*gone >= most) return {};
-        rows -= *gone;
-      }
-      return db_.run(concat("DELETE FROM deleted_jobs WHERE job = ", *job));
-    });
-    if (!done) return pass(done);
-    return true;
-  }
-
-  /// Some chunks of one deleted list; whether there was one.
-  Result<bool> sweep_lists(std::uint64_t rows) {
-    auto manifest = db_.number("SELECT coalesce(min(manifest), 0) FROM deleted_manifests");
-    if (!manifest) return pass(manifest);
-    if (*manifest == 0) return false;
-    const std::uint64_t most = rows / kRowsLikeAChunk + 1;
-    auto done = in_transaction([&]() -> Result<void> {
-      auto gone = delete_some({"manifest_chunks", "manifest, first"}, concat("manifest = ", *manifest), most);
-      if (!gone) return pass(gone);
-      if (*gone >= most) return {};
-      return db_.run(concat("DELETE FROM deleted_manifests WHERE manifest = ", *manifest));
-    });
-    if (!done) return pass(done);
-    return true;
-  }
-
-  /// Some of the forgotten workers that no attempt refers to, because they were forgotten before the oldest job was
-  /// created; whether there were some. Jobs are numbered in the order in which they are created.
-  Result<bool> sweep_former_workers(std::uint64_t rows) {
-    auto gone =
-        delete_some({"former_workers", "worker"},
-                    "forgotten_ms < coalesce((SELECT created_ms FROM jobs ORDER BY job LIMIT 1), 1 << 62)", rows);
-    if (!gone) return pass(gone);
-    return *gone > 0;
-  }
-
-  /// The oldest of more events than are kept; whether there were some.
-  Result<bool> sweep_events(std::uint64_t rows) {
-    auto done =
-        db_.run(concat("DELETE FROM events WHERE event IN (SELECT event FROM events WHERE event <= "
-                       "(SELECT max(event) FROM events) - ",
-                       kKeptEvents, " ORDER BY event LIMIT ", rows, ")"));
-    if (!done) return pass(done);
-    return db_.changes() > 0;
-  }
-
-  /// Free pages are used again first. Whether there are more to give back.
-  Result<bool> give_pages_back(std::uint64_t pages) {
-    auto free = db_.number("PRAGMA freelist_count");
-    if (!free) return pass(free);
-    if (*free <= kFreePages) return false;
-    if (auto done = db_.run(concat("PRAGMA incremental_vacuum(", pages, ")")); !done) return pass(done);
-    auto left = db_.number("PRAGMA freelist_count");
-    if (!left) return pass(left);
-    return *left < *free;  // a file that was not made for it keeps them all
   }
 
   Result<void> prepare_statements() {
@@ -357,8 +185,6 @@ class SqliteStore : public Store {
       return {};
     };
     const std::pair<Statement*, std::string> all[] = {
-        {&begin_, "BEGIN IMMEDIATE"},
-        {&commit_, "COMMIT"},
         {&clear_counters_, "DELETE FROM counters"},
         {&put_counters_, put_sql<Counters>("INSERT", "counters")},
         {&put_job_, put_sql<Job>("REPLACE", "jobs")},
@@ -410,15 +236,6 @@ class SqliteStore : public Store {
     }
   }
 
-  template <class Work>
-  Result<void> in_transaction(Work&& work) {
-    if (auto begun = begin_.run(); !begun) return begun;
-    auto done = work();
-    if (done) done = commit_.run();
-    if (!done) (void)db_.run("ROLLBACK");  // the first error is the one to tell
-    return done;
-  }
-
   Result<void> write(const PutCounters& put) {
     if (auto done = clear_counters_.run(); !done) return done;
     return put_record(put_counters_, put.counters);
@@ -467,11 +284,11 @@ class SqliteStore : public Store {
   std::mutex mutex_;  // one writer at a time: commits, and the lists that are being read in
   Database db_;
   LedgerFile file_;
-  Statement begin_, commit_, clear_counters_, put_counters_, put_job_, put_block_, put_open_, delete_open_, put_grant_,
-      delete_grant_, put_worker_, add_attempt_, unsettle_, note_deleted_, delete_job_, add_chunk_, put_queue_,
-      delete_queue_, put_share_, delete_share_, put_definition_, put_fleet_, delete_fleet_, put_account_, add_event_,
-      put_former_, delete_worker_;
-  Unused unused_manifests_, unused_definitions_;
+  Statement clear_counters_, put_counters_, put_job_, put_block_, put_open_, delete_open_, put_grant_, delete_grant_,
+      put_worker_, add_attempt_, unsettle_, note_deleted_, delete_job_, add_chunk_, put_queue_, delete_queue_,
+      put_share_, delete_share_, put_definition_, put_fleet_, delete_fleet_, put_account_, add_event_, put_former_,
+      delete_worker_;
+  Sweeper sweeper_{db_};
 
   std::mutex dropped_mutex_;  // guards what follows, and nobody holds it for long
   std::vector<std::int64_t> dropped_;
@@ -482,7 +299,6 @@ class SqliteStore : public Store {
 Result<std::unique_ptr<Store>> open_sqlite_store(const std::string& path, LockNotice notice) {
   auto store = std::make_unique<SqliteStore>();
   if (auto opened = store->open(path, std::move(notice)); !opened) return pass(opened);
-  if (auto swept = store->sweep(); !swept) return pass(swept);
   return store;
 }
 

@@ -247,6 +247,17 @@ class Schedule {
     Rank rank;
     auto operator<=>(const Candidate&) const = default;
   };
+  /// A free place in `all`, or a new one.
+  template <class Slot>
+  static std::uint32_t take_slot(std::deque<Slot>& all, std::vector<std::uint32_t>& free) {
+    if (free.empty()) {
+      all.emplace_back();
+      return static_cast<std::uint32_t>(all.size() - 1);
+    }
+    const std::uint32_t id = free.back();
+    free.pop_back();
+    return id;
+  }
   Wide not_kept(const Lane& lane, std::uint64_t active_shares) const;
   std::optional<Candidate> first_of(ClassId of, QueueKey no_later_than, std::int64_t now_ms);
   void stand_at(Share& share, ShareId id, Wide key);

@@ -1,0 +1,183 @@
+#include "store/sweeper.h"
+
+#include "base/text.h"
+
+namespace drover {
+namespace {
+
+// More free pages than this are given back to the file system.
+constexpr std::int64_t kFreePages = 4096;
+// How many small rows a chunk of a list is like.
+constexpr std::uint64_t kRowsLikeAChunk = 64;
+constexpr std::size_t kDroppedAtOnce = 1000;
+constexpr std::uint64_t kRowsAtOpen = 2'000;
+constexpr int kSweepsAtOpen = 64;
+constexpr std::uint64_t kKeptEvents = 100'000;
+
+}  // namespace
+
+Result<void> Sweeper::sweep_at_open() {
+  auto dropped = db_.in_transaction([&]() -> Result<void> {
+    for (const char* sql : {
+             "INSERT OR IGNORE INTO deleted_manifests"
+             " SELECT manifest FROM manifests WHERE manifest NOT IN (SELECT manifest FROM jobs)",
+             "DELETE FROM manifests WHERE manifest NOT IN (SELECT manifest FROM jobs)",
+             "DELETE FROM definitions WHERE definition NOT IN (SELECT definition FROM jobs)"
+             " AND definition NOT IN (SELECT definition FROM named_definitions)",
+         }) {
+      if (auto done = db_.run(sql); !done) return done;
+    }
+    return {};
+  });
+  if (!dropped) return dropped;
+  // A run is opened, works and ends: there is no later. What is too much for now goes the next time.
+  for (int i = 0; i < kSweepsAtOpen; ++i) {
+    auto more = sweep_lists(kRowsAtOpen);
+    if (!more) return pass(more);
+    if (!*more) break;
+  }
+  return {};
+}
+
+Result<void> Sweeper::drop_unused(std::int64_t now_ms, std::int64_t unused_ms) {
+  auto lists = unused_for(unused_ms, now_ms, unused_manifests_,
+                          "SELECT manifest FROM manifests WHERE items IS NOT NULL"
+                          " AND manifest NOT IN (SELECT manifest FROM jobs)");
+  if (!lists) return pass(lists);
+  auto definitions =
+      unused_for(unused_ms, now_ms, unused_definitions_,
+                 "SELECT definition FROM definitions WHERE definition NOT IN (SELECT definition FROM jobs)"
+                 " AND definition NOT IN (SELECT definition FROM named_definitions)");
+  if (!definitions) return pass(definitions);
+  if (lists->empty() && definitions->empty()) return {};
+  return db_.in_transaction([&]() -> Result<void> {
+    if (auto done = delete_lists(*lists); !done) return done;
+    for (const std::int64_t definition : *definitions) {
+      auto done = db_.run(concat("DELETE FROM definitions WHERE definition = ", definition));
+      if (!done) return done;
+    }
+    return {};
+  });
+}
+
+Result<bool> Sweeper::sweep(std::uint64_t rows) {
+  auto more = sweep_jobs(rows);
+  if (!more || *more) return more;
+  more = sweep_lists(rows);
+  if (!more || *more) return more;
+  more = sweep_former_workers(rows);
+  if (!more || *more) return more;
+  more = sweep_events(rows);
+  if (!more || *more) return more;
+  return give_pages_back(rows);
+}
+
+// Those of them that were unused for so long; the others are remembered.
+Result<std::vector<std::int64_t>> Sweeper::unused_for(std::int64_t least_ms, std::int64_t now_ms, Unused& known,
+                                                      const char* which) {
+  auto rows = db_.prepare(which);
+  if (!rows) return pass(rows);
+  Unused seen;
+  std::vector<std::int64_t> out;
+  while (true) {
+    auto row = rows->step();
+    if (!row) return pass(row);
+    if (!*row) break;
+    const std::int64_t number = rows->number(0);
+    const auto before = known.find(number);
+    const std::int64_t since_ms = before == known.end() ? now_ms : before->second;
+    if (now_ms - since_ms >= least_ms && before != known.end() && out.size() < kDroppedAtOnce) {
+      out.push_back(number);
+    } else {
+      seen[number] = since_ms;
+    }
+  }
+  known = std::move(seen);
+  return out;
+}
+
+Result<void> Sweeper::delete_lists(const std::vector<std::int64_t>& manifests) {
+  for (const std::int64_t manifest : manifests) {
+    auto done = db_.run(concat("INSERT OR IGNORE INTO deleted_manifests VALUES(", manifest,
+                               "); DELETE FROM manifests WHERE manifest = ", manifest));
+    if (!done) return done;
+  }
+  return {};
+}
+
+// Deletes so many of the rows at most, and says how many it were.
+Result<std::uint64_t> Sweeper::delete_some(const Rows& rows, const std::string& which, std::uint64_t most) {
+  auto done = db_.run(concat("DELETE FROM ", rows.table, " WHERE (", rows.key, ") IN (SELECT ", rows.key, " FROM ",
+                             rows.table, " WHERE ", which, " LIMIT ", most, ")"));
+  if (!done) return pass(done);
+  return db_.changes();
+}
+
+// Some rows of one deleted job; whether there was one.
+Result<bool> Sweeper::sweep_jobs(std::uint64_t rows) {
+  auto job = db_.number("SELECT coalesce(min(job), 0) FROM deleted_jobs");
+  if (!job) return pass(job);
+  if (*job == 0) return false;
+  auto done = db_.in_transaction([&]() -> Result<void> {
+    constexpr Rows kAll[] = {
+        {"attempt_rows", "job, item, attempt"}, {"open_items", "job, item"}, {"blocks", "job, block"}};
+    for (const Rows& it : kAll) {
+      const std::uint64_t most = rows + 1;
+      auto gone = delete_some(it, concat("job = ", *job), most);
+      if (!gone) return pass(gone);
+      if (*gone >= most) return {};
+      rows -= *gone;
+    }
+    return db_.run(concat("DELETE FROM deleted_jobs WHERE job = ", *job));
+  });
+  if (!done) return pass(done);
+  return true;
+}
+
+// Some chunks of one deleted list; whether there was one.
+Result<bool> Sweeper::sweep_lists(std::uint64_t rows) {
+  auto manifest = db_.number("SELECT coalesce(min(manifest), 0) FROM deleted_manifests");
+  if (!manifest) return pass(manifest);
+  if (*manifest == 0) return false;
+  const std::uint64_t most = rows / kRowsLikeAChunk + 1;
+  auto done = db_.in_transaction([&]() -> Result<void> {
+    auto gone = delete_some({"manifest_chunks", "manifest, first"}, concat("manifest = ", *manifest), most);
+    if (!gone) return pass(gone);
+    if (*gone >= most) return {};
+    return db_.run(concat("DELETE FROM deleted_manifests WHERE manifest = ", *manifest));
+  });
+  if (!done) return pass(done);
+  return true;
+}
+
+// Some of the forgotten workers that no attempt refers to, because they were forgotten before the oldest job was
+// created; whether there were some. Jobs are numbered in the order in which they are created.
+Result<bool> Sweeper::sweep_former_workers(std::uint64_t rows) {
+  auto gone = delete_some({"former_workers", "worker"},
+                          "forgotten_ms < coalesce((SELECT created_ms FROM jobs ORDER BY job LIMIT 1), 1 << 62)", rows);
+  if (!gone) return pass(gone);
+  return *gone > 0;
+}
+
+// The oldest of more events than are kept; whether there were some.
+Result<bool> Sweeper::sweep_events(std::uint64_t rows) {
+  auto done =
+      db_.run(concat("DELETE FROM events WHERE event IN (SELECT event FROM events WHERE event <= "
+                     "(SELECT max(event) FROM events) - ",
+                     kKeptEvents, " ORDER BY event LIMIT ", rows, ")"));
+  if (!done) return pass(done);
+  return db_.changes() > 0;
+}
+
+// Free pages are used again first. Whether there are more to give back.
+Result<bool> Sweeper::give_pages_back(std::uint64_t pages) {
+  auto free = db_.number("PRAGMA freelist_count");
+  if (!free) return pass(free);
+  if (*free <= kFreePages) return false;
+  if (auto done = db_.run(concat("PRAGMA incremental_vacuum(", pages, ")")); !done) return pass(done);
+  auto left = db_.number("PRAGMA freelist_count");
+  if (!left) return pass(left);
+  return *left < *free;  // a file that was not made for it keeps them all
+}
+
+}  // namespace drover

@@ -1,0 +1,51 @@
+// Deletes what nothing refers to any more, a few rows at a time, so that no commit waits long.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "store/sqlite_db.h"
+
+namespace drover {
+
+/// The caller holds the lock of the store's writer during each call.
+class Sweeper {
+ public:
+  explicit Sweeper(Database& db) : db_(db) {}
+
+  /// Nobody has come yet, so whatever no job refers to never will be referred to.
+  Result<void> sweep_at_open();
+  /// As Store::drop_unused.
+  Result<void> drop_unused(std::int64_t now_ms, std::int64_t unused_ms);
+  /// The list is about to be used: however long it was unused, that begins anew.
+  void claim(ManifestId manifest) { unused_manifests_.erase(static_cast<std::int64_t>(manifest.value)); }
+  /// Within a transaction. From then on nobody can refer to them; their chunks are swept.
+  Result<void> delete_lists(const std::vector<std::int64_t>& manifests);
+  /// About so many rows at most; whether there is more.
+  Result<bool> sweep(std::uint64_t rows);
+
+ private:
+  using Unused = std::map<std::int64_t, std::int64_t>;  // which, and since when
+  struct Rows {
+    const char* table;
+    const char* key;
+  };
+
+  Result<std::vector<std::int64_t>> unused_for(std::int64_t least_ms, std::int64_t now_ms, Unused& known,
+                                               const char* which);
+  Result<std::uint64_t> delete_some(const Rows& rows, const std::string& which, std::uint64_t most);
+  Result<bool> sweep_jobs(std::uint64_t rows);
+  Result<bool> sweep_lists(std::uint64_t rows);
+  Result<bool> sweep_former_workers(std::uint64_t rows);
+  Result<bool> sweep_events(std::uint64_t rows);
+  Result<bool> give_pages_back(std::uint64_t pages);
+
+  Database& db_;
+  Unused unused_manifests_, unused_definitions_;
+};
+
+}  // namespace drover
