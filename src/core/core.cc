@@ -136,7 +136,7 @@ std::int64_t Core::now_ms() const {
 }
 
 std::int64_t Core::lease_clock_ms() const {
-  return now_ms() - parts_->now.stalled_ms;
+  return parts_->workers.lease_clock_ms();
 }
 
 std::optional<std::int64_t> Core::next_deadline() const {

@@ -2,9 +2,12 @@
 // store says the puts again.
 #pragma once
 
+#include <string_view>
 #include <variant>
 #include <vector>
 
+#include "base/result.h"
+#include "base/text.h"
 #include "core/event.h"
 #include "core/queue.h"
 #include "core/records.h"
@@ -89,5 +92,10 @@ struct ForgetWorker {
 using Mutation = std::variant<PutCounters, PutJob, PutBlock, PutOpenItem, DeleteOpenItem, PutGrant, DeleteGrant,
                               PutWorker, AddAttempt, UnsettleAttempt, DeleteJob, PutQueue, DeleteQueue, PutShare,
                               DeleteShare, PutDefinition, PutFleet, DeleteFleet, PutAccount, AddEvent, ForgetWorker>;
+
+/// What is said when the puts that a store has kept make no sense.
+inline std::unexpected<Error> contradicts_itself(std::string_view what) {
+  return fail(ErrorCode::damaged, concat("the stored state contradicts itself: ", what));
+}
 
 }  // namespace drover

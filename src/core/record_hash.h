@@ -1,4 +1,4 @@
-// How records enter the hash of the core's state, and what is said when those that a store has kept make no sense.
+// How records enter the hash of the core's state.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,6 @@
 #include <vector>
 
 #include "base/hash.h"
-#include "base/result.h"
-#include "base/text.h"
 #include "core/queue.h"
 #include "core/records.h"
 
@@ -90,10 +88,6 @@ struct FieldHasher {
 template <class Record>
 void add_record(Hasher& hasher, const Record& record) {
   Record::fields(record, FieldHasher{hasher});
-}
-
-inline std::unexpected<Error> contradicts_itself(std::string_view what) {
-  return fail(ErrorCode::damaged, concat("the stored state contradicts itself: ", what));
 }
 
 }  // namespace drover

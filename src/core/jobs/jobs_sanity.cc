@@ -26,15 +26,15 @@ class JobsInspection : Inspection {
     expect(job.id.value < durable_.counters.next_job, "job ", job.id.value, ": numbered ahead of the counter");
 
     const bool all_settled = !job.reopening && job.succeeded + job.failed + job.cancelled == job.total;
-    const JobInHands& index = volatile_.in_hands.at(job.id);
+    const JobInHands& in_hands = volatile_.in_hands.at(job.id);
     if (job.ended()) {
-      expect(index.grants.empty(), "job ", job.id.value, ": ended with grants");
+      expect(in_hands.grants.empty(), "job ", job.id.value, ": ended with grants");
       expect(all_settled || job.stop != StopCause::none, "job ", job.id.value, ": ended with items left");
       expect(job.ended_ms != 0 || now_ms_ == 0, "job ", job.id.value, ": ended at no time");
       expect(!job.reopening, "job ", job.id.value, ": ended with a retry under way");
     } else {
       expect(!all_settled || job.state == JobState::pending, "job ", job.id.value, ": all is settled but it goes on");
-      expect(job.stop == StopCause::none || !index.grants.empty(), "job ", job.id.value, ": stopped but not ended");
+      expect(job.stop == StopCause::none || !in_hands.grants.empty(), "job ", job.id.value, ": stopped but not ended");
     }
     expect(volatile_.runnable.contains(job.id) != job.ended(), "job ", job.id.value, ": wrongly in the runnable set");
 
@@ -42,7 +42,7 @@ class JobsInspection : Inspection {
     for (const auto& [id, grant] : durable_.grants) {
       if (grant.job == job.id) grants.insert(id);
     }
-    expect(grants == index.grants, "job ", job.id.value, ": its index of grants is off");
+    expect(grants == in_hands.grants, "job ", job.id.value, ": its index of grants is off");
   }
 
   // Of an ended job, blocks are kept for those that go item by item after it.

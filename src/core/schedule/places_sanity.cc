@@ -21,27 +21,27 @@ class PlacesInspection : Inspection {
     std::map<JobId, std::uint64_t> running;
     for (const auto& [key, item] : durable_.open_items) running[item.job] += item.counted ? 1 : 0;
     for (const auto& [id, grant] : durable_.grants) {
-      const Place& index = volatile_.places.at(grant.job);
+      const Place& place = volatile_.places.at(grant.job);
       const std::uint64_t left = volatile_.grant_left.at(id);
-      items[index.share] += left;
-      milli_cpus[index.share] = milli_cpus[index.share].plus(durable_.jobs.at(grant.job).ask.times(left));
-      held[grant.worker][index.of] += static_cast<std::uint32_t>(left);
+      items[place.share] += left;
+      milli_cpus[place.share] = milli_cpus[place.share].plus(durable_.jobs.at(grant.job).ask.times(left));
+      held[grant.worker][place.of] += static_cast<std::uint32_t>(left);
     }
     for (const auto& [id, job] : durable_.jobs) {
-      const Place& index = volatile_.places.at(id);
-      expect(index.scheduled != job.ended(), "job ", id.value, ": ended and has a place, or has not and has none");
-      if (!index.scheduled) continue;
-      expect(index.running == running[id], "job ", id.value, ": counts ", index.running, " that run, has ",
+      const Place& place = volatile_.places.at(id);
+      expect(place.scheduled != job.ended(), "job ", id.value, ": ended and has a place, or has not and has none");
+      if (!place.scheduled) continue;
+      expect(place.running == running[id], "job ", id.value, ": counts ", place.running, " that run, has ",
              running[id]);
-      ++jobs[index.share];
-      const Schedule::Share& share = schedule.at(index.share);
-      const auto ranks = share.offered.find(index.of);
+      ++jobs[place.share];
+      const Schedule::Share& share = schedule.at(place.share);
+      const auto ranks = share.offered.find(place.of);
       const bool offered =
           ranks != share.offered.end() && ranks->second.contains({kHighestPriority - job.place.priority, job.id});
-      expect(offered == index.offered, "job ", id.value, ": offered or not, its share says otherwise");
-      expect(job.max_running == 0 || index.in_hands <= job.max_running, "job ", id.value,
+      expect(offered == place.offered, "job ", id.value, ": offered or not, its share says otherwise");
+      expect(job.max_running == 0 || place.in_hands <= job.max_running, "job ", id.value,
              ": more in hands than may be");
-      if (index.offered) inspect_offer(job, index);
+      if (place.offered) inspect_offer(job, place);
     }
     expect(held.size() == volatile_.held.size(), "somebody who holds nothing is said to hold something");
     for (const auto& [worker, of_classes] : volatile_.held) {
@@ -67,7 +67,7 @@ class PlacesInspection : Inspection {
   }
 
   // What is offered may go, and nobody who waits could take it.
-  void inspect_offer(const Job& job, const Place& index) {
+  void inspect_offer(const Job& job, const Place& place) {
     const Queue* queue = durable_.find_queue(job.place.queue);
     expect(queue == nullptr || queue->enabled, "job ", job.id.value, ": offered from a disabled queue");
     expect(job.stop == StopCause::none, "job ", job.id.value, ": offered although it was stopped");
@@ -77,7 +77,7 @@ class PlacesInspection : Inspection {
              ": offered before the job it comes after has succeeded");
     }
     const Schedule& schedule = volatile_.schedule;
-    if (schedule.at(index.share).lane->reserved_percent > 0) return;
+    if (schedule.at(place.share).lane->reserved_percent > 0) return;
     for (const auto& [sequence, poll] : volatile_.parked) {
       const Worker& worker = durable_.workers.at(poll.worker);
       const Session& session = volatile_.sessions.at(poll.worker);

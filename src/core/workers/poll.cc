@@ -14,7 +14,6 @@ namespace {
 constexpr std::int64_t kPollsEndEachMs = 50;
 // Who does not take everything is not woken by what turns up, and asks again soon.
 constexpr std::int64_t kChoosyWaitMs = 1'000;
-constexpr std::size_t kLongestReason = 2000;
 // After a stall the polls of all workers may be over at once.
 constexpr std::size_t kPollsEndedAtOnce = 128;
 constexpr std::size_t kMostDeclined = 64;  // of which the reason is kept
@@ -68,7 +67,7 @@ void Workers::take_declined(const Poll& poll) {
     if (session.declined.size() == kMostDeclined) break;
     const bool says_why = not_now.contains(it.job) && !it.text.empty() && jobs_.find(it.job) != nullptr;
     if (!says_why) continue;
-    session.declined[it.job] = it.text.substr(0, kLongestReason);
+    session.declined[it.job] = it.text.substr(0, kLongestNote);
     now_.in_hands.at(it.job).declined_by.insert(poll.report.worker);
   }
 }
@@ -89,8 +88,8 @@ void Workers::give_up(WorkerId worker, const std::vector<PollNumber>& polls) {
 
 void Workers::clear_declined(WorkerId worker) {
   for (const auto& [job, reason] : std::exchange(now_.sessions.at(worker).declined, {})) {
-    if (const auto index = now_.in_hands.find(job); index != now_.in_hands.end()) {
-      index->second.declined_by.erase(worker);
+    if (const auto found = now_.in_hands.find(job); found != now_.in_hands.end()) {
+      found->second.declined_by.erase(worker);
     }
   }
 }

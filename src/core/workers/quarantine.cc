@@ -43,18 +43,18 @@ std::uint64_t log2_256ths(std::uint64_t a, std::uint64_t b) {
 
 // What this try says of its worker.
 void Workers::judge(WorkerId worker, JobId job, const Jobs::Ended& ended) {
-  JobInHands& index = now_.in_hands.at(job);
+  JobInHands& in_hands = now_.in_hands.at(job);
   FailureStreak& streak = now_.sessions.at(worker).streak;
   if (ended.state == AttemptState::succeeded) {
-    ++index.successes;
-    index.success_us = index.successes == 1 ? ended.wall_us : (index.success_us * 7 + ended.wall_us) / 8;
+    ++in_hands.successes;
+    in_hands.success_us = in_hands.successes == 1 ? ended.wall_us : (in_hands.success_us * 7 + ended.wall_us) / 8;
     streak = {};
     return;
   }
   if (ended.state != AttemptState::failed || ended.ending == Ending::timed_out || ended.ending == Ending::lost) return;
-  const FailureStreak::Elsewhere now{index.successes, index.failures};
-  ++index.failures;
-  if (ended.wall_us > std::max(kQuickUs, index.success_us / 2)) {
+  const FailureStreak::Elsewhere now{in_hands.successes, in_hands.failures};
+  ++in_hands.failures;
+  if (ended.wall_us > std::max(kQuickUs, in_hands.success_us / 2)) {
     // A slow one says nothing of its worker; nor is it one from elsewhere.
     if (const auto seen = streak.jobs.find(job); seen != streak.jobs.end()) ++seen->second.failures;
     return;
@@ -73,12 +73,12 @@ void Workers::quarantine_if_due(WorkerId id) {
   std::uint64_t own = 0;
   std::string job_name;
   for (const auto& [job, then] : streak.jobs) {
-    const auto index = now_.in_hands.find(job);
-    if (index == now_.in_hands.end()) continue;
-    const std::uint64_t more = index->second.successes - then.successes;
+    const auto found = now_.in_hands.find(job);
+    if (found == now_.in_hands.end()) continue;
+    const std::uint64_t more = found->second.successes - then.successes;
     if (more == 0) continue;  // nobody can do it, for all that is known
     successes += more;
-    failures += index->second.failures - then.failures - then.own;
+    failures += found->second.failures - then.failures - then.own;
     own += then.own;
     job_name = jobs_.at(job).name;
   }

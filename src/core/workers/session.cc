@@ -8,7 +8,6 @@
 namespace drover {
 namespace {
 
-constexpr std::size_t kLongestNote = 2000;
 // Of how many jobs a worker is heard to wait for something.
 constexpr std::size_t kMostNotes = 32;
 

@@ -16,7 +16,7 @@ Result<void> WorkerRecords::restore(const PutGrant& put, const JobRecords& jobs)
   return {};
 }
 
-Result<void> WorkerRecords::restore(const PutWorker& put, const JobRecords& /*jobs*/) {
+Result<void> WorkerRecords::restore(const PutWorker& put) {
   workers.insert_or_assign(put.worker.id, put.worker);
   return {};
 }

@@ -26,9 +26,9 @@ struct WorkerRecords {
   std::map<GrantId, Grant> grants;
   std::map<WorkerId, Worker> workers;
 
-  /// When the jobs are known that they refer to.
+  /// When the job is known that it refers to.
   Result<void> restore(const PutGrant& put, const JobRecords& jobs);
-  Result<void> restore(const PutWorker& put, const JobRecords& jobs);
+  Result<void> restore(const PutWorker& put);
   void add_to(Hasher& hasher) const;
 };
 
@@ -135,6 +135,8 @@ class Workers : public Holders {
   bool has_more_to_do() const { return !now_.just_stopped.empty() || !now_.to_tell.empty() || places_.has_turned_up(); }
   /// Whether a worker's silence would be noticed at some time.
   bool has_leases() const { return !now_.expiries.empty(); }
+  /// Leases are measured on a clock that stands still while the core cannot step.
+  std::int64_t lease_clock_ms() const { return journal_.now_ms() - now_.stalled_ms; }
 
   void add(JobId job) override { now_.in_hands[job]; }
   void forget(JobId job) override { now_.in_hands.erase(job); }
@@ -147,8 +149,8 @@ class Workers : public Holders {
   void take_deletions(std::vector<Mutation>& out);
 
  private:
-  /// Leases are measured on a clock that stands still while the core cannot step.
-  std::int64_t lease_clock_ms() const { return journal_.now_ms() - now_.stalled_ms; }
+  static constexpr std::size_t kLongestNote = 2000;  // that is kept of what a worker says about a job
+
   Worker* worker_named(Ticket ticket, const std::string& name);
   // session.cc
   bool accept_report(Ticket ticket, const Report& report);

@@ -91,9 +91,9 @@ class WorkersInspection : Inspection {
       expect(volatile_.departed.contains({session.departed_ms, worker.id}), name, ": would never be forgotten");
     }
     for (const auto& [job, note] : session.notes) {
-      const auto index = volatile_.in_hands.find(job);
+      const auto found = volatile_.in_hands.find(job);
       const bool holds_some_of_it =
-          index != volatile_.in_hands.end() && std::ranges::any_of(index->second.grants, [&](GrantId id) {
+          found != volatile_.in_hands.end() && std::ranges::any_of(found->second.grants, [&](GrantId id) {
             return durable_.grants.at(id).worker == worker.id;
           });
       expect(holds_some_of_it, name, ": what it said of job ", job.value, " is kept, and it holds nothing of it");
