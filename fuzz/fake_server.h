@@ -34,7 +34,7 @@ class FakeBackend : public Backend {
     if (std::holds_alternative<SubmitJob>(command)) return answered(JobAccepted{JobId{2}});
     if (std::holds_alternative<ReopenJob>(command)) return answered(JobReopened{1});
     if (std::holds_alternative<Watch>(command)) return answered(Watched{});
-    if (std::holds_alternative<AskWhy>(command)) return answered(Why{});
+    if (std::holds_alternative<AskWhy>(command)) return answered(WhyFacts{});
     if (std::holds_alternative<AddRevision>(command)) return answered(RevisionAdded{1});
     answered(JobCancelled{});
   }

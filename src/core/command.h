@@ -16,7 +16,7 @@
 #include "core/queue.h"
 #include "core/records.h"
 #include "core/registry.h"
-#include "core/why.h"
+#include "core/why_facts.h"
 
 namespace drover {
 
@@ -282,7 +282,7 @@ struct Happened {
 
 using Effect = std::variant<JobAccepted, JobReopened, MarksTaken, JobCancelled, JobForgotten, WorkerRegistered,
                             WorkerToBeGone, WorkerStands, Watched, ReportTaken, PollAnswer, QueueSet, QueueDropped,
-                            RevisionAdded, RevisionRetired, FleetSet, FleetDropped, WorkerReadmitted, Why, Refused,
+                            RevisionAdded, RevisionRetired, FleetSet, FleetDropped, WorkerReadmitted, WhyFacts, Refused,
                             JobChanged, ReopenWanted, MarksWanted, JobGone, WorkerForgotten, Happened>;
 
 /// An effect and who waits for it; ticket 0 is everybody.

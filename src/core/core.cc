@@ -93,9 +93,7 @@ void Core::on(Ticket ticket, const AskWhy& command) {
                              concat("job ", job->name, " has no item ", command.item->value));
   }
   if (command.item && it.jobs.must_wait_for_marks(*job)) return it.jobs.wait_for_marks(job->id, ticket, command);
-  Why said = why(*this, command.job, command.item);
-  said.in_hands = in_hands(command.job);
-  it.journal.say(ticket, std::move(said));
+  it.journal.say(ticket, why_facts(*this, command.job, command.item));
 }
 
 std::vector<Answer> Core::take_answers() {

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
-#include "base/uuid.h"
-#include "core/records.h"
+#include "base/ids.h"
 
 namespace drover {
 
@@ -44,7 +44,8 @@ struct Why {
   std::uint64_t in_hands = 0;  // items of its job that workers have
 };
 
-/// Of an item that waits, or of whatever the job would hand out next.
+/// Of an item that waits, or of whatever the job would hand out next. What the core answers to AskWhy are the facts
+/// (why_facts.h); this is both steps at once.
 Why why(const Core& core, JobId job, std::optional<ItemIndex> item);
 
 }  // namespace drover

@@ -242,5 +242,47 @@ TEST(Why, AWorkerThatDeclinedAJobMayDrainOrNoLongerServeItsQueue) {
   }
 }
 
+TEST(Why, ThoseThatSuitAreCountedAmongManyKindsOfMachines) {
+  constexpr std::uint64_t kKinds = 300;
+  TestWorld world;
+  const auto memory_gib = [](std::uint64_t i) { return 1 + i * 7 % kKinds; };
+  const auto zone = [](std::uint64_t i) { return std::to_string(i % 3); };
+  const auto name = [](std::uint64_t i) { return "w" + std::to_string(i); };
+  for (std::uint64_t i = 0; i < kKinds; ++i) {
+    RegisterWorker hello{name(i), 1, 0, {1000, memory_gib(i) * TestWorld::kGiB, {}}};
+    hello.labels["zone"] = zone(i);
+    world.ask(hello);
+  }
+  const auto expect_counted = [&](std::uint64_t first) {
+    for (const std::uint64_t gib : {1, 17, 150, 299, 300}) {
+      for (const std::string required : {"", "1"}) {
+        SubmitJob job{{.ask = {1000, gib * TestWorld::kGiB, {}}}, 1};
+        if (!required.empty()) job.require["zone"] = required;
+        std::uint64_t suiting = 0;
+        for (std::uint64_t i = first; i < kKinds; ++i) {
+          suiting += memory_gib(i) >= gib && (required.empty() || zone(i) == required) ? 1 : 0;
+        }
+        const Why said = world.why(world.submit(job));
+        EXPECT_EQ(said.workers, suiting > 0 ? suiting : kKinds - first) << gib << " GiB, zone " << required;
+        EXPECT_EQ(said.code == WhyCode::nobody_suits, suiting == 0) << said.sentence;
+      }
+    }
+  };
+  expect_counted(0);
+  for (std::uint64_t i = 0; i < 200; ++i) world.ask(Fence{name(i)});
+  expect_counted(200);
+}
+
+TEST(Why, WhatWasNotLookedAtIsNotSaid) {
+  const reason::Turn turn{.takers = 3, .ahead = reason::PerhapsSomebodyAhead{}};
+  EXPECT_EQ(in_words({turn}).code, WhyCode::busy);
+  EXPECT_EQ(in_words({turn}).sentence, "the 3 workers that could run it are busy, and others may come first");
+  EXPECT_EQ(in_words({.reason = turn, .items_first = 500, .or_more = true}).sentence,
+            "at least 500 items of its job come first; the 3 workers that could run it are busy, and others may come "
+            "first");
+  EXPECT_EQ(in_words({reason::ItemAssigned{ItemIndex{7}, ""}}).sentence,
+            "item 7 is assigned to a worker, which has not reported it as running");
+}
+
 }  // namespace
 }  // namespace drover

@@ -91,6 +91,7 @@ class NativeApi : public Service {
   void cancel(Asked asked, HttpReply reply);
   void retry(Asked asked, HttpReply reply);
   void say_why(Asked asked, HttpReply reply);
+  void ask_why(const AskWhy& question, const Holder& holder, std::function<void(const Result<Why>&)> answered);
   Result<Submission> submission_of(const std::string& body);
   /// `notice`: what whoever submits should know, if there is something.
   void accept(Submission submission, const std::string& owner, const std::string& notice, HttpReply reply);

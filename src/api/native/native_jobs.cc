@@ -330,15 +330,23 @@ void NativeApi::show_job(Asked asked, HttpReply reply) {
   const bool has_image =
       definition != nullptr && definition->is_object() && definition->get_object().contains("container");
   if (job.ended() || (found->in_hands > 0 && !has_image)) return reply.send(json_response(200, out));
-  backend_.post(
-      AskWhy{job.id, std::nullopt}, [out = std::move(out), reply = std::make_shared<HttpReply>(std::move(reply))](
-                                        const Result<Effect>& effect) mutable {
-        const auto* why = effect ? std::get_if<Why>(&*effect) : nullptr;
-        const bool waits = why != nullptr && why->code != WhyCode::ended && why->code != WhyCode::running &&
+  ask_why(
+      {job.id, std::nullopt}, asked.asker.holder,
+      [out = std::move(out), reply = std::make_shared<HttpReply>(std::move(reply))](const Result<Why>& why) mutable {
+        const bool waits = why && why->code != WhyCode::ended && why->code != WhyCode::running &&
                            why->code != WhyCode::next && (why->in_hands == 0 || why->code == WhyCode::handed_out);
         if (waits) out["waits_for"] = utf8(why->sentence);
         reply->send(json_response(200, out));
       });
+}
+
+// The core's thread gathers the facts. It does not put them into words.
+void NativeApi::ask_why(const AskWhy& question, const Holder& holder,
+                        std::function<void(const Result<Why>&)> answered) {
+  backend_.post(question, [this, holder, answered = std::move(answered)](Result<Effect> effect) {
+    if (!effect) return answered(pass(effect));
+    backend_.later(holder, [answered, facts = std::get<WhyFacts>(std::move(*effect))] { answered(in_words(facts)); });
+  });
 }
 
 void NativeApi::say_why(Asked asked, HttpReply reply) {
@@ -353,19 +361,19 @@ void NativeApi::say_why(Asked asked, HttpReply reply) {
   json::object said{{"id", job->uuid.text()},
                     {"name", job->name},
                     {"item", command.item ? json::value(command.item->value) : json::value(nullptr)}};
-  backend_.post(command, [this, said = std::move(said),
-                          reply = std::make_shared<HttpReply>(std::move(reply))](const Result<Effect>& effect) mutable {
-    if (!effect) return reply->send(problem(effect.error()));
-    const Why& why = std::get<Why>(*effect);
-    const auto other = why.job ? backend_.find_job(why.job) : std::nullopt;
-    said["code"] = to_string(why.code);
-    said["reason"] = utf8(why.sentence);
-    said["job"] = other ? json::value(other->uuid.text()) : json::value(nullptr);
-    said["until_ms"] = why.until_ms == 0 ? json::value(nullptr) : json::value(why.until_ms);
-    said["places"] = why.places;
-    said["workers"] = why.workers;
-    reply->send(json_response(200, said));
-  });
+  ask_why(command, asked.asker.holder,
+          [this, said = std::move(said),
+           reply = std::make_shared<HttpReply>(std::move(reply))](const Result<Why>& why) mutable {
+            if (!why) return reply->send(problem(why.error()));
+            const auto other = why->job ? backend_.find_job(why->job) : std::nullopt;
+            said["code"] = to_string(why->code);
+            said["reason"] = utf8(why->sentence);
+            said["job"] = other ? json::value(other->uuid.text()) : json::value(nullptr);
+            said["until_ms"] = why->until_ms == 0 ? json::value(nullptr) : json::value(why->until_ms);
+            said["places"] = why->places;
+            said["workers"] = why->workers;
+            reply->send(json_response(200, said));
+          });
 }
 
 void NativeApi::cancel(Asked asked, HttpReply reply) {

@@ -152,9 +152,9 @@ TEST_F(Marks, ItsFollowersGoOnWhenItSucceedsAndLosesItsBlocks) {
 TEST_F(Marks, WhyAnItemOfAnEndedJobDoesNotRunIsSaidWhenTheyHaveBeenRead) {
   const JobId job = half_failed();
   const Effect good = world.ask(AskWhy{job, ItemIndex{0}});
-  EXPECT_EQ(std::get<Why>(good).sentence, "item 0 has succeeded");
+  EXPECT_EQ(in_words(std::get<WhyFacts>(good)).sentence, "item 0 has succeeded");
   const Effect bad = world.ask(AskWhy{job, ItemIndex{1}});
-  EXPECT_EQ(std::get<Why>(bad).sentence, "item 1 has ended without success");
+  EXPECT_EQ(in_words(std::get<WhyFacts>(bad)).sentence, "item 1 has ended without success");
   EXPECT_EQ(world.core.durable().find_blocks(job), nullptr);
 }
 

@@ -8,7 +8,10 @@ class PlacesInspection : Inspection {
  public:
   PlacesInspection(const Core& core, Faults& faults) : Inspection(core, faults) {}
 
-  void inspect() { inspect_schedule(); }
+  void inspect() {
+    inspect_schedule();
+    inspect_kinds();
+  }
 
  private:
   // What is in workers' hands, by share and by worker, counted anew; and nobody waits for what could be handed out.
@@ -64,6 +67,25 @@ class PlacesInspection : Inspection {
       }
       expect(lane.milli_cpus == busy && lane.active_shares == active, "queue '", name, "': CPUs in hands are off");
     }
+  }
+
+  // What is said of the kinds of a block holds for each of them.
+  void inspect_kinds() {
+    std::uint64_t alive = 0;
+    for (const auto& [key, block] : volatile_.schedule.kind_blocks()) {
+      Schedule::WorkerCounts counts;
+      for (const Schedule::KindId id : block.kinds) {
+        const Schedule::Kind& kind = volatile_.schedule.kind(id);
+        counts.add(kind);
+        expect(key <= std::pair(kind.site, kind.has), "kind ", id, ": in a block that is not its own");
+        expect(block.first_site <= kind.site && kind.site <= block.last_site && block.least.fits(kind.has) &&
+                   kind.has.fits(block.most),
+               "kind ", id, ": its block says otherwise");
+      }
+      expect(counts.workers == block.workers, "workers of a block of kinds miscounted");
+      alive += block.alive();
+    }
+    expect(alive == volatile_.schedule.alive_workers(), "workers that are alive miscounted");
   }
 
   // What is offered may go, and nobody who waits could take it.

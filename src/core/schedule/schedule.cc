@@ -165,6 +165,8 @@ Schedule::ClassId Schedule::enter(const Demand& demand) {
   first_queue_[id] = kNoQueue;
   Class& it = classes_[id];
   it.demand = demand;
+  it.requirement = &requirements_[{demand.require, demand.fleets}];
+  ++it.requirement->classes;
   it.jobs = 1;
   class_of_.emplace(demand, id);
   return id;
@@ -175,6 +177,7 @@ void Schedule::leave(ClassId id) {
   if (--it.jobs > 0) return;
   DROVER_CHECK(it.queues.empty(), "a class that goes offers nothing");
   class_of_.erase(it.demand);
+  if (--it.requirement->classes == 0) requirements_.erase({it.demand.require, it.demand.fleets});
   it = Class{};
   free_classes_.push_back(id);
 }

@@ -30,35 +30,10 @@
 #include "base/wide.h"
 #include "core/queue.h"
 #include "core/records.h"
+#include "core/schedule/demand.h"
 #include "core/schedule/room_index.h"
 
 namespace drover {
-
-/// What an item's worker must have.
-struct Demand {
-  Resources ask;
-  Labels require;
-  std::vector<std::string> fleets = {};  // one of which it must belong to, if it belongs to any; none: all
-
-  auto operator<=>(const Demand&) const = default;
-};
-
-/// What a worker has.
-struct Supply {
-  Resources has;
-  Labels labels;
-  std::string fleet = {};
-
-  bool suits(const Demand& demand) const;
-  auto operator<=>(const Supply&) const = default;
-};
-
-Demand demand_of(const Job& job, const Queue* queue);
-/// What one item is charged for; more than a million CPUs are nobody's.
-inline std::uint64_t charged_milli_cpus(const Job& job) {
-  return std::min<std::uint64_t>(job.ask.milli_cpus, 1'000'000'000);
-}
-Supply supply_of(const Worker& worker);
 
 /// How a worker stands to new items.
 enum class Readiness : std::uint8_t {
@@ -134,39 +109,58 @@ class Schedule {
     std::map<ClassId, std::set<Rank>> offered;
   };
 
+  /// Whether the machines of a site have the labels that a class requires, and serve its queues.
+  enum class SiteFit : std::uint8_t { unknown, suits, lacks_labels, serves_others };
+
+  /// What is known of the sites, for all classes that require the same labels and fleets.
+  struct Requirement {
+    std::uint64_t classes = 0;
+    std::vector<SiteFit> sites;  // by their ids, as far as somebody has asked
+  };
+
   struct Class {
     Demand demand;
+    Requirement* requirement = nullptr;
     std::uint64_t jobs = 0;
     std::map<QueueKey, std::set<std::pair<Wide, ShareId>>> queues;
-
-   private:
-    friend class Schedule;
-    enum class Known : std::uint8_t { nothing, suits, suits_not };
-    mutable std::vector<Known> sites;  // by their ids, as far as somebody has asked
   };
 
-  struct Kind {
-    Supply supply;
-    SiteId site = kNone;
-    std::array<std::uint64_t, kReadinesses> workers = {};  // by how they stand
+  /// How many workers there are, by how they stand.
+  struct WorkerCounts {
+    std::array<std::uint64_t, kReadinesses> workers = {};
 
     std::uint64_t count(Readiness readiness) const { return workers[static_cast<std::size_t>(readiness)]; }
-    std::uint64_t all() const;
+    std::uint64_t alive() const {
+      return count(Readiness::apart) + count(Readiness::busy) + count(Readiness::free) + count(Readiness::idle);
+    }
+    void add(const WorkerCounts& more) {
+      for (std::size_t i = 0; i < kReadinesses; ++i) workers[i] += more.workers[i];
+    }
   };
+
+  struct Kind : WorkerCounts {
+    Resources has;
+    SiteId site = kNone;
+  };
+
+  /// Some kinds in order of their sites and of what they have. Where all of them suit a class, or none does, nobody
+  /// needs to look at each.
+  struct KindBlock : WorkerCounts {
+    static constexpr std::size_t kMostKinds = 64;
+    std::vector<KindId> kinds;
+    SiteId first_site = kNone;
+    SiteId last_site = kNone;
+    Resources least;  // of each resource that one of them has
+    Resources most;
+  };
+  using KindBlocks = std::map<std::pair<SiteId, Resources>, KindBlock>;  // by the first that may be in them
 
   /// Machines with the same labels, of the same fleet.
   struct Site {
     Labels labels;
     std::string fleet;
-    std::set<KindId> kinds;
-    std::array<std::multiset<std::uint64_t>, 2 + kAccelerators> amounts;  // of each resource that its kinds have
-    std::array<std::set<WorkerId>, kReadinesses> workers;
+    std::uint64_t kinds = 0;
     RoomIndex waiting;
-
-    const std::set<WorkerId>& those(Readiness readiness) const { return workers[static_cast<std::size_t>(readiness)]; }
-    /// Of each resource, what the kind with the least or the most of it has.
-    Resources least() const;
-    Resources most() const;
   };
 
   struct Choice {
@@ -209,8 +203,11 @@ class Schedule {
   void part(KindId id, WorkerId worker);
   void set_readiness(KindId id, WorkerId worker, Readiness before, Readiness now);
   const Kind& kind(KindId id) const { return kinds_[id]; }
-  const Site& site(SiteId id) const { return sites_[id]; }
-  const std::map<std::pair<Labels, std::string>, SiteId>& sites() const { return site_of_; }
+  const KindBlocks& kind_blocks() const { return blocks_; }
+  const std::set<WorkerId>& workers(KindId id, Readiness readiness) const {
+    return workers_[id][static_cast<std::size_t>(readiness)];
+  }
+  SiteFit fit(SiteId site, ClassId of) const;
   bool suits_site(SiteId site, ClassId of) const;
   bool suits(KindId kind, ClassId of) const { return suits(kinds_[kind], of); }
   bool suits(const Kind& kind, ClassId of) const;
@@ -265,8 +262,12 @@ class Schedule {
   void set_first_queue(ClassId of);
   void set_priority(Lane& lane, std::uint32_t below_highest);
   void drop_priority(Lane& lane);
-  SiteId enter_site(const Supply& supply, KindId kind);
-  void leave_site(SiteId id, KindId kind);
+  SiteId enter_site(const Supply& supply);
+  void leave_site(SiteId id);
+  KindBlocks::iterator block_of(SiteId site, const Resources& has);
+  void enter_block(KindId id);
+  void leave_block(KindId id);
+  void summarize(KindBlock& block) const;
 
   std::map<std::string, Lane> lanes_;
   std::uint32_t next_lane_ = 0;
@@ -280,7 +281,10 @@ class Schedule {
   std::set<std::pair<QueueKey, ClassId>> offering_;  // classes that have something to hand out, by their first queues
   std::vector<ClassId> free_classes_;
   std::map<Demand, ClassId> class_of_;
+  std::map<std::pair<Labels, std::vector<std::string>>, Requirement> requirements_;
   std::deque<Kind> kinds_;
+  KindBlocks blocks_;
+  std::deque<std::array<std::set<WorkerId>, kReadinesses>> workers_;  // of each kind, by how they stand
   std::vector<KindId> free_kinds_;
   std::map<Supply, KindId> kind_of_;
   std::deque<Site> sites_;

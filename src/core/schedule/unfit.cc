@@ -32,29 +32,19 @@ std::string fleets_text(const std::vector<std::string>& fleets) {
 
 }  // namespace
 
-std::string what_nobody_has(const Demand& demand, const std::vector<WorkersOfSite>& workers) {
+std::string what_nobody_has(const Demand& demand, const UnfitWorkers& workers) {
   const Resources& ask = demand.ask;
+  const Resources& most = workers.most;
   const std::string cpus = concat(cpus_text(ask.milli_cpus), ask.milli_cpus == 1000 ? " CPU" : " CPUs");
   const std::string memory = concat(format_size(ask.memory_bytes), " of memory");
   const std::string labels = labels_text(demand.require);
-  Resources most;
-  bool labelled = false;
-  std::uint64_t count = 0;
-  std::uint64_t serving = 0;
-  for (const WorkersOfSite& it : workers) {
-    count += it.count;
-    if (!serves(*it.fleet, demand.fleets)) continue;
-    serving += it.count;
-    most = most.at_least(it.most);
-    labelled = labelled || has_all(*it.labels, demand.require);
+  if (workers.serving == 0) {
+    return concat("a worker of ", fleets_text(demand.fleets), "; none of ", plural(workers.all, "worker"),
+                  " belongs to ", demand.fleets.size() > 1 ? "them" : "it");
   }
-  if (serving == 0) {
-    return concat("a worker of ", fleets_text(demand.fleets), "; none of ", plural(count, "worker"), " belongs to ",
-                  demand.fleets.size() > 1 ? "them" : "it");
-  }
-  const std::string all =
-      concat(plural(serving, "worker"), demand.fleets.empty() ? "" : concat(" of ", fleets_text(demand.fleets)));
-  if (!labelled)
+  const std::string all = concat(plural(workers.serving, "worker"),
+                                 demand.fleets.empty() ? "" : concat(" of ", fleets_text(demand.fleets)));
+  if (!workers.one_has_labels)
     return concat("a worker with ", labels, "; none of ", all, " has ", demand.require.size() > 1 ? "them" : "it");
   if (ask.milli_cpus > most.milli_cpus) {
     return concat(cpus, "; the largest of ", all, " has ", cpus_text(most.milli_cpus));

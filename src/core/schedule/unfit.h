@@ -1,22 +1,22 @@
 // Why nobody can run a job, in words.
 #pragma once
 
+#include <cstdint>
 #include <string>
-#include <vector>
 
-#include "core/schedule/schedule.h"
+#include "core/schedule/demand.h"
 
 namespace drover {
 
-/// Machines with the same labels, of the same fleet, and how many of them there are.
-struct WorkersOfSite {
-  Resources most;  // of each resource that one of them has
-  const Labels* labels = nullptr;
-  const std::string* fleet = nullptr;
-  std::uint64_t count = 0;
+/// The workers that are alive, as far as it matters to a demand that none of them suits.
+struct UnfitWorkers {
+  std::uint64_t all = 0;
+  std::uint64_t serving = 0;    // of a fleet that serves it
+  Resources most;               // of each resource that one of those has
+  bool one_has_labels = false;  // of those
 };
 
-/// What none of these workers has, of which none suits the demand.
-std::string what_nobody_has(const Demand& demand, const std::vector<WorkersOfSite>& workers);
+/// What none of these workers has.
+std::string what_nobody_has(const Demand& demand, const UnfitWorkers& workers);
 
 }  // namespace drover

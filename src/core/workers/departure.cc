@@ -43,7 +43,7 @@ void Workers::depart(Worker& worker, WorkerState how) {
   if (session.kind != Schedule::kNone) places_.part(std::exchange(session.kind, Schedule::kNone), worker.id);
   session.readiness = Readiness::away;
   session.watched.clear();
-  session.notes.clear();
+  drop_notes(worker.id);
   clear_declined(worker.id);
   session.streak = {};
   wait_to_be_forgotten(worker.id, journal_.now_ms());

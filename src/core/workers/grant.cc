@@ -215,8 +215,7 @@ void Workers::one_less(GrantId id, std::optional<std::int64_t> ran_since_ms) {
     now_.grant_left.erase(left);
     records_.grants.erase(grant);
     grants_.add(id);
-    auto& notes = now_.sessions.at(worker).notes;
-    if (notes.contains(job) && !holds_some_of(worker, job)) notes.erase(job);
+    if (now_.sessions.at(worker).notes.contains(job) && !holds_some_of(worker, job)) drop_note(worker, job);
   }
   jobs_.on_given_back(job);
 }

@@ -32,7 +32,7 @@ void Workers::on(Ticket ticket, const RegisterWorker& command) {
     session.polls.begin_anew();
     session.gone.clear();
     session.watched.clear();
-    session.notes.clear();
+    drop_notes(worker.id);
     clear_declined(worker.id);
     session.drain.on_new_process(held > 0, was_lost);
     session.streak = {};
@@ -149,18 +149,26 @@ bool Workers::accept_report(Ticket ticket, const Report& report) {
 void Workers::take_note(WorkerId worker, const JobNote& note) {
   auto& notes = now_.sessions.at(worker).notes;
   const Job* job = jobs_.find(note.job);
-  if (job == nullptr) {
-    notes.erase(note.job);
-    return;
-  }
+  if (job == nullptr) return drop_note(worker, note.job);
   const bool is_its_business = holds_some_of(worker, note.job);
   if (!is_its_business || note.text.empty() || note.is_final) {
-    notes.erase(note.job);
+    drop_note(worker, note.job);
   } else if (notes.size() < kMostNotes || notes.contains(note.job)) {
     notes[note.job] = note.text.substr(0, kLongestNote);
+    now_.in_hands.at(note.job).noted_by.insert(worker);
   }
   if (!is_its_business || !note.is_final || job->ended() || job->stop != StopCause::none) return;
   jobs_.stop(job->id, StopCause::cannot_run, note.text.substr(0, kLongestNote));
+}
+
+void Workers::drop_note(WorkerId worker, JobId job) {
+  if (now_.sessions.at(worker).notes.erase(job) == 0) return;
+  if (const auto found = now_.in_hands.find(job); found != now_.in_hands.end()) found->second.noted_by.erase(worker);
+}
+
+void Workers::drop_notes(WorkerId worker) {
+  const auto& notes = now_.sessions.at(worker).notes;
+  while (!notes.empty()) drop_note(worker, notes.begin()->first);
 }
 
 void Workers::on(Ticket ticket, const Report& command) {

@@ -37,6 +37,7 @@ struct JobInHands {
   std::set<GrantId> grants;
   std::set<WorkerId> told_to_stop;  // who has been given its stop order
   std::set<WorkerId> declined_by;   // whose last poll declined it, and said why
+  std::set<WorkerId> noted_by;      // who holds some of it, and said what that waits for
   // Since the core began:
   std::uint64_t successes = 0;
   std::uint64_t failures = 0;   // tries
@@ -155,6 +156,8 @@ class Workers : public Holders {
   // session.cc
   bool accept_report(Ticket ticket, const Report& report);
   void take_note(WorkerId worker, const JobNote& note);
+  void drop_note(WorkerId worker, JobId job);
+  void drop_notes(WorkerId worker);
   void renew(WorkerId worker);
   void set_expiry(WorkerId worker, Session& session, std::int64_t expires_ms);
   bool is_given_work(WorkerId worker) const;

@@ -69,9 +69,8 @@ class WorkersInspection : Inspection {
                                 : session.polls.waits()                                   ? Readiness::idle
                                                                                           : Readiness::free;
     expect(session.readiness == readiness, "worker ", worker.id.value, ": is ready otherwise than is known");
-    const Schedule::SiteId site = volatile_.schedule.kind(session.kind).site;
-    expect(volatile_.schedule.site(site).those(readiness).contains(worker.id), "worker ", worker.id.value,
-           ": its site counts it otherwise");
+    expect(volatile_.schedule.workers(session.kind, readiness).contains(worker.id), "worker ", worker.id.value,
+           ": its kind counts it otherwise");
   }
 
   // Whoever is present can be given work, and is noticed when it falls silent; whoever is not is forgotten one day.
@@ -96,7 +95,8 @@ class WorkersInspection : Inspection {
           found != volatile_.in_hands.end() && std::ranges::any_of(found->second.grants, [&](GrantId id) {
             return durable_.grants.at(id).worker == worker.id;
           });
-      expect(holds_some_of_it, name, ": what it said of job ", job.value, " is kept, and it holds nothing of it");
+      expect(holds_some_of_it && found->second.noted_by.contains(worker.id), name, ": what it said of job ", job.value,
+             " is kept, and it holds nothing of it");
     }
   }
 };
