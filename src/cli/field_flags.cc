@@ -69,9 +69,14 @@ Result<Node> members_of(const JobField& field, const std::vector<std::string>& w
       return fail(ErrorCode::bad_input, fmt::format("{} '{}' is not {}", flag_of(field), word, flag_value(field)),
                   fmt::format("write {} {}", flag_of(field), example_of(field)));
     }
+    const std::string name = word.substr(0, equals);
+    if (object.find(name) != nullptr) {
+      return fail(ErrorCode::bad_input, fmt::format("{} has two values for '{}'", flag_of(field), name),
+                  "keep one of them");
+    }
     const std::string value = word.substr(equals + 1);
     const bool is_count = field.kind == FieldKind::accelerators;
-    object.fields.push_back({word.substr(0, equals), {}, is_count ? number_node(value) : text_node(value)});
+    object.fields.push_back({name, {}, is_count ? number_node(value) : text_node(value)});
   }
   return object;
 }
