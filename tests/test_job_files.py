@@ -80,11 +80,14 @@ def test_what_stands_beside_a_file_is_held_against_it(drover, tmp_path):
     (("--priority", "high"), ("--priority", "high", "9999")), (("--priority", "10000"), ("--priority", "10000", "9999")),
     (("--queue", "a b"), ("--queue", "a b")), (("--share", "a/b"), ("--share", "a/b")), (("--after", "a b"), ("--after", "a b")),
     (("--after", "a", "--after-each", "b c"), ("--after-each", "b c")), (("--max-running", "0"), ("--max-running", "0")),
-    (("--job-timeout", "600"), ("--job-timeout", "600")), (("--gpus", "some"), ("--gpus", "some")),
+    (("--job-timeout", "soon"), ("--job-timeout", "soon")), (("--gpus", "some"), ("--gpus", "some")),
     (("--accelerator", "nvidia"), ("--accelerator", "nvidia=1")), (("--accelerator", "tpu=1"), ("--accelerator", "nvidia")),
     (("--gpus", "1", "--accelerator", "nvidia=1"), ("--gpus", "nvidia")), (("--definition", "a:b"), ("--definition", "a:b")),
     (("--image", ""), ("--image", "is empty")), (("--image", "x", "--user", ""), ("--user", "is empty")),
     (("--map", "/mnt"), ("--map", "/mnt")), (("--name", "a/b"), ("--name", "a/b")),
+    (("--image", "x", "--cap-drop", ""), ("--cap-drop",)), (("--image", "x", "--mount", ""), ("--mount",)), (("--queue", ""), ("--queue", "is empty")),
+    (("--accelerator", "nvidia=1", "--accelerator", "nvidia=2"), ("--accelerator", "nvidia")), (("--max-running", "0"), ("--max-running 1 or more",)),
+    (("--after", "b c", "--after-each", "b"), ("--after is",)), (("--memory", "lots"), ("--memory 4GiB",)), (("--cpus", "many"), ("--cpus 0.5",)),
 ])
 def test_a_wrong_flag_is_named(drover, flags, words):
     drover("submit", "--dry-run", *flags, "--range", "1-3", "--", "echo").refuses(*words)
@@ -142,6 +145,13 @@ def test_paths_in_a_file_begin_at_the_file(drover, tmp_path):
     assert objects["first"] == ['{"a": 1.0}', '{"a": "x"}'] and objects["job"]["item_kind"] == "json"
     assert dry_run(drover, write(folder, "command: [echo]\nitems_file: nul.txt\n"), "-0", cwd=tmp_path)["first"] == ["a\nb", "c"]
     drover("submit", "--dry-run", write(folder, "command: [echo]\nitems_file: none.txt\n")).refuses("none.txt")
+
+
+def test_numbers_are_typed_as_people_write_them(drover):
+    words = ("--timeout", "90", "--grace", "0", "--memory", "1073741824", "--log-limit", "0", "--cpus", ".5", "--retries", "+1", "--max-running", "007")
+    job = dry_run(drover, *words, "--image", "x", "--entrypoint", "", "--range", "1-2", "--", "true")["job"]
+    said = {name: job[name] for name in ("timeout", "grace", "memory", "log_limit", "cpus", "retries", "max_running", "entrypoint")}
+    assert said == {"timeout": "90s", "grace": "0ms", "memory": "1GiB", "log_limit": "0B", "cpus": 0.5, "retries": 1, "max_running": 7, "entrypoint": []}
 
 
 def test_flags_come_before_what_the_file_says(drover, tmp_path):

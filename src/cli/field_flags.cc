@@ -21,8 +21,14 @@ Node text_node(const std::string& text) {
   return {.kind = Node::Kind::text, .quoted = true, .text = text};
 }
 
+// As people type numbers: .5, 1., 007 and +3 are numbers, too.
 Node number_node(const std::string& text) {
-  return {.kind = is_json_number(text) ? Node::Kind::number : Node::Kind::text, .quoted = true, .text = text};
+  std::string number = text.substr(text.starts_with('+') ? 1 : 0);
+  number.erase(0, std::min(number.find_first_not_of('0'), number.size()));
+  if (number.empty() || number.starts_with('.')) number.insert(0, "0");
+  if (number.ends_with('.')) number.pop_back();
+  if (!text.empty() && is_json_number(number)) return {.kind = Node::Kind::number, .quoted = true, .text = number};
+  return text_node(text);
 }
 
 std::string whole_path(const std::string& path) {
@@ -115,13 +121,15 @@ Result<Node> FieldFlags::node_of(const Typed& typed) {
     case FieldKind::flag:
       return Node{.kind = Node::Kind::boolean, .text = flag_of(field).starts_with("--no-") ? "false" : "true"};
     case FieldKind::whole:
-    case FieldKind::real: return number_node(*typed.word);
+    case FieldKind::real:
+    case FieldKind::time:
+    case FieldKind::size: return number_node(*typed.word);
     case FieldKind::labels:
     case FieldKind::settings:
     case FieldKind::accelerators: return members_of(field, typed.words);
     case FieldKind::texts: {
       Node list{.kind = Node::Kind::list};
-      const bool is_none = typed.words == std::vector<std::string>{""};
+      const bool is_none = field.name == "entrypoint" && typed.words == std::vector<std::string>{""};
       for (const std::string& word : typed.words) {
         if (!is_none) list.items.push_back(text_node(with_whole_path(field, word)));
       }
@@ -141,7 +149,10 @@ Result<void> FieldFlags::apply(Submission& job) const {
   }
   if (root.fields.empty()) return {};
   // The image has changed, and so has what its tag means.
-  if (root.find("image") != nullptr && job.definition.container) job.definition.container->digest.clear();
+  if (root.find("image") != nullptr && job.definition.container) {
+    job.definition.container->digest.clear();
+    job.said.erase("image_digest");
+  }
   JobReader reader(root, Face::file);
   read_fields(reader, job);
   check_container(reader, job);
@@ -158,9 +169,14 @@ Result<void> FieldFlags::apply(Submission& job) const {
 
 Error flag_error(const JobProblem& problem, const std::string& flag, const std::string& example) {
   std::string next = problem.next;
-  // An example in a file's words would not help here.
-  if (next.empty() || next.starts_with("write, for example, "))
+  // What to write in a file is not what to type.
+  const std::string field = problem.field.substr(0, problem.field.find_first_of(".["));
+  const std::size_t in_file = next.find(field + ": ");
+  if (next.starts_with("write " + field + ": ")) {
+    next.replace(in_file, field.size() + 2, flag + " ");
+  } else if (next.empty() || in_file != std::string::npos) {
     next = fmt::format("write, for example, {} {}", flag, example);
+  }
   if (next.starts_with("add image:")) next = "add --image NAME, or omit the flag";
   if (next.starts_with("add reuse:")) next = "add --reuse, or omit the flag";
   return {ErrorCode::bad_input, fmt::format("{} {}", flag, problem.what), next};

@@ -1,5 +1,9 @@
 #include "cli/job_flags.h"
 
+#include <algorithm>
+
+#include "base/units.h"
+
 namespace drover {
 namespace {
 
@@ -24,7 +28,11 @@ Result<void> apply_after(const JobFlags& flags, Submission& job) {
     return {};
   }
   const JobProblem& problem = reader.problems().front();
-  const bool is_of_first = flags.after_each.empty() || job.after_jobs.size() < flags.after.size();
+  // "after[2].job"; of too many it is the whole list.
+  const std::size_t bracket = problem.field.find('[');
+  const auto index = parse_number(
+      problem.field.substr(std::min(bracket, problem.field.size() - 1) + 1, problem.field.find(']') - bracket - 1));
+  const bool is_of_first = index ? *index < flags.after.size() : !flags.after.empty();
   return std::unexpected(flag_error(problem, is_of_first ? "--after" : "--after-each", "prepare"));
 }
 

@@ -58,7 +58,7 @@ Result<std::uint64_t> parse_max_failures(const std::string& text, std::uint64_t 
     if (!number)
       return fail(ErrorCode::bad_input, fmt::format("--max-failures '{}' is not a number", text),
                   "use a number or a percentage, such as 10 or 5%");
-    return *number;
+    return std::min(*number, Policy::kNoLimit);
   }
   double percent = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size() - 1, percent);

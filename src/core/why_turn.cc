@@ -157,6 +157,7 @@ class Turn {
 
   /// Whether there may be kinds in it that no taker outdoes.
   bool takes_more(const Schedule::KindBlock& block) const {
+    if (block.count(Readiness::busy) + block.count(Readiness::free) == 0) return false;
     const Schedule::Kind* known = taker_of_site_.kind;
     const bool is_outdone = known != nullptr && known->site == block.first_site && known->site == block.last_site &&
                             block.most.fits(known->has);

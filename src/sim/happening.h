@@ -64,7 +64,8 @@ class Happening {
 
     bool is_fault() const override { return Kind::kIsFault; }
     bool stops_server() const override {
-      return requires { Kind::kStopsServer; };
+      if constexpr (requires { Kind::kStopsServer; }) return Kind::kStopsServer;
+      return false;
     }
     std::int64_t lasts_ms() const override {
       if constexpr (requires { what.lasts_ms(); }) return what.lasts_ms();

@@ -4,6 +4,7 @@
 
 #include "base/resources.h"
 #include "base/text.h"
+#include "core/records.h"
 #include "wire/job_fields.h"
 
 namespace drover {
@@ -152,9 +153,8 @@ json::array field_kinds(const JobField& field, Face face) {
 json::object shown_schema(const JobField& field) {
   json::object shape = shape_of(field);
   if (field.kind == FieldKind::time || field.kind == FieldKind::size) shape = counted(field.least, field.most);
-  // Not set: null. A time or a number that may be 0 is always set.
-  const bool may_be_unset = field.kind == FieldKind::text || (shape.contains("minimum") && field.least > 0);
-  if (may_be_unset) shape["type"] = json::array{shape["type"], "null"};
+  shape.erase("pattern");  // what may be submitted; the server fills some in by itself
+  if (field.stored.show(field, JobSpec{}).is_null()) shape["type"] = json::array{shape["type"], "null"};
   shape["description"] = field.meaning;
   return shape;
 }

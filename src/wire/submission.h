@@ -62,7 +62,7 @@ Node job_over_definition(Node definition, Node job);
 void read_job(JobReader& reader, JobNeeds needed, Submission& out);
 /// Only what is said, over what `out` says by now, without a look at the whole.
 void read_fields(JobReader& reader, Submission& out);
-/// Fields of a container mean nothing without an image: that is complained of, unless a definition may name one.
+/// Container fields without an image are an error, unless a definition may name one.
 void check_container(JobReader& reader, const Submission& job);
 /// The fields of a section as JSON. What is usual is left out, unless it was said.
 std::vector<std::pair<std::string_view, std::string>> written_fields(const Submission& job, Section section);

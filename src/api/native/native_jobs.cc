@@ -147,7 +147,9 @@ Result<Submission> NativeApi::submission_of(const std::string& body) {
   auto document = job_document(body);
   if (!document) return pass(document);
   const Node* reference = document->find("definition");
-  if (reference == nullptr || reference->kind != Node::Kind::text) return submission_from(*document);
+  if (reference == nullptr || reference->kind != Node::Kind::text || reference->text.empty()) {
+    return submission_from(*document);
+  }
   auto named = find_definition(reference->text);
   if (!named) return pass(named);
   if (!named->active) {

@@ -14,6 +14,13 @@ class WorkersInspection : Inspection {
   void inspect() {
     for (const auto& [id, grant] : durable_.grants) inspect_grant(grant);
     inspect_sessions();
+    for (const auto& [job, hands] : volatile_.in_hands) {
+      for (const WorkerId worker : hands.noted_by) {
+        const auto session = volatile_.sessions.find(worker);
+        expect(session != volatile_.sessions.end() && session->second.notes.contains(job), "job ", job.value,
+               ": a worker that said nothing of it is listed");
+      }
+    }
   }
 
  private:

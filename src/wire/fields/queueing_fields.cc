@@ -57,7 +57,7 @@ std::span<const JobField> queueing_fields() {
        .kind = flag,
        .example = "true",
        .meaning = "A worker that cannot reach the server kills the job's items before their lease expires, so that no "
-                  "other worker runs them at the same time (default: they keep running)",
+                  "other worker runs them at the same time (default: they keep running, and the first result counts)",
        .flag = {FlagGroup::job,
                 {},
                 "A worker that cannot reach the server kills the job's items before their lease expires"},

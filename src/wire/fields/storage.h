@@ -24,7 +24,7 @@ auto& part_of(Job& job) {
   } else if constexpr (std::is_same_v<Class, ItemLimits>) {
     return job.definition.limits;
   } else if constexpr (std::is_same_v<Class, ContainerOptions>) {
-    return *job.definition.container;  // there is one where a field of containers is said
+    return *job.definition.container;  // read_fields() has made sure that there is one
   } else {
     return job;
   }
