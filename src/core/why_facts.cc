@@ -110,7 +110,9 @@ class Gatherer {
     }
     const Queue* queue = durable_.find_queue(job_.place.queue);
     if (queue != nullptr && !queue->enabled) return reason::QueueDisabled{queue->name};
-    if (open != nullptr && open->waiting() && !index_.ready.contains(open->item)) return retry_at(*open);
+    // One that is due may be among those that the next command makes ready.
+    const bool waits_for_retry = open != nullptr && open->waiting() && !index_.ready.contains(open->item);
+    if (waits_for_retry && open->not_before_ms > core_.now_ms()) return retry_at(*open);
     if (job_.max_running > 0 && place_.in_hands >= job_.max_running) {
       return reason::LimitReached{place_.in_hands, job_.sequential};
     }
@@ -123,7 +125,8 @@ class Gatherer {
   }
 
   Reason retry_at(const OpenItem& open) const {
-    return reason::RetryDelay{open.item, open.tries, open.not_before_ms, open.not_before_ms - core_.now_ms()};
+    return reason::RetryDelay{open.item, open.tries, open.not_before_ms,
+                              std::max<std::int64_t>(0, open.not_before_ms - core_.now_ms())};
   }
 
   /// The first of its items that may run again; of very many, the first of some.

@@ -92,6 +92,27 @@ TEST(Stepper, TimeInWhichItCouldNotStepDoesNotCountAgainstALease) {
   EXPECT_FALSE(it.holds()) << "it is silent while it could have been heard";
 }
 
+TEST(Stepper, AfterALongStallNobodyIsLostBeforeWhatWasSentMeanwhileCouldBeRead) {
+  Turned it;
+  it.serve(kTermMs - 100);
+  it.stall(90'000);
+  it.step();
+  it.serve(4'000);
+  EXPECT_TRUE(it.holds()) << "its poll may still be in a socket's buffer";
+  it.poll();
+  it.serve(kTermMs - 1);
+  EXPECT_TRUE(it.holds());
+  it.serve(1);
+  EXPECT_FALSE(it.holds());
+
+  Turned silent;
+  silent.serve(kTermMs - 100);
+  silent.stall(90'000);
+  silent.step();
+  silent.serve(5'001);
+  EXPECT_FALSE(silent.holds());
+}
+
 TEST(Stepper, StallsOneAfterAnotherDoNotAddUpToALostLease) {
   Turned it;
   for (int i = 0; i < 10; ++i) {

@@ -69,6 +69,7 @@ Twin::Twin(const Core& core) {
 
 void Twin::begin_from(const Core& core, Durable durable) {
   core_ = Core(std::move(durable), core.now_ms());
+  finish_what_is_due();
   for (const auto& [id, worker] : core.durable().workers) {
     const Session& session = core.volatile_part().sessions.at(id);
     if (worker.registered_ms != 0 && worker.term_ms != 0 && session.expires_ms == 0) ask(Fence{worker.name});
@@ -165,6 +166,16 @@ void Twin::make_succeed(JobId id, ItemIndex from, ItemIndex to) {
   }
   const Core before = std::move(core_);
   begin_from(before, std::move(durable));
+}
+
+// A core that begins makes only so many of the items ready that are due; the others follow with the next commands.
+void Twin::finish_what_is_due() {
+  core_.take_answers();
+  while (core_.next_deadline().value_or(kForEverMs * 2) <= core_.now_ms()) {
+    core_.apply(Ticket{++tickets_}, Tick{}, core_.now_ms());
+    core_.take_mutations();
+    core_.take_answers();
+  }
 }
 
 void Twin::wait_until(std::int64_t until_ms) {

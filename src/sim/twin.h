@@ -31,6 +31,7 @@ class Twin {
 
  private:
   void begin_from(const Core& core, Durable durable);
+  void finish_what_is_due();
 
   Core core_;
   std::uint64_t tickets_ = 0;

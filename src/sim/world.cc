@@ -128,6 +128,11 @@ class World {
            });
   }
 
+  /// Something is due and left for the next command: it may come before what waits now.
+  static bool has_more_to_do(const Core& core) {
+    return core.next_deadline().value_or(core.now_ms() + 1) <= core.now_ms();
+  }
+
   // Nobody who is free leaves a job waiting that it could run, when all is calm; and in the end nobody is busy for
   // ever.
   void look_for_starved() {
@@ -135,6 +140,7 @@ class World {
     stage_.events.after(kLookMs, [this] { look_for_starved(); });
     if (!is_calm()) return waiting_.clear();
     const Core& core = stage_.server.core();
+    if (has_more_to_do(core)) return;
     std::map<JobId, Waiting> waiting;
     for (const JobId id : core.volatile_part().runnable) {
       const JobIndex& index = core.volatile_part().jobs.at(id);
@@ -167,6 +173,7 @@ class World {
     stage_.events.after(kAskWhyMs, [this] { ask_why(); });
     if (!stage_.server.up() || stage_.server.core().volatile_part().runnable.empty()) return;
     const Core& core = stage_.server.core();
+    if (has_more_to_do(core)) return;
     auto job = core.volatile_part().runnable.begin();
     std::advance(job, static_cast<std::ptrdiff_t>(random_.below(core.volatile_part().runnable.size())));
     std::optional<ItemIndex> item;

@@ -68,6 +68,7 @@ void Workers::on(Ticket ticket, const Fence& command) {
 }
 
 void Workers::lose_silent() {
+  if (journal_.now_ms() < now_.spared_until_ms) return;
   std::uint64_t items = 0;
   for (std::size_t lost = 0; lost < kLostAtOnce && items < kLostItemsAtOnce; ++lost) {
     const auto first = now_.expiries.begin();

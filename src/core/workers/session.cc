@@ -10,6 +10,9 @@ namespace {
 
 // Of how many jobs a worker is heard to wait for something.
 constexpr std::size_t kMostNotes = 32;
+// After a stall of this length polls may wait in the sockets' buffers, and reading all of them takes a while.
+constexpr std::int64_t kLongStallMs = 5000;
+constexpr std::int64_t kReadingMs = 5000;
 
 }  // namespace
 
@@ -187,6 +190,7 @@ void Workers::on(Ticket ticket, const Report& command) {
 void Workers::on(Ticket /*ticket*/, const Stalled& command) {
   if (planted(WorkerPlant::stall_counts_against_leases)) return;
   now_.stalled_ms += std::max<std::int64_t>(command.ms, 0);
+  if (command.ms >= kLongStallMs) now_.spared_until_ms = journal_.now_ms() + kReadingMs;
 }
 
 void Workers::renew(WorkerId id) {

@@ -61,7 +61,9 @@ void Workers::load() {
 std::optional<std::int64_t> Workers::next_deadline() const {
   std::optional<std::int64_t> soonest;
   const auto consider = [&](std::int64_t at_ms) { soonest = soonest ? std::min(*soonest, at_ms) : at_ms; };
-  if (!now_.expiries.empty()) consider(now_.expiries.begin()->first + now_.stalled_ms);
+  if (!now_.expiries.empty()) {
+    consider(std::max(now_.expiries.begin()->first + now_.stalled_ms, now_.spared_until_ms));
+  }
   if (!now_.departed.empty()) consider(now_.departed.begin()->first + kDepartedKeptMs);
   if (!now_.poll_deadlines.empty()) consider(now_.poll_deadlines.begin()->first);
   return soonest;

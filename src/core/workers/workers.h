@@ -89,7 +89,8 @@ struct StoppedJob {
 };
 
 struct WorkersNow {
-  std::int64_t stalled_ms = 0;  // for how long, since it began, the core could not step
+  std::int64_t stalled_ms = 0;       // for how long, since it began, the core could not step
+  std::int64_t spared_until_ms = 0;  // nobody is lost before: what was sent during a stall is still being read
   std::map<JobId, JobInHands> in_hands;
   std::map<GrantId, std::uint64_t> grant_left;  // items still in the grant's hands
   std::map<WorkerId, std::set<GrantId>> worker_grants;
