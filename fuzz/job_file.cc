@@ -21,7 +21,7 @@ void fuzz_one(std::string_view bytes) {
     return;
   }
   Submission job = file->job;
-  if (job.definition.command.empty() && job.base_definition.empty()) job.definition.command = {"true"};
+  if (job.definition.command.empty() && job.named_definition.empty()) job.definition.command = {"true"};
   // Those that the file names by a folder or another file are read by the client.
   const auto* items = std::get_if<std::vector<std::string>>(&job.items);
   if (items != nullptr && items->empty()) job.items = NumberItems{.first = 1, .last = 1};
