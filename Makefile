@@ -81,7 +81,7 @@ lint: build  ## Check format and run clang-tidy
 	@clang-format-19 --dry-run -Werror $(SOURCES)
 	@./tools/tidy build $(JOBS)
 
-docs: setup  ## Write the tables of job fields in docs/ anew, after a change of the table of fields
+docs: setup  ## Update the tables of job fields in docs/ after a change of the table of fields
 	@$(call compile,release,job_docs)
 	@build/bin/job_docs docs
 

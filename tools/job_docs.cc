@@ -1,4 +1,4 @@
-// Writes what the documentation says of job fields anew, from the table of fields (wire/fields): tables of fields and
+// Updates what the documentation says of job fields from the table of fields (wire/fields): tables of fields and
 // flags, the JSON Schema, and their part of the API's description. With --check it only says which files are stale.
 #include <boost/json.hpp>
 #include <cstdio>
@@ -99,7 +99,7 @@ std::string shown_fields(const std::string& indent) {
   return concat(indent, "required: [", names, "]\n", indent, "properties:\n", properties);
 }
 
-/// The text with each block that follows a mark written anew. A block ends with the first line that `goes_on` refuses.
+/// The text with each block that follows a mark replaced. A block ends with the first line that `goes_on` refuses.
 std::string rewritten(const std::string& text, const std::function<std::string(std::string_view mark)>& block_for,
                       const std::function<bool(std::string_view line)>& goes_on) {
   std::string out;
@@ -156,7 +156,7 @@ int write_docs(const std::string& folder, bool only_check) {
     const std::string fresh = write(old);
     if (fresh == old) continue;
     ++stale;
-    std::printf("%s %s\n", path.c_str(), only_check ? "is stale: run 'make docs'" : "is written anew");
+    std::printf("%s %s\n", path.c_str(), only_check ? "is stale: run 'make docs'" : "was updated");
     if (!only_check) std::ofstream(path, std::ios::binary) << fresh;
   }
   return only_check && stale > 0 ? 1 : 0;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <deque>
-#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>

@@ -99,7 +99,7 @@ class Gatherer {
     return reason::GetsReady{durable_.workers.at(worker).name, note->second};
   }
 
-  /// What keeps the whole job, or this open item of it, whoever there is to run it.
+  /// What keeps the whole job, or this open item of it, from running on any worker.
   std::optional<Reason> of_job(const OpenItem* open, bool asks_about_item) const {
     if (job_.ended()) return reason::JobEnded{job_.name, job_.state, job_.reason, asks_about_item};
     if (job_.stop != StopCause::none) return reason::JobStops{job_.name, job_.stop, job_.reason};

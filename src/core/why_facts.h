@@ -1,5 +1,6 @@
 // Why something does not run, as plain facts of one moment. The core's thread gathers them, in a time that hardly grows
-// with the number of jobs and machines; whoever asked puts them into words on a thread of their own.
+// with the number of jobs and of kinds of machines; it still grows with the number of different sets of labels. The
+// caller's thread puts them into words.
 #pragma once
 
 #include <cstdint>

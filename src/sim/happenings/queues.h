@@ -31,7 +31,7 @@ struct CloseQueue {
   void happen(Stage& stage) const;
 };
 
-/// Deleted, if no job in it is left. It is made anew when somebody looks after queues.
+/// Deleted, if no job in it is left. It is created again when queues are tended.
 struct RemoveQueue {
   std::string queue;
 

@@ -56,7 +56,7 @@ class ServerFaultWriter : public ScriptWriter {
     draft_.add(std::max<std::int64_t>(0, crash_ms - draft_.between(0, 50 * kSecond)), loss);
   }
 
-  // Results gather on a worker while the server is away, and then the worker is started anew.
+  // Results gather on a worker while the server is away, and then the worker restarts.
   void write_restarts(std::int64_t from_ms) {
     const std::int64_t at_ms = from_ms + draft_.between(0, 50 * kMinute);
     draft_.add(at_ms, CrashServer{CrashPoint::at_once, draft_.between(10 * kSecond, 35 * kSecond)});

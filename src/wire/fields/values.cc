@@ -9,6 +9,7 @@
 #include "wire/container_words.h"
 #include "wire/labels.h"
 #include "wire/rules.h"
+#include "wire/views.h"
 
 namespace drover {
 namespace json = boost::json;
@@ -173,9 +174,7 @@ json::value shown_json(const JobField& /*field*/, const std::string& value) {
   return value.empty() ? json::value(nullptr) : json::value(utf8(value));
 }
 json::value shown_json(const JobField& /*field*/, const Labels& value) {
-  json::object out;
-  for (const auto& [name, text] : value) out[name] = text;
-  return out;
+  return labels_json(value);
 }
 
 }  // namespace drover
