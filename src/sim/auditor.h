@@ -41,10 +41,10 @@ class Auditor {
   void disk_lost(const std::string& worker) {
     std::erase_if(kept_, [&](const auto& it) { return it.second == worker; });
   }
-  /// The result of this attempt is on the disk of a worker that may tell it.
-  bool is_kept(const Attempt& attempt) const {
+  /// The result of this attempt is on the disk of this worker, and it may tell it.
+  bool is_kept(const Attempt& attempt, const std::string& worker) const {
     const auto it = kept_.find({{attempt.job, attempt.item}, attempt.attempt});
-    return it != kept_.end() && !may_run_twice(it->second);
+    return it != kept_.end() && it->second == worker && !may_run_twice(worker);
   }
 
   /// A batch is durable, which was applied at this time.

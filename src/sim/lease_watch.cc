@@ -50,7 +50,7 @@ std::optional<std::string> LeaseWatch::inspect_losses(const Core& core, const St
   for (const Mutation& mutation : step.batch.mutations) {
     std::optional<std::string> wrong;
     if (const auto* it = std::get_if<AddEvent>(&mutation)) wrong = inspect_loss(core, it->event, now_ms);
-    if (const auto* it = std::get_if<AddAttempt>(&mutation)) wrong = inspect_loss(it->attempt, auditor, now_ms);
+    if (const auto* it = std::get_if<AddAttempt>(&mutation)) wrong = inspect_loss(core, it->attempt, auditor, now_ms);
     if (wrong) return wrong;
   }
   return std::nullopt;
@@ -70,9 +70,12 @@ std::optional<std::string> LeaseWatch::inspect_loss(const Core& core, const Even
   return concat(worker.name, ": declared lost although it was heard of within its term");
 }
 
-std::optional<std::string> LeaseWatch::inspect_loss(const Attempt& attempt, const Auditor& auditor,
+// An attempt that was never heard of as running leaves no trace: the next worker's has the same number.
+std::optional<std::string> LeaseWatch::inspect_loss(const Core& core, const Attempt& attempt, const Auditor& auditor,
                                                     std::int64_t now_ms) const {
-  if (attempt.ending != Ending::lost || !auditor.is_kept(attempt)) return std::nullopt;
+  if (attempt.ending != Ending::lost) return std::nullopt;
+  const auto worker = core.durable().workers.find(attempt.worker);
+  if (worker == core.durable().workers.end() || !auditor.is_kept(attempt, worker->second.name)) return std::nullopt;
   const auto report = reports_.find(attempt.worker);
   if (report == reports_.end() || now_ms - report->second.at_ms >= kTermMs) return std::nullopt;
   return concat("item ", attempt.item.value, ": lost although its worker has its result, and came back in time (",

@@ -36,7 +36,8 @@ class LeaseWatch {
   };
   std::int64_t heard_ms(const Worker& worker) const;
   std::optional<std::string> inspect_loss(const Core& core, const Event& event, std::int64_t now_ms) const;
-  std::optional<std::string> inspect_loss(const Attempt& attempt, const Auditor& auditor, std::int64_t now_ms) const;
+  std::optional<std::string> inspect_loss(const Core& core, const Attempt& attempt, const Auditor& auditor,
+                                          std::int64_t now_ms) const;
 
   std::int64_t started_ms_ = 0;
   std::map<WorkerId, Heard> reports_;

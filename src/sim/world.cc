@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "core/sanity.h"
+#include "core/why_facts.h"
 #include "sim/stage.h"
 #include "sim/times.h"
 #include "sim/why_probe.h"
@@ -145,14 +146,15 @@ class World {
     for (const JobId id : core.volatile_part().runnable) {
       const JobIndex& index = core.volatile_part().jobs.at(id);
       if (!core.volatile_part().places.at(id).offered) continue;
-      const Why said = why(core, id, std::nullopt);
+      const WhyFacts facts = why_facts(core, id, std::nullopt);
+      const Why said = in_words(facts);
       if (const auto wrong = untruth(core, id, std::nullopt, said)) return stage_.auditor.fail(*wrong);
       Waiting now{said.code, core.durable().blocks.at(id).count(ItemMark::pending), index.ready.size(),
                   stage_.events.now_ms()};
       if (const auto before = waiting_.find(id); before != waiting_.end() && before->second.is_like(now)) {
         now.since_ms = before->second.since_ms;
       }
-      const bool is_free = said.code == WhyCode::next || said.sentence.ends_with("nothing right now");
+      const bool is_free = said.code == WhyCode::next || std::holds_alternative<reason::NoneAccepts>(facts.reason);
       // Items that hang for ever may have every slot until somebody cancels their job.
       const bool may_be_busy_for_ever = std::ranges::any_of(core.volatile_part().runnable, [&](JobId other) {
         return stage_.auditor.submit_of(core.durable().jobs.at(other).uuid)->may_hang_for_ever();
