@@ -65,6 +65,18 @@ void write_seeds(const Folder& folder) {
                      "6f1c1f9e-2f0b-4c53-9d3f-0a8f7f5b1c11", "\xc3\xa4\xe2\x82\xac\xf0\x9f\x90\x82\xff"});
   folder.put("authorization",
              {"AKDRAAAAAAAAAAAAAAAA.0123456789abcdef", "drover-job-eyJqb2IiOiJ4In0.AAAA", "JNDRAAAAAAAAAAAAAAAA.x"});
+  folder.put(
+      "aws_policy",
+      {"0s3:GetObject\narn:aws:s3:::b/ann/x\narn:aws:iam::111122223333:user/ann\naws:SourceIp\n10.0.0.1\n"
+       R"({"Version":"2012-10-17","Id":"i","Statement":[{"Sid":"a","Effect":"Allow","Action":["s3:Get*","s3:?ut*"],)"
+       R"("Resource":"arn:aws:s3:::b/${aws:username}/*"},{"Effect":"Deny","NotAction":"s3:*","NotResource":"*",)"
+       R"("Condition":{"IpAddress":{"aws:SourceIp":"10.0.0.0/8"},"Bool":{"aws:SecureTransport":false}}}]})",
+       "1sqs:SendMessage\narn:aws:sqs:eu:111122223333:q\n\naws:SourceArn\narn:aws:s3:::in\n"
+       R"({"Statement":{"Effect":"Allow","Principal":{"AWS":["*","111122223333"],"Service":"s3.amazonaws.com"},)"
+       R"("Action":"SQS:SendMessage","Resource":"*","Condition":{"ArnLike":{"aws:SourceArn":["arn:aws:s3:*:*:i?",)"
+       R"("arn:*:*:*:*:*"]},"StringNotEqualsIfExists":{"x:y":"${x:z, 'none'}"},"Null":{"a:b":"true"}}}})",
+       "2sts:AssumeRole\n\narn:aws:iam::111122223333:root\n\n\n"
+       R"({"Version":"2008-10-17","Statement":[{"Effect":"Allow","Principal":"*","Action":"sts:AssumeRole"}]})"});
 
   const JoinToken token{.addresses = {"https://10.0.0.1:8750", "https://head:8750"},
                         .ca_fingerprint = std::string(64, 'a'),
