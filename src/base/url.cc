@@ -41,6 +41,22 @@ std::optional<std::string> percent_decoded(std::string_view text) {
   return out;
 }
 
+std::string percent_encoded(std::string_view text) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : text) {
+    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+                          c == '_' || c == '.' || c == '~';
+    if (is_plain) {
+      out += c;
+    } else {
+      const auto byte = static_cast<unsigned char>(c);
+      out += {'%', kDigits[byte >> 4], kDigits[byte & 15]};
+    }
+  }
+  return out;
+}
+
 std::optional<std::vector<std::string>> path_segments(std::string_view path) {
   if (!path.starts_with('/')) return std::nullopt;
   std::vector<std::string> segments;

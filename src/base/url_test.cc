@@ -43,6 +43,14 @@ TEST(Url, QueryIsPairsInOrder) {
   EXPECT_FALSE(query_pairs("%4=a"));
 }
 
+TEST(Url, EncodedTextDecodesToItself) {
+  EXPECT_EQ(percent_encoded("az.AZ-09_~"), "az.AZ-09_~");
+  EXPECT_EQ(percent_encoded("a b/+%\xc3\xa9"), "a%20b%2F%2B%25%C3%A9");
+  std::string all;
+  for (int byte = 0; byte < 256; ++byte) all += static_cast<char>(byte);
+  EXPECT_EQ(percent_decoded(percent_encoded(all)), all);
+}
+
 TEST(Url, AnyBytesAreTakenWithoutHarm) {
   Random random(7);
   for (int round = 0; round < 20'000; ++round) {

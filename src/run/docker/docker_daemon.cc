@@ -110,22 +110,6 @@ Result<json::value> DockerDaemon::ask_now(DaemonRequest request, const std::stri
   return read(loop_.call(std::move(request)), what);
 }
 
-std::string percent_encoded(std::string_view text) {
-  constexpr std::string_view kDigits = "0123456789ABCDEF";
-  std::string out;
-  for (const char c : text) {
-    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-                          c == '_' || c == '.' || c == '~';
-    if (is_plain) {
-      out += c;
-    } else {
-      const auto byte = static_cast<unsigned char>(c);
-      out += {'%', kDigits[byte >> 4], kDigits[byte & 15]};
-    }
-  }
-  return out;
-}
-
 const json::value* value_at(const json::value& value, std::initializer_list<std::string_view> path) {
   const json::value* at = &value;
   for (const std::string_view name : path) {

@@ -55,9 +55,6 @@ class DockerDaemon {
   HttpLoop loop_;
 };
 
-/// For a question's arguments.
-std::string percent_encoded(std::string_view text);
-
 /// The text at a path of an object ("State", "Error"); empty: there is none.
 std::string text_at(const boost::json::value& value, std::initializer_list<std::string_view> path);
 std::int64_t number_at(const boost::json::value& value, std::initializer_list<std::string_view> path);

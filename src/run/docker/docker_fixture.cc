@@ -10,6 +10,7 @@
 #include <boost/json/array.hpp>
 
 #include "base/text.h"
+#include "base/url.h"
 
 namespace drover {
 namespace {

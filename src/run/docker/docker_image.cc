@@ -16,6 +16,7 @@
 #include <sstream>
 
 #include "base/text.h"
+#include "base/url.h"
 #include "run/image/skopeo_words.h"
 #include "wire/base64.h"
 #include "wire/image_reference.h"

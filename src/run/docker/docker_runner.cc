@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "base/url.h"
 #include "run/docker/container_body.h"
 #include "run/docker/docker_slot.h"
 #include "run/docker/usage_cgroup.h"

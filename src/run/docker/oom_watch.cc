@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "base/text.h"
+#include "base/url.h"
 #include "run/owner.h"
 
 namespace drover {

@@ -1,6 +1,7 @@
 #include "run/docker/warm_container.h"
 
 #include "base/text.h"
+#include "base/url.h"
 #include "run/docker/pause_archive.h"
 
 namespace drover {
