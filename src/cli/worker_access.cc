@@ -10,10 +10,10 @@
 
 #include "base/text.h"
 #include "keys/certificates.h"
-#include "keys/digest.h"
 #include "keys/join_token.h"
 #include "keys/private_file.h"
 #include "store/run_folder.h"
+#include "wire/digest.h"
 #include "wire/problem_json.h"
 
 namespace drover {

@@ -12,9 +12,9 @@
 #include <memory>
 
 #include "base/text.h"
-#include "keys/digest.h"
 #include "keys/private_file.h"
 #include "keys/random_text.h"
+#include "wire/digest.h"
 
 namespace drover {
 namespace {

@@ -6,7 +6,7 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "keys/digest.h"
+#include "wire/digest.h"
 
 namespace drover {
 namespace {

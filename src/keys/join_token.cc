@@ -3,7 +3,7 @@
 #include <boost/json.hpp>
 
 #include "base/text.h"
-#include "keys/digest.h"
+#include "wire/digest.h"
 
 namespace drover {
 namespace json = boost::json;

@@ -6,11 +6,11 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "keys/digest.h"
 #include "keys/job_key.h"
 #include "keys/join_token.h"
 #include "keys/private_file.h"
 #include "keys/random_text.h"
+#include "wire/digest.h"
 
 namespace drover {
 namespace {

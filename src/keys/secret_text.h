@@ -2,11 +2,11 @@
 // of it on the way (a parser, a socket's buffer) is not.
 #pragma once
 
-#include <openssl/crypto.h>
-
 #include <string>
 #include <string_view>
 #include <utility>
+
+#include "wire/digest.h"
 
 namespace drover {
 
@@ -21,19 +21,14 @@ class SecretText {
     text_.swap(other.text_);
     return *this;
   }
-  ~SecretText() {
-    text_.resize(text_.capacity());  // a short text's old bytes may lie behind its end
-    OPENSSL_cleanse(text_.data(), text_.size());
-  }
+  ~SecretText() { wipe(text_); }
 
   /// For those who store it, send it or compute with it.
   const std::string& reveal() const { return text_; }
   bool empty() const { return text_.empty(); }
 
   /// In a time that tells the length of `other` and nothing else.
-  bool equals(std::string_view other) const {
-    return other.size() == text_.size() && CRYPTO_memcmp(other.data(), text_.data(), text_.size()) == 0;
-  }
+  bool equals(std::string_view other) const { return equal_in_constant_time(other, text_); }
 
  private:
   std::string text_;

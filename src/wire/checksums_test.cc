@@ -3,21 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
+#include "wire/digest.h"
 
 namespace drover {
 namespace {
 
 using enum ChecksumKind;
-
-std::string hex(std::string_view bytes) {
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::string out;
-  for (const char c : bytes) {
-    out += digits[static_cast<unsigned char>(c) >> 4];
-    out += digits[static_cast<unsigned char>(c) & 15];
-  }
-  return out;
-}
 
 std::map<ChecksumKind, std::string> all_of(std::string_view bytes, std::size_t piece) {
   Checksums sums({crc32, crc32c, crc64nvme, md5, sha1, sha256});

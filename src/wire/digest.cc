@@ -1,5 +1,6 @@
-#include "keys/digest.h"
+#include "wire/digest.h"
 
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <openssl/sha.h>
@@ -12,28 +13,47 @@
 namespace drover {
 namespace {
 
-const unsigned char* bytes_of(std::string_view text) {
+const unsigned char* unsigned_bytes(std::string_view text) {
   return reinterpret_cast<const unsigned char*>(text.data());
 }
 
-unsigned char* bytes_of(std::string& text) {
+unsigned char* unsigned_bytes(std::string& text) {
   return reinterpret_cast<unsigned char*>(text.data());
+}
+
+std::string hmac(const EVP_MD* digest, std::size_t size, std::string_view key, std::string_view bytes) {
+  std::string out(size, '\0');
+  DROVER_CHECK(HMAC(digest, key.data(), static_cast<int>(key.size()), unsigned_bytes(bytes), bytes.size(),
+                    unsigned_bytes(out), nullptr) != nullptr,
+               "OpenSSL has no HMAC");
+  return out;
 }
 
 }  // namespace
 
 std::string sha256(std::string_view bytes) {
   std::string digest(SHA256_DIGEST_LENGTH, '\0');
-  DROVER_CHECK(SHA256(bytes_of(bytes), bytes.size(), bytes_of(digest)) != nullptr, "OpenSSL has no SHA-256");
+  DROVER_CHECK(SHA256(unsigned_bytes(bytes), bytes.size(), unsigned_bytes(digest)) != nullptr,
+               "OpenSSL has no SHA-256");
   return digest;
 }
 
 std::string hmac_sha256(std::string_view key, std::string_view bytes) {
-  std::string digest(SHA256_DIGEST_LENGTH, '\0');
-  DROVER_CHECK(HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), bytes_of(bytes), bytes.size(),
-                    bytes_of(digest), nullptr) != nullptr,
-               "OpenSSL has no HMAC");
-  return digest;
+  return hmac(EVP_sha256(), SHA256_DIGEST_LENGTH, key, bytes);
+}
+
+std::string hmac_sha1(std::string_view key, std::string_view bytes) {
+  return hmac(EVP_sha1(), SHA_DIGEST_LENGTH, key, bytes);
+}
+
+bool equal_in_constant_time(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
+void wipe(std::string& secret) {
+  secret.resize(secret.capacity());  // a short text's old bytes may lie behind its end
+  OPENSSL_cleanse(secret.data(), secret.size());
+  secret.clear();
 }
 
 std::string hex(std::string_view bytes) {

@@ -1,4 +1,4 @@
-#include "keys/digest.h"
+#include "wire/digest.h"
 
 #include <gtest/gtest.h>
 
@@ -9,6 +9,20 @@ TEST(Digest, GivesTheNumbersOfTheStandards) {
   EXPECT_EQ(hex(sha256("abc")), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   EXPECT_EQ(hex(hmac_sha256("Jefe", "what do ya want for nothing?")),
             "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+  EXPECT_EQ(hex(hmac_sha1("Jefe", "what do ya want for nothing?")), "effcdf6ae5eb2fa2d27416d5f184df9c259a7c79");
+}
+
+TEST(Digest, ComparesAllOfBothTexts) {
+  EXPECT_TRUE(equal_in_constant_time("", ""));
+  EXPECT_TRUE(equal_in_constant_time("abc", "abc"));
+  for (const char* other : {"", "ab", "abcd", "abd", "Abc"})
+    EXPECT_FALSE(equal_in_constant_time("abc", other)) << other;
+}
+
+TEST(Digest, AWipedTextIsEmpty) {
+  std::string secret(100, 'x');
+  wipe(secret);
+  EXPECT_EQ(secret, "");
 }
 
 TEST(Digest, Base64UrlReadsBackForEveryLength) {
