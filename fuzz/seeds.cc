@@ -77,6 +77,19 @@ void write_seeds(const Folder& folder) {
        R"("arn:*:*:*:*:*"]},"StringNotEqualsIfExists":{"x:y":"${x:z, 'none'}"},"Null":{"a:b":"true"}}}})",
        "2sts:AssumeRole\n\narn:aws:iam::111122223333:root\n\n\n"
        R"({"Version":"2008-10-17","Statement":[{"Effect":"Allow","Principal":"*","Action":"sts:AssumeRole"}]})"});
+  folder.put("aws_signature",
+             {"POST /v1/describejobs\nhost:127.0.0.1:5400\ncontent-type:application/json\nx-amz-date:20261115T005638Z\n"
+              "authorization:AWS4-HMAC-SHA256 Credential=AKID/20261115/us-east-1/batch/aws4_request, "
+              "SignedHeaders=content-type;host;x-amz-date, Signature=02b21fb6fd4b52ac\n\n{\"jobs\": [\"abc\"]}",
+              "PUT /b/a%20b?partNumber=1\nhost:h\nx-amz-date:20261115T005638Z\nx-amz-meta-k:two  spaces\n"
+              "x-amz-content-sha256:STREAMING-AWS4-HMAC-SHA256-PAYLOAD\nauthorization:AWS4-HMAC-SHA256 "
+              "Credential=AKID/20261115/us-east-1/s3/aws4_request,"
+              "SignedHeaders=host;x-amz-content-sha256;x-amz-date;x-amz-meta-k,Signature=1b7684f3ea745644\n\nx",
+              "GET /b/k?versionId=v1&X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=AKID%2F20261115%2Fus-east-1%2Fs3"
+              "%2Faws4_request&X-Amz-Date=20261115T005650Z&X-Amz-Expires=60&X-Amz-SignedHeaders=host"
+              "&X-Amz-Signature=f6f539c1&X-Amz-Security-Token=t\nhost:h\n",
+              "GET /b/k?response-content-type=text%2Fx&uploads&AWSAccessKeyId=AKID&Signature=mU%2BnC2qN%3D"
+              "&Expires=1794704270\nx-amz-acl:private\ncontent-md5:x\n"});
 
   const JoinToken token{.addresses = {"https://10.0.0.1:8750", "https://head:8750"},
                         .ca_fingerprint = std::string(64, 'a'),
