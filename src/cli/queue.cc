@@ -39,6 +39,13 @@ std::string decay_text(const json::value& queue) {
   return format_duration_us(static_cast<std::int64_t>(number_in(queue, "decay_s")) * 1'000'000);
 }
 
+/// One word, and what it means.
+std::pair<std::string_view, std::string_view> state_of(const json::value& queue) {
+  if (!flag_in(queue, "enabled")) return {"disabled", ": it accepts no jobs and starts none of its waiting jobs"};
+  if (flag_in(queue, "closed")) return {"closed", ": it accepts no jobs and runs those that it has"};
+  return {"enabled", ""};
+}
+
 void print_list(const json::value& answer) {
   Table table({{.title = "NAME", .cut = true},
                {.title = "PRIORITY", .align = Column::Align::right},
@@ -47,17 +54,19 @@ void print_list(const json::value& answer) {
                {.title = "FLEETS", .spare = 1},
                {.title = "WEIGHTS", .cut = true}});
   for (const json::value& it : list_in(answer, "queues")) {
-    table.add({text_in(it, "name"), std::to_string(number_in(it, "priority")),
-               flag_in(it, "enabled") ? "enabled" : "disabled", order_text(it), words_text(list_in(it, "fleets")),
-               pairs_text(object_in(it, "weights"))});
+    table.add({text_in(it, "name"), std::to_string(number_in(it, "priority")), std::string(state_of(it).first),
+               order_text(it), words_text(list_in(it, "fleets")), pairs_text(object_in(it, "weights"))});
   }
   table.print();
 }
 
+std::string short_description(const json::value& queue) {
+  const auto [state, meaning] = state_of(queue);
+  return fmt::format("queue '{}' is {}{}", text_in(queue, "name"), state, meaning);
+}
+
 std::string described(const json::value& queue) {
-  std::string out = fmt::format(
-      "queue '{}' {}", text_in(queue, "name"),
-      flag_in(queue, "enabled") ? "is enabled" : "is disabled: it accepts no jobs and starts none of its waiting jobs");
+  std::string out = short_description(queue);
   const auto line = [&](std::string_view name, const std::string& value) {
     out += fmt::format("\n  {:<10} {}", name, value);
   };
@@ -162,14 +171,11 @@ Result<int> set(ServerClient& client, const Flags& flags, const Verb& verb) {
 }
 
 // Of one that is there: a name that was mistyped must not become a new one.
-Result<int> enable(ServerClient& client, const Flags& flags, bool enabled) {
+Result<int> change(ServerClient& client, const Flags& flags, const json::object& settings) {
   if (auto now = client.get(path_of(flags)); !now) return pass(now);
-  auto answer = client.put(path_of(flags), json::object{{"enabled", enabled}});
+  auto answer = client.put(path_of(flags), settings);
   if (!answer) return pass(answer);
-  return tell(
-      flags.common, *answer,
-      fmt::format("queue '{}' {}", flags.queue,
-                  enabled ? "is enabled" : "is disabled: it accepts no jobs and starts none of its waiting jobs"));
+  return tell(flags.common, *answer, short_description(*answer));
 }
 
 Result<int> remove(ServerClient& client, const Flags& flags) {
@@ -232,10 +238,14 @@ void add_queue(const Verb& app, Invocation& invocation) {
       .type_name("FLEET")
       .repeatable();
   about_one(add("enable", "Let a queue accept and start jobs again", "drover queue enable night",
-                [](ServerClient& client, const Flags& it) { return enable(client, it, true); }));
+                [](ServerClient& client, const Flags& it) {
+                  return change(client, it, {{"enabled", true}, {"closed", false}});
+                }));
   about_one(add("disable", "Stop a queue from accepting new jobs and starting waiting ones",
                 "drover queue disable night",
-                [](ServerClient& client, const Flags& it) { return enable(client, it, false); }));
+                [](ServerClient& client, const Flags& it) { return change(client, it, {{"enabled", false}}); }));
+  about_one(add("close", "Stop a queue from accepting new jobs; it runs those that it has", "drover queue close night",
+                [](ServerClient& client, const Flags& it) { return change(client, it, {{"closed", true}}); }));
   about_one(add("delete", "Delete a queue that has no waiting jobs", "drover queue delete night", remove));
 }
 

@@ -158,6 +158,17 @@ struct DropFleet {
   std::string fleet;
 };
 
+/// Several at once, or none of them.
+struct SetDocuments {
+  struct Change {
+    std::string kind;
+    std::string name;
+    std::optional<std::string> text;       // nothing: it is deleted
+    std::optional<std::uint64_t> version;  // that it must have now; 0: there must be none. Nothing: whatever is there
+  };
+  std::vector<Change> changes;
+};
+
 /// A worker that was given nothing because its items failed is given some again.
 struct Readmit {
   std::string worker;
@@ -180,7 +191,7 @@ struct Stalled {
 
 using Command = std::variant<SubmitJob, ReopenJob, ReopenMore, MarksRead, CancelJob, ForgetJob, RegisterWorker,
                              AskToDrain, Fence, Watch, Report, Poll, SetQueue, DropQueue, AddRevision, RetireRevision,
-                             SetFleet, DropFleet, Readmit, AskWhy, Tick, Stalled>;
+                             SetFleet, DropFleet, SetDocuments, Readmit, AskWhy, Tick, Stalled>;
 
 /// A command, and who waits for its answer.
 struct Request {
@@ -242,6 +253,7 @@ struct RevisionAdded {
 struct RevisionRetired {};
 struct FleetSet {};
 struct FleetDropped {};
+struct DocumentsSet {};
 struct WorkerReadmitted {};
 struct Refused {
   Error error;
@@ -280,10 +292,11 @@ struct Happened {
   EventId last;
 };
 
-using Effect = std::variant<JobAccepted, JobReopened, MarksTaken, JobCancelled, JobForgotten, WorkerRegistered,
-                            WorkerToBeGone, WorkerStands, Watched, ReportTaken, PollAnswer, QueueSet, QueueDropped,
-                            RevisionAdded, RevisionRetired, FleetSet, FleetDropped, WorkerReadmitted, WhyFacts, Refused,
-                            JobChanged, ReopenWanted, MarksWanted, JobGone, WorkerForgotten, Happened>;
+using Effect =
+    std::variant<JobAccepted, JobReopened, MarksTaken, JobCancelled, JobForgotten, WorkerRegistered, WorkerToBeGone,
+                 WorkerStands, Watched, ReportTaken, PollAnswer, QueueSet, QueueDropped, RevisionAdded, RevisionRetired,
+                 FleetSet, FleetDropped, DocumentsSet, WorkerReadmitted, WhyFacts, Refused, JobChanged, ReopenWanted,
+                 MarksWanted, JobGone, WorkerForgotten, Happened>;
 
 /// An effect and who waits for it; ticket 0 is everybody.
 struct Answer {

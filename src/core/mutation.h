@@ -78,6 +78,13 @@ struct PutFleet {
 struct DeleteFleet {
   std::string fleet;
 };
+struct PutDocument {
+  Document document;
+};
+struct DeleteDocument {
+  std::string kind;
+  std::string name;
+};
 struct PutAccount {
   Account account;
 };
@@ -89,9 +96,10 @@ struct ForgetWorker {
   FormerWorker worker;
 };
 
-using Mutation = std::variant<PutCounters, PutJob, PutBlock, PutOpenItem, DeleteOpenItem, PutGrant, DeleteGrant,
-                              PutWorker, AddAttempt, UnsettleAttempt, DeleteJob, PutQueue, DeleteQueue, PutShare,
-                              DeleteShare, PutDefinition, PutFleet, DeleteFleet, PutAccount, AddEvent, ForgetWorker>;
+using Mutation =
+    std::variant<PutCounters, PutJob, PutBlock, PutOpenItem, DeleteOpenItem, PutGrant, DeleteGrant, PutWorker,
+                 AddAttempt, UnsettleAttempt, DeleteJob, PutQueue, DeleteQueue, PutShare, DeleteShare, PutDefinition,
+                 PutFleet, DeleteFleet, PutDocument, DeleteDocument, PutAccount, AddEvent, ForgetWorker>;
 
 /// What is said when the puts that a store has kept make no sense.
 inline std::unexpected<Error> contradicts_itself(std::string_view what) {

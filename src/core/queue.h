@@ -37,6 +37,7 @@ struct Queue {
   std::string name;
   std::uint32_t priority = 1;
   bool enabled = true;  // one that is not takes no jobs, and starts none of those it has
+  bool closed = false;  // takes no jobs, and runs those it has
   QueueOrder order = QueueOrder::first_come;
   std::int64_t decay_s = kUsualDecayS;  // what was used so long ago counts half
   std::uint32_t reserved_percent = 0;   // r: the (r/100)^(active shares) of all CPUs is kept for shares yet to come
@@ -52,6 +53,7 @@ struct Queue {
     visit("name", self.name);
     visit("priority", self.priority);
     visit("enabled", self.enabled);
+    visit("closed", self.closed);
     visit("share_order", self.order);
     visit("decay_s", self.decay_s);
     visit("reserved_percent", self.reserved_percent);

@@ -1,4 +1,5 @@
-// What is kept by name beside jobs and queues: definitions with revisions, fleets, and what each user has used.
+// What is kept by name beside jobs and queues: definitions with revisions, fleets, documents, and what each user has
+// used.
 #pragma once
 
 #include <cstdint>
@@ -39,6 +40,25 @@ struct Fleet {
   static void fields(Self& self, Visit&& visit) {
     visit("name", self.name);
     visit("text", self.text);
+    visit("created_ms", self.created_ms);
+  }
+};
+
+/// What an API keeps under a name of its own, and nothing in the core depends on: a role, a subnet, the tags of a
+/// queue.
+struct Document {
+  std::string kind;  // "iam.role"
+  std::string name;
+  std::string text;           // JSON
+  std::uint64_t version = 0;  // from 1; rises with every change
+  std::int64_t created_ms = 0;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit("kind", self.kind);
+    visit("name", self.name);
+    visit("text", self.text);
+    visit("version", self.version);
     visit("created_ms", self.created_ms);
   }
 };

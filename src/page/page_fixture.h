@@ -36,6 +36,10 @@ class FakeReader : public StoreReader {
   }
   Result<bool> has_job_created_by(std::int64_t /*created_by_ms*/) override { return false; }
   Result<std::vector<Fleet>> fleets() override { return std::vector<Fleet>(); }
+  Result<std::vector<Document>> documents(const std::string& /*kind*/) override { return std::vector<Document>(); }
+  Result<std::optional<Document>> document(const std::string& /*kind*/, const std::string& /*name*/) override {
+    return std::nullopt;
+  }
   Result<std::vector<Account>> accounts() override { return std::vector<Account>(); }
   Result<void> each_event(EventId /*after*/, const std::function<bool(const Event&)>& /*take*/) override { return {}; }
   Result<EventId> newest_event() override { return EventId{}; }

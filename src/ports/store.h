@@ -116,6 +116,9 @@ class StoreReader {
   virtual Result<std::vector<ShareRecord>> shares() = 0;
   virtual Result<std::vector<NamedDefinition>> named_definitions() = 0;
   virtual Result<std::vector<Fleet>> fleets() = 0;
+  /// Those of one kind, by name.
+  virtual Result<std::vector<Document>> documents(const std::string& kind) = 0;
+  virtual Result<std::optional<Document>> document(const std::string& kind, const std::string& name) = 0;
   virtual Result<std::vector<Account>> accounts() = 0;
   /// Events in order, after this one, until `take` says to stop.
   virtual Result<void> each_event(EventId after, const std::function<bool(const Event&)>& take) = 0;

@@ -106,6 +106,9 @@ std::string key_of(const NamedDefinition& it) {
 std::string key_of(const Fleet& it) {
   return it.name;
 }
+std::string key_of(const Document& it) {
+  return it.kind + '\0' + it.name;
+}
 std::string key_of(const Account& it) {
   return it.owner;
 }
@@ -176,6 +179,8 @@ struct MemoryStore::Writer {
   void operator()(const PutDefinition& it) { store.put(it.definition); }
   void operator()(const PutFleet& it) { store.put(it.fleet); }
   void operator()(const DeleteFleet& it) { store.rows<Fleet>().erase(it.fleet); }
+  void operator()(const PutDocument& it) { store.put(it.document); }
+  void operator()(const DeleteDocument& it) { store.rows<Document>().erase(it.kind + '\0' + it.name); }
   void operator()(const PutAccount& it) { store.put(it.account); }
   void operator()(const AddEvent& it) { store.put(it.event); }
   void operator()(const ForgetWorker& it) {
@@ -224,6 +229,7 @@ Result<void> MemoryStore::load(const std::function<Result<void>(const Mutation&)
   if (auto done = load_all.operator()<PutShare, ShareRecord>(); !done) return done;
   if (auto done = load_all.operator()<PutDefinition, NamedDefinition>(); !done) return done;
   if (auto done = load_all.operator()<PutFleet, Fleet>(); !done) return done;
+  if (auto done = load_all.operator()<PutDocument, Document>(); !done) return done;
   return load_all.operator()<PutAccount, Account>();
 }
 
@@ -311,6 +317,20 @@ Result<std::vector<NamedDefinition>> MemoryStore::named_definitions() {
 
 Result<std::vector<Fleet>> MemoryStore::fleets() {
   return all<Fleet>();
+}
+
+Result<std::vector<Document>> MemoryStore::documents(const std::string& kind) {
+  auto out = all<Document>();
+  if (out) std::erase_if(*out, [&](const Document& it) { return it.kind != kind; });
+  return out;
+}
+
+Result<std::optional<Document>> MemoryStore::document(const std::string& kind, const std::string& name) {
+  auto known = documents(kind);
+  if (!known) return pass(known);
+  const auto found = std::ranges::find(*known, name, &Document::name);
+  if (found == known->end()) return std::nullopt;
+  return std::move(*found);
 }
 
 Result<std::vector<Account>> MemoryStore::accounts() {

@@ -52,8 +52,8 @@ CREATE INDEX former_workers_by_time ON former_workers(forgotten_ms);
 
 -- The queue 'default' is always there, and in this table when it was changed. share_order: first_come or fair.
 CREATE TABLE queues(
-  name TEXT PRIMARY KEY, priority INTEGER, enabled INTEGER, share_order TEXT, decay_s INTEGER, reserved_percent INTEGER,
-  weights TEXT, fleets TEXT, created_ms INTEGER, usage_from_ms INTEGER) WITHOUT ROWID;
+  name TEXT PRIMARY KEY, priority INTEGER, enabled INTEGER, closed INTEGER, share_order TEXT, decay_s INTEGER,
+  reserved_percent INTEGER, weights TEXT, fleets TEXT, created_ms INTEGER, usage_from_ms INTEGER) WITHOUT ROWID;
 -- What a share of a fair queue has used: milli-CPUs x milliseconds x weight, as two halves of one number.
 CREATE TABLE shares(
   queue TEXT NOT NULL, share TEXT, used_high INTEGER, used_low INTEGER, since_ms INTEGER);
@@ -63,6 +63,9 @@ CREATE TABLE named_definitions(
   name TEXT, revision INTEGER, definition INTEGER, active INTEGER, created_ms INTEGER, owner TEXT,
   PRIMARY KEY(name, revision)) WITHOUT ROWID;
 CREATE TABLE fleets(name TEXT PRIMARY KEY, text TEXT, created_ms INTEGER) WITHOUT ROWID;
+-- What APIs keep under names of their own, such as roles and tags.
+CREATE TABLE documents(
+  kind TEXT, name TEXT, text TEXT, version INTEGER, created_ms INTEGER, PRIMARY KEY(kind, name)) WITHOUT ROWID;
 -- What owners' jobs have used that are no longer in jobs.
 CREATE TABLE accounts(
   owner TEXT, jobs INTEGER, used_cpu_ms INTEGER, reserved_cpu_ms INTEGER, used_memory_mib_s INTEGER,
@@ -208,6 +211,9 @@ ALTER TABLE jobs ADD COLUMN reopen_epoch INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE attempt_rows ADD COLUMN epoch INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE workers ADD COLUMN fleet TEXT;
 CREATE INDEX jobs_by_end ON jobs(ended_ms, job) WHERE ended_ms > 0;
+ALTER TABLE queues ADD COLUMN closed INTEGER NOT NULL DEFAULT 0;
+CREATE TABLE documents(
+  kind TEXT, name TEXT, text TEXT, version INTEGER, created_ms INTEGER, PRIMARY KEY(kind, name)) WITHOUT ROWID;
 )sql",
 };
 

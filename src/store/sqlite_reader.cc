@@ -27,6 +27,28 @@ class SqliteReader : public StoreReader {
     return all<NamedDefinition>("named_definitions", "name, revision");
   }
   Result<std::vector<Fleet>> fleets() override { return all<Fleet>("fleets", "name"); }
+  Result<std::vector<Document>> documents(const std::string& kind) override {
+    auto rows = db_.prepare(select_sql<Document>("documents") + " WHERE kind = ? ORDER BY name");
+    if (!rows) return pass(rows);
+    rows->bind(1, std::string_view(kind));
+    std::vector<Document> out;
+    auto done = each<Document>(*rows, [&](Document it) {
+      out.push_back(std::move(it));
+      return true;
+    });
+    if (!done) return pass(done);
+    return out;
+  }
+  Result<std::optional<Document>> document(const std::string& kind, const std::string& name) override {
+    auto rows = db_.prepare(select_sql<Document>("documents") + " WHERE kind = ? AND name = ?");
+    if (!rows) return pass(rows);
+    auto row = rows->bind(1, std::string_view(kind)).bind(2, std::string_view(name)).step();
+    if (!row) return pass(row);
+    if (!*row) return std::nullopt;
+    auto found = rows->record<Document>();
+    if (!found) return pass(found);
+    return std::move(*found);
+  }
   Result<std::vector<Account>> accounts() override { return all<Account>("accounts", "owner"); }
 
   Result<void> each_event(EventId after, const std::function<bool(const Event&)>& take) override {

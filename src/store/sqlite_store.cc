@@ -81,6 +81,7 @@ class SqliteStore : public Store {
     if (auto done = load_all<PutShare, ShareRecord>("shares", take); !done) return done;
     if (auto done = load_all<PutDefinition, NamedDefinition>("named_definitions", take); !done) return done;
     if (auto done = load_all<PutFleet, Fleet>("fleets", take); !done) return done;
+    if (auto done = load_all<PutDocument, Document>("documents", take); !done) return done;
     return load_all<PutAccount, Account>("accounts", take);
   }
 
@@ -205,6 +206,8 @@ class SqliteStore : public Store {
         {&put_definition_, put_sql<NamedDefinition>("REPLACE", "named_definitions")},
         {&put_fleet_, put_sql<Fleet>("REPLACE", "fleets")},
         {&delete_fleet_, "DELETE FROM fleets WHERE name = ?"},
+        {&put_document_, put_sql<Document>("REPLACE", "documents")},
+        {&delete_document_, "DELETE FROM documents WHERE kind = ? AND name = ?"},
         {&put_account_, put_sql<Account>("REPLACE", "accounts")},
         {&add_event_, put_sql<Event>("INSERT", "events")},
         {&put_former_, put_sql<FormerWorker>("REPLACE", "former_workers")},
@@ -267,6 +270,10 @@ class SqliteStore : public Store {
   }
   Result<void> write(const PutDefinition& put) { return put_record(put_definition_, put.definition); }
   Result<void> write(const PutFleet& put) { return put_record(put_fleet_, put.fleet); }
+  Result<void> write(const PutDocument& put) { return put_record(put_document_, put.document); }
+  Result<void> write(const DeleteDocument& gone) {
+    return delete_document_.bind(1, std::string_view(gone.kind)).bind(2, std::string_view(gone.name)).run();
+  }
   Result<void> write(const DeleteFleet& gone) { return delete_fleet_.bind(1, std::string_view(gone.fleet)).run(); }
   Result<void> write(const PutAccount& put) { return put_record(put_account_, put.account); }
   Result<void> write(const AddEvent& add) { return put_record(add_event_, add.event); }
@@ -286,8 +293,8 @@ class SqliteStore : public Store {
   LedgerFile file_;
   Statement clear_counters_, put_counters_, put_job_, put_block_, put_open_, delete_open_, put_grant_, delete_grant_,
       put_worker_, add_attempt_, unsettle_, note_deleted_, delete_job_, add_chunk_, put_queue_, delete_queue_,
-      put_share_, delete_share_, put_definition_, put_fleet_, delete_fleet_, put_account_, add_event_, put_former_,
-      delete_worker_;
+      put_share_, delete_share_, put_definition_, put_fleet_, delete_fleet_, put_document_, delete_document_,
+      put_account_, add_event_, put_former_, delete_worker_;
   Sweeper sweeper_{db_};
 
   std::mutex dropped_mutex_;  // guards what follows, and nobody holds it for long

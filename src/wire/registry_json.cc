@@ -65,6 +65,7 @@ json::object queue_to_json(const Queue& queue) {
   return {{"name", queue.name},
           {"priority", queue.priority},
           {"enabled", queue.enabled},
+          {"closed", queue.closed},
           {"order", to_string(queue.order)},
           {"decay_s", queue.decay_s},
           {"reserved_percent", queue.reserved_percent},
@@ -78,6 +79,7 @@ Result<Queue> queue_from_json(std::string_view text, Queue queue) {
   std::string order(to_string(queue.order));
   fields.add("priority", BodyFields::whole(0, Queue::kHighestPriority, queue.priority));
   fields.add("enabled", BodyFields::flag(queue.enabled));
+  fields.add("closed", BodyFields::flag(queue.closed));
   fields.add("order", BodyFields::one_of({"first_come", "fair"}, order));
   fields.add("decay_s", BodyFields::whole(0, Queue::kMostDecayS, queue.decay_s));
   fields.add("reserved_percent", BodyFields::whole(0, 99, queue.reserved_percent));

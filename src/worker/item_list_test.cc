@@ -80,6 +80,10 @@ class FakeReader : public StoreReader {
   Result<std::vector<ShareRecord>> shares() override { return none(); }
   Result<std::vector<NamedDefinition>> named_definitions() override { return none(); }
   Result<std::vector<Fleet>> fleets() override { return none(); }
+  Result<std::vector<Document>> documents(const std::string& /*kind*/) override { return none(); }
+  Result<std::optional<Document>> document(const std::string& /*kind*/, const std::string& /*name*/) override {
+    return none();
+  }
   Result<std::vector<Account>> accounts() override { return none(); }
   Result<void> each_event(EventId, const std::function<bool(const Event&)>&) override { return none(); }
   Result<EventId> newest_event() override { return none(); }

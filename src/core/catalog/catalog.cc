@@ -27,10 +27,16 @@ Result<void> CatalogRecords::restore(const PutFleet& put) {
   return {};
 }
 
+Result<void> CatalogRecords::restore(const PutDocument& put) {
+  documents.insert_or_assign({put.document.kind, put.document.name}, put.document);
+  return {};
+}
+
 void CatalogRecords::add_to(Hasher& hasher) const {
   for (const auto& [name, queue] : queues) add_record(hasher, queue);
   for (const auto& [key, definition] : definitions) add_record(hasher, definition);
   for (const auto& [name, fleet] : fleets) add_record(hasher, fleet);
+  for (const auto& [key, document] : documents) add_record(hasher, document);
 }
 
 // The jobs of a queue leave their places and take new ones: its priority, its order or its shares may be others.
@@ -47,7 +53,7 @@ void Catalog::on(Ticket ticket, const SetQueue& command) {
   const Queue& kept = records_.queues.insert_or_assign(queue.name, std::move(queue)).first->second;
   user_->after_queue_changed(kept, kept.order == QueueOrder::fair && !was_fair);
   queues_.add(kept.name);
-  journal_.note(EventKind::queue_changed, kept.name, kept.enabled ? "enabled" : "disabled");
+  journal_.note(EventKind::queue_changed, kept.name, !kept.enabled ? "disabled" : kept.closed ? "closed" : "enabled");
   journal_.say(ticket, QueueSet{});
 }
 
@@ -119,10 +125,37 @@ void Catalog::on(Ticket ticket, const DropFleet& command) {
   journal_.say(ticket, FleetDropped{});
 }
 
+// What was read outside may have changed since: the versions say so.
+void Catalog::on(Ticket ticket, const SetDocuments& command) {
+  for (const SetDocuments::Change& it : command.changes) {
+    const auto known = records_.documents.find({it.kind, it.name});
+    const std::uint64_t version = known == records_.documents.end() ? 0 : known->second.version;
+    if (it.version && *it.version != version) {
+      return journal_.refuse(ticket, ErrorCode::conflict, concat(it.kind, " '", it.name, "' has changed meanwhile"),
+                             "read it again");
+    }
+  }
+  for (const SetDocuments::Change& it : command.changes) {
+    const std::pair key{it.kind, it.name};
+    if (it.text) {
+      Document& kept =
+          records_.documents.try_emplace(key, Document{it.kind, it.name, {}, 0, journal_.now_ms()}).first->second;
+      kept.text = *it.text;
+      ++kept.version;
+    } else {
+      records_.documents.erase(key);
+    }
+    documents_.add(key);
+  }
+  journal_.say(ticket, DocumentsSet{});
+}
+
 void Catalog::take_changes(std::vector<Mutation>& out) {
   queues_.take<PutQueue>(records_.queues, out, [](const std::string& name) { return DeleteQueue{name}; });
   definitions_.take<PutDefinition>(records_.definitions, out);
   fleets_.take<PutFleet>(records_.fleets, out, [](const std::string& name) { return DeleteFleet{name}; });
+  documents_.take<PutDocument>(records_.documents, out,
+                               [](const auto& key) { return DeleteDocument{key.first, key.second}; });
 }
 
 }  // namespace drover

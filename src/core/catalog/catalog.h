@@ -1,4 +1,4 @@
-// The part of the core that keeps what has a name and no items: queues, definitions, fleets.
+// The part of the core that keeps what has a name and no items: queues, definitions, fleets, documents.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,7 @@ struct CatalogRecords {
   std::map<std::string, Queue> queues;  // the default one is here only when it was changed
   std::map<std::pair<std::string, std::uint64_t>, NamedDefinition> definitions;
   std::map<std::string, Fleet> fleets;
+  std::map<std::pair<std::string, std::string>, Document> documents;  // by kind and name
 
   /// nullptr: there is none. The default one is always there.
   const Queue* find_queue(const std::string& name) const;
@@ -25,6 +26,7 @@ struct CatalogRecords {
   Result<void> restore(const PutQueue& put);
   Result<void> restore(const PutDefinition& put);
   Result<void> restore(const PutFleet& put);
+  Result<void> restore(const PutDocument& put);
   void add_to(Hasher& hasher) const;
 };
 
@@ -51,6 +53,7 @@ class Catalog {
   void on(Ticket ticket, const RetireRevision& command);
   void on(Ticket ticket, const SetFleet& command);
   void on(Ticket ticket, const DropFleet& command);
+  void on(Ticket ticket, const SetDocuments& command);
 
   const Queue* find_queue(const std::string& name) const { return records_.find_queue(name); }
   /// The usage of its shares is counted from this time on.
@@ -65,6 +68,7 @@ class Catalog {
   Changed<std::string> queues_{journal_};
   Changed<std::pair<std::string, std::uint64_t>> definitions_{journal_};
   Changed<std::string> fleets_{journal_};
+  Changed<std::pair<std::string, std::string>> documents_{journal_};
 };
 
 }  // namespace drover

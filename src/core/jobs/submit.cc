@@ -30,6 +30,11 @@ void Jobs::on(Ticket ticket, const SubmitJob& command) {
     return journal_.refuse(ticket, ErrorCode::conflict, concat("queue '", queue->name, "' is disabled"),
                            concat("enable it with 'drover queue enable ", queue->name, "', or use another queue"));
   }
+  if (queue->closed) {
+    return journal_.refuse(ticket, ErrorCode::conflict,
+                           concat("queue '", queue->name, "' is closed: it accepts no jobs"),
+                           concat("reopen it with 'drover queue enable ", queue->name, "', or use another queue"));
+  }
   if (!check_dependencies(ticket, command)) return;
   if (const auto other = lacking_marks(command.after)) return wait_for_marks(*other, ticket, command);
   Job job{command};
