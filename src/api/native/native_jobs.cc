@@ -26,13 +26,6 @@ constexpr std::int64_t kLeast32 = std::numeric_limits<std::int32_t>::min();
 constexpr std::int64_t kMostSignal = 64;
 constexpr std::int64_t kMost32 = std::numeric_limits<std::int32_t>::max();
 
-Uuid random_uuid() {
-  std::random_device device;
-  std::array<std::uint8_t, 16> bytes{};
-  for (std::uint8_t& byte : bytes) byte = static_cast<std::uint8_t>(device());
-  return Uuid::from_random(bytes);
-}
-
 /// What a job without a command runs: the image's own. "ghcr.io/lab/fold:2" is "fold".
 std::string name_of_image(const std::optional<ContainerOptions>& container) {
   const auto reference = container ? ImageReference::parse(container->image) : fail(ErrorCode::bad_input, {});

@@ -1,6 +1,6 @@
 #include "api/native/openapi_file.h"
 
-// In openapi_file.S.
+// The file, embedded: see CMakeLists.txt.
 extern "C" const char drover_openapi_begin[];
 extern "C" const char drover_openapi_end[];
 
