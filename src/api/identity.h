@@ -3,27 +3,36 @@
 #pragma once
 
 #include <cstdint>
+#include <expected>
 #include <functional>
+#include <optional>
 #include <string_view>
 
 #include "base/result.h"
 #include "keys/caller.h"
 #include "ports/http.h"
+#include "wire/aws/signature_error.h"
 
 namespace drover {
 
 /// How much is read of a body before its sender is verified.
 inline constexpr std::uint64_t kMostUnverifiedBytes = std::uint64_t{8} << 20;
 
+/// Why a caller is not let in.
+struct Refusal {
+  Error error;
+  std::optional<aws::SignatureError> signature = {};  // of a request that AWS's clients signed
+};
+
 struct Identity {
   Caller caller;
   /// Set while the caller is only claimed: verifies it against the whole body.
-  std::move_only_function<Result<void>(std::string_view body)> verify = {};
+  std::move_only_function<std::expected<void, Refusal>(std::string_view body)> verify = {};
   /// Whether the key is still valid. From any thread.
   std::function<bool()> is_valid = [] { return true; };
 };
 
 /// From the head of a request. Must not wait.
-using Identify = std::function<Result<Identity>(const HttpHead& head)>;
+using Identify = std::function<std::expected<Identity, Refusal>(const HttpHead& head)>;
 
 }  // namespace drover

@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 
+#include "api/identity.h"
 #include "api/problem.h"
 #include "keys/caller.h"
 #include "ports/http.h"
@@ -60,6 +61,8 @@ class Service {
   virtual std::expected<ServiceCall, HttpResponse> resolve(const HttpHead& head) = 0;
   /// An error as this service's clients expect it.
   virtual HttpResponse error(int status, const Error& error) const { return problem(status, error); }
+  /// What a caller who is not let in is answered.
+  virtual HttpResponse refuse(const Refusal& refusal) const { return error(401, refusal.error); }
 };
 
 /// Requests that only read are logged if they fail, all others always.

@@ -194,6 +194,24 @@ Result<Caller> KeyRing::check(std::string_view bearer_token, std::int64_t now_ms
                 .job = std::nullopt};
 }
 
+// AWS's clients are told an unknown id from a wrong secret.
+Result<Signer> KeyRing::signer(std::string_view key_id, std::string_view session_token, std::int64_t now_ms) const {
+  const auto ring = current();
+  if (!session_token.empty()) {
+    auto caller = check(session_token, now_ms);
+    if (!caller) return pass(caller);
+    if (!caller->job) return fail(ErrorCode::denied, "this session token was not issued by this server");
+    return Signer{std::move(*caller), job_signing_secret(ring->server_secret, session_token)};
+  }
+  const auto found = ring->keys.find(key_id);
+  if (found == ring->keys.end()) {
+    return fail(ErrorCode::denied, "The security token included in the request is invalid.");
+  }
+  auto caller = check(found->second.bearer().reveal(), now_ms);
+  if (!caller) return pass(caller);
+  return Signer{std::move(*caller), found->second.secret};
+}
+
 bool KeyRing::holds(std::string_view key_id, std::int64_t now_ms) const {
   const auto ring = current();
   const auto found = ring->keys.find(key_id);

@@ -62,6 +62,12 @@ struct JoinTokenInfo {
   bool operator==(const JoinTokenInfo&) const = default;
 };
 
+/// Who signs with this secret.
+struct Signer {
+  Caller caller;
+  SecretText secret;
+};
+
 /// All of it may be called from any thread. One process at a time, which whoever holds the folder's lock sees to.
 class KeyRing {
  public:
@@ -71,6 +77,10 @@ class KeyRing {
   /// Who shows this "ID.SECRET" or job key; `denied` if nobody of ours. An unknown id takes as long, and reads the
   /// same, as a wrong secret.
   Result<Caller> check(std::string_view bearer_token, std::int64_t now_ms) const;
+
+  /// Whose secret a request was signed with, as it claims; `denied` if nobody's of ours. With a session token, the
+  /// attempt of a job.
+  Result<Signer> signer(std::string_view key_id, std::string_view session_token, std::int64_t now_ms) const;
 
   /// Whether it is there and has not expired. For who has been waiting since check().
   bool holds(std::string_view key_id, std::int64_t now_ms) const;

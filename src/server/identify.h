@@ -1,4 +1,4 @@
-// Whom a request comes from, by the key that it shows.
+// Whom a request comes from: by the key that it shows, or by the signature that an AWS client made with one.
 #pragma once
 
 #include <cstdint>
@@ -6,10 +6,11 @@
 
 #include "api/identity.h"
 #include "keys/key_ring.h"
+#include "wire/aws/signing_key.h"
 
 namespace drover {
 
-/// The ring outlives it.
-Identify identify_by_key(const KeyRing& keys, std::function<std::int64_t()> now_ms);
+/// Both outlive it.
+Identify identify_by_key(const KeyRing& keys, aws::SigningKeyCache& signing_keys, std::function<std::int64_t()> now_ms);
 
 }  // namespace drover

@@ -68,9 +68,10 @@ std::expected<Identity, HttpResponse> Router::admit(const HttpHead& head, const 
   if (call && !call->needs) return Identity{};
   auto identity = identify_(head);
   if (!identity) {
-    HttpResponse response = service.error(401, identity.error());
+    HttpResponse response = service.refuse(identity.error());
     const std::string* shown = head.header("Authorization");
-    if (shown == nullptr || !shown->starts_with("Bearer ")) response.headers.push_back({"WWW-Authenticate", "Bearer"});
+    const bool shows_key = identity.error().signature || (shown != nullptr && shown->starts_with("Bearer "));
+    if (!shows_key) response.headers.push_back({"WWW-Authenticate", "Bearer"});
     return std::unexpected(std::move(response));
   }
   // Only those with a key are told what there is.
@@ -126,7 +127,7 @@ HttpPlan Router::plan(const HttpHead& head) {
       reply = traced(std::move(reply), std::move(line), log, log_, failures_, metrics_);
     }
     if (verify) {
-      if (auto verified = verify(request.body); !verified) return reply.send(service->error(403, verified.error()));
+      if (auto verified = verify(request.body); !verified) return reply.send(service->refuse(verified.error()));
     }
     const bool took_time = request.sink != nullptr || !request.body.empty();
     if (needs_key && took_time && !asker.is_valid()) return reply.send(service->error(401, invalid_meanwhile()));

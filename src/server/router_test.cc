@@ -69,19 +69,20 @@ class RouterTest : public testing::Test {
 
   /// A bearer is good while it is among `keys`; what is signed is only claimed until the body is there, which has to
   /// say "signed".
-  Result<Identity> identify(const HttpHead& head) {
+  std::expected<Identity, Refusal> identify(const HttpHead& head) {
     ++identified_;
+    const auto refused = [](const char* why) { return std::unexpected(Refusal{{ErrorCode::denied, why, {}}}); };
     const std::string* shown = head.header("Authorization");
-    if (shown == nullptr) return fail(ErrorCode::denied, "a key is required");
+    if (shown == nullptr) return refused("a key is required");
     if (*shown == "signed") {
       return Identity{.caller = {.scope = Scope::submit, .key_id = "S"},
-                      .verify = [](std::string_view body) -> Result<void> {
+                      .verify = [refused](std::string_view body) -> std::expected<void, Refusal> {
                         if (body == "signed") return {};
-                        return fail(ErrorCode::denied, "the signature does not match");
+                        return refused("the signature does not match");
                       }};
     }
     const auto key = keys_.find(*shown);
-    if (key == keys_.end()) return fail(ErrorCode::denied, "unknown key");
+    if (key == keys_.end()) return refused("unknown key");
     return Identity{.caller = key->second, .is_valid = [this, shown = *shown] { return keys_.contains(shown); }};
   }
 
@@ -164,7 +165,7 @@ TEST_F(RouterTest, AClaimedCallerIsAStrangerUntilTheBodyVerifiesIt) {
   EXPECT_EQ(planned.most_bytes, kMostUnverifiedBytes);
   EXPECT_EQ(answer(std::move(planned), head("/a/x", "signed"), "signed").body, "/a/ S signed");
   const HttpResponse forged = answer("/a/x", "signed", "forged");
-  EXPECT_EQ(forged.status, 403);
+  EXPECT_EQ(forged.status, 401);
   EXPECT_EQ(forged.body, "/a/: the signature does not match");
   // What goes to a disk while it comes would be there before anybody knows whose it is.
   EXPECT_EQ(answer("/a/stream", "signed", "signed").status, 400);

@@ -8,10 +8,12 @@
 #include <mutex>
 #include <thread>
 
+#include "api/aws/not_signed.h"
 #include "api/health/health.h"
 #include "api/keys/key_calls.h"
 #include "api/metrics/metrics_page.h"
 #include "api/native/native.h"
+#include "api/sts/sts.h"
 #include "api/worker/worker_calls.h"
 #include "base/entropy.h"
 #include "base/text.h"
@@ -89,6 +91,8 @@ struct Server::Parts {
   SystemSteadyClock steady;
   std::unique_ptr<RunFolder> folder;
   std::unique_ptr<KeyRing> keys;
+  aws::SigningKeyCache signing_keys;
+  const aws::Account aws_account;
   std::unique_ptr<Store> store;
   LedgerFile ledger_file;
   std::unique_ptr<StoreReader> reader_of_feed;
@@ -234,6 +238,8 @@ void Server::Parts::make_services() {
   const auto now_ms = [this] { return engine->now_ms(); };
   worker_desk = std::make_unique<WorkerDesk>(WorkerDesk::Parts{
       .backend = *backend, .readers = *worker_readers, .logs = *logs, .followers = *followers, .metrics = *metrics});
+  serve<aws::StsApi>(*backend, aws_account);
+  serve<aws::NotSigned>();
   health = serve<Health>();
   serve<MetricsPage>(*backend, [this] { return metrics->text(); });
   workers = serve<WorkerCalls>(*worker_desk, steady, random_number(), options.lease_ms,
@@ -245,7 +251,7 @@ void Server::Parts::make_services() {
   });
   serve<NativeApi>(*backend,
                    NativeApi::About{.version = options.version, .now_ms = now_ms, .others = KeyCalls::calls()});
-  router = std::make_unique<Router>(services, identify_by_key(*keys, now_ms), *metrics, log);
+  router = std::make_unique<Router>(services, identify_by_key(*keys, signing_keys, now_ms), *metrics, log);
 }
 
 std::unique_ptr<LogFollowers> Server::Parts::make_followers() {

@@ -1,0 +1,194 @@
+#include "api/aws/aws_api.h"
+
+#include <algorithm>
+
+#include "api/aws/scope.h"
+#include "base/check.h"
+#include "base/entropy.h"
+#include "base/text.h"
+#include "base/utf8.h"
+#include "base/uuid.h"
+#include "wire/aws/input.h"
+#include "wire/aws/output.h"
+
+namespace drover::aws {
+namespace {
+
+Model parsed(std::string_view operations) {
+  auto model = Model::parse(operations);
+  DROVER_CHECK(model.has_value(), "the operations of a service are described as wire/aws/model.h says");
+  return std::move(*model);
+}
+
+/// "v1/tags/{resourceArn}": what stands for the placeholders goes to `others`.
+bool fits(const std::vector<std::string>& segments, const std::string& path, QueryPairs& others) {
+  const auto wanted = path_segments(path);
+  if (!wanted || wanted->size() != segments.size()) return false;
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    const std::string& it = (*wanted)[i];
+    if (it.starts_with('{') && it.ends_with('}')) {
+      others.emplace_back(it.substr(1, it.size() - 2), segments[i]);
+    } else if (it != segments[i]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool is_of_signature(std::string_view parameter) {
+  return parameter.starts_with("X-Amz-");
+}
+
+}  // namespace
+
+AwsApi::AwsApi(Backend& backend, About about, std::string_view operations)
+    : backend_(backend), about_(about), model_(parsed(operations)) {}
+
+void AwsApi::on(std::string_view operation, std::optional<Action> action, Handle handle) {
+  DROVER_CHECK(model_.find(operation) != nullptr, "an operation that has a handler is described");
+  handlers_[std::string(operation)] = {action, std::move(handle)};
+}
+
+void AwsApi::on(std::string_view operation, std::optional<Action> action, std::function<Outcome(const Call&)> handle) {
+  on(operation, action,
+     Handle([handle = std::move(handle)](const Call& call, Answered answered) { answered(handle(call)); }));
+}
+
+// By the service that the signature is for. One that is not signed is nobody's, unless it is in the words of this API.
+bool AwsApi::owns(const HttpHead& head) const {
+  const std::string service = signed_service(head);
+  if (!service.empty()) return service == about_.service;
+  if (about_.protocol == Protocol::rest_json) return find_by_path(head).has_value();
+  const std::string* target = head.header("X-Amz-Target");
+  return !about_.target.empty() && target != nullptr && target->starts_with(about_.target);
+}
+
+Result<AwsApi::Found> AwsApi::find_by_path(const HttpHead& head) const {
+  const auto segments = path_segments(head.path);
+  for (const auto& [name, operation] : model_.operations()) {
+    Found found{&operation, {}};
+    if (!segments || operation.method != head.method || !fits(*segments, operation.path, found.others)) continue;
+    const auto pairs = query_pairs(head.query);
+    if (!pairs) return fail(ErrorCode::bad_input, "malformed query string");
+    std::ranges::copy_if(*pairs, std::back_inserter(found.others),
+                         [](const auto& it) { return !is_of_signature(it.first); });
+    return found;
+  }
+  return fail(ErrorCode::not_found, concat("no operation is at ", head.method, " ", utf8(head.path)));
+}
+
+Result<AwsApi::Found> AwsApi::find_by_target(const HttpHead& head) const {
+  const std::string* target = head.header("X-Amz-Target");
+  if (target == nullptr) return fail(ErrorCode::bad_input, "the header X-Amz-Target is missing");
+  const std::string_view name = std::string_view(*target).substr(std::min(about_.target.size(), target->size()));
+  const Operation* operation = target->starts_with(about_.target) ? model_.find(name) : nullptr;
+  if (operation == nullptr) return fail(ErrorCode::not_found, concat("there is no operation ", utf8(*target)));
+  return Found{operation, {}};
+}
+
+std::expected<ServiceCall, HttpResponse> AwsApi::resolve(const HttpHead& head) {
+  ServiceCall call{.needs = Permission{std::nullopt, concat("use the service ", about_.service)},
+                   .most_bytes = kMostBytes,
+                   .log = LogRequests::failures,
+                   .handle = {}};
+  std::optional<Found> known;
+  if (about_.protocol == Protocol::rest_json || about_.protocol == Protocol::json) {
+    auto found = about_.protocol == Protocol::json ? find_by_target(head) : find_by_path(head);
+    if (!found) {
+      return std::unexpected(answer_fault(
+          {"UnknownOperationException", found.error().message, about_.protocol == Protocol::json ? 400 : 404}));
+    }
+    known = std::move(*found);
+  }
+  call.handle = [this, known = std::move(known)](HttpRequest request, HttpReply reply, Asker asker) {
+    handle(known, std::move(request), std::move(reply), std::move(asker));
+  };
+  return call;
+}
+
+void AwsApi::handle(const std::optional<Found>& found, HttpRequest request, HttpReply reply, Asker asker) {
+  const auto bad = [&](const BadInput& why) {
+    reply.send(answer_fault({std::string(about_.bad_input), why.text(), 400}));
+  };
+  if (found) {
+    auto input = read_json_input(*found->operation->input, request.body, found->others);
+    if (!input) return bad(input.error());
+    return run(*found->operation, std::move(*input), request.head, std::move(reply), std::move(asker));
+  }
+  auto pairs = query_pairs(request.head.method == "GET" ? request.head.query : request.body);
+  if (!pairs) return bad({{}, "malformed parameters"});
+  std::string action;
+  for (const auto& [name, value] : *pairs) {
+    if (name == "Action") action = value;
+  }
+  const Operation* operation = model_.find(action);
+  if (operation == nullptr) {
+    return reply.send(answer_fault({"InvalidAction", concat("there is no operation '", utf8(action), "'"), 400}));
+  }
+  std::erase_if(*pairs, [](const auto& it) {
+    return it.first == "Action" || it.first == "Version" || is_of_signature(it.first);
+  });
+  auto input = read_query_input(*operation->input, *pairs,
+                                about_.protocol == Protocol::ec2 ? QueryDialect::ec2 : QueryDialect::query);
+  if (!input) return bad(input.error());
+  run(*operation, std::move(*input), request.head, std::move(reply), std::move(asker));
+}
+
+void AwsApi::run(const Operation& operation, boost::json::object input, const HttpHead& head, HttpReply reply,
+                 Asker asker) {
+  const auto found = handlers_.find(operation.name);
+  DROVER_CHECK(found != handlers_.end(), "an operation that is described has a handler");
+  const Handler& handler = found->second;
+  if (handler.action && !asker.caller.may(*handler.action)) {
+    return reply.send(error(403, {ErrorCode::denied,
+                                  concat("a key with scope '", to_string(asker.caller.scope),
+                                         "' is not authorized to perform ", about_.service, ":", operation.name),
+                                  {}}));
+  }
+  const std::string* host = head.header("Host");
+  auto call = std::make_shared<Call>(
+      Call{.operation = &operation,
+           .input = std::move(input),
+           .asker = std::move(asker),
+           .region = signed_region(head),
+           .origin = concat(head.encrypted ? "https://" : "http://", host == nullptr ? "localhost" : *host)});
+  const Holder holder = call->asker.holder;
+  backend_.later(holder, [this, &handler, call, reply = std::make_shared<HttpReply>(std::move(reply))] {
+    const Operation& asked = *call->operation;
+    handler.handle(std::move(*call), [this, &asked, reply](const Outcome& outcome) {
+      reply->send(response(asked, outcome, random_uuid().text()));
+    });
+  });
+}
+
+HttpResponse AwsApi::response(const Operation& operation, const Outcome& outcome, const std::string& request_id) const {
+  if (!outcome) return fault_response(about_.protocol, outcome.error(), request_id);
+  HttpResponse out{.status = 200, .headers = {{"x-amzn-RequestId", request_id}}, .body = {}};
+  switch (about_.protocol) {
+    case Protocol::rest_json:
+    case Protocol::json:
+      out.headers.push_back(
+          {"Content-Type", about_.protocol == Protocol::json ? "application/x-amz-json-1.1" : "application/json"});
+      out.body = json_output(*operation.output, *outcome);
+      return out;
+    case Protocol::query: out.body = query_output(operation, *outcome, about_.xml_namespace, request_id); break;
+    case Protocol::ec2: out.body = ec2_output(operation, *outcome, about_.xml_namespace, request_id); break;
+  }
+  out.headers.push_back({"Content-Type", "text/xml"});
+  return out;
+}
+
+HttpResponse AwsApi::answer_fault(const Fault& fault) const {
+  return fault_response(about_.protocol, fault, random_uuid().text());
+}
+
+HttpResponse AwsApi::error(int /*status*/, const Error& error) const {
+  return answer_fault(fault_of(about_.protocol, about_.bad_input, error));
+}
+
+HttpResponse AwsApi::refuse(const Refusal& refusal) const {
+  if (!refusal.signature) return error(403, refusal.error);
+  return answer_fault(signature_fault(about_.protocol, *refusal.signature));
+}
+
+}  // namespace drover::aws

@@ -1,0 +1,89 @@
+// One of AWS's APIs: the description of its operations, and what is done for each.
+//
+// To add an operation: describe it in the API's .operations file, and name its handler with on().
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <expected>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "api/aws/fault.h"
+#include "api/service.h"
+#include "base/url.h"
+#include "ports/backend.h"
+#include "wire/aws/model.h"
+
+namespace drover::aws {
+
+/// A request that has the form of its operation, by a caller who is allowed to send it.
+struct Call {
+  const Operation* operation = nullptr;
+  boost::json::object input;  // see wire/aws/input.h
+  Asker asker;
+  std::string region;
+  std::string origin;  // "http://HOST:PORT", as the client reached the server
+};
+
+using Outcome = std::expected<boost::json::object, Fault>;
+
+inline std::unexpected<Fault> refuse(std::string code, std::string message, int status = 400) {
+  return std::unexpected(Fault{std::move(code), std::move(message), status});
+}
+
+class AwsApi : public Service {
+ public:
+  struct About {
+    std::string_view service;  // in the scope of a signature: "batch"
+    Protocol protocol = Protocol::json;
+    std::string_view bad_input;           // its code for a request that cannot be right
+    std::string_view target = {};         // before the operation in X-Amz-Target: "Logs_20140328."
+    std::string_view xml_namespace = {};  // of answers in XML
+  };
+  static constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 20;  // of a request's body
+
+  using Answered = std::move_only_function<void(Outcome)>;
+  using Handle = std::function<void(Call call, Answered answered)>;
+
+  bool owns(const HttpHead& head) const override;
+  std::expected<ServiceCall, HttpResponse> resolve(const HttpHead& head) override;
+  HttpResponse error(int status, const Error& error) const override;
+  HttpResponse refuse(const Refusal& refusal) const override;
+
+ protected:
+  AwsApi(Backend& backend, About about, std::string_view operations);
+  Backend& backend() const { return backend_; }
+
+  /// `action`: what a caller must be allowed; nothing: any key will do. The handler is called on a thread that may wait
+  /// for disks, and may answer later, from any thread.
+  void on(std::string_view operation, std::optional<Action> action, Handle handle);
+  /// Answers at once.
+  void on(std::string_view operation, std::optional<Action> action, std::function<Outcome(const Call&)> handle);
+
+ private:
+  struct Handler {
+    std::optional<Action> action;
+    Handle handle;
+  };
+  struct Found {
+    const Operation* operation = nullptr;
+    QueryPairs others;  // members in the path and the query
+  };
+  Result<Found> find_by_path(const HttpHead& head) const;
+  Result<Found> find_by_target(const HttpHead& head) const;
+  /// Of an operation that is known, its input; else both, from the body.
+  void handle(const std::optional<Found>& found, HttpRequest request, HttpReply reply, Asker asker);
+  void run(const Operation& operation, boost::json::object input, const HttpHead& head, HttpReply reply, Asker asker);
+  HttpResponse response(const Operation& operation, const Outcome& outcome, const std::string& request_id) const;
+  HttpResponse answer_fault(const Fault& fault) const;
+
+  Backend& backend_;
+  const About about_;
+  const Model model_;
+  std::map<std::string, Handler, std::less<>> handlers_;
+};
+
+}  // namespace drover::aws
