@@ -10,6 +10,7 @@
 
 #include "api/aws/not_signed.h"
 #include "api/health/health.h"
+#include "api/iam/iam.h"
 #include "api/keys/key_calls.h"
 #include "api/metrics/metrics_page.h"
 #include "api/native/native.h"
@@ -239,6 +240,7 @@ void Server::Parts::make_services() {
   worker_desk = std::make_unique<WorkerDesk>(WorkerDesk::Parts{
       .backend = *backend, .readers = *worker_readers, .logs = *logs, .followers = *followers, .metrics = *metrics});
   serve<aws::StsApi>(*backend, aws_account);
+  serve<aws::IamApi>(*backend, aws_account, now_ms);
   serve<aws::NotSigned>();
   health = serve<Health>();
   serve<MetricsPage>(*backend, [this] { return metrics->text(); });

@@ -35,6 +35,9 @@ bool fits(const std::vector<std::string>& segments, const std::string& path, Que
   return true;
 }
 
+/// So often a change is tried again that others came before.
+constexpr int kMostEdits = 20;
+
 bool is_of_signature(std::string_view parameter) {
   return parameter.starts_with("X-Amz-");
 }
@@ -49,9 +52,36 @@ void AwsApi::on(std::string_view operation, std::optional<Action> action, Handle
   handlers_[std::string(operation)] = {action, std::move(handle)};
 }
 
-void AwsApi::on(std::string_view operation, std::optional<Action> action, std::function<Outcome(const Call&)> handle) {
-  on(operation, action,
-     Handle([handle = std::move(handle)](const Call& call, Answered answered) { answered(handle(call)); }));
+void AwsApi::on_read(std::string_view operation, std::optional<Action> action,
+                     std::function<Outcome(const Call&)> handle) {
+  on(operation, action, [handle = std::move(handle)](const Call& call, Answered answered) { answered(handle(call)); });
+}
+
+void AwsApi::on_edit(std::string_view operation, std::optional<Action> action,
+                     std::function<EditOutcome(const Call&)> handle) {
+  on(operation, action, [this, handle = std::move(handle)](Call call, Answered answered) {
+    try_edit(handle, std::make_shared<Call>(std::move(call)), std::move(answered), kMostEdits);
+  });
+}
+
+void AwsApi::try_edit(std::function<EditOutcome(const Call&)> handle, std::shared_ptr<Call> call, Answered answered,
+                      int more_times) {
+  auto edit = handle(*call);
+  if (!edit) return answered(std::unexpected(std::move(edit.error())));
+  if (edit->changes.empty()) return answered(std::move(edit->output));
+  backend_.post(SetDocuments{std::move(edit->changes)},
+                [this, handle = std::move(handle), call = std::move(call), output = std::move(edit->output), more_times,
+                 answered = std::make_shared<Answered>(std::move(answered))](const Result<Effect>& effect) mutable {
+                  if (effect) return (*answered)(std::move(output));
+                  if (effect.error().code != ErrorCode::conflict || more_times == 0) {
+                    return (*answered)(std::unexpected(fault(effect.error())));
+                  }
+                  const Holder holder = call->asker.holder;
+                  backend_.later(holder,
+                                 [this, handle = std::move(handle), call = std::move(call), answered, more_times] {
+                                   try_edit(handle, call, std::move(*answered), more_times - 1);
+                                 });
+                });
 }
 
 // By the service that the signature is for. One that is not signed is nobody's, unless it is in the words of this API.
@@ -183,7 +213,7 @@ HttpResponse AwsApi::answer_fault(const Fault& fault) const {
 }
 
 HttpResponse AwsApi::error(int /*status*/, const Error& error) const {
-  return answer_fault(fault_of(about_.protocol, about_.bad_input, error));
+  return answer_fault(fault(error));
 }
 
 HttpResponse AwsApi::refuse(const Refusal& refusal) const {

@@ -30,9 +30,16 @@ struct Call {
 
 using Outcome = std::expected<boost::json::object, Fault>;
 
-inline std::unexpected<Fault> refuse(std::string code, std::string message, int status = 400) {
+inline std::unexpected<Fault> failed(std::string code, std::string message, int status = 400) {
   return std::unexpected(Fault{std::move(code), std::move(message), status});
 }
+
+/// What an operation changes in documents, and what it answers when that is durable.
+struct Edit {
+  std::vector<SetDocuments::Change> changes;
+  boost::json::object output = {};
+};
+using EditOutcome = std::expected<Edit, Fault>;
 
 class AwsApi : public Service {
  public:
@@ -56,12 +63,17 @@ class AwsApi : public Service {
  protected:
   AwsApi(Backend& backend, About about, std::string_view operations);
   Backend& backend() const { return backend_; }
+  /// An error of ours, as this service puts it.
+  Fault fault(const Error& error) const { return fault_of(about_.protocol, about_.bad_input, error); }
 
   /// `action`: what a caller must be allowed; nothing: any key will do. The handler is called on a thread that may wait
   /// for disks, and may answer later, from any thread.
   void on(std::string_view operation, std::optional<Action> action, Handle handle);
   /// Answers at once.
-  void on(std::string_view operation, std::optional<Action> action, std::function<Outcome(const Call&)> handle);
+  void on_read(std::string_view operation, std::optional<Action> action, std::function<Outcome(const Call&)> handle);
+  /// Changes documents. Called again when one of them has changed since it was read.
+  void on_edit(std::string_view operation, std::optional<Action> action,
+               std::function<EditOutcome(const Call&)> handle);
 
  private:
   struct Handler {
@@ -76,6 +88,8 @@ class AwsApi : public Service {
   Result<Found> find_by_target(const HttpHead& head) const;
   /// Of an operation that is known, its input; else both, from the body.
   void handle(const std::optional<Found>& found, HttpRequest request, HttpReply reply, Asker asker);
+  void try_edit(std::function<EditOutcome(const Call&)> handle, std::shared_ptr<Call> call, Answered answered,
+                int more_times);
   void run(const Operation& operation, boost::json::object input, const HttpHead& head, HttpReply reply, Asker asker);
   HttpResponse response(const Operation& operation, const Outcome& outcome, const std::string& request_id) const;
   HttpResponse answer_fault(const Fault& fault) const;

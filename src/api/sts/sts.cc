@@ -13,7 +13,7 @@ StsApi::StsApi(Backend& backend, const Account& account)
               .xml_namespace = "https://sts.amazonaws.com/doc/2011-06-15/"},
              {drover_sts_operations_begin, drover_sts_operations_end}),
       account_(account) {
-  on("GetCallerIdentity", std::nullopt, [this](const Call& call) { return get_caller_identity(call); });
+  on_read("GetCallerIdentity", std::nullopt, [this](const Call& call) { return get_caller_identity(call); });
 }
 
 Outcome StsApi::get_caller_identity(const Call& call) const {

@@ -1,0 +1,44 @@
+#include "api/iam/iam.h"
+
+#include "base/entropy.h"
+
+extern "C" const char drover_iam_operations_begin[];
+extern "C" const char drover_iam_operations_end[];
+
+namespace drover::aws {
+
+IamApi::IamApi(Backend& backend, const Account& account, std::function<std::int64_t()> now_ms)
+    : AwsApi(backend,
+             {.service = "iam",
+              .protocol = Protocol::query,
+              .bad_input = "ValidationError",
+              .xml_namespace = "https://iam.amazonaws.com/doc/2010-05-08/"},
+             {drover_iam_operations_begin, drover_iam_operations_end}),
+      account_(account),
+      now_ms_(std::move(now_ms)) {
+  serve_roles();
+  serve_policies();
+  serve_profiles();
+}
+
+IamApi::Found<Stored> IamApi::find(const Documents& documents, const char* what, const std::string& name) const {
+  auto found = documents.find(name);
+  if (!found) return std::unexpected(fault(found.error()));
+  if (!*found) return failed("NoSuchEntity", concat("The ", what, " with name ", name, " cannot be found."), 404);
+  return std::move(**found);
+}
+
+std::string new_unique_id(std::string_view prefix) {
+  constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+  constexpr int kLength = 17;
+  std::string out(prefix);
+  for (int i = 0; i < kLength; ++i) out += kLetters[random_number() % kLetters.size()];
+  return out;
+}
+
+std::string path_in(const boost::json::object& input) {
+  const boost::json::value* path = input.if_contains("Path");
+  return path == nullptr ? "/" : std::string(path->get_string());
+}
+
+}  // namespace drover::aws
