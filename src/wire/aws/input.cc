@@ -106,6 +106,7 @@ Value read_value(const Shape& shape, const json::value& from) {
     case Kind::list: return read_list(shape, from);
     case Kind::map: return read_map(shape, from);
     case Kind::structure: return read_structure(shape, from);
+    case Kind::any: return from;
   }
   return bad("has no type");
 }

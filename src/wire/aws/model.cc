@@ -9,13 +9,14 @@
 namespace drover::aws {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Kind>, 7> kSimple{{{"string", Kind::string},
+constexpr std::array<std::pair<std::string_view, Kind>, 8> kSimple{{{"string", Kind::string},
                                                                     {"integer", Kind::integer},
                                                                     {"long", Kind::long_integer},
                                                                     {"double", Kind::real},
                                                                     {"boolean", Kind::boolean},
                                                                     {"time", Kind::time},
-                                                                    {"blob", Kind::blob}}};
+                                                                    {"blob", Kind::blob},
+                                                                    {"any", Kind::any}}};
 
 std::vector<std::string_view> words_of(std::string_view line) {
   std::vector<std::string_view> words;
@@ -49,6 +50,7 @@ std::string_view to_string(Kind kind) {
     case Kind::list: return "list";
     case Kind::map: return "map";
     case Kind::structure: return "structure";
+    case Kind::any: return "any";
   }
   return "string";
 }

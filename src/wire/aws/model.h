@@ -16,7 +16,7 @@
 //     jobId        string          required
 //
 // Types: string, integer, long, double, boolean, time, blob; the name of a structure or enum; [T], a list; {T}, a map
-// from strings. Behind the type, in any order:
+// from strings; any, whatever JSON was sent. Behind the type, in any order:
 //   required      the member must be there
 //   A..B          length of a string, number of elements, or value of a number; either end may be missing
 //   uri           stands in the path; query, header: there, under the name on the wire
@@ -36,7 +36,7 @@
 
 namespace drover::aws {
 
-enum class Kind : std::uint8_t { string, integer, long_integer, real, boolean, time, blob, list, map, structure };
+enum class Kind : std::uint8_t { string, integer, long_integer, real, boolean, time, blob, list, map, structure, any };
 std::string_view to_string(Kind kind);
 
 struct Member;

@@ -45,6 +45,7 @@ void write_json_members(const Shape& shape, const json::object& value, std::stri
 void write_json(const Shape& shape, const json::value& value, std::string& out) {
   switch (shape.kind) {
     case Kind::structure: return write_json_members(shape, value.get_object(), out);
+    case Kind::any: out += json::serialize(value); return;
     case Kind::string: return write_string(value.get_string(), out);
     case Kind::blob: return write_string(base64(value.get_string()), out);
     case Kind::integer:
@@ -124,6 +125,7 @@ class XmlWriter {
       case Kind::structure: return members(shape, value.get_object());
       case Kind::list: return elements(shape, value, element_);
       case Kind::map: return elements(shape, value, flat_maps_ ? element_ : "entry");
+      case Kind::any:
       case Kind::string: out += xml_text(value.get_string()); return;
       case Kind::blob: out += base64(value.get_string()); return;
       case Kind::integer:
