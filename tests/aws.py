@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 
 import boto3
@@ -32,9 +33,8 @@ class Aws:
         environment = {**inherited, "AWS_ACCESS_KEY_ID": self.id, "AWS_SECRET_ACCESS_KEY": self.secret, "AWS_MAX_ATTEMPTS": "1",
                        "AWS_PAGER": "", "AWS_EC2_METADATA_DISABLED": "true", "AWS_CONFIG_FILE": "/dev/null", "AWS_SHARED_CREDENTIALS_FILE": "/dev/null"}
         done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
-        refused = done.stderr.partition("An error occurred (")[2]
-        if refused:
-            raise AwsError(refused.partition(")")[0], refused.partition("operation: ")[2].strip())
+        if refused := re.search(r"An error occurred \((\w+)\).* operation[^:]*:\s*(.*)", done.stderr, re.DOTALL):
+            raise AwsError(refused[1], refused[2].strip())
         assert done.returncode == 0, done
         return json.loads(done.stdout or "{}")
 

@@ -90,7 +90,6 @@ def test_05_build_an_image_and_push_it_to_ecr(aws, docker):
     assert part(aws("ecr", "describe-images", "--repository-name", REPOSITORY), "imageDetails")[0]["imageTags"] == ["latest"]
 
 
-@missing("IAM: there are no roles")
 def test_06_a_role_for_tasks_with_managed_policies(aws):
     aws("iam", "create-role", "--role-name", TASK_ROLE, "--assume-role-policy-document", trust("ecs-tasks.amazonaws.com"))
     for policy in TASK_POLICIES:
@@ -123,7 +122,6 @@ def test_09_a_daemon_service(aws):
     assert (service["schedulingStrategy"], service["runningCount"]) == ("DAEMON", 0)
 
 
-@missing("IAM: there are no instance profiles")
 def test_10_a_role_for_machines_and_its_instance_profile(aws):
     aws("iam", "create-role", "--role-name", MACHINE_ROLE, "--assume-role-policy-document", trust("ec2.amazonaws.com"))
     aws("iam", "attach-role-policy", "--role-name", MACHINE_ROLE, "--policy-arn", MASTER_POLICY + "service-role/AmazonEC2ContainerServiceforEC2Role")

@@ -84,7 +84,6 @@ def test_03_an_image_of_the_machine(aws):
     assert shown["Name"] == "batch-gpu"
 
 
-@missing("IAM: there are no roles")
 def test_04_roles_and_their_names(aws):
     for name, (service, policy) in ROLES.items():
         trust = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Principal": {"Service": f"{service}.amazonaws.com"}, "Action": "sts:AssumeRole"}]}

@@ -1,12 +1,12 @@
 // Jobs: submitted, looked at, cancelled, retried.
 #include <algorithm>
 #include <cmath>
-#include <random>
 
 #include "api/json_reply.h"
 #include "api/native/item_lines.h"
 #include "api/native/native.h"
 #include "api/problem.h"
+#include "base/entropy.h"
 #include "base/hash.h"
 #include "base/name.h"
 #include "base/text.h"
