@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "api/aws/not_signed.h"
+#include "api/batch/batch.h"
 #include "api/health/health.h"
 #include "api/iam/iam.h"
 #include "api/keys/key_calls.h"
@@ -240,6 +241,7 @@ void Server::Parts::make_services() {
   worker_desk = std::make_unique<WorkerDesk>(WorkerDesk::Parts{
       .backend = *backend, .readers = *worker_readers, .logs = *logs, .followers = *followers, .metrics = *metrics});
   serve<aws::StsApi>(*backend, aws_account);
+  serve<aws::BatchApi>(*backend, aws_account);
   serve<aws::IamApi>(*backend, aws_account, now_ms);
   serve<aws::NotSigned>();
   health = serve<Health>();

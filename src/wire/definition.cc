@@ -48,7 +48,9 @@ std::string definition_to_json(const Definition& definition) {
                    {"environment", std::move(environment)},
                    {"items", definition.items == ItemKind::json ? "json" : "text"},
                    {"limits", to_json(definition.limits)}};
+  if (definition.literal) out["literal"] = true;
   if (definition.strict_lease) out["strict_lease"] = true;
+  if (!definition.aws_batch.empty()) out["aws_batch"] = definition.aws_batch;
   if (definition.container) out["container"] = container_to_json(*definition.container);
   return json::serialize(out);
 }
@@ -87,9 +89,16 @@ Result<Definition> definition_from_json(std::string_view text) {
   if (const json::value* limits = object->if_contains("limits"); limits != nullptr && limits->is_object()) {
     definition.limits = limits_from(limits->get_object());
   }
-  if (const json::value* strict = object->if_contains("strict_lease"); strict != nullptr) {
-    if (!strict->is_bool()) return bad();
-    definition.strict_lease = strict->get_bool();
+  for (const auto& [name, flag] : {std::pair("literal", &definition.literal),
+                                   std::pair("strict_lease", &definition.strict_lease)}) {
+    const json::value* said = object->if_contains(name);
+    if (said == nullptr) continue;
+    if (!said->is_bool()) return bad();
+    *flag = said->get_bool();
+  }
+  if (const json::value* said = object->if_contains("aws_batch"); said != nullptr) {
+    if (!said->is_string()) return bad();
+    definition.aws_batch = said->get_string();
   }
   if (const json::value* container = object->if_contains("container"); container != nullptr) {
     if (!container->is_object()) return bad();

@@ -21,12 +21,14 @@ enum class ItemKind : std::uint8_t {
 struct Definition {
   std::vector<std::string> command;  // with placeholders
   bool shell = false;                // the command is one line for /bin/sh, items quoted
+  bool literal = false;              // braces are no placeholders, and the item is no argument
   std::string workdir;
   std::vector<std::pair<std::string, std::string>> environment;
   ItemKind items = ItemKind::text;
   ItemLimits limits;
   bool strict_lease = false;                  // items are killed rather than run on when their lease may have expired
   std::optional<ContainerOptions> container;  // none: items run as programs of the worker's machine
+  std::string aws_batch;                      // what AWS Batch's API was given, as JSON; empty: it was not made there
 
   bool operator==(const Definition&) const = default;
 };

@@ -351,6 +351,8 @@ std::string encode(const WorkerJob& job) {
   out.set_queue(job.queue);
   out.set_key(job.key);
   out.set_key_renew_ms(job.key_renew_ms);
+  out.set_total(job.total);
+  out.set_fleet(job.fleet);
   return bytes_of(out);
 }
 
@@ -363,7 +365,9 @@ Result<WorkerJob> decode_job(std::string_view bytes) {
                    .definition = in.definition(),
                    .queue = in.queue(),
                    .key = in.key(),
-                   .key_renew_ms = in.key_renew_ms()};
+                   .key_renew_ms = in.key_renew_ms(),
+                   .total = in.total(),
+                   .fleet = in.fleet()};
 }
 
 std::string encode(const ItemRange& range) {

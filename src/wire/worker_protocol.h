@@ -80,6 +80,8 @@ struct WorkerJob {
   std::string queue;
   std::string key;                // for the environment of its attempts; empty: none
   std::int64_t key_renew_ms = 0;  // when it is this old, a fresh one is there for the asking
+  std::uint64_t total = 0;        // items
+  std::string fleet = {};         // of the worker that asks; may be empty
 
   bool operator==(const WorkerJob&) const = default;
 };

@@ -75,6 +75,10 @@ Result<CommandTemplate> CommandTemplate::parse(const Definition& definition, con
   out.shell_ = definition.shell;
   out.json_ = definition.items == ItemKind::json;
   for (const std::string& word : before) out.words_.push_back({Piece{Kind::text, word}});
+  if (definition.literal) {
+    for (const std::string& word : definition.command) out.words_.push_back({Piece{Kind::text, word}});
+    return out;
+  }
   for (const std::string& word : definition.command) {
     if (const std::string unknown = unknown_placeholder(word); !unknown.empty() && !out.json_) {
       return fail(ErrorCode::bad_input, concat("unknown placeholder ", unknown, " in the command"),

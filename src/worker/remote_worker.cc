@@ -4,7 +4,9 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <limits>
 
 #include "base/check.h"
@@ -13,6 +15,7 @@
 #include "base/units.h"
 #include "wire/definition.h"
 #include "wire/session_calls.h"
+#include "worker/batch_variables.h"
 
 namespace drover {
 namespace {
@@ -306,6 +309,8 @@ void RemoteWorker::start_waiting(std::size_t slot) {
       continue;
     }
     if (!learnt.known->key.empty()) task->environment.push_back(concat("DROVER_KEY=", learnt.known->key));
+    std::ranges::move(batch_variables(*learnt.known, token.item, start.item.attempt),
+                      std::back_inserter(task->environment));
     it.waiting.pop_front();
     ++it.handed;
     it.slot->start(*task);

@@ -66,22 +66,30 @@ void AwsApi::on_edit(std::string_view operation, std::optional<Action> action,
 
 void AwsApi::try_edit(std::function<EditOutcome(const Call&)> handle, std::shared_ptr<Call> call, Answered answered,
                       int more_times) {
-  auto edit = handle(*call);
-  if (!edit) return answered(std::unexpected(std::move(edit.error())));
-  if (edit->changes.empty()) return answered(std::move(edit->output));
-  backend_.post(SetDocuments{std::move(edit->changes)},
-                [this, handle = std::move(handle), call = std::move(call), output = std::move(edit->output), more_times,
-                 answered = std::make_shared<Answered>(std::move(answered))](const Result<Effect>& effect) mutable {
-                  if (effect) return (*answered)(std::move(output));
-                  if (effect.error().code != ErrorCode::conflict || more_times == 0) {
-                    return (*answered)(std::unexpected(fault(effect.error())));
-                  }
-                  const Holder holder = call->asker.holder;
-                  backend_.later(holder,
-                                 [this, handle = std::move(handle), call = std::move(call), answered, more_times] {
-                                   try_edit(handle, call, std::move(*answered), more_times - 1);
-                                 });
-                });
+  auto made = handle(*call);
+  if (!made) return answered(std::unexpected(std::move(made.error())));
+  auto edit = std::make_shared<Edit>(std::move(*made));
+  auto later = std::make_shared<Answered>(std::move(answered));
+  if (edit->changes.empty()) return command_rest(edit, 0, later);
+  backend_.post(SetDocuments{std::move(edit->changes)}, [this, handle = std::move(handle), call = std::move(call), edit,
+                                                         later, more_times](const Result<Effect>& effect) {
+    if (effect) return command_rest(edit, 0, later);
+    if (effect.error().code != ErrorCode::conflict || more_times == 0) {
+      return (*later)(std::unexpected(fault(effect.error())));
+    }
+    backend_.later(call->asker.holder, [this, handle, call, later, more_times] {
+      try_edit(handle, call, std::move(*later), more_times - 1);
+    });
+  });
+}
+
+void AwsApi::command_rest(std::shared_ptr<Edit> edit, std::size_t from, std::shared_ptr<Answered> answered) {
+  if (from == edit->then.size()) return (*answered)(std::move(edit->output));
+  Command command = std::move(edit->then[from]);
+  backend_.post(std::move(command), [this, edit, from, answered](const Result<Effect>& effect) {
+    if (!effect) return (*answered)(std::unexpected(fault(effect.error())));
+    command_rest(edit, from + 1, answered);
+  });
 }
 
 // By the service that the signature is for. One that is not signed is nobody's, unless it is in the words of this API.

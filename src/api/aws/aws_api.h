@@ -34,10 +34,11 @@ inline std::unexpected<Fault> failed(std::string code, std::string message, int 
   return std::unexpected(Fault{std::move(code), std::move(message), status});
 }
 
-/// What an operation changes in documents, and what it answers when that is durable.
+/// What an operation changes in documents, what it commands after that, and what it answers when all of it is durable.
 struct Edit {
   std::vector<SetDocuments::Change> changes;
   boost::json::object output = {};
+  std::vector<Command> then = {};  // one after the other; the first that is refused ends it
 };
 using EditOutcome = std::expected<Edit, Fault>;
 
@@ -90,6 +91,7 @@ class AwsApi : public Service {
   void handle(const std::optional<Found>& found, HttpRequest request, HttpReply reply, Asker asker);
   void try_edit(std::function<EditOutcome(const Call&)> handle, std::shared_ptr<Call> call, Answered answered,
                 int more_times);
+  void command_rest(std::shared_ptr<Edit> edit, std::size_t from, std::shared_ptr<Answered> answered);
   void run(const Operation& operation, boost::json::object input, const HttpHead& head, HttpReply reply, Asker asker);
   HttpResponse response(const Operation& operation, const Outcome& outcome, const std::string& request_id) const;
   HttpResponse answer_fault(const Fault& fault) const;

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/job_submitter.h"
 #include "api/service.h"
 #include "base/url.h"
 #include "ports/backend.h"
@@ -93,8 +94,6 @@ class NativeApi : public Service {
   void say_why(Asked asked, HttpReply reply);
   void ask_why(const AskWhy& question, const Holder& holder, std::function<void(const Result<Why>&)> answered);
   Result<Submission> submission_of(const std::string& body);
-  /// `notice`: what whoever submits should know, if there is something.
-  void accept(Submission submission, const std::string& owner, const std::string& notice, HttpReply reply);
 
   // native_items.cc
   void list_items(Asked asked, HttpReply reply);
@@ -140,9 +139,7 @@ class NativeApi : public Service {
 
   Backend& backend_;
   const About about_;
+  JobSubmitter submitter_{backend_};
 };
-
-/// The UUID of a job that was submitted with this token: the same token, the same job.
-Uuid uuid_of_token(std::string_view client_token);
 
 }  // namespace drover

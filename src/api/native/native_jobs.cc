@@ -116,18 +116,6 @@ Result<RetryRequest> retry_request(const std::string& body, const Job& job) {
 
 }  // namespace
 
-Uuid uuid_of_token(std::string_view client_token) {
-  std::array<std::uint8_t, 16> bytes{};
-  for (std::size_t half = 0; half < 2; ++half) {
-    Hasher hasher;
-    hasher.add(half == 0 ? "drover job" : "drover token");
-    hasher.add(client_token);
-    const std::uint64_t value = hasher.value();
-    for (std::size_t i = 0; i < 8; ++i) bytes[half * 8 + i] = static_cast<std::uint8_t>(value >> (8 * i));
-  }
-  return Uuid::from_random(bytes);
-}
-
 void NativeApi::upload_manifest(Asked asked, HttpReply reply) {
   auto& lines = static_cast<ItemLines&>(*asked.request.sink);
   const auto manifest = lines.manifest();
@@ -158,18 +146,6 @@ Result<Submission> NativeApi::submission_of(const std::string& body) {
   return out;
 }
 
-namespace {
-
-/// An image of a registry by a tag, which may mean something else tomorrow; empty: there is none.
-std::string tag_of(const Definition& definition) {
-  if (!definition.container || !definition.container->digest.empty()) return {};
-  const auto reference = ImageReference::parse(definition.container->image);
-  const bool has_tag = reference && reference->source == ImageReference::Source::registry && !reference->is_pinned();
-  return has_tag ? definition.container->image : std::string();
-}
-
-}  // namespace
-
 void NativeApi::submit(Asked asked, HttpReply reply) {
   const auto refuse = [&](const Error& error) { reply.send(problem(error)); };
   auto submission = submission_of(asked.request.body);
@@ -179,83 +155,13 @@ void NativeApi::submit(Asked asked, HttpReply reply) {
     return refuse({ErrorCode::bad_input, concat("invalid job name '", utf8(submission->name), "'"),
                    "use letters, digits, '_', '.' and '-', at most 128 characters"});
   }
-  const std::string tag = tag_of(submission->definition);
-  if (tag.empty()) return accept(std::move(*submission), asked.asker.owner(), {}, std::move(reply));
-  // Every item of it is to run the same image, whatever the tag says later.
-  backend_.resolve_image(
-      tag, [this, tag, holder = asked.asker.holder, owner = asked.asker.owner(),
-            kept = std::make_shared<Submission>(std::move(*submission)),
-            reply = std::make_shared<HttpReply>(std::move(reply))](const Result<std::string>& digest) {
-        backend_.later(holder, [this, tag, owner, kept, reply, digest] {
-          std::string notice;
-          if (digest && is_image_digest(*digest)) {
-            kept->definition.container->digest = *digest;
-          } else {
-            // A worker may see what the server does not.
-            notice = concat("the server could not look up image ", tag, " (",
-                            digest ? "the registry's response is not a digest" : digest.error().message,
-                            "); each worker will look it up");
-          }
-          accept(std::move(*kept), owner, notice, std::move(*reply));
-        });
-      });
-}
-
-void NativeApi::accept(Submission submission, const std::string& owner, const std::string& notice, HttpReply reply) {
-  const auto refuse = [&](const Error& error) { reply.send(problem(error)); };
-  SubmitJob job{std::move(static_cast<JobSpec&>(submission))};
-  job.uuid =
-      submission.client_token.empty() ? random_uuid() : uuid_of_token(concat(owner, "\n", submission.client_token));
-  const auto accelerators = job.ask.accelerators;
-  job.ask = ask_of(submission.definition.limits);
-  job.ask.accelerators = accelerators;
-  job.place.owner = owner;
-  for (const After& it : submission.after_jobs) {
-    auto other = job_of(it.job);
-    if (!other) return refuse(other.error());
-    job.after.push_back({other->id, it.each});
-  }
-  NewManifest manifest;
-  if (const auto* numbers = std::get_if<NumberItems>(&submission.items)) {
-    const auto count = static_cast<std::uint64_t>(numbers->last) - static_cast<std::uint64_t>(numbers->first) + 1;
-    auto added = backend_.add_range(numbers->first, count);
-    if (!added) return refuse(added.error());
-    manifest = *added;
-  } else if (const auto* id = std::get_if<ManifestId>(&submission.items)) {
-    auto info = backend_.claim_manifest(*id);
-    if (!info && info.error().code != ErrorCode::not_found) return refuse(info.error());
-    if (!info) {
-      return refuse({ErrorCode::not_found, concat("manifest ", id->value, " not found"),
-                     "upload the list first, with POST /api/v1/manifests"});
-    }
-    manifest = {*id, info->items};
-  } else {
-    auto intake = backend_.begin_items();
-    if (!intake) return refuse(intake.error());
-    for (const std::string& item : std::get<std::vector<std::string>>(submission.items)) {
-      if (auto added = (*intake)->add(item); !added) return refuse(added.error());
-    }
-    auto added = (*intake)->finish(Lasting::with_the_job);
-    if (!added) return refuse(added.error());
-    manifest = *added;
-  }
-  job.manifest = manifest.id;
-  job.total = manifest.items;
-  auto definition = backend_.add_definition(definition_to_json(submission.definition));
-  if (!definition) return refuse(definition.error());
-  job.definition = *definition;
-  json::object said{{"id", job.uuid.text()}, {"name", job.name}, {"total", job.total}, {"notice", nullptr}};
-  if (!notice.empty()) said["notice"] = utf8(notice);
-  backend_.post(std::move(job), [this, said = std::move(said), reply = std::make_shared<HttpReply>(std::move(reply))](
-                                    const Result<Effect>& effect) mutable {
-    if (!effect) return reply->send(problem(effect.error()));
-    // The same token again is the job that is there, whatever was said this time.
-    if (const auto known = backend_.find_job(std::get<JobAccepted>(*effect).job)) {
-      said["name"] = known->name;
-      said["total"] = known->total;
-    }
-    reply->send(json_response(201, said));
-  });
+  submitter_.submit(std::move(*submission), asked.asker.holder, asked.asker.owner(),
+                    [reply = std::make_shared<HttpReply>(std::move(reply))](const Result<SubmittedJob>& job) {
+                      if (!job) return reply->send(problem(job.error()));
+                      json::object said{{"id", job->uuid.text()}, {"name", job->name}, {"total", job->total}};
+                      said["notice"] = job->notice.empty() ? json::value(nullptr) : json::value(utf8(job->notice));
+                      reply->send(json_response(201, said));
+                    });
 }
 
 namespace {

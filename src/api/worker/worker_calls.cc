@@ -300,7 +300,7 @@ void WorkerCalls::answer_poll(PollAnswer answer, const Reply& reply) {
 void WorkerCalls::on_job(std::string_view body, const Caller& caller, const Reply& reply) {
   auto job = decode_job_number(body);
   if (!job) return reply->send(problem(job.error()));
-  backend_.later([this, job = *job, giver = caller.key_id, reply] {
+  backend_.later([this, job = *job, giver = caller.key_id, fleet = caller.fleet, reply] {
     auto known = facts(job);
     if (!known) return reply->send(problem(known.error()));
     auto definition = backend_.definition(known->job.definition);
@@ -313,7 +313,9 @@ void WorkerCalls::on_job(std::string_view body, const Caller& caller, const Repl
                   .definition = *definition,
                   .queue = known->job.place.queue,
                   .key = {},
-                  .key_renew_ms = job_keys_.life_ms};
+                  .key_renew_ms = job_keys_.life_ms,
+                  .total = known->job.total,
+                  .fleet = fleet};
     // Of a job that has ended nobody starts an item, and a worker may not read what became of it.
     if (!as_it_is->ended()) {
       const Policy& policy = as_it_is->policy;

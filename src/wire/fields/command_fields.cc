@@ -42,6 +42,12 @@ std::span<const JobField> command_fields() {
        .example = "true",
        .meaning = "Run the command as a `/bin/sh` command line; items are quoted when inserted",
        .stored = kept<&Definition::shell>()},
+      {.name = "literal",
+       .kind = flag,
+       .example = "true",
+       .meaning = "Run the command exactly as written: braces are not placeholders, and the item is not added as an "
+                  "argument; the item is in `$DROVER_ITEM`",
+       .stored = kept<&Definition::literal>()},
       {.name = "workdir",
        .kind = text,
        .example = "\"/data\"",
@@ -54,6 +60,14 @@ std::span<const JobField> command_fields() {
        .example = "{\"MODE\": \"fast\"}",
        .meaning = "Environment variables for the command",
        .stored = kept<&Definition::environment>()},
+      {.name = "aws_batch",
+       .kind = text,
+       .face = Face::api,
+       .example = "\"{}\"",
+       .meaning = "Properties that the job or definition was given through the AWS Batch API, as JSON; kept so that the "
+                  "API can show them again",
+       .holds = "JSON in a string",
+       .stored = kept<&Definition::aws_batch>()},
   };
   return kFields;
 }

@@ -1,0 +1,100 @@
+#include <boost/json/array.hpp>
+#include <boost/json/serialize.hpp>
+
+#include "api/batch/batch.h"
+#include "api/batch/job_view.h"
+#include "wire/submission.h"
+
+namespace drover::aws {
+
+namespace json = boost::json;
+
+namespace {
+
+/// Whole jobs, items of arrays, or one item after the other.
+std::expected<void, Fault> add_dependencies(const json::object& input, json::object& job) {
+  const json::value* all = input.if_contains("dependsOn");
+  if (all == nullptr) return {};
+  json::array after;
+  for (const json::value& it : all->get_array()) {
+    const json::value* id = it.get_object().if_contains("jobId");
+    const json::value* type = it.get_object().if_contains("type");
+    if (type != nullptr && type->get_string() == "SEQUENTIAL") {
+      if (id != nullptr) return client_error("dependsOn of type SEQUENTIAL must not have a jobId");
+      job["sequential"] = true;
+      continue;
+    }
+    if (id == nullptr) return client_error("dependsOn must have a jobId, or be of type SEQUENTIAL");
+    const auto known = parse_job_id(id->get_string());
+    if (!known || known->child)
+      return client_error(concat("dependsOn: ", std::string_view(id->get_string()), " is not a job's id"));
+    after.push_back(json::object{{"job", known->uuid}, {"each", type != nullptr}});
+  }
+  if (!after.empty()) job["after"] = std::move(after);
+  return {};
+}
+
+}  // namespace
+
+void BatchApi::serve_submit() {
+  on("SubmitJob", Action::submit, [this](const Call& call, Answered answered) { submit(call, std::move(answered)); });
+}
+
+// The definition with what the submission says over it, in the words of AWS; then as one job of ours.
+BatchApi::Found<Submission> BatchApi::submission_of(const Call& call) const {
+  for (const auto& [member, why] : {std::pair("nodeOverrides", "is not supported: a job runs on one machine"),
+                                    std::pair("eksPropertiesOverride", "is not supported: jobs do not run on EKS")}) {
+    if (call.input.contains(member)) return client_error(concat(member, " ", why));
+  }
+  auto named = find_definition(std::string(call.input.at("jobDefinition").get_string()));
+  if (!named) return std::unexpected(std::move(named.error()));
+  if (!named->active) return client_error(concat("JobDefinition ", named->name, ":", named->revision, " is INACTIVE"));
+  auto text = backend().definition(named->definition);
+  if (!text) return std::unexpected(fault(text.error()));
+  auto document = job_document(*text);
+  if (!document) return std::unexpected(fault(document.error()));
+  auto base = submission_from(*document, {.command = false, .items = false});
+  if (!base) return std::unexpected(fault(base.error()));
+  JobProperties properties = with_overrides(properties_of(base->definition, *base), call.input);
+  if (auto good = check_properties(properties); !good) return std::unexpected(std::move(good.error()));
+  auto job = native_job(properties);
+  if (!job) return std::unexpected(std::move(job.error()));
+  // The definition's tags are its own.
+  properties.erase("tags");
+  for (const char* member : {"tags", "dependsOn"}) {
+    if (const json::value* it = call.input.if_contains(member)) properties[member] = *it;
+  }
+  (*job)["aws_batch"] = json::serialize(properties);
+  (*job)["name"] = call.input.at("jobName");
+  (*job)["queue"] = name_in(call.input.at("jobQueue").get_string());
+  if (const json::value* share = call.input.if_contains("shareIdentifier")) (*job)["share"] = *share;
+  if (auto added = add_dependencies(call.input, *job); !added) return std::unexpected(std::move(added.error()));
+  const json::value* array = call.input.if_contains("arrayProperties");
+  const json::value* size = array == nullptr ? nullptr : array->get_object().if_contains("size");
+  (*job)["range"] = json::array{0, size == nullptr ? 0 : size->get_int64() - 1};
+  auto whole = job_document(json::serialize(*job));
+  if (!whole) return std::unexpected(fault(whole.error()));
+  auto out = submission_from(*whole, {.command = false});
+  if (!out) return std::unexpected(fault(out.error()));
+  out->named_definition = concat(named->name, ":", named->revision);
+  return std::move(*out);
+}
+
+void BatchApi::submit(const Call& call, Answered answered) {
+  if (!is_batch_name(call.input.at("jobName").get_string())) {
+    return answered(client_error("jobName must have letters, digits, '-' and '_', and begin with a letter or digit"));
+  }
+  auto submission = submission_of(call);
+  if (!submission) return answered(std::unexpected(std::move(submission.error())));
+  submitter_.submit(
+      std::move(*submission), call.asker.holder, call.asker.owner(),
+      [this, region = call.region,
+       answered = std::make_shared<Answered>(std::move(answered))](const Result<SubmittedJob>& job) {
+        if (!job) return (*answered)(std::unexpected(fault(job.error())));
+        const std::string id = job->uuid.text();
+        (*answered)(json::object{
+            {"jobArn", account_.arn("batch", region, concat("job/", id))}, {"jobName", job->name}, {"jobId", id}});
+      });
+}
+
+}  // namespace drover::aws

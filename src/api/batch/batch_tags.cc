@@ -1,0 +1,106 @@
+#include <boost/json/array.hpp>
+
+#include "api/batch/batch.h"
+
+namespace drover::aws {
+
+namespace json = boost::json;
+
+// The tags of every resource are a document by its name, such as "job-queue/short": when they were changed after the
+// resource was made. Until then the resource itself says them.
+void BatchApi::serve_tags() {
+  on_read("ListTagsForResource", Action::read, [this](const Call& call) -> Outcome {
+    auto tags = tags_of(call);
+    if (!tags) return std::unexpected(std::move(tags.error()));
+    return json::object{{"tags", std::move(tags->value)}};
+  });
+  on_edit("TagResource", Action::submit, [this](const Call& call) { return tag(call); });
+  on_edit("UntagResource", Action::submit, [this](const Call& call) { return untag(call); });
+}
+
+std::string resource_in(std::string_view arn) {
+  std::size_t at = 0;
+  for (int colons = 0; colons < 5; ++colons) {
+    at = arn.find(':', at);
+    if (at == std::string_view::npos) return {};
+    ++at;
+  }
+  return std::string(arn.substr(at));
+}
+
+BatchApi::Found<json::object> BatchApi::own_tags(const Call& call, const std::string& resource) const {
+  const std::size_t slash = resource.find('/');
+  const std::string kind = resource.substr(0, slash);
+  const std::string name = slash == std::string::npos ? "" : resource.substr(slash + 1);
+  const auto in = [](const json::object& value) {
+    const json::value* tags = value.if_contains("tags");
+    return tags == nullptr ? json::object() : tags->get_object();
+  };
+  if (kind == "compute-environment") {
+    auto found = find_environment(name);
+    if (!found) return std::unexpected(std::move(found.error()));
+    return in(found->value);
+  }
+  if (kind == "scheduling-policy") {
+    auto found = find_policy(name);
+    if (!found) return std::unexpected(std::move(found.error()));
+    return in(found->value);
+  }
+  if (kind == "job-queue") {
+    auto found = find_queue(name);
+    if (!found) return std::unexpected(std::move(found.error()));
+    if (!*found) return client_error(concat(resource, " does not exist"));
+    auto shown = queue_json(call, **found);
+    if (!shown) return std::unexpected(std::move(shown.error()));
+    return in(*shown);
+  }
+  if (kind == "job-definition") {
+    auto found = find_definition(name);
+    if (!found) return std::unexpected(std::move(found.error()));
+    auto shown = definition_json(call, *found);
+    if (!shown) return std::unexpected(std::move(shown.error()));
+    return in(*shown);
+  }
+  const auto id = kind == "job" ? parse_job_id(name) : std::nullopt;
+  const auto view = id ? find_job(*id) : std::nullopt;
+  if (!view) return client_error(concat(resource, " does not exist"));
+  auto shown = job_json(call, *id, *view);
+  if (!shown) return std::unexpected(std::move(shown.error()));
+  return in(*shown);
+}
+
+BatchApi::Found<Stored> BatchApi::tags_of(const Call& call) const {
+  const std::string resource = resource_in(call.input.at("resourceArn").get_string());
+  auto own = own_tags(call, resource);
+  if (!own) return std::unexpected(std::move(own.error()));
+  auto changed = tags().find(resource);
+  if (!changed) return std::unexpected(fault(changed.error()));
+  if (*changed) return std::move(**changed);
+  return Stored{resource, std::move(*own), 0, 0};
+}
+
+EditOutcome BatchApi::tag(const Call& call) {
+  constexpr std::size_t kMostTags = 50;
+  auto now = tags_of(call);
+  if (!now) return std::unexpected(std::move(now.error()));
+  for (const auto& [key, value] : call.input.at("tags").get_object()) now->value[key] = value;
+  if (now->value.size() > kMostTags) return client_error("a resource can have at most 50 tags");
+  return Edit{{tags().replace(*now)}};
+}
+
+EditOutcome BatchApi::untag(const Call& call) {
+  auto now = tags_of(call);
+  if (!now) return std::unexpected(std::move(now.error()));
+  for (const json::value& key : call.input.at("tagKeys").get_array()) now->value.erase(key.get_string());
+  return Edit{{tags().replace(*now)}};
+}
+
+// What was changed replaces what a resource says itself.
+std::expected<void, Fault> BatchApi::show_tags(const std::string& resource, json::object& shown) const {
+  auto changed = tags().find(resource);
+  if (!changed) return std::unexpected(fault(changed.error()));
+  if (*changed) shown["tags"] = std::move((*changed)->value);
+  return {};
+}
+
+}  // namespace drover::aws
