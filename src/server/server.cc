@@ -13,6 +13,7 @@
 #include "api/health/health.h"
 #include "api/iam/iam.h"
 #include "api/keys/key_calls.h"
+#include "api/logs/logs.h"
 #include "api/metrics/metrics_page.h"
 #include "api/native/native.h"
 #include "api/sts/sts.h"
@@ -242,6 +243,7 @@ void Server::Parts::make_services() {
       .backend = *backend, .readers = *worker_readers, .logs = *logs, .followers = *followers, .metrics = *metrics});
   serve<aws::StsApi>(*backend, aws_account);
   serve<aws::BatchApi>(*backend, aws_account);
+  serve<aws::LogsApi>(*backend, aws_account);
   serve<aws::IamApi>(*backend, aws_account, now_ms);
   serve<aws::NotSigned>();
   health = serve<Health>();

@@ -9,8 +9,14 @@ namespace drover {
 namespace {
 
 TEST(Definition, ComesBackByteForByteEvenWhenItIsNotUtf8) {
-  const Definition definition{{"a b", "\xff\xfe\"'\\\n", ""}, true,           "/tmp/x",
-                              {{"K", "v=1"}, {"E", ""}},      ItemKind::json, {1, 2, 3, -4, 5}};
+  const Definition definition{.command = {"a b", "\xff\xfe\"'\\\n", ""},
+                              .shell = true,
+                              .literal = true,
+                              .workdir = "/tmp/x",
+                              .environment = {{"K", "v=1"}, {"E", ""}},
+                              .items = ItemKind::json,
+                              .limits = {1, 2, 3, -4, 5},
+                              .aws_batch = R"({"type":"container"})"};
   const auto back = definition_from_json(definition_to_json(definition));
   ASSERT_TRUE(back);
   EXPECT_EQ(*back, definition);

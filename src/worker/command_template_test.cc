@@ -7,7 +7,8 @@ namespace {
 
 std::vector<std::string> render(std::vector<std::string> command, std::string_view item, std::uint64_t index = 0,
                                 bool shell = false, ItemKind kind = ItemKind::text) {
-  const auto parsed = CommandTemplate::parse({std::move(command), shell, "/", {}, kind});
+  const auto parsed =
+      CommandTemplate::parse({.command = std::move(command), .shell = shell, .workdir = "/", .items = kind});
   EXPECT_TRUE(parsed);
   const auto out = parsed->render(item, ItemIndex{index});
   EXPECT_TRUE(out) << out.error().message;
@@ -33,7 +34,7 @@ TEST(CommandTemplate, AppendsTheItemWhenNothingSaysWhere) {
 
 TEST(CommandTemplate, TakesAnImagesWordsAsTheyAre) {
   const auto after = [](const Words& before, Words command) {
-    const auto parsed = CommandTemplate::parse({std::move(command), false, "/", {}, ItemKind::json}, before);
+    const auto parsed = CommandTemplate::parse({.command = std::move(command), .items = ItemKind::json}, before);
     EXPECT_TRUE(parsed);
     return parsed->render(R"({"name":"x"})", ItemIndex{0}).value();
   };
@@ -81,8 +82,14 @@ TEST(CommandTemplate, TakesFieldsOfJsonItems) {
   EXPECT_EQ(render({"x", "{name}"}, R"({"name":"ü"})", 0, false, ItemKind::json), (Words{"x", "ü"}));
 }
 
+TEST(CommandTemplate, ALiteralCommandHasNoPlaceholders) {
+  const auto parsed = CommandTemplate::parse({.command = {"echo", "{}", "{name}"}, .literal = true}, {"/bin/sh"});
+  ASSERT_TRUE(parsed);
+  EXPECT_EQ(parsed->render("item", ItemIndex{0}).value(), (Words{"/bin/sh", "echo", "{}", "{name}"}));
+}
+
 TEST(CommandTemplate, SaysWhichItemLacksWhichField) {
-  const auto parsed = CommandTemplate::parse({{"x", "{angle}"}, false, "/", {}, ItemKind::json});
+  const auto parsed = CommandTemplate::parse({.command = {"x", "{angle}"}, .items = ItemKind::json});
   ASSERT_TRUE(parsed);
   const auto missing = parsed->check(R"({"light":1})", ItemIndex{17});
   ASSERT_FALSE(missing);

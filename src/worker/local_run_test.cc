@@ -42,7 +42,7 @@ class LocalRuns : public testing::Test {
                            .notice = [&](const std::string& text) { said_.push_back(text); }});
     if (reader_->jobs()->empty()) {
       const auto manifest = write_range_manifest(*store_, 1, count);
-      const auto definition = store_->add_definition(definition_to_json({command, false, "/", {}, ItemKind::text, {}}));
+      const auto definition = store_->add_definition(definition_to_json({.command = command, .workdir = "/"}));
       ASSERT_TRUE(run_->start(*store_));
       ASSERT_TRUE(
           run_->engine().ask(SubmitJob{{.name = "r", .policy = policy}, count, Uuid{}, *definition, manifest->id}));

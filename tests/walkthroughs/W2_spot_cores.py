@@ -160,11 +160,10 @@ def test_09_as_many_machines_as_there_is_work(world):
         world.server.cli("cancel", "elastic")
 
 
-@missing("AWS Batch: the API is not there")
-def test_10_the_same_on_aws_batch(aws):
+def test_10_the_same_on_aws_batch(aws, busybox):
     part(aws("batch", "create-compute-environment", "--compute-environment-name", "here", "--type", "UNMANAGED"), "computeEnvironmentArn")
     part(aws("batch", "create-job-queue", "--job-queue-name", "batch", "--priority", 1, "--compute-environment-order", "order=1,computeEnvironment=here"), "jobQueueArn")
-    container = json.dumps({"image": "drover.test/base:1", "command": ["true"], "vcpus": 1, "memory": 64})
+    container = json.dumps({"image": f"docker-archive:{busybox}", "command": ["true"], "vcpus": 1, "memory": 64})
     part(aws("batch", "register-job-definition", "--job-definition-name", "array", "--type", "container", "--container-properties", container), "revision")
     job = part(aws("batch", "submit-job", "--job-name", "array", "--job-queue", "batch", "--job-definition", "array", "--array-properties", "size=100"), "jobId")
 

@@ -64,16 +64,6 @@ json::object status_summary(const JobView& view) {
           {"FAILED", counts.failed + counts.cancelled}};
 }
 
-std::string log_stream(const Job& job, ItemIndex item, std::uint64_t attempt) {
-  const std::string definition = job.named_definition.empty()
-                                     ? std::string(kNativeDefinition)
-                                     : job.named_definition.substr(0, job.named_definition.rfind(':'));
-  std::string out = concat(definition, "/default/", job.uuid.text());
-  if (is_array(job) || attempt > 1) out += concat(".", item.value);
-  if (attempt > 1) out += concat(".", attempt);
-  return out;
-}
-
 JobProperties properties_of(const Definition& definition, const JobSpec& spec) {
   json::error_code error;
   json::value said = json::parse(definition.aws_batch.empty() ? "null" : definition.aws_batch, error);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "api/batch/job_properties.h"
+#include "api/logs/stream_name.h"
 #include "ports/backend.h"
 #include "wire/definition.h"
 
@@ -32,12 +33,6 @@ std::string_view status_of(const JobView& view);
 std::string_view status_of(const Job& job, std::string_view state, bool is_leased);
 /// How many children there are in each state.
 boost::json::object status_summary(const JobView& view);
-
-/// "DEFINITION/default/TASK": the first attempt's task is the job itself, and each later one has an id of its own.
-std::string log_stream(const Job& job, ItemIndex item, std::uint64_t attempt);
-
-/// A job's definition without its revision, for those that were made from none too.
-inline constexpr std::string_view kNativeDefinition = "drover-native";
 
 /// As they were registered; of what the native API made, what can be said of it in these words.
 JobProperties properties_of(const Definition& definition, const JobSpec& spec);

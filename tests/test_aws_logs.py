@@ -1,0 +1,105 @@
+"""CloudWatch Logs on the wire: the logs of jobs, as `aws logs` and boto3 read them."""
+
+import pytest
+
+from aws import Aws, code_of
+from drover import wait_until
+from test_server import Server, worker
+
+GROUP = "/aws/batch/job"
+
+
+@pytest.fixture
+def server(drover):
+    one = Server(drover)
+    worker(one)
+    return one
+
+
+@pytest.fixture
+def aws(server):
+    return Aws(server)
+
+
+def submit(server, script, *flags, items="0"):
+    """A native job; its streams have no definition of AWS's."""
+    server.cli("submit", "--name", "job", *flags, "--", "sh", "-c", script, "sh", ":::", *items)
+    return server.job("job")["id"]
+
+
+def test_the_lines_of_a_job(server, aws):
+    job = submit(server, "echo first; echo second >&2; printf 'no newline ü'")
+    server.ends("job")
+    stream = f"drover-native/default/{job}"
+    lines = aws("logs", "get-log-events", "--log-group-name", GROUP, "--log-stream-name", stream, "--query", "events[*].message", "--limit", 100)
+    assert sorted(lines) == ["first", "no newline ü", "second"]
+    shown, = aws("logs", "describe-log-streams", "--log-group-name", GROUP)["logStreams"]
+    assert shown["logStreamName"] == stream and shown["firstEventTimestamp"] <= shown["lastEventTimestamp"]
+    assert [it["logGroupName"] for it in aws("logs", "describe-log-groups")["logGroups"]] == [GROUP]
+
+
+def test_pages_in_both_directions(server, aws):
+    job = submit(server, "seq 0 99")
+    server.ends("job")
+    logs = aws.client("logs")
+
+    def page(**more):
+        answer = logs.get_log_events(logGroupName=GROUP, logStreamName=f"drover-native/default/{job}", limit=40, **more)
+        return [int(it["message"]) for it in answer["events"]], answer
+
+    newest, answer = page()
+    assert newest == list(range(60, 100))
+    older, answer = page(nextToken=answer["nextBackwardToken"])
+    assert older == list(range(20, 60))
+    oldest, answer = page(nextToken=answer["nextBackwardToken"])
+    assert oldest == list(range(20))
+    none, again = page(nextToken=answer["nextBackwardToken"])
+    assert none == [] and again["nextBackwardToken"] == answer["nextBackwardToken"]
+    first, answer = page(startFromHead=True)
+    assert first == list(range(40))
+    seen = first
+    while (following := page(nextToken=answer["nextForwardToken"]))[0]:
+        seen, answer = seen + following[0], following[1]
+    assert seen == list(range(100)) and following[1]["nextForwardToken"] == answer["nextForwardToken"]
+
+
+def test_times_bound_a_page(server, aws):
+    job = submit(server, "echo early; sleep 1.2; echo late")
+    server.ends("job")
+    logs = aws.client("logs")
+    where = {"logGroupName": GROUP, "logStreamName": f"drover-native/default/{job}"}
+    early, late = logs.get_log_events(**where)["events"]
+    assert [it["message"] for it in logs.get_log_events(**where, startTime=early["timestamp"] + 1)["events"]] == ["late"]
+    assert [it["message"] for it in logs.get_log_events(**where, endTime=late["timestamp"])["events"]] == ["early"]
+
+
+def test_items_and_attempts_have_streams_of_their_own(server, aws):
+    job = submit(server, "echo $0 $1 $DROVER_ATTEMPT; test $DROVER_ATTEMPT = 2", "--retries", "1", items="01")
+    server.ends("job")
+    logs = aws.client("logs")
+    streams = [it["logStreamName"].rpartition("/")[2] for it in logs.describe_log_streams(logGroupName=GROUP)["logStreams"]]
+    assert streams == [f"{job}.0", f"{job}.0.2", f"{job}.1", f"{job}.1.2"]
+    lines = logs.get_log_events(logGroupName=GROUP, logStreamName=f"drover-native/default/{job}.1.2")["events"]
+    assert [it["message"] for it in lines] == ["sh 1 2"]
+    pages = logs.get_paginator("describe_log_streams").paginate(logGroupName=GROUP, PaginationConfig={"PageSize": 3})
+    assert sum(len(page["logStreams"]) for page in pages) == 4
+
+
+def test_an_item_that_runs_can_be_read(server, aws):
+    job = submit(server, "echo begun; sleep 1000")
+    wait_until(lambda: server.job("job")["counts"]["running"] == 1, "the item to run")
+    logs = aws.client("logs")
+    where = {"logGroupName": GROUP, "logStreamName": f"drover-native/default/{job}"}
+    wait_until(lambda: [it["message"] for it in logs.get_log_events(**where)["events"]] == ["begun"], "its line")
+    server.cli("cancel", "job")
+
+
+def test_what_is_not_there(server, aws):
+    logs = aws.client("logs")
+    code, message = code_of(logs.get_log_events, logGroupName=GROUP, logStreamName="demo/default/nothing")
+    assert (code, message) == ("ResourceNotFoundException", "The specified log stream does not exist.")
+    code, message = code_of(logs.get_log_events, logGroupName="other", logStreamName="x")
+    assert (code, message) == ("ResourceNotFoundException", "The specified log group does not exist.")
+    code, message = code_of(logs.get_log_events, logGroupName=GROUP, logStreamName="x", limit=10_001)
+    assert code == "InvalidParameterException" and "limit" in message
+    assert code_of(logs.put_log_events, logGroupName=GROUP, logStreamName="x", logEvents=[{"timestamp": 1, "message": "x"}])[0] == "UnknownOperationException"
