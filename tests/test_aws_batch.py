@@ -243,6 +243,19 @@ def test_tags_of_everything(batch, image):
         assert batch.list_tags_for_resource(resourceArn=one)["tags"] == tags
 
 
+def test_scopes_decide_what_may_be_changed(server, batch, image):
+    register(batch, image)
+    key = server.cli("key", "create", "--scope", "submit", "--label", "ci", "--json").json_lines[0]["token"]
+    ci = Aws(server, key).client("batch")
+    job = ci.submit_job(jobName="one", jobQueue="short", jobDefinition="demo")["jobArn"]
+    ci.tag_resource(resourceArn=job, tags={"a": "1"})
+    queue = batch.describe_job_queues(jobQueues=["short"])["jobQueues"][0]["jobQueueArn"]
+    for call, arguments in ((ci.tag_resource, {"resourceArn": queue, "tags": {"a": "1"}}), (ci.update_job_queue, {"jobQueue": "short", "priority": 9}),
+                            (ci.create_compute_environment, {"computeEnvironmentName": "mine", "type": "UNMANAGED"})):
+        assert code_of(call, **arguments)[0] == "AccessDeniedException"
+    assert server.job("one")["owner"] == "ci"
+
+
 def test_what_native_jobs_look_like(server, batch):
     server.cli("submit", "--queue", "short", "--name", "native", "--range", "1-2", "--", "true")
     shown, = batch.list_jobs(jobQueue="short", jobStatus="PENDING")["jobSummaryList"]

@@ -124,6 +124,8 @@ def test_what_cannot_be_right_is_named(aws):
     iam = aws.client("iam")
     code, message = code_of(iam.create_role, RoleName="a" * 65, AssumeRolePolicyDocument=TRUST)
     assert (code, message) == ("ValidationError", "RoleName must have 1 to 64 characters")
+    assert code_of(iam.create_role, RoleName="a/b", AssumeRolePolicyDocument=TRUST)[0] == "ValidationError"
+    assert code_of(iam.create_role, RoleName="a", Path="x", AssumeRolePolicyDocument=TRUST)[0] == "ValidationError"
     code, message = code_of(iam.create_role, RoleName="a", AssumeRolePolicyDocument='{"Statement": {"Effect": "Perhaps"}}')
     assert code == "MalformedPolicyDocument" and "Effect" in message
     assert code_of(iam.list_users)[0] == "InvalidAction"

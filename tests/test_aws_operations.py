@@ -100,6 +100,13 @@ def test_operations_are_those_of_aws(service):
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.parametrize("service", FILES)
+def test_every_operation_has_a_handler(service):
+    sources = "".join(path.read_text() for path in FILES[service].parent.glob("*.cc"))
+    operations = described(FILES[service].read_text())[2]
+    assert [name for name in operations if not re.search(rf'\bon(_read|_edit)?\("{name}"', sources)] == []
+
+
 def test_a_description_that_is_wrong_is_found():
     model = Model("iam")
     model.operations["GetRole"][1]["RoleNam"] = ("string", set())

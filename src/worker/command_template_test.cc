@@ -101,9 +101,9 @@ TEST(CommandTemplate, SaysWhichItemLacksWhichField) {
 }
 
 TEST(CommandTemplate, KnowsWhetherTheProgramIsFixed) {
-  EXPECT_EQ(*CommandTemplate::parse({{"gzip", "{}"}, false, "/", {}, ItemKind::text})->fixed_program(), "gzip");
-  EXPECT_EQ(CommandTemplate::parse({{"{}"}, false, "/", {}, ItemKind::text})->fixed_program(), nullptr);
-  EXPECT_FALSE(CommandTemplate::parse({{}, false, "/", {}, ItemKind::text}));
+  EXPECT_EQ(*CommandTemplate::parse({.command = {"gzip", "{}"}})->fixed_program(), "gzip");
+  EXPECT_EQ(CommandTemplate::parse({.command = {"{}"}})->fixed_program(), nullptr);
+  EXPECT_FALSE(CommandTemplate::parse({.command = {}}));
 }
 
 }  // namespace

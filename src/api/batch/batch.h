@@ -91,6 +91,7 @@ class BatchApi : public AwsApi {
   Documents tags() const { return {backend().ledger(), "batch.tags"}; }
   Found<Object> own_tags(const Call& call, const std::string& resource) const;
   Found<Stored> tags_of(const Call& call) const;
+  std::expected<void, Fault> may_tag(const Call& call) const;
   EditOutcome tag(const Call& call);
   EditOutcome untag(const Call& call);
   std::expected<void, Fault> show_tags(const std::string& resource, Object& shown) const;

@@ -69,6 +69,16 @@ BatchApi::Found<json::object> BatchApi::own_tags(const Call& call, const std::st
   return in(*shown);
 }
 
+// Whoever may make such a resource may change its tags.
+std::expected<void, Fault> BatchApi::may_tag(const Call& call) const {
+  const std::string resource = resource_in(call.input.at("resourceArn").get_string());
+  const bool is_job = resource.starts_with("job/") || resource.starts_with("job-definition/");
+  if (is_job || call.asker.caller.may(Action::administrate)) return {};
+  return failed(
+      "AccessDeniedException",
+      concat("a key with scope '", to_string(call.asker.caller.scope), "' cannot change the tags of ", resource), 403);
+}
+
 BatchApi::Found<Stored> BatchApi::tags_of(const Call& call) const {
   const std::string resource = resource_in(call.input.at("resourceArn").get_string());
   auto own = own_tags(call, resource);
@@ -80,6 +90,7 @@ BatchApi::Found<Stored> BatchApi::tags_of(const Call& call) const {
 }
 
 EditOutcome BatchApi::tag(const Call& call) {
+  if (auto allowed = may_tag(call); !allowed) return std::unexpected(std::move(allowed.error()));
   constexpr std::size_t kMostTags = 50;
   auto now = tags_of(call);
   if (!now) return std::unexpected(std::move(now.error()));
@@ -89,6 +100,7 @@ EditOutcome BatchApi::tag(const Call& call) {
 }
 
 EditOutcome BatchApi::untag(const Call& call) {
+  if (auto allowed = may_tag(call); !allowed) return std::unexpected(std::move(allowed.error()));
   auto now = tags_of(call);
   if (!now) return std::unexpected(std::move(now.error()));
   for (const json::value& key : call.input.at("tagKeys").get_array()) now->value.erase(key.get_string());

@@ -1,5 +1,8 @@
 #include "api/iam/iam.h"
 
+#include <algorithm>
+#include <cctype>
+
 #include "base/entropy.h"
 
 extern "C" const char drover_iam_operations_begin[];
@@ -34,6 +37,19 @@ std::string new_unique_id(std::string_view prefix) {
   std::string out(prefix);
   for (int i = 0; i < kLength; ++i) out += kLetters[random_number() % kLetters.size()];
   return out;
+}
+
+std::expected<void, Fault> check_names(const boost::json::object& input, std::string_view name_member) {
+  constexpr std::string_view kSigns = "_+=,.@-";
+  const auto is_plain = [&](unsigned char c) { return std::isalnum(c) != 0 || kSigns.contains(static_cast<char>(c)); };
+  if (!std::ranges::all_of(input.at(name_member).get_string(), is_plain)) {
+    return failed("ValidationError", concat(name_member, " must have letters, digits and ", kSigns, " only"));
+  }
+  const std::string path = path_in(input);
+  const bool is_path = path.starts_with('/') && path.ends_with('/') &&
+                       std::ranges::all_of(path, [](unsigned char c) { return c > 0x20 && c < 0x7F; });
+  if (!is_path) return failed("ValidationError", "Path must begin and end with a slash");
+  return {};
 }
 
 std::string path_in(const boost::json::object& input) {

@@ -65,5 +65,7 @@ class IamApi : public AwsApi {
 std::string new_unique_id(std::string_view prefix);
 /// "/" if none was sent.
 std::string path_in(const boost::json::object& input);
+/// Whether the name and the path of something new are as IAM has them.
+std::expected<void, Fault> check_names(const boost::json::object& input, std::string_view name_member);
 
 }  // namespace drover::aws

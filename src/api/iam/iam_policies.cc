@@ -14,6 +14,7 @@ void IamApi::serve_policies() {
 
 EditOutcome IamApi::create_policy(const Call& call) {
   const std::string name(call.input.at("PolicyName").get_string());
+  if (auto good = check_names(call.input, "PolicyName"); !good) return std::unexpected(std::move(good.error()));
   const std::string path = path_in(call.input);
   const std::string arn = account_.arn("iam", "", concat("policy", path, name));
   auto known = policies().find(arn);

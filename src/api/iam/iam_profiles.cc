@@ -38,6 +38,8 @@ IamApi::Found<json::object> IamApi::profile_json(const Stored& profile) const {
 
 EditOutcome IamApi::create_profile(const Call& call) {
   const std::string name(call.input.at("InstanceProfileName").get_string());
+  if (auto good = check_names(call.input, "InstanceProfileName"); !good)
+    return std::unexpected(std::move(good.error()));
   auto known = profiles().find(name);
   if (!known) return std::unexpected(fault(known.error()));
   if (*known) return failed("EntityAlreadyExists", concat("Instance Profile ", name, " already exists."), 409);

@@ -54,6 +54,7 @@ IamApi::Found<Stored> IamApi::role_of(const Call& call) const {
 
 EditOutcome IamApi::create_role(const Call& call) {
   const std::string name = text_of(call.input, "RoleName");
+  if (auto good = check_names(call.input, "RoleName"); !good) return std::unexpected(std::move(good.error()));
   auto known = roles().find(name);
   if (!known) return std::unexpected(fault(known.error()));
   if (*known) return failed("EntityAlreadyExists", concat("Role with name ", name, " already exists."), 409);
@@ -120,6 +121,7 @@ EditOutcome IamApi::detach_policy(const Call& call) {
 }
 
 EditOutcome IamApi::put_inline_policy(const Call& call) {
+  if (auto good = check_names(call.input, "PolicyName"); !good) return std::unexpected(std::move(good.error()));
   auto role = role_of(call);
   if (!role) return std::unexpected(std::move(role.error()));
   const std::string document = text_of(call.input, "PolicyDocument");
