@@ -65,6 +65,12 @@ void write_seeds(const Folder& folder) {
                      "6f1c1f9e-2f0b-4c53-9d3f-0a8f7f5b1c11", "\xc3\xa4\xe2\x82\xac\xf0\x9f\x90\x82\xff"});
   folder.put("authorization",
              {"AKDRAAAAAAAAAAAAAAAA.0123456789abcdef", "drover-job-eyJqb2IiOiJ4In0.AAAA", "JNDRAAAAAAAAAAAAAAAA.x"});
+  folder.put("aws_input",
+             {R"(0{"Colour":"RED","Pairs":[{"Name":"a","Inner":{"Values":["x"],"More":{"k":{"Name":"b"}}}}],"Size":3,)"
+              R"("Big":-4000000000,"Wet":true,"At":1.5,"Data":"aGk=","Hints":{"a":"b"},"Piece":[{"Name":"c"}]})",
+              "1Colour=GREEN&Pairs.member.1.Name=a&Pairs.member.1.Inner.Values.member.2=x&Hints.entry.1.key=k&"
+              "Hints.entry.1.value=v&Piece.1.Name=c&Size=4&At=2026-01-31T12%3A00%3A00.5Z&Data=aGk%3D&Wet=false",
+              "2Pairs.1.Name=a&Pairs.1.Inner.More.1.key=k&Pairs.1.Inner.More.1.value.Name=b&Piece.7.Name=c"});
   folder.put(
       "aws_policy",
       {"0s3:GetObject\narn:aws:s3:::b/ann/x\narn:aws:iam::111122223333:user/ann\naws:SourceIp\n10.0.0.1\n"

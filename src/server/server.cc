@@ -10,6 +10,7 @@
 
 #include "api/aws/not_signed.h"
 #include "api/batch/batch.h"
+#include "api/ec2/ec2.h"
 #include "api/health/health.h"
 #include "api/iam/iam.h"
 #include "api/keys/key_calls.h"
@@ -244,6 +245,7 @@ void Server::Parts::make_services() {
   serve<aws::StsApi>(*backend, aws_account);
   serve<aws::BatchApi>(*backend, aws_account);
   serve<aws::LogsApi>(*backend, aws_account);
+  serve<aws::Ec2Api>(*backend, aws_account, now_ms);
   serve<aws::IamApi>(*backend, aws_account, now_ms);
   serve<aws::NotSigned>();
   health = serve<Health>();

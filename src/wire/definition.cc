@@ -89,8 +89,8 @@ Result<Definition> definition_from_json(std::string_view text) {
   if (const json::value* limits = object->if_contains("limits"); limits != nullptr && limits->is_object()) {
     definition.limits = limits_from(limits->get_object());
   }
-  for (const auto& [name, flag] : {std::pair("literal", &definition.literal),
-                                   std::pair("strict_lease", &definition.strict_lease)}) {
+  for (const auto& [name, flag] :
+       {std::pair("literal", &definition.literal), std::pair("strict_lease", &definition.strict_lease)}) {
     const json::value* said = object->if_contains(name);
     if (said == nullptr) continue;
     if (!said->is_bool()) return bad();

@@ -10,7 +10,9 @@ namespace {
 
 namespace json = boost::json;
 
-json::object parsed(std::string_view text) { return json::parse(text).as_object(); }
+json::object parsed(std::string_view text) {
+  return json::parse(text).as_object();
+}
 
 std::string native(std::string_view properties) {
   const auto job = native_job(parsed(properties));
@@ -18,16 +20,17 @@ std::string native(std::string_view properties) {
 }
 
 TEST(JobProperties, BecomeAJobOfOurs) {
-  EXPECT_EQ(native(R"({"type":"container","parameters":{"in":"a b"},"retryStrategy":{"attempts":3},
+  EXPECT_EQ(
+      native(R"({"type":"container","parameters":{"in":"a b"},"retryStrategy":{"attempts":3},
                        "timeout":{"attemptDurationSeconds":60},"tags":{"drover:reuse":"true"},
                        "containerProperties":{"image":"x","command":["run","Ref::in","Ref::out","-Ref::in"],
                        "resourceRequirements":[{"type":"VCPU","value":"0.25"},{"type":"MEMORY","value":"512"},
                        {"type":"GPU","value":"2"}],"environment":[{"name":"A","value":"1"}],"privileged":true,
                        "volumes":[{"name":"v","host":{"sourcePath":"/data"}}],
                        "mountPoints":[{"sourceVolume":"v","containerPath":"/in","readOnly":true}]}})"),
-            R"({"image":"x","literal":true,"cpus":2.5E-1,"memory":"512MiB","command":["run","a b","Ref::out","-Ref::in"],)"
-            R"("gpus":2,"environment":{"A":"1"},"mounts":["/data:/in:ro"],"privileged":true,"retries":2,"timeout":"60s",)"
-            R"("reuse":true})");
+      R"({"image":"x","literal":true,"cpus":2.5E-1,"memory":"512MiB","command":["run","a b","Ref::out","-Ref::in"],)"
+      R"("gpus":2,"environment":{"A":"1"},"mounts":["/data:/in:ro"],"privileged":true,"retries":2,"timeout":"60s",)"
+      R"("reuse":true})");
 }
 
 TEST(JobProperties, ASubmissionOverridesItsDefinition) {
@@ -39,11 +42,12 @@ TEST(JobProperties, ASubmissionOverridesItsDefinition) {
       parsed(R"({"parameters":{"b":"3"},"schedulingPriorityOverride":5,"timeout":{"attemptDurationSeconds":90},
                  "containerOverrides":{"command":["new"],"memory":128,"environment":[{"name":"B","value":"4"},
                  {"name":"C","value":"5"}],"resourceRequirements":[{"type":"GPU","value":"4"}]}})"));
-  EXPECT_EQ(json::serialize(merged),
-            R"({"parameters":{"a":"1","b":"3"},"schedulingPriority":5,"containerProperties":{"image":"x",)"
-            R"("command":["new"],"vcpus":1,"memory":128,"environment":[{"name":"A","value":"1"},)"
-            R"({"name":"B","value":"4"},{"name":"C","value":"5"}],"resourceRequirements":[{"type":"GPU","value":"4"}]},)"
-            R"("timeout":{"attemptDurationSeconds":90}})");
+  EXPECT_EQ(
+      json::serialize(merged),
+      R"({"parameters":{"a":"1","b":"3"},"schedulingPriority":5,"containerProperties":{"image":"x",)"
+      R"("command":["new"],"vcpus":1,"memory":128,"environment":[{"name":"A","value":"1"},)"
+      R"({"name":"B","value":"4"},{"name":"C","value":"5"}],"resourceRequirements":[{"type":"GPU","value":"4"}]},)"
+      R"("timeout":{"attemptDurationSeconds":90}})");
 }
 
 TEST(JobProperties, WhatCannotBeDoneIsNamed) {

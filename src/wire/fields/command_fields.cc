@@ -64,8 +64,9 @@ std::span<const JobField> command_fields() {
        .kind = text,
        .face = Face::api,
        .example = "\"{}\"",
-       .meaning = "Properties that the job or definition was given through the AWS Batch API, as JSON; kept so that the "
-                  "API can show them again",
+       .meaning =
+           "Properties that the job or definition was given through the AWS Batch API, as JSON; kept so that the "
+           "API can show them again",
        .holds = "JSON in a string",
        .stored = kept<&Definition::aws_batch>()},
   };
