@@ -235,6 +235,7 @@ def test_tags_of_everything(batch, image):
     arn = register(batch, image, tags={"a": "1"})["jobDefinitionArn"]
     job = batch.submit_job(jobName="one", jobQueue="short", jobDefinition="demo", tags={"b": "2"})["jobArn"]
     queue = batch.describe_job_queues()["jobQueues"][-1]["jobQueueArn"]
+    assert "256" in code_of(batch.tag_resource, resourceArn=queue, tags={"a": "x" * 257})[1]
     for one, tags in ((arn, {"a": "1"}), (job, {"b": "2"}), (queue, {})):
         assert batch.list_tags_for_resource(resourceArn=one)["tags"] == tags
         batch.tag_resource(resourceArn=one, tags={"x y": "ü/1"})
@@ -254,6 +255,24 @@ def test_scopes_decide_what_may_be_changed(server, batch, image):
                             (ci.create_compute_environment, {"computeEnvironmentName": "mine", "type": "UNMANAGED"})):
         assert code_of(call, **arguments)[0] == "AccessDeniedException"
     assert server.job("one")["owner"] == "ci"
+
+
+def test_only_aws_says_what_aws_batch_was_told(server):
+    job = {"name": "forged", "command": ["true"], "items": ["a"], "aws_batch": '{"containerProperties": 5}'}
+    for path in ("/api/v1/jobs", "/api/v1/definitions"):
+        status, said = server.ask("POST", path, job)
+        assert status == 400 and "aws_batch" in said["detail"], said
+
+
+def test_a_native_job_from_a_definition_of_aws(server, batch, image):
+    worker(server)
+    register(batch, image, container={"command": ["echo", "{}"]})
+    server.cli("submit", "--name", "ours", "--definition", "demo", "--queue", "short", ":::", "x")
+    assert server.ends("ours")["state"] == "succeeded"
+    assert server.cli("logs", "ours:0").out == "{}\n"
+    shown, = batch.list_jobs(jobQueue="short", jobStatus="SUCCEEDED")["jobSummaryList"]
+    detail, = batch.describe_jobs(jobs=[shown["jobId"]])["jobs"]
+    assert detail["jobDefinition"].endswith("demo:1") and detail["container"]["image"] == image
 
 
 def test_what_native_jobs_look_like(server, batch):

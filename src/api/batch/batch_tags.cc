@@ -92,9 +92,16 @@ BatchApi::Found<Stored> BatchApi::tags_of(const Call& call) const {
 EditOutcome BatchApi::tag(const Call& call) {
   if (auto allowed = may_tag(call); !allowed) return std::unexpected(std::move(allowed.error()));
   constexpr std::size_t kMostTags = 50;
+  constexpr std::size_t kLongestKey = 128;
+  constexpr std::size_t kLongestValue = 256;
   auto now = tags_of(call);
   if (!now) return std::unexpected(std::move(now.error()));
-  for (const auto& [key, value] : call.input.at("tags").get_object()) now->value[key] = value;
+  for (const auto& [key, value] : call.input.at("tags").get_object()) {
+    if (key.empty() || key.size() > kLongestKey || value.get_string().size() > kLongestValue) {
+      return client_error("tags must have keys of 1 to 128 bytes and values of at most 256");
+    }
+    now->value[key] = value;
+  }
   if (now->value.size() > kMostTags) return client_error("a resource can have at most 50 tags");
   return Edit{{tags().replace(*now)}};
 }

@@ -19,6 +19,7 @@
 
 namespace drover {
 
+struct Node;
 struct Submission;
 
 /// What one answer lists at most.
@@ -93,6 +94,7 @@ class NativeApi : public Service {
   void retry(Asked asked, HttpReply reply);
   void say_why(Asked asked, HttpReply reply);
   void ask_why(const AskWhy& question, const Holder& holder, std::function<void(const Result<Why>&)> answered);
+  static Result<Node> own_document(const std::string& body);
   Result<Submission> submission_of(const std::string& body);
 
   // native_items.cc

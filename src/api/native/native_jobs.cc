@@ -123,9 +123,18 @@ void NativeApi::upload_manifest(Asked asked, HttpReply reply) {
   reply.send(json_response(201, json::object{{"manifest", manifest->id.value}, {"items", manifest->items}}));
 }
 
+// What only AWS's API says is in a form that it has checked.
+Result<Node> NativeApi::own_document(const std::string& body) {
+  auto document = job_document(body);
+  if (document && document->find("aws_batch") != nullptr) {
+    return fail(ErrorCode::bad_input, "field 'aws_batch' can only be set through the AWS Batch API", "remove it");
+  }
+  return document;
+}
+
 // What a named definition says is said under what the job says.
 Result<Submission> NativeApi::submission_of(const std::string& body) {
-  auto document = job_document(body);
+  auto document = own_document(body);
   if (!document) return pass(document);
   const Node* reference = document->find("definition");
   if (reference == nullptr || reference->kind != Node::Kind::text || reference->text.empty()) {

@@ -143,7 +143,7 @@ void NativeApi::show_definition(Asked asked, HttpReply reply) {
 
 // A job without its items, and a name for it.
 void NativeApi::add_definition(Asked asked, HttpReply reply) {
-  auto document = job_document(asked.request.body);
+  auto document = own_document(asked.request.body);
   if (!document) return reply.send(problem(document.error()));
   auto job = submission_from(*document, {.command = true, .items = false});
   if (!job) return reply.send(problem(job.error()));

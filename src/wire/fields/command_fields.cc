@@ -64,9 +64,7 @@ std::span<const JobField> command_fields() {
        .kind = text,
        .face = Face::api,
        .example = "\"{}\"",
-       .meaning =
-           "Properties that the job or definition was given through the AWS Batch API, as JSON; kept so that the "
-           "API can show them again",
+       .meaning = "Properties given through the AWS Batch API, as JSON; only that API sets them",
        .holds = "JSON in a string",
        .stored = kept<&Definition::aws_batch>()},
   };
