@@ -10,7 +10,7 @@
 namespace drover {
 namespace {
 
-/// An image of a registry by a tag, which may mean something else tomorrow; empty: there is none.
+/// The image, if it is named by a tag, which may be moved later; else empty.
 std::string tag_of(const Definition& definition) {
   if (!definition.container || !definition.container->digest.empty()) return {};
   const auto reference = ImageReference::parse(definition.container->image);

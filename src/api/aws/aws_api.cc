@@ -127,7 +127,7 @@ Result<AwsApi::Found> AwsApi::find_by_target(const HttpHead& head) const {
 std::expected<ServiceCall, HttpResponse> AwsApi::resolve(const HttpHead& head) {
   ServiceCall call{.needs = Permission{std::nullopt, concat("use the service ", about_.service)},
                    .most_bytes = kMostBytes,
-                   .log = LogRequests::failures,
+                   .log = LogRequests::all,
                    .handle = {}};
   std::optional<Found> known;
   if (about_.protocol == Protocol::rest_json || about_.protocol == Protocol::json) {
@@ -136,6 +136,8 @@ std::expected<ServiceCall, HttpResponse> AwsApi::resolve(const HttpHead& head) {
       return std::unexpected(answer_fault(
           {"UnknownOperationException", found.error().message, about_.protocol == Protocol::json ? 400 : 404}));
     }
+    const auto& action = handlers_.at(found->operation->name).action;
+    if (!action || *action == Action::read) call.log = LogRequests::failures;
     known = std::move(*found);
   }
   call.handle = [this, known = std::move(known)](HttpRequest request, HttpReply reply, Asker asker) {

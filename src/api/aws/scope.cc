@@ -7,7 +7,7 @@
 namespace drover::aws {
 namespace {
 
-/// "KEY/20261115/us-east-1/batch/aws4_request", in the header or the query; empty: there is none.
+/// "KEY/20261115/us-east-1/batch/aws4_request", in the header or the query; empty if the request has none.
 std::string credential(const HttpHead& head) {
   constexpr std::string_view kBegin = "Credential=";
   constexpr std::string_view kInQuery = "X-Amz-Credential=";

@@ -4,7 +4,7 @@
 #include <boost/json/array.hpp>
 #include <cctype>
 
-#include "base/units.h"
+#include "api/aws/page.h"
 
 extern "C" const char drover_batch_operations_begin[];
 extern "C" const char drover_batch_operations_end[];
@@ -43,24 +43,8 @@ std::unexpected<Fault> client_error(std::string message) {
   return failed("ClientException", std::move(message));
 }
 
-// The token counts what came before.
 Outcome batch_page(const json::object& input, std::string_view member, json::array list) {
-  constexpr std::int64_t kUsual = 100;
-  std::size_t from = 0;
-  if (const json::value* token = input.if_contains("nextToken")) {
-    const auto number = parse_number(token->get_string());
-    if (!number || *number > list.size()) return client_error("nextToken is not one that was returned");
-    from = *number;
-  }
-  const json::value* most = input.if_contains("maxResults");
-  const std::size_t count = static_cast<std::size_t>(most == nullptr ? kUsual : most->get_int64());
-  const std::size_t end = std::min(list.size(), from + count);
-  json::object out;
-  if (end < list.size()) out["nextToken"] = concat(end);
-  list.erase(list.begin() + static_cast<std::ptrdiff_t>(end), list.end());
-  list.erase(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(from));
-  out[member] = std::move(list);
-  return out;
+  return page_of({"nextToken", "maxResults", "ClientException"}, input, member, std::move(list));
 }
 
 }  // namespace drover::aws

@@ -102,7 +102,7 @@ class BatchApi : public AwsApi {
 
 /// "NAME" or "arn:…:job-queue/NAME".
 std::string name_in(std::string_view reference);
-/// "job-queue/NAME" of an ARN; empty: it is none.
+/// "job-queue/NAME" of an ARN; empty if the text is not an ARN.
 std::string resource_in(std::string_view arn);
 /// Letters, digits, '_' and '-', not beginning with '_' or '-'.
 bool is_batch_name(std::string_view name);

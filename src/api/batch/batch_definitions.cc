@@ -4,7 +4,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "api/batch/batch.h"
-#include "base/units.h"
+#include "api/registry_lookup.h"
 #include "wire/submission.h"
 
 namespace drover::aws {
@@ -53,25 +53,13 @@ std::string BatchApi::definition_arn(const std::string& region, const std::strin
   return account_.arn("batch", region, concat("job-definition/", name, ":", revision));
 }
 
-// "NAME" is its newest revision that is active; "NAME:REVISION" and an ARN are one.
 BatchApi::Found<NamedDefinition> BatchApi::find_definition(const std::string& reference) const {
-  const std::string short_name = name_in(reference);
-  const std::size_t colon = short_name.rfind(':');
-  const std::string name = short_name.substr(0, colon);
-  std::uint64_t revision = 0;
-  if (colon != std::string::npos) {
-    const auto number = parse_number(short_name.substr(colon + 1));
-    if (!number || *number == 0) return client_error(concat(reference, " is not a job definition"));
-    revision = *number;
+  auto found = find_named_definition(backend().ledger(), name_in(reference));
+  if (!found && found.error().code == ErrorCode::not_found) {
+    return client_error(concat("JobDefinition ", reference, " does not exist"));
   }
-  auto all = backend().ledger().named_definitions();
-  if (!all) return std::unexpected(fault(all.error()));
-  const NamedDefinition* found = nullptr;
-  for (const NamedDefinition& it : *all) {
-    if (it.name == name && (revision == 0 ? it.active : it.revision == revision)) found = &it;
-  }
-  if (found == nullptr) return client_error(concat("JobDefinition ", reference, " does not exist"));
-  return *found;
+  if (!found) return std::unexpected(fault(found.error()));
+  return std::move(*found);
 }
 
 void BatchApi::deregister_definition(const Call& call, Answered answered) {

@@ -80,7 +80,7 @@ BatchApi::Found<json::object> BatchApi::job_json(const Call& call, const BatchJo
     if (!items->empty()) {
       const ItemView& item = items->front();
       if (id.child) {
-        out["status"] = status_of(job, item.state, false);
+        out["status"] = status_of(job, item.state);
         out["arrayProperties"] = json::object{{"index", index.value}};
       }
       if (item.since_ms > 0) out["startedAt"] = item.since_ms;

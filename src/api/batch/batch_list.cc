@@ -164,7 +164,7 @@ Outcome BatchApi::list_children(const Call& call) {
     if (!items) return std::unexpected(fault(items.error()));
     if (items->empty()) break;
     for (const ItemView& item : *items) {
-      const std::string_view status = status_of(job, item.state, false);
+      const std::string_view status = status_of(job, item.state);
       question.from = ItemIndex{item.item.value + 1};
       if (!wanted->status.empty() && status != wanted->status) continue;
       out.push_back(child_json(call, job, item, status));

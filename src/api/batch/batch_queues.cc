@@ -3,6 +3,7 @@
 
 #include "api/batch/batch.h"
 #include "api/batch/share_policy.h"
+#include "api/registry_lookup.h"
 
 namespace drover::aws {
 
@@ -17,11 +18,8 @@ void BatchApi::serve_queues() {
 }
 
 BatchApi::Found<std::vector<Queue>> BatchApi::all_queues() const {
-  auto queues = backend().ledger().queues();
+  auto queues = drover::all_queues(backend().ledger());
   if (!queues) return std::unexpected(fault(queues.error()));
-  if (std::ranges::find(*queues, kDefaultQueue, &Queue::name) == queues->end()) {
-    queues->insert(queues->begin(), Queue{.name = std::string(kDefaultQueue)});
-  }
   return std::move(*queues);
 }
 

@@ -41,12 +41,11 @@ std::string_view status_of(const JobView& view) {
   return view.in_hands > 0 ? "STARTING" : "RUNNABLE";
 }
 
-std::string_view status_of(const Job& job, std::string_view state, bool is_leased) {
+std::string_view status_of(const Job& job, std::string_view state) {
   if (state == "succeeded") return "SUCCEEDED";
   if (state == "failed" || state == "cancelled") return "FAILED";
   if (state == "running") return "RUNNING";
-  if (job.state == JobState::pending) return "PENDING";
-  return is_leased ? "STARTING" : "RUNNABLE";
+  return job.state == JobState::pending ? "PENDING" : "RUNNABLE";
 }
 
 json::object status_summary(const JobView& view) {

@@ -29,8 +29,8 @@ inline bool is_array(const Job& job) {
 
 /// Of a single job, or of an array as a whole.
 std::string_view status_of(const JobView& view);
-/// Of one item: `state` as ItemView has it, and whether a worker has it that has not started it yet.
-std::string_view status_of(const Job& job, std::string_view state, bool is_leased);
+/// Of one item: `state` as ItemView has it. One that a worker is about to start is RUNNABLE.
+std::string_view status_of(const Job& job, std::string_view state);
 /// How many children there are in each state.
 boost::json::object status_summary(const JobView& view);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "api/aws/page.h"
 #include "base/entropy.h"
 
 extern "C" const char drover_iam_operations_begin[];
@@ -50,6 +51,12 @@ std::expected<void, Fault> check_names(const boost::json::object& input, std::st
                        std::ranges::all_of(path, [](unsigned char c) { return c > 0x20 && c < 0x7F; });
   if (!is_path) return failed("ValidationError", "Path must begin and end with a slash");
   return {};
+}
+
+Outcome iam_page(const boost::json::object& input, std::string_view member, boost::json::array list) {
+  auto out = page_of({"Marker", "MaxItems", "ValidationError"}, input, member, std::move(list));
+  if (out) (*out)["IsTruncated"] = out->contains("Marker");
+  return out;
 }
 
 std::string path_in(const boost::json::object& input) {

@@ -63,6 +63,8 @@ class IamApi : public AwsApi {
 
 /// "AROA" and 17 of A-Z2-7: an id that no other resource has.
 std::string new_unique_id(std::string_view prefix);
+/// A page of a list, with IsTruncated.
+Outcome iam_page(const boost::json::object& input, std::string_view member, boost::json::array list);
 /// "/" if none was sent.
 std::string path_in(const boost::json::object& input);
 /// Whether the name and the path of something new are as IAM has them.

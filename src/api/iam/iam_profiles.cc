@@ -1,6 +1,5 @@
 #include <boost/json/array.hpp>
 
-#include "api/aws/page.h"
 #include "api/iam/iam.h"
 
 namespace drover::aws {
@@ -115,7 +114,7 @@ Outcome IamApi::list_profiles(const Call& call) {
     if (!shown) return std::unexpected(std::move(shown.error()));
     out.push_back(std::move(*shown));
   }
-  return page_of(call.input, "InstanceProfiles", std::move(out));
+  return iam_page(call.input, "InstanceProfiles", std::move(out));
 }
 
 }  // namespace drover::aws

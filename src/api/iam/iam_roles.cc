@@ -1,6 +1,5 @@
 #include <boost/json/array.hpp>
 
-#include "api/aws/page.h"
 #include "api/iam/iam.h"
 #include "base/url.h"
 #include "wire/aws/managed_policies.h"
@@ -150,7 +149,7 @@ Outcome IamApi::list_roles(const Call& call) {
       out.push_back(role_json(it.value));
     }
   }
-  return page_of(call.input, "Roles", std::move(out));
+  return iam_page(call.input, "Roles", std::move(out));
 }
 
 Outcome IamApi::list_attached_policies(const Call& call) {
@@ -161,7 +160,7 @@ Outcome IamApi::list_attached_policies(const Call& call) {
     const std::string_view arn = it.get_string();
     out.push_back(json::object{{"PolicyName", arn.substr(arn.rfind('/') + 1)}, {"PolicyArn", arn}});
   }
-  return page_of(call.input, "AttachedPolicies", std::move(out));
+  return iam_page(call.input, "AttachedPolicies", std::move(out));
 }
 
 Outcome IamApi::list_inline_policies(const Call& call) {
@@ -169,7 +168,7 @@ Outcome IamApi::list_inline_policies(const Call& call) {
   if (!role) return std::unexpected(std::move(role.error()));
   json::array out;
   for (const auto& [name, document] : role->value.at("inline").get_object()) out.emplace_back(name);
-  return page_of(call.input, "PolicyNames", std::move(out));
+  return iam_page(call.input, "PolicyNames", std::move(out));
 }
 
 Outcome IamApi::get_inline_policy(const Call& call) {

@@ -5,6 +5,7 @@
 #include "api/json_reply.h"
 #include "api/native/native.h"
 #include "api/problem.h"
+#include "api/registry_lookup.h"
 #include "base/name.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -53,14 +54,8 @@ void NativeApi::answer_done(Command command, json::object said, HttpReply reply)
   });
 }
 
-// The default one is there, whether or not somebody has changed it.
 Result<std::vector<Queue>> NativeApi::queues() {
-  auto queues = backend_.ledger().queues();
-  if (!queues) return queues;
-  if (std::ranges::none_of(*queues, [](const Queue& it) { return it.name == kDefaultQueue; })) {
-    queues->insert(queues->begin(), Queue{.name = std::string(kDefaultQueue)});
-  }
-  return queues;
+  return all_queues(backend_.ledger());
 }
 
 void NativeApi::list_queues(Asked /*asked*/, HttpReply reply) {
@@ -98,27 +93,8 @@ void NativeApi::drop_queue(Asked asked, HttpReply reply) {
   answer_done(DropQueue{asked.parts[0]}, {{"name", utf8(asked.parts[0])}}, std::move(reply));
 }
 
-// "NAME" is its newest revision that is active.
 Result<NamedDefinition> NativeApi::find_definition(const std::string& reference) {
-  const std::size_t colon = reference.rfind(':');
-  const std::string name = reference.substr(0, colon);
-  std::uint64_t revision = 0;
-  if (colon != std::string::npos) {
-    auto number = parse_number(reference.substr(colon + 1));
-    if (!number || *number == 0) {
-      return fail(ErrorCode::bad_input, concat("invalid revision in '", utf8(reference), "'"),
-                  "write NAME or NAME:REVISION");
-    }
-    revision = *number;
-  }
-  auto all = backend_.ledger().named_definitions();
-  if (!all) return pass(all);
-  const NamedDefinition* found = nullptr;
-  for (const NamedDefinition& it : *all) {
-    if (it.name == name && (revision == 0 ? it.active : it.revision == revision)) found = &it;
-  }
-  if (found == nullptr) return std::unexpected(no_such("definition", reference));
-  return *found;
+  return find_named_definition(backend_.ledger(), reference);
 }
 
 void NativeApi::list_definitions(Asked /*asked*/, HttpReply reply) {

@@ -38,23 +38,6 @@ bool read_bound(std::string_view text, std::optional<double>& bound) {
 
 }  // namespace
 
-std::string_view to_string(Kind kind) {
-  switch (kind) {
-    case Kind::string: return "string";
-    case Kind::integer: return "integer";
-    case Kind::long_integer: return "long";
-    case Kind::real: return "double";
-    case Kind::boolean: return "boolean";
-    case Kind::time: return "time";
-    case Kind::blob: return "blob";
-    case Kind::list: return "list";
-    case Kind::map: return "map";
-    case Kind::structure: return "structure";
-    case Kind::any: return "any";
-  }
-  return "string";
-}
-
 const Member* Shape::find(std::string_view member) const {
   const auto found = std::ranges::find(members, member, &Member::name);
   return found == members.end() ? nullptr : &*found;

@@ -37,7 +37,6 @@
 namespace drover::aws {
 
 enum class Kind : std::uint8_t { string, integer, long_integer, real, boolean, time, blob, list, map, structure, any };
-std::string_view to_string(Kind kind);
 
 struct Member;
 

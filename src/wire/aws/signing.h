@@ -11,7 +11,7 @@
 
 namespace drover::aws {
 
-/// Not owned: whoever keeps secrets also wipes them.
+/// Not owned: the owner of the secrets wipes them.
 struct Credentials {
   std::string_view access_key_id;
   std::string_view secret;

@@ -46,7 +46,7 @@ std::optional<std::string> stated_payload(const Request& request, const SignedRe
   return std::nullopt;
 }
 
-/// Nothing: the text is none of them.
+/// Nothing if the text is not one of them.
 std::optional<PayloadForm> payload_form(std::string_view text) {
   if (text == kUnsignedPayload) return PayloadForm::unsigned_body;
   if (text == kSignedChunks) return PayloadForm::signed_chunks;
