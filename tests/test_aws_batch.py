@@ -273,6 +273,28 @@ def test_a_native_job_from_a_definition_of_aws(server, batch, image):
     shown, = batch.list_jobs(jobQueue="short", jobStatus="SUCCEEDED")["jobSummaryList"]
     detail, = batch.describe_jobs(jobs=[shown["jobId"]])["jobs"]
     assert detail["jobDefinition"].endswith("demo:1") and detail["container"]["image"] == image
+    server.cli("submit", "--name", "other", "--definition", "demo", "--queue", "short", "--env", "A=9", ":::", "x")
+    detail, = batch.describe_jobs(jobs=[server.job("other")["id"]])["jobs"]
+    assert detail["container"]["environment"] == [{"name": "A", "value": "9"}]
+
+
+def test_what_aws_cannot_say_it_does_not_submit(server, batch, tmp_path):
+    job = tmp_path / "native.yaml"
+    job.write_text("name: native\ncommand: [echo, '{}']\n")
+    server.cli("definition", "register", job)
+    code, message = code_of(batch.submit_job, jobName="a", jobQueue="short", jobDefinition="native")
+    assert code == "ClientException" and "submit it with drover" in message
+    server.cli("fleet", "set", "ours", "--provider", "local")
+    assert "made with drover" in code_of(batch.create_compute_environment, computeEnvironmentName="ours", type="UNMANAGED")[1]
+
+
+def test_tags_end_with_their_queue(batch):
+    arn = batch.describe_job_queues(jobQueues=["short"])["jobQueues"][0]["jobQueueArn"]
+    batch.tag_resource(resourceArn=arn, tags={"a": "1"})
+    batch.update_job_queue(jobQueue="short", state="DISABLED")
+    batch.delete_job_queue(jobQueue="short")
+    batch.create_job_queue(jobQueueName="short", priority=1, computeEnvironmentOrder=[{"order": 1, "computeEnvironment": "spot"}], tags={"b": "2"})
+    assert batch.list_tags_for_resource(resourceArn=arn)["tags"] == {"b": "2"}
 
 
 def test_what_native_jobs_look_like(server, batch):

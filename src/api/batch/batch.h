@@ -94,6 +94,8 @@ class BatchApi : public AwsApi {
   std::expected<void, Fault> may_tag(const Call& call) const;
   EditOutcome tag(const Call& call);
   EditOutcome untag(const Call& call);
+  /// Of a resource that is deleted: the next one of its name has tags of its own.
+  std::expected<void, Fault> drop_tags(const std::string& resource, std::vector<SetDocuments::Change>& changes) const;
   std::expected<void, Fault> show_tags(const std::string& resource, Object& shown) const;
 
   const Account& account_;

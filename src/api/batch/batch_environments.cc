@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <boost/json/array.hpp>
 
 #include "api/batch/batch.h"
@@ -59,6 +60,11 @@ EditOutcome BatchApi::create_environment(const Call& call) {
   auto known = environments().find(name);
   if (!known) return std::unexpected(fault(known.error()));
   if (*known) return client_error("Object already exists");
+  auto fleets = backend().ledger().fleets();
+  if (!fleets) return std::unexpected(fault(fleets.error()));
+  if (std::ranges::find(*fleets, name, &Fleet::name) != fleets->end()) {
+    return client_error(concat("a fleet with the name ", name, " was made with drover"));
+  }
   json::object environment = call.input;
   const std::string uuid = random_uuid().text();
   const std::string arn = account_.arn("batch", call.region, concat("compute-environment/", name));
@@ -110,7 +116,11 @@ EditOutcome BatchApi::delete_environment(const Call& call) {
       return client_error(concat("Cannot delete, found existing JobQueue relationship: ", queue.name));
     }
   }
-  return Edit{{environments().remove(**found)}, {}, {DropFleet{(*found)->name}}};
+  Edit edit{{environments().remove(**found)}, {}, {DropFleet{(*found)->name}}};
+  if (auto dropped = drop_tags(concat("compute-environment/", (*found)->name), edit.changes); !dropped) {
+    return std::unexpected(std::move(dropped.error()));
+  }
+  return edit;
 }
 
 Outcome BatchApi::describe_environments(const Call& call) {

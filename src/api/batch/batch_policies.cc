@@ -68,7 +68,11 @@ EditOutcome BatchApi::delete_policy(const Call& call) {
       return client_error(concat("Cannot delete, the job queue ", it.name, " uses the scheduling policy"));
     }
   }
-  return Edit{{policies().remove(*policy)}};
+  Edit edit{{policies().remove(*policy)}};
+  if (auto dropped = drop_tags(concat("scheduling-policy/", policy->name), edit.changes); !dropped) {
+    return std::unexpected(std::move(dropped.error()));
+  }
+  return edit;
 }
 
 Outcome BatchApi::describe_policies(const Call& call) {

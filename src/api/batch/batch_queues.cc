@@ -115,7 +115,12 @@ EditOutcome BatchApi::delete_queue(const Call& call) {
   if (!document) return std::unexpected(fault(document.error()));
   // The queue first: one that has jobs stays as it is.
   Edit edit{{}, {}, {DropQueue{name}}};
-  if (*document) edit.then.emplace_back(SetDocuments{{queue_documents().remove(**document)}});
+  SetDocuments gone;
+  if (*document) gone.changes.push_back(queue_documents().remove(**document));
+  if (auto dropped = drop_tags(concat("job-queue/", name), gone.changes); !dropped) {
+    return std::unexpected(std::move(dropped.error()));
+  }
+  if (!gone.changes.empty()) edit.then.emplace_back(std::move(gone));
   return edit;
 }
 

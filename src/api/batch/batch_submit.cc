@@ -55,6 +55,11 @@ BatchApi::Found<Submission> BatchApi::submission_of(const Call& call) const {
   if (!document) return std::unexpected(fault(document.error()));
   auto base = submission_from(*document, {.command = false, .items = false});
   if (!base) return std::unexpected(fault(base.error()));
+  if (base->definition.aws_batch.empty()) {
+    return client_error(
+        concat("JobDefinition ", named->name, ":", named->revision,
+               " was registered with drover, and can say more than AWS Batch knows; submit it with drover"));
+  }
   JobProperties properties = with_overrides(properties_of(base->definition, *base), call.input);
   if (auto good = check_properties(properties); !good) return std::unexpected(std::move(good.error()));
   auto job = native_job(properties);

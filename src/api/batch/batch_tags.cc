@@ -54,7 +54,9 @@ BatchApi::Found<json::object> BatchApi::own_tags(const Call& call, const std::st
     if (!shown) return std::unexpected(std::move(shown.error()));
     return in(*shown);
   }
+  if (name.find('/') != std::string::npos) return client_error(concat(resource, " does not exist"));
   if (kind == "job-definition") {
+    if (name.find(':') == std::string::npos) return client_error("a job definition's ARN ends in its revision");
     auto found = find_definition(name);
     if (!found) return std::unexpected(std::move(found.error()));
     auto shown = definition_json(call, *found);
@@ -112,6 +114,14 @@ EditOutcome BatchApi::untag(const Call& call) {
   if (!now) return std::unexpected(std::move(now.error()));
   for (const json::value& key : call.input.at("tagKeys").get_array()) now->value.erase(key.get_string());
   return Edit{{tags().replace(*now)}};
+}
+
+std::expected<void, Fault> BatchApi::drop_tags(const std::string& resource,
+                                               std::vector<SetDocuments::Change>& changes) const {
+  auto changed = tags().find(resource);
+  if (!changed) return std::unexpected(fault(changed.error()));
+  if (*changed) changes.push_back(tags().remove(**changed));
+  return {};
 }
 
 // What was changed replaces what a resource says itself.

@@ -98,13 +98,18 @@ EditOutcome IamApi::attach_policy(const Call& call) {
   auto role = role_of(call);
   if (!role) return std::unexpected(std::move(role.error()));
   const std::string arn = text_of(call.input, "PolicyArn");
+  Edit edit;
   if (find_managed_policy(arn) == nullptr) {
-    if (auto policy = find(policies(), "policy", arn); !policy) return std::unexpected(std::move(policy.error()));
+    auto policy = find(policies(), "policy", arn);
+    if (!policy) return std::unexpected(std::move(policy.error()));
+    // Written too: it must still be there.
+    edit.changes.push_back(policies().replace(*policy));
   }
   json::array& attached = role->value["attached"].get_array();
   if (std::ranges::find(attached, json::value(arn)) != attached.end()) return Edit{};
   attached.emplace_back(arn);
-  return Edit{{roles().replace(*role)}};
+  edit.changes.push_back(roles().replace(*role));
+  return edit;
 }
 
 EditOutcome IamApi::detach_policy(const Call& call) {

@@ -151,7 +151,11 @@ Result<Submission> NativeApi::submission_of(const std::string& body) {
   auto definition = job_document(*text);
   if (!definition) return fail(ErrorCode::damaged, "a stored definition is invalid");
   auto out = submission_from(job_over_definition(std::move(*definition), std::move(*document)));
-  if (out) out->named_definition = concat(named->name, ":", named->revision);
+  if (out) {
+    out->named_definition = concat(named->name, ":", named->revision);
+    // They are the definition's; the job may say something else.
+    out->definition.aws_batch.clear();
+  }
   return out;
 }
 
