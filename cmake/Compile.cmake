@@ -37,10 +37,10 @@ function(drover_precompile name)
 endfunction()
 drover_precompile(drover_pch)
 
-# Compiles a library's sources several at a time: nearly all of the time goes into what they include. So names in their
-# unnamed namespaces must differ throughout a room.
-function(drover_unite library)
-  set_target_properties(${library} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+# Compiles a target's sources several at a time: nearly all of the time goes into what they include. So names in the
+# unnamed namespaces of a room's sources must differ, and likewise those of its tests.
+function(drover_unite target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
 endfunction()
 
 # Gives a target of ours the common flags and a precompiled header, drover_pch or the one that is named.

@@ -16,9 +16,6 @@
 namespace drover {
 namespace {
 
-constexpr std::int64_t kNow = 1'800'000'000'000;
-constexpr std::int64_t kDay = 86'400'000;
-
 using X509Pointer = std::unique_ptr<X509, decltype(&X509_free)>;
 
 X509Pointer certificate(const std::string& pem) {

@@ -5,11 +5,17 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <string>
 
 namespace drover {
+
+/// When a test takes place.
+inline constexpr std::int64_t kNow = 1'800'000'000'000;
+inline constexpr std::int64_t kHour = 3'600'000;
+inline constexpr std::int64_t kDay = 24 * kHour;
 
 class FolderTest : public testing::Test {
  protected:

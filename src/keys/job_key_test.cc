@@ -6,7 +6,6 @@
 namespace drover {
 namespace {
 
-constexpr std::int64_t kNow = 1'800'000'000'000;
 constexpr std::int64_t kEnd = kNow + 60'000;
 constexpr std::string_view kGiver = "AKDRAAAAAAAAAAAAAAAA";
 const SecretText kSecret(std::string(64, 'a'));

@@ -6,8 +6,6 @@
 namespace drover {
 namespace {
 
-constexpr std::int64_t kNow = 1'800'000'000'000;
-constexpr std::int64_t kHour = 3'600'000;
 const std::string kNonce = "nonce-of-the-first";
 const std::string kOtherNonce = "nonce-of-the-second";
 

@@ -14,10 +14,6 @@
 namespace drover {
 namespace {
 
-constexpr std::int64_t kNow = 1'800'000'000'000;
-constexpr std::int64_t kHour = 3'600'000;
-constexpr std::int64_t kDay = 24 * kHour;
-
 class KeyRings : public FolderTest {
  protected:
   void SetUp() override {

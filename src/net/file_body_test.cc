@@ -11,8 +11,6 @@
 namespace drover {
 namespace {
 
-constexpr std::size_t kMiB = std::size_t{1} << 20;
-
 /// Answers with a part of a file.
 class FileBodyTest : public ServerTest {
  protected:

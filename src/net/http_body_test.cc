@@ -7,8 +7,6 @@
 namespace drover {
 namespace {
 
-constexpr std::size_t kMiB = std::size_t{1} << 20;
-
 std::size_t sum_of(std::string_view bytes) {
   return std::accumulate(bytes.begin(), bytes.end(), std::size_t{0},
                          [](std::size_t sum, char c) { return sum + static_cast<unsigned char>(c); });

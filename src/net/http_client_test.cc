@@ -14,8 +14,6 @@
 namespace drover {
 namespace {
 
-constexpr std::size_t kMiB = std::size_t{1} << 20;
-
 class HttpClientTest : public ServerTest {
  protected:
   void start_both(const std::string& token = {}) {

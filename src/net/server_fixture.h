@@ -15,6 +15,8 @@
 
 namespace drover {
 
+inline constexpr std::size_t kMiB = std::size_t{1} << 20;
+
 inline HttpResponse text_response(std::string text, int status = 200) {
   return {.status = status, .headers = {{"Content-Type", "text/plain"}}, .body = std::move(text)};
 }

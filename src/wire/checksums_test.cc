@@ -8,29 +8,28 @@
 namespace drover {
 namespace {
 
-using enum ChecksumKind;
-
 std::map<ChecksumKind, std::string> all_of(std::string_view bytes, std::size_t piece) {
-  Checksums sums({crc32, crc32c, crc64nvme, md5, sha1, sha256});
+  Checksums sums({ChecksumKind::crc32, ChecksumKind::crc32c, ChecksumKind::crc64nvme, ChecksumKind::md5,
+                  ChecksumKind::sha1, ChecksumKind::sha256});
   for (; !bytes.empty(); bytes.remove_prefix(std::min(piece, bytes.size()))) sums.add(bytes.substr(0, piece));
   return sums.finish();
 }
 
 TEST(Checksums, AreThoseThatEverybodyElseHas) {
   auto sums = all_of("123456789", 100);
-  EXPECT_EQ(hex(sums[crc32]), "cbf43926");
-  EXPECT_EQ(hex(sums[crc32c]), "e3069283");
-  EXPECT_EQ(hex(sums[crc64nvme]), "ae8b14860a799888");
-  EXPECT_EQ(hex(sums[md5]), "25f9e794323b453885f5181f1b624d0b");
-  EXPECT_EQ(hex(sums[sha1]), "f7c3bc1d808e04732adf679965ccc34ca7ae3441");
-  EXPECT_EQ(hex(sums[sha256]), "15e2b0d3c33891ebb0f1ef609ec419420c20e320ce94c65fbc8c3312448eb225");
+  EXPECT_EQ(hex(sums[ChecksumKind::crc32]), "cbf43926");
+  EXPECT_EQ(hex(sums[ChecksumKind::crc32c]), "e3069283");
+  EXPECT_EQ(hex(sums[ChecksumKind::crc64nvme]), "ae8b14860a799888");
+  EXPECT_EQ(hex(sums[ChecksumKind::md5]), "25f9e794323b453885f5181f1b624d0b");
+  EXPECT_EQ(hex(sums[ChecksumKind::sha1]), "f7c3bc1d808e04732adf679965ccc34ca7ae3441");
+  EXPECT_EQ(hex(sums[ChecksumKind::sha256]), "15e2b0d3c33891ebb0f1ef609ec419420c20e320ce94c65fbc8c3312448eb225");
 }
 
 TEST(Checksums, OfNothing) {
   auto sums = all_of("", 1);
-  EXPECT_EQ(hex(sums[crc32]), "00000000");
-  EXPECT_EQ(hex(sums[crc64nvme]), "0000000000000000");
-  EXPECT_EQ(hex(sums[md5]), "d41d8cd98f00b204e9800998ecf8427e");
+  EXPECT_EQ(hex(sums[ChecksumKind::crc32]), "00000000");
+  EXPECT_EQ(hex(sums[ChecksumKind::crc64nvme]), "0000000000000000");
+  EXPECT_EQ(hex(sums[ChecksumKind::md5]), "d41d8cd98f00b204e9800998ecf8427e");
 }
 
 TEST(Checksums, DoNotDependOnThePieces) {
@@ -42,7 +41,7 @@ TEST(Checksums, DoNotDependOnThePieces) {
 }
 
 TEST(Checksums, OnlyThoseThatWereAskedFor) {
-  Checksums sums({sha256});
+  Checksums sums({ChecksumKind::sha256});
   sums.add("x");
   EXPECT_EQ(sums.finish().size(), 1);
 }

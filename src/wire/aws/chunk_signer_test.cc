@@ -8,11 +8,11 @@ namespace drover::aws {
 namespace {
 
 // The examples of S3's manual: 66,560 times 'a', in chunks of 64 KiB.
-const SigningScope kScope{"20130524", "us-east-1", "s3"};
+const SigningScope kChunkScope{"20130524", "us-east-1", "s3"};
 
 ChunkSigner signer_of(const char* seed) {
-  return {std::make_shared<SigningKey>("wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", kScope), "20130524T000000Z", kScope,
-          seed};
+  return {std::make_shared<SigningKey>("wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", kChunkScope), "20130524T000000Z",
+          kChunkScope, seed};
 }
 
 TEST(ChunkSigner, SignsTheManualsChunks) {

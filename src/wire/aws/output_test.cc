@@ -11,7 +11,7 @@ namespace {
 
 namespace json = boost::json;
 
-const Model& model() {
+const Model& output_model() {
   static const Model parsed = *Model::parse(
       "structure Pair\n"
       "  name   string\n"
@@ -41,27 +41,28 @@ json::object sample() {
 }
 
 TEST(Output, WritesJson) {
-  EXPECT_EQ(json_output(*model().find("List")->output, sample()),
+  EXPECT_EQ(json_output(*output_model().find("List")->output, sample()),
             R"({"pairSet":[{"name":"a<b"}],"tags":{"k":"v"},"Name":["x","y"],"count":3,"share":0.5,"at":1.5,)"
             R"("data":"aGk=","open":true})");
-  EXPECT_EQ(json_output(*model().find("Drop")->output, {}), "{}");
+  EXPECT_EQ(json_output(*output_model().find("Drop")->output, {}), "{}");
 }
 
 TEST(Output, WritesQueryXml) {
-  EXPECT_EQ(query_output(*model().find("List"), sample(), "urn:x", "id-1"),
+  EXPECT_EQ(query_output(*output_model().find("List"), sample(), "urn:x", "id-1"),
             "<ListResponse xmlns=\"urn:x\"><ListResult><pairSet><member><name>a&lt;b</name></member></pairSet>"
             "<tags><entry><key>k</key><value>v</value></entry></tags><Name>x</Name><Name>y</Name><count>3</count>"
             "<share>0.5</share><at>1970-01-01T00:00:01.500Z</at><data>aGk=</data><open>true</open></ListResult>"
             "<ResponseMetadata><RequestId>id-1</RequestId></ResponseMetadata></ListResponse>");
   EXPECT_EQ(
-      query_output(*model().find("Drop"), {}, "urn:x", "id-1"),
+      query_output(*output_model().find("Drop"), {}, "urn:x", "id-1"),
       "<DropResponse xmlns=\"urn:x\"><ResponseMetadata><RequestId>id-1</RequestId></ResponseMetadata></DropResponse>");
 }
 
 TEST(Output, WritesEc2Xml) {
-  EXPECT_EQ(ec2_output(*model().find("List"), {{"pairs", json::array{json::object{{"name", "a"}}}}}, "urn:x", "id-1"),
-            "<ListResponse xmlns=\"urn:x\"><requestId>id-1</requestId><pairSet><item><name>a</name></item></pairSet>"
-            "</ListResponse>");
+  EXPECT_EQ(
+      ec2_output(*output_model().find("List"), {{"pairs", json::array{json::object{{"name", "a"}}}}}, "urn:x", "id-1"),
+      "<ListResponse xmlns=\"urn:x\"><requestId>id-1</requestId><pairSet><item><name>a</name></item></pairSet>"
+      "</ListResponse>");
 }
 
 TEST(Output, XmlCarriesAnyText) {

@@ -9,26 +9,26 @@
 namespace drover::aws {
 namespace {
 
-const SigningScope kScope{"20261115", "us-east-1", "s3"};
+const SigningScope kKeyScope{"20261115", "us-east-1", "s3"};
 
 std::shared_ptr<const SigningKey> key_of(const char* secret) {
-  return std::make_shared<SigningKey>(secret, kScope);
+  return std::make_shared<SigningKey>(secret, kKeyScope);
 }
 
 TEST(SigningKey, DependsOnAllItIsMadeFrom) {
-  const std::string signature = SigningKey("secret", kScope).sign("text");
-  EXPECT_EQ(SigningKey("secret", kScope).sign("text"), signature);
-  EXPECT_NE(SigningKey("Secret", kScope).sign("text"), signature);
-  EXPECT_NE(SigningKey("secret", kScope).sign("Text"), signature);
+  const std::string signature = SigningKey("secret", kKeyScope).sign("text");
+  EXPECT_EQ(SigningKey("secret", kKeyScope).sign("text"), signature);
+  EXPECT_NE(SigningKey("Secret", kKeyScope).sign("text"), signature);
+  EXPECT_NE(SigningKey("secret", kKeyScope).sign("Text"), signature);
   EXPECT_NE(SigningKey("secret", {"20261116", "us-east-1", "s3"}).sign("text"), signature);
   EXPECT_NE(SigningKey("secret", {"20261115", "us-east-2", "s3"}).sign("text"), signature);
   EXPECT_NE(SigningKey("secret", {"20261115", "us-east-1", "sqs"}).sign("text"), signature);
 }
 
 TEST(SigningKeyCache, HasANameForEachKey) {
-  const std::string name = SigningKeyCache::name_of("AKID", "secret", kScope);
-  EXPECT_NE(SigningKeyCache::name_of("AKIE", "secret", kScope), name);
-  EXPECT_NE(SigningKeyCache::name_of("AKID", "changed", kScope), name);
+  const std::string name = SigningKeyCache::name_of("AKID", "secret", kKeyScope);
+  EXPECT_NE(SigningKeyCache::name_of("AKIE", "secret", kKeyScope), name);
+  EXPECT_NE(SigningKeyCache::name_of("AKID", "changed", kKeyScope), name);
   EXPECT_NE(SigningKeyCache::name_of("AKID", "secret", {"20261115", "us-east-1", "sqs"}), name);
   EXPECT_EQ(name.find("secret"), std::string::npos);
 }

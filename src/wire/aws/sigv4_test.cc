@@ -12,14 +12,14 @@ namespace {
 
 using enum SignatureFault;
 
-constexpr std::int64_t kNowMs = 1'794'704'197'000;
+constexpr std::int64_t kVerifiedMs = 1'794'704'197'000;
 constexpr std::string_view kManualsSecret = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY";
 
 /// A PUT to a service with this x-amz-content-sha256.
 OwnedRequest put(std::string_view service, std::string_view payload) {
   OwnedRequest request{.method = "PUT", .path = "/bucket/key", .headers = {{"Host", "h"}}, .body = "hello"};
   if (service != kS3) request.header("X-Amz-Content-Sha256") = payload;
-  const NewHeaders added = sign(request.view(), {"AKID", "secret"}, {"us-east-1", service}, payload, kNowMs);
+  const NewHeaders added = sign(request.view(), {"AKID", "secret"}, {"us-east-1", service}, payload, kVerifiedMs);
   request.headers.insert(request.headers.end(), added.begin(), added.end());
   return request;
 }
@@ -27,7 +27,7 @@ OwnedRequest put(std::string_view service, std::string_view payload) {
 HeadOutcome outcome_of(OwnedRequest request) {
   static SigningKeyCache cache;  // a pending signature refers to it
   const Request view = request.view();
-  return verify_head(view, read_signature(view).value(), "secret", kNowMs, cache).value();
+  return verify_head(view, read_signature(view).value(), "secret", kVerifiedMs, cache).value();
 }
 
 TEST(SignatureVersion4, TheExampleOfTheManualVerifies) {
@@ -90,24 +90,25 @@ TEST(SignatureVersion4, EveryFormOfABodyIsTold) {
 
 TEST(SignatureVersion4, WithoutAWordOnTheBodyItsDigestIsAwaited) {
   OwnedRequest request{.method = "POST", .headers = {{"Host", "h"}}, .body = "{}"};
-  const NewHeaders added = sign(request.view(), {"AKID", "secret"}, {"us-east-1", "batch"}, hex(sha256("{}")), kNowMs);
+  const NewHeaders added =
+      sign(request.view(), {"AKID", "secret"}, {"us-east-1", "batch"}, hex(sha256("{}")), kVerifiedMs);
   request.headers.insert(request.headers.end(), added.begin(), added.end());
   const auto pending = std::get<PendingSignature>(outcome_of(request));
   EXPECT_TRUE(pending.check_body(sha256("{}")));
   EXPECT_EQ(pending.check_body(sha256("{ }")).error().fault, mismatch);
 }
 
-TEST(SignatureVersion4, OnlyS3TakesBodiesThatAreNotSigned) {
-  EXPECT_EQ(fault_of(put("batch", hex(sha256("hello"))), "secret", kNowMs), std::nullopt);
+TEST(SignatureVersion4, OnlyS3TakesBodiesThatAreNoService) {
+  EXPECT_EQ(fault_of(put("batch", hex(sha256("hello"))), "secret", kVerifiedMs), std::nullopt);
   for (const std::string_view text : {kUnsignedPayload, kSignedChunks, kUnsignedChunksAndTrailer}) {
-    EXPECT_EQ(fault_of(put(kS3, text), "secret", kNowMs), std::nullopt);
-    EXPECT_EQ(fault_of(put("batch", text), "secret", kNowMs), mismatch);
+    EXPECT_EQ(fault_of(put(kS3, text), "secret", kVerifiedMs), std::nullopt);
+    EXPECT_EQ(fault_of(put("batch", text), "secret", kVerifiedMs), mismatch);
   }
 }
 
 TEST(SignatureVersion4, AnUnknownFormOfABodyIsRefused) {
   for (const std::string_view text : {"", "STREAMING-AWS4-ECDSA-P256-SHA256-PAYLOAD", "unsigned-payload", "abc"}) {
-    EXPECT_EQ(fault_of(put(kS3, text), "secret", kNowMs), bad_body_hash) << text;
+    EXPECT_EQ(fault_of(put(kS3, text), "secret", kVerifiedMs), bad_body_hash) << text;
   }
 }
 
@@ -118,17 +119,17 @@ TEST(SignatureVersion4, OnlyKeysThatVerifiedAreKept) {
   const auto kept = [&](const char* secret) {
     return cache.find(SigningKeyCache::name_of("AKID", secret, scope)) != nullptr;
   };
-  EXPECT_TRUE(verify(request, "wrong", kNowMs, cache));
+  EXPECT_TRUE(verify(request, "wrong", kVerifiedMs, cache));
   EXPECT_FALSE(kept("wrong"));
-  EXPECT_FALSE(verify(request, "secret", kNowMs, cache));
+  EXPECT_FALSE(verify(request, "secret", kVerifiedMs, cache));
   EXPECT_TRUE(kept("secret"));
-  EXPECT_FALSE(verify(request, "secret", kNowMs, cache));
-  EXPECT_TRUE(verify(request, "wrong", kNowMs, cache));
+  EXPECT_FALSE(verify(request, "secret", kVerifiedMs, cache));
+  EXPECT_TRUE(verify(request, "wrong", kVerifiedMs, cache));
 }
 
 TEST(SignatureVersion4, SaysWhatTimeItIs) {
   SigningKeyCache cache;
-  EXPECT_EQ(verify(put(kS3, kUnsignedPayload), "secret", kNowMs + 3'600'000, cache).value().message,
+  EXPECT_EQ(verify(put(kS3, kUnsignedPayload), "secret", kVerifiedMs + 3'600'000, cache).value().message,
             "Signature expired: 20261115T005637Z is now earlier than 20261115T014137Z (20261115T015637Z - 15 min.)");
 }
 
