@@ -42,3 +42,9 @@ def test_what_failed_then_can_run_again_now(drover, old_run):
     drover.check_ledger(old_run)
     assert drover.rows(old_run, "SELECT max(attempt) FROM attempts WHERE item = 3") == [(4,)]
     assert "no four" in drover("logs", f"{old_run}:3").out
+
+
+def test_the_longest_of_its_items_are_found(drover, old_run):
+    drover("resume", old_run)
+    longest = drover("items", old_run, "--sort", "duration", "--limit", 10, "--json").json_lines
+    assert len(longest) == 6

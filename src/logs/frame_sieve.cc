@@ -25,6 +25,26 @@ bool is_plain(std::string_view pattern) {
   return true;
 }
 
+/// The pattern with a NUL for each class that has no letters, such as [0-9]: nothing in one is part of a word.
+std::string without_classes(std::string_view pattern) {
+  std::string out;
+  while (!pattern.empty()) {
+    const std::size_t end = pattern.front() == '[' ? pattern.find(']', 2) : std::string_view::npos;
+    const std::string_view inside = end == std::string_view::npos ? "" : pattern.substr(1, end - 1);
+    const bool is_plain = std::ranges::all_of(inside, [](char c) {
+      return (c >= '0' && c <= '9') || c == '-' || c == ' ' || c == '.' || c == ',' || c == '_';
+    });
+    if (end == std::string_view::npos || !is_plain) {
+      out += pattern.front();
+      pattern.remove_prefix(1);
+      continue;
+    }
+    out += '\0';
+    pattern.remove_prefix(end + 1);
+  }
+  return out;
+}
+
 /// As in_small_letters(), but eight bytes at a time and into a buffer that is there: whole frames pass through here.
 void small_letters(std::string_view text, std::string& out) {
   constexpr std::uint64_t kOnes = 0x0101010101010101;
@@ -73,13 +93,14 @@ LiteralParts::LiteralParts(const std::string& pattern, bool ignore_case)
   if (atoms_.size() > kMostAtoms) atoms_.clear();
   filter_ = std::move(filter);
   // Where letters stand for themselves only, and once each, the parts are in the pattern as they are in the text.
-  are_exact_ = !ignore_case && pattern.find_first_of("[(|\\{") == std::string::npos;
-  const std::string small = in_small_letters(pattern);
+  const std::string plain = without_classes(pattern);
+  are_exact_ = !ignore_case && plain.find_first_of("[(|\\{") == std::string::npos;
+  const std::string small = in_small_letters(plain);
   std::vector<std::string> exact;
   for (const std::string& atom : atoms_) {
     const std::size_t at = small.find(atom);
     are_exact_ = are_exact_ && at != std::string::npos && small.find(atom, at + 1) == std::string::npos;
-    if (are_exact_) exact.push_back(pattern.substr(at, atom.size()));
+    if (are_exact_) exact.push_back(plain.substr(at, atom.size()));
   }
   if (are_exact_) atoms_ = std::move(exact);
 }

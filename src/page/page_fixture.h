@@ -55,6 +55,7 @@ class FakeReader : public StoreReader {
                           const std::function<void(const BlockRecord&)>& /*take*/) override {
     return {};
   }
+  Result<std::optional<Grant>> grant(GrantId /*id*/) override { return std::nullopt; }
   Result<void> each_open_item(JobId /*job*/, ItemSpan /*items*/,
                               const std::function<void(const OpenItem&)>& /*take*/) override {
     return {};

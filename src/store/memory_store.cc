@@ -434,6 +434,16 @@ Result<void> MemoryStore::each_block(JobId job, ItemSpan items, const std::funct
                            });
 }
 
+Result<std::optional<Grant>> MemoryStore::grant(GrantId id) {
+  std::optional<Grant> out;
+  auto read = each<Grant>({}, key(id.value), [&](const Grant& it) -> Result<bool> {
+    if (it.id == id) out = it;
+    return false;
+  });
+  if (!read) return pass(read);
+  return out;
+}
+
 Result<void> MemoryStore::each_open_item(JobId job, ItemSpan items, const std::function<void(const OpenItem&)>& take) {
   return each<OpenItem>(key(job.value), key(job.value, items.first.value), [&](const OpenItem& item) -> Result<bool> {
     if (item.item > items.last) return false;

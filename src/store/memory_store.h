@@ -45,6 +45,7 @@ class MemoryStore : public Store, public StoreReader {
                                           std::uint64_t limit) override;
   Result<std::vector<FailedAlike>> failures(JobId job) override;
   Result<void> each_block(JobId job, ItemSpan items, const std::function<void(const BlockRecord&)>& take) override;
+  Result<std::optional<Grant>> grant(GrantId id) override;
   Result<void> each_open_item(JobId job, ItemSpan items, const std::function<void(const OpenItem&)>& take) override;
   Result<void> each_attempt(JobId job, ItemIndex from, const std::function<bool(const Attempt&)>& take) override;
 

@@ -84,6 +84,10 @@ CREATE TABLE attempt_rows(
   peak_memory_kib INTEGER, read_bytes INTEGER, written_bytes INTEGER, slot INTEGER, log_bytes INTEGER, last_line TEXT,
   log BLOB, epoch INTEGER, settled INTEGER, PRIMARY KEY(job, item, attempt)) WITHOUT ROWID;
 
+-- What the attempts that settled a block's items do not exceed.
+CREATE TABLE peaks(
+  job INTEGER, block INTEGER, wall_us INTEGER, peak_memory_kib INTEGER, PRIMARY KEY(job, block)) WITHOUT ROWID;
+
 -- Jobs that are no more, and of which rows may be left in the tables that name a job; and lists, with chunks.
 CREATE TABLE deleted_jobs(job INTEGER PRIMARY KEY);
 CREATE TABLE deleted_manifests(manifest INTEGER PRIMARY KEY);
@@ -214,6 +218,9 @@ CREATE INDEX jobs_by_end ON jobs(ended_ms, job) WHERE ended_ms > 0;
 ALTER TABLE queues ADD COLUMN closed INTEGER NOT NULL DEFAULT 0;
 CREATE TABLE documents(
   kind TEXT, name TEXT, text TEXT, version INTEGER, created_ms INTEGER, PRIMARY KEY(kind, name)) WITHOUT ROWID;
+CREATE TABLE peaks(
+  job INTEGER, block INTEGER, wall_us INTEGER, peak_memory_kib INTEGER, PRIMARY KEY(job, block)) WITHOUT ROWID;
+INSERT INTO peaks SELECT job, item / 4096, max(wall_us), max(peak_memory_kib) FROM attempt_rows WHERE settled GROUP BY 1, 2;
 )sql",
 };
 

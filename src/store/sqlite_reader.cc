@@ -1,4 +1,5 @@
 #include "base/text.h"
+#include "store/largest_first.h"
 #include "store/read_only.h"
 #include "store/record_sql.h"
 #include "store/sqlite_db.h"
@@ -146,18 +147,7 @@ class SqliteReader : public StoreReader {
 
   Result<std::vector<Attempt>> settled_by(JobId job, AttemptOrder order, std::uint64_t skip,
                                           std::uint64_t limit) override {
-    auto rows = db_.prepare(concat(select_sql<Attempt>("attempt_rows"), " WHERE job = ? AND settled ORDER BY ",
-                                   order == AttemptOrder::longest ? "wall_us" : "peak_memory_kib",
-                                   " DESC, item LIMIT ? OFFSET ?"));
-    if (!rows) return pass(rows);
-    rows->bind(1, to_cell(job)).bind(2, to_cell(limit)).bind(3, to_cell(skip));
-    std::vector<Attempt> out;
-    auto done = each<Attempt>(*rows, [&](Attempt attempt) {
-      out.push_back(std::move(attempt));
-      return true;
-    });
-    if (!done) return pass(done);
-    return out;
+    return largest_first(db_, job, order, skip, limit);
   }
 
   Result<std::vector<FailedAlike>> failures(JobId job) override {
@@ -187,6 +177,15 @@ class SqliteReader : public StoreReader {
       take(block);
       return true;
     });
+  }
+
+  Result<std::optional<Grant>> grant(GrantId id) override {
+    auto rows = db_.prepare(select_sql<Grant>("grants") + " WHERE grant_id = ?");
+    if (!rows) return pass(rows);
+    auto row = rows->bind(1, to_cell(id)).step();
+    if (!row) return pass(row);
+    if (!*row) return std::nullopt;
+    return rows->record<Grant>();
   }
 
   Result<void> each_open_item(JobId job, ItemSpan items, const std::function<void(const OpenItem&)>& take) override {

@@ -88,11 +88,12 @@ class SqliteStore : public Store {
   Result<void> commit(const Batch& batch) override {
     const std::scoped_lock lock(mutex_);
     auto done = db_.in_transaction([&]() -> Result<void> {
+      peaks_.clear();
       for (const Mutation& mutation : batch.mutations) {
         auto written = std::visit([&](const auto& it) { return write(it); }, mutation);
         if (!written) return written;
       }
-      return {};
+      return write_peaks();
     });
     if (!done) return done;
     return file_.check();
@@ -196,6 +197,10 @@ class SqliteStore : public Store {
         {&delete_grant_, "DELETE FROM grants WHERE grant_id = ?"},
         {&put_worker_, put_sql<Worker>("REPLACE", "workers")},
         {&add_attempt_, put_sql<Attempt>("INSERT", "attempt_rows")},
+        {&raise_peak_,
+         "INSERT INTO peaks VALUES(?,?,?,?) ON CONFLICT DO UPDATE SET wall_us = max(wall_us, excluded.wall_us), "
+         "peak_memory_kib = max(peak_memory_kib, excluded.peak_memory_kib) "
+         "WHERE excluded.wall_us > wall_us OR excluded.peak_memory_kib > peak_memory_kib"},
         {&unsettle_, "UPDATE attempt_rows SET settled = 0 WHERE job = ? AND item = ? AND attempt = ?"},
         {&note_deleted_, "INSERT INTO deleted_jobs SELECT job FROM jobs WHERE job = ?"},
         {&delete_job_, "DELETE FROM jobs WHERE job = ?"},
@@ -252,7 +257,22 @@ class SqliteStore : public Store {
   Result<void> write(const PutGrant& put) { return put_record(put_grant_, put.grant); }
   Result<void> write(const DeleteGrant& gone) { return delete_grant_.bind(1, to_cell(gone.grant)).run(); }
   Result<void> write(const PutWorker& put) { return put_record(put_worker_, put.worker); }
-  Result<void> write(const AddAttempt& add) { return put_record(add_attempt_, add.attempt); }
+  Result<void> write(const AddAttempt& add) {
+    if (add.attempt.settled) {
+      Peak& peak = peaks_[{add.attempt.job, ItemBlocks::block_of(add.attempt.item)}];
+      peak.wall_us = std::max(peak.wall_us, add.attempt.wall_us);
+      peak.peak_memory_kib = std::max(peak.peak_memory_kib, add.attempt.peak_memory_kib);
+    }
+    return put_record(add_attempt_, add.attempt);
+  }
+  Result<void> write_peaks() {
+    for (const auto& [block, peak] : peaks_) {
+      raise_peak_.bind(1, to_cell(block.first)).bind(2, to_cell(block.second));
+      raise_peak_.bind(3, to_cell(peak.wall_us)).bind(4, to_cell(peak.peak_memory_kib));
+      if (auto done = raise_peak_.run(); !done) return done;
+    }
+    return {};
+  }
   Result<void> write(const UnsettleAttempt& it) {
     return unsettle_.bind(1, to_cell(it.job)).bind(2, to_cell(it.item)).bind(3, to_cell(it.attempt)).run();
   }
@@ -288,13 +308,20 @@ class SqliteStore : public Store {
     return statement.run();
   }
 
+  /// What was measured of the items that a commit settles in one block, at most.
+  struct Peak {
+    std::int64_t wall_us = 0;
+    std::int64_t peak_memory_kib = 0;
+  };
+
   std::mutex mutex_;  // one writer at a time: commits, and the lists that are being read in
+  std::map<std::pair<JobId, std::uint64_t>, Peak> peaks_;  // of the commit under way, by job and block
   Database db_;
   LedgerFile file_;
   Statement clear_counters_, put_counters_, put_job_, put_block_, put_open_, delete_open_, put_grant_, delete_grant_,
-      put_worker_, add_attempt_, unsettle_, note_deleted_, delete_job_, add_chunk_, put_queue_, delete_queue_,
-      put_share_, delete_share_, put_definition_, put_fleet_, delete_fleet_, put_document_, delete_document_,
-      put_account_, add_event_, put_former_, delete_worker_;
+      put_worker_, add_attempt_, raise_peak_, unsettle_, note_deleted_, delete_job_, add_chunk_, put_queue_,
+      delete_queue_, put_share_, delete_share_, put_definition_, put_fleet_, delete_fleet_, put_document_,
+      delete_document_, put_account_, add_event_, put_former_, delete_worker_;
   Sweeper sweeper_{db_};
 
   std::mutex dropped_mutex_;  // guards what follows, and nobody holds it for long

@@ -6,13 +6,17 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <numeric>
 #include <thread>
 
+#include "base/random.h"
 #include "base/text.h"
 #include "store/manifest.h"
+#include "store/memory_store.h"
 #include "store/sqlite_db.h"
 
 namespace {
@@ -139,6 +143,51 @@ TEST_F(SqliteStoreFile, ADamagedRowIsAnErrorAndNotAGuess) {
   ASSERT_FALSE(loaded);
   EXPECT_EQ(loaded.error().code, ErrorCode::damaged);
   EXPECT_NE(loaded.error().message.find("state"), std::string::npos);
+}
+
+TEST_F(SqliteStoreFile, TheLongestAndLargestComeFirstAsWhenAllAreSorted) {
+  auto store = open_sqlite_store(path_);
+  ASSERT_TRUE(store);
+  MemoryStore plain;
+  Random random(7);
+  std::vector<std::uint64_t> items(30'000);
+  std::iota(items.begin(), items.end(), 0U);
+  for (std::size_t i = items.size() - 1; i > 0; --i) std::swap(items[i], items[random.below(i + 1)]);
+  ASSERT_TRUE((*store)->commit({{PutJob{stored_job(1, items.size())}}}));
+  for (std::size_t begin = 0; begin < items.size(); begin += 1000) {
+    Batch batch;
+    for (std::size_t i = begin; i < begin + 1000; ++i) {
+      // Few values, so that many are alike.
+      batch.mutations.emplace_back(
+          AddAttempt{Attempt{.job = JobId{1},
+                             .item = ItemIndex{items[i]},
+                             .attempt = AttemptNumber{1},
+                             .wall_us = static_cast<std::int64_t>(random.below(40)),
+                             .peak_memory_kib = static_cast<std::int64_t>(random.below(1'000'000)),
+                             .settled = !random.one_in(10)}});
+    }
+    ASSERT_TRUE((*store)->commit(batch));
+    ASSERT_TRUE(plain.commit(batch));
+  }
+  // What is taken up again does not count, and its block need not know that.
+  Batch again;
+  for (std::uint64_t item = 0; item < 30'000; item += 3) {
+    again.mutations.emplace_back(UnsettleAttempt{JobId{1}, ItemIndex{item}, AttemptNumber{1}});
+  }
+  ASSERT_TRUE((*store)->commit(again));
+  ASSERT_TRUE(plain.commit(again));
+  const auto reader = open_sqlite_reader(path_);
+  ASSERT_TRUE(reader);
+  for (const AttemptOrder order : {AttemptOrder::longest, AttemptOrder::largest}) {
+    for (const auto& [skip, limit] : {std::pair(0, 10), std::pair(0, 0), std::pair(25, 100), std::pair(17'000, 5000)}) {
+      const auto found = (*reader)->settled_by(JobId{1}, order, skip, limit);
+      const auto expected = plain.settled_by(JobId{1}, order, skip, limit);
+      ASSERT_TRUE(found && expected);
+      const auto item = [](const Attempt& it) { return it.item.value; };
+      EXPECT_TRUE(std::ranges::equal(*found, *expected, {}, item, item)) << skip << " " << limit;
+    }
+  }
+  EXPECT_LT(rows_of("peaks"), 10);
 }
 
 TEST_F(SqliteStoreFile, AForgottenWorkersNameStaysForAsLongAsAnAttemptMayReferToIt) {
@@ -351,7 +400,7 @@ TEST_F(SqliteStoreFile, WhatADeletedJobLeftIsSweptInSmallSteps) {
     batch.mutations.emplace_back(PutJob{job});
     for (std::uint64_t item = 0; item < 500; ++item) {
       batch.mutations.emplace_back(
-          AddAttempt{Attempt{.job = job.id, .item = ItemIndex{item}, .attempt = AttemptNumber{1}}});
+          AddAttempt{Attempt{.job = job.id, .item = ItemIndex{item}, .attempt = AttemptNumber{1}, .settled = true}});
       batch.mutations.emplace_back(PutOpenItem{OpenItem{.job = job.id, .item = ItemIndex{item + 1000}}});
     }
     batch.mutations.emplace_back(PutBlock{{job.id, 0, Bytes{std::string(1, '\2')}}});
@@ -378,7 +427,7 @@ TEST_F(SqliteStoreFile, WhatADeletedJobLeftIsSweptInSmallSteps) {
   }
   EXPECT_GT(steps, 19);
   EXPECT_EQ(before, 1000);
-  for (const char* table : {"attempt_rows", "open_items", "blocks", "jobs"}) {
+  for (const char* table : {"attempt_rows", "open_items", "blocks", "peaks", "jobs"}) {
     EXPECT_EQ(count(std::string("SELECT count(DISTINCT job) FROM ") + table), 1) << table;
   }
   EXPECT_EQ(count("SELECT count(*) FROM definitions"), 1);

@@ -119,8 +119,10 @@ Result<bool> Sweeper::sweep_jobs(std::uint64_t rows) {
   if (!job) return pass(job);
   if (*job == 0) return false;
   auto done = db_.in_transaction([&]() -> Result<void> {
-    constexpr Rows kAll[] = {
-        {"attempt_rows", "job, item, attempt"}, {"open_items", "job, item"}, {"blocks", "job, block"}};
+    constexpr Rows kAll[] = {{"attempt_rows", "job, item, attempt"},
+                             {"open_items", "job, item"},
+                             {"blocks", "job, block"},
+                             {"peaks", "job, block"}};
     for (const Rows& it : kAll) {
       const std::uint64_t most = rows + 1;
       auto gone = delete_some(it, concat("job = ", *job), most);

@@ -22,7 +22,7 @@ class StateTeller {
       : job_(job), running_(running), among_(among) {}
 
   Result<void> read(StoreReader& reader) {
-    auto marks = read_item_marks(reader, job_.id, job_.total, among_);
+    auto marks = read_span_marks(reader, job_.id, job_.total, among_);
     if (!marks) return pass(marks);
     blocks_ = std::move(*marks);
     return reader.each_open_item(job_.id, among_, [&](const OpenItem& item) {
@@ -82,7 +82,7 @@ class StateTeller {
   const Job& job_;
   const std::set<ItemIndex>& running_;
   const ItemSpan among_;
-  ItemBlocks blocks_;
+  SpanMarks blocks_;
   std::set<ItemIndex> waiting_;
 };
 

@@ -53,6 +53,7 @@ class FakeReader : public StoreReader {
     }
     return {};
   }
+  Result<std::optional<Grant>> grant(GrantId /*id*/) override { return none(); }
   Result<void> each_open_item(JobId, ItemSpan items, const std::function<void(const OpenItem&)>& take) override {
     for (const OpenItem& it : open_items_) {
       if (it.item >= items.first && it.item <= items.last) take(it);
