@@ -67,6 +67,7 @@ struct MarksRead {
 struct CancelJob {
   JobId job;
   std::string reason;
+  bool spares_running = false;  // what runs may finish, and is not tried again
 };
 
 /// A job that had ended by this time is let go, with all that is known of it.

@@ -194,6 +194,35 @@ TEST(Core, CancelKillsWhatRunsAndKeepsTheRestUntouched) {
   EXPECT_TRUE(std::get<JobCancelled>(world.ask(CancelJob{job, "again"})).was_over);
 }
 
+TEST(Core, ACancelThatSparesWhatRunsLetsItFinishAndStartsNothingMore) {
+  StoryWorld world;
+  const JobId job = world.submit(10);
+  const WorkerId worker = world.worker("w");
+  const Lease lease = world.poll(worker, 2).leases[0];
+  world.ask(CancelJob{job, "enough", true});
+  const auto told = world.poll(worker, 5);
+  EXPECT_TRUE(told.leases.empty());
+  ASSERT_EQ(told.stops.size(), 1U);
+  EXPECT_EQ(told.stops[0].mode, StopMode::finish_running);
+  world.end(worker, token(lease, 0));
+  EXPECT_EQ(world.job(job).state, JobState::running);
+  world.end(worker, token(lease, 1), {Ending::exited, 1, 0, ""});
+  EXPECT_EQ(world.job(job).state, JobState::cancelled);
+  EXPECT_EQ(world.job(job).succeeded, 1U);
+}
+
+TEST(Core, ACancelThatSparesWhatRunsCanBeFollowedByOneThatDoesNot) {
+  StoryWorld world;
+  const JobId job = world.submit(10);
+  const WorkerId worker = world.worker("w");
+  world.poll(worker, 2);
+  for (const bool spares : {true, false, true}) world.ask(CancelJob{job, "enough", spares});
+  EXPECT_EQ(world.job(job).stop, StopCause::cancelled);
+  const auto told = world.poll(worker, 0);
+  ASSERT_EQ(told.stops.size(), 1U);
+  EXPECT_EQ(told.stops[0].mode, StopMode::kill_running);
+}
+
 TEST(Core, AStopOrderIsRepeatedWhenItsAnswerWasLost) {
   StoryWorld world;
   const JobId job = world.submit(10);

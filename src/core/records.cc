@@ -30,6 +30,7 @@ std::string_view to_string(StopCause cause) {
     case StopCause::timed_out: return "timed_out";
     case StopCause::dependency: return "dependency";
     case StopCause::cannot_run: return "cannot_run";
+    case StopCause::withdrawn: return "withdrawn";
   }
   return "unknown";
 }

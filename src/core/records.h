@@ -27,7 +27,19 @@ std::string_view to_string(JobState state);
 std::optional<JobState> job_state_from(std::string_view name);
 
 /// Why a job takes no new items although some are left.
-enum class StopCause : std::uint8_t { none, cancelled, too_many_failures, timed_out, dependency, cannot_run };
+enum class StopCause : std::uint8_t {
+  none,
+  cancelled,
+  too_many_failures,
+  timed_out,
+  dependency,
+  cannot_run,
+  withdrawn,  // cancelled, but what runs may finish
+};
+/// Whether somebody asked for it.
+inline bool is_cancel(StopCause cause) {
+  return cause == StopCause::cancelled || cause == StopCause::withdrawn;
+}
 std::string_view to_string(StopCause cause);
 
 /// A job that another one waits for: for its success, or each item for the success of the item of the same number.

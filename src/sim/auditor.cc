@@ -338,10 +338,10 @@ void Auditor::inspect_job(const Job& job) {
   }
   const bool all = job.succeeded + job.failed + job.cancelled == job.total;
   if (!all && job.stop == StopCause::none) fail(concat(what, ": ended with items left"));
-  if (job.stop == StopCause::cancelled && !cancel_asked_.contains(job.id)) fail(concat(what, ": cancelled unasked"));
+  if (is_cancel(job.stop) && !cancel_asked_.contains(job.id)) fail(concat(what, ": cancelled unasked"));
   inspect_stop(*submit, job);
   JobState state = job.succeeded == job.total ? JobState::succeeded : JobState::failed;
-  if (state != JobState::succeeded && job.stop == StopCause::cancelled) state = JobState::cancelled;
+  if (state != JobState::succeeded && is_cancel(job.stop)) state = JobState::cancelled;
   if (job.state != state) fail(concat(what, ": ended as ", to_string(job.state), " instead of ", to_string(state)));
 }
 

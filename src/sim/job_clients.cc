@@ -79,7 +79,7 @@ void JobClients::watch(const WatchItem& what) {
   });
 }
 
-void JobClients::cancel(std::uint64_t number) {
+void JobClients::cancel(std::uint64_t number, bool spares_running) {
   const auto found = jobs_.find(number);
   if (found == jobs_.end()) return;
   const std::optional<JobId> id = found->second.id;
@@ -88,7 +88,7 @@ void JobClients::cancel(std::uint64_t number) {
     return;
   }
   auditor_.cancel_asked(*id);
-  clients_.ask(CancelJob{*id, "somebody wanted it"}, [this, id = *id](const Effect& effect) {
+  clients_.ask(CancelJob{*id, "somebody wanted it", spares_running}, [this, id = *id](const Effect& effect) {
     if (!std::holds_alternative<JobCancelled>(effect) && !auditor_.is_forgotten(id))
       auditor_.fail("a cancel was refused");
   });

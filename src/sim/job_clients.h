@@ -23,7 +23,7 @@ class JobClients {
   /// Said again while its queue is disabled, and only when the jobs before it are accepted.
   void submit(const Submit& submit);
   /// A job that was not accepted yet is cancelled when it is.
-  void cancel(std::uint64_t job);
+  void cancel(std::uint64_t job, bool spares_running = false);
   /// Reads the ledger, and takes up again what it shows as failed or cancelled.
   void retry(std::uint64_t job);
   void watch(const WatchItem& what);

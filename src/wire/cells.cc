@@ -121,7 +121,7 @@ bool from_cell(const Cell& cell, JobState& out) {
 }
 
 bool from_cell(const Cell& cell, StopCause& out) {
-  return from_name<StopCause, StopCause::cannot_run>(cell, out);
+  return from_name<StopCause, StopCause::withdrawn>(cell, out);
 }
 
 bool from_cell(const Cell& cell, WorkerState& out) {

@@ -17,7 +17,7 @@ class JobCommands : public CommandSource {
 
   Command next(const Core& core, const LedgerModel& ledger) override {
     switch (random_.below(10)) {
-      case 0: return CancelJob{world_.any_job(core), "because"};
+      case 0: return CancelJob{world_.any_job(core), "because", random_.one_in(3)};
       case 2: return Watch{world_.any_job(core), ItemIndex{random_.below(40)}};
       case 3:
         if (random_.one_in(2)) {

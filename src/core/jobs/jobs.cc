@@ -126,7 +126,7 @@ void Jobs::stop_late_jobs() {
     if (first == now_.job_deadlines.end() || first->first > journal_.now_ms()) return;
     Job& job = job_at(first->second);
     now_.job_deadlines.erase(first);
-    if (job.stop == StopCause::none || job.stop == StopCause::too_many_failures) {
+    if (job.stop == StopCause::none || job.stop == StopCause::too_many_failures || job.stop == StopCause::withdrawn) {
       stop(job, StopCause::timed_out, concat("stopped: it ran longer than ", job.job_timeout_ms / 1000, " s"));
     }
   }

@@ -24,7 +24,7 @@ void Jobs::on(Ticket ticket, const ReopenJob& command) {
     return journal_.refuse(ticket, ErrorCode::conflict, concat("job ", job.name, " was reopened in the meantime"),
                            "read it again");
   }
-  if (job.stop == StopCause::cancelled && !job.ended()) {
+  if (is_cancel(job.stop) && !job.ended()) {
     return journal_.refuse(ticket, ErrorCode::conflict, concat("job ", job.name, " is being cancelled"),
                            "wait until its running items have ended");
   }

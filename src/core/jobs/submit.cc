@@ -115,7 +115,10 @@ void Jobs::on(Ticket ticket, const CancelJob& command) {
   }
   Job& job = found->second;
   const bool was_over = job.ended();
-  if (!was_over) stop(job, StopCause::cancelled, command.reason);
+  // Who has asked for more keeps it.
+  const StopCause cause =
+      command.spares_running && job.stop != StopCause::cancelled ? StopCause::withdrawn : StopCause::cancelled;
+  if (!was_over) stop(job, cause, command.reason);
   journal_.say(ticket, JobCancelled{was_over});
 }
 
@@ -205,7 +208,7 @@ void Jobs::end_if_done(Job& job) {
   if (job.succeeded == job.total) {
     job.state = JobState::succeeded;  // whatever it was about to be stopped for
   } else {
-    job.state = job.stop == StopCause::cancelled ? JobState::cancelled : JobState::failed;
+    job.state = is_cancel(job.stop) ? JobState::cancelled : JobState::failed;
   }
   leave_place(job);
   now_.maybe_unneeded.push_back(job.id);
