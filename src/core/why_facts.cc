@@ -47,7 +47,9 @@ class Gatherer {
 
   Reason of_next() const {
     if (auto reason = of_job(nullptr, false)) return std::move(*reason);
-    if (!hands_.noted_by.empty()) return *getting_ready(*hands_.noted_by.begin());
+    if (!hands_.noted_by.empty()) {
+      if (auto reason = getting_ready(*hands_.noted_by.begin())) return std::move(*reason);
+    }
     const std::uint64_t open = blocks_.count(ItemMark::open);
     if (blocks_.count(ItemMark::pending) == 0 && index_.ready.empty()) {
       if (place_.in_hands < open && place_.in_hands == 0) return next_retry();

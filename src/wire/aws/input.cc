@@ -114,9 +114,11 @@ Value read_value(const Shape& shape, const json::value& from) {
 /// "1 to 128", "at least 1", "at most 128".
 std::string range_of(const Member& member) {
   const auto number = [](double value) { return concat(static_cast<std::int64_t>(value)); };
-  if (!member.most) return concat("at least ", number(*member.least));
-  if (!member.least) return concat("at most ", number(*member.most));
-  return concat(number(*member.least), " to ", number(*member.most));
+  const std::string least = member.least ? number(*member.least) : "";
+  const std::string most = member.most ? number(*member.most) : "";
+  if (most.empty()) return concat("at least ", least);
+  if (least.empty()) return concat("at most ", most);
+  return concat(least, " to ", most);
 }
 
 /// How large it is, and what that counts; nothing: it has no bounds.

@@ -45,7 +45,7 @@ std::string from_json(std::string_view body) {
 }
 std::string from_query(std::string_view text, QueryDialect dialect = QueryDialect::query,
                        std::string_view operation = "Paint") {
-  return said(read_query_input(*model().find(operation)->input, *query_pairs(text), dialect));
+  return said(read_query_input(*model().find(operation)->input, query_pairs(text).value_or(QueryPairs{}), dialect));
 }
 
 TEST(Input, ReadsJsonByItsDescription) {

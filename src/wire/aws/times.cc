@@ -10,8 +10,9 @@ namespace {
 /// Takes exactly so many digits from the front.
 bool take(std::string_view& text, std::size_t digits, int& number) {
   if (text.size() < digits) return false;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + digits, number);
-  if (error != std::errc() || end != text.data() + digits || text.front() == '-') return false;
+  const std::string_view taken = text.substr(0, digits);
+  const auto [end, error] = std::from_chars(taken.begin(), taken.end(), number);
+  if (error != std::errc() || end != taken.end() || taken.starts_with('-')) return false;
   text.remove_prefix(digits);
   return true;
 }
