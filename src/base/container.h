@@ -13,6 +13,7 @@ struct ContainerMount {
   std::string source;
   std::string target;
   bool read_only = false;
+  bool create = false;  // a source that is missing is made: a folder
 
   bool operator==(const ContainerMount&) const = default;
 };

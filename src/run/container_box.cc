@@ -140,7 +140,10 @@ Result<ContainerPlace> find_place(const SlotSetup& setup, const ContainerOptions
     for (const ContainerMount& wanted : *mounts) {
       const std::string source = wanted.source.starts_with('/') ? wanted.source : home.volume(wanted.source);
       struct stat info{};
+      std::error_code error;
+      if (wanted.create) std::filesystem::create_directories(source, error);
       if (::stat(source.c_str(), &info) != 0) {
+        if (error) return fail(ErrorCode::io, concat("cannot create ", source, " to mount it: ", error.message()));
         return fail(ErrorCode::bad_input, concat("cannot mount ", source, ": no such file or folder on this machine"),
                     "create it on every machine that runs this job, or mount another path");
       }

@@ -104,15 +104,28 @@ Result<ContainerMount> mount_from_text(std::string_view text) {
   if (mount.target.empty()) return bad(concat("has the target '", parts[1], "', which is not an absolute path"), kNext);
   if (mount.target == "/") return bad("would hide the whole image", "mount it on a directory, for example /data");
   if (parts.size() == 3) {
-    if (parts[2] != "ro" && parts[2] != "rw")
-      return bad(concat("ends with '", parts[2], "', not with ro or rw"), kNext);
-    mount.read_only = parts[2] == "ro";
+    for (std::string_view rest = parts[2]; !rest.empty();) {
+      const std::string_view word = rest.substr(0, rest.find(','));
+      rest.remove_prefix(std::min(word.size() + 1, rest.size()));
+      if (word != "ro" && word != "rw" && word != "create") {
+        return bad(concat("ends with '", parts[2], "', not with ro, rw or create"), kNext);
+      }
+      if (word == "create") {
+        mount.create = true;
+      } else {
+        mount.read_only = word == "ro";
+      }
+    }
+    if (parts[2].empty() || parts[2].ends_with(',')) {
+      return bad(concat("ends with '", parts[2], "', not with ro, rw or create"), kNext);
+    }
   }
   return mount;
 }
 
 std::string mount_to_text(const ContainerMount& mount) {
-  return concat(mount.source, ":", mount.target, mount.read_only ? ":ro" : "");
+  const char* options = mount.read_only ? (mount.create ? ":ro,create" : ":ro") : (mount.create ? ":create" : "");
+  return concat(mount.source, ":", mount.target, options);
 }
 
 Result<ContainerTmpfs> tmpfs_from_text(std::string_view text) {

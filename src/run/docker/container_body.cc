@@ -43,6 +43,7 @@ json::array mounts_of(const ContainerPlan& plan) {
                                   {"Source", mount.source},
                                   {"Target", mount.target},
                                   {"ReadOnly", mount.read_only}});
+      if (mount.create) made.back().get_object()["BindOptions"] = json::object{{"CreateMountpoint", true}};
     }
   }
   return made;

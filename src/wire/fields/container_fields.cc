@@ -11,6 +11,7 @@ namespace {
 constexpr std::string_view kCapability = "[A-Za-z_]{3,32}";
 
 void read_image(JobReader& reader, const JobField& field, Submission& job) {
+  if (!job.definition.container) return;
   std::string& image = job.definition.container->image;
   reader.text(field.name, image);
   if (!reader.has(field.name)) return;
@@ -32,7 +33,7 @@ void read_capabilities(JobReader& reader, const JobField& field, Submission& job
                             {ErrorCode::bad_input, "is not a known capability",
                              "use a name from capabilities(7), for example SYS_PTRACE; ALL means all of them"});
   }
-  (*job.definition.container).*member = std::move(names);
+  if (job.definition.container) (*job.definition.container).*member = std::move(names);
 }
 
 }  // namespace
@@ -80,8 +81,9 @@ std::span<const JobField> container_fields() {
        .kind = texts,
        .example = "[\"/data:/in:ro\"]",
        .meaning = "Directories and files on the worker's machine to mount in the container: `SOURCE:TARGET[:ro]`; a "
-                  "source that is not a path is a volume that the worker keeps",
-       .pattern = "[A-Za-z0-9_.\\-/][^:]*:/[^:]+(:r[ow])?",
+                  "source that is not a path is a volume that the worker keeps; with `:create` or `:ro,create`, a "
+                  "directory that does not exist is created",
+       .pattern = "[A-Za-z0-9_.\\-/][^:]*:/[^:]+(:(ro|rw|create)(,(ro|rw|create))*)?",
        .flag = {FlagGroup::container, "SOURCE:TARGET[:ro]",
                 "Mount a directory or file from the machine, or a volume; a relative path is relative to the current "
                 "directory, and a name that does not exist there is a volume",
