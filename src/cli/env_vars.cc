@@ -7,12 +7,10 @@
 #include "base/text.h"
 #include "cli/print.h"
 #include "cli/server_client.h"
+#include "wire/session_credentials.h"
 
 namespace drover {
 namespace {
-
-// The server serves one region, whatever it is called; every tool knows this one.
-constexpr const char* kRegion = "us-east-1";
 
 struct Flags {
   CommonFlags common;
@@ -32,8 +30,8 @@ Variables variables_for(const ServerAccess& access) {
   out.emplace_back("AWS_ENDPOINT_URL", access.address);
   out.emplace_back("AWS_ACCESS_KEY_ID", access.token.substr(0, dot));
   out.emplace_back("AWS_SECRET_ACCESS_KEY", access.token.substr(dot + 1));
-  out.emplace_back("AWS_REGION", kRegion);
-  out.emplace_back("AWS_DEFAULT_REGION", kRegion);
+  out.emplace_back("AWS_REGION", kAwsRegion);
+  out.emplace_back("AWS_DEFAULT_REGION", kAwsRegion);
   if (has_authority) out.emplace_back("AWS_CA_BUNDLE", access.ca_file);
   return out;
 }

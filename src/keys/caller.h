@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/uuid.h"
+#include "base/words.h"
 #include "keys/scope.h"
 
 namespace drover {
@@ -16,6 +17,12 @@ struct Caller {
   std::string fleet;   // of a worker's key; may be empty
   std::string worker;  // the only worker it may speak for; empty: any
   std::optional<Uuid> job;
+  std::optional<Token> attempt = {};  // that the caller is, of this job
+  std::string role = {};              // that the caller has assumed
+  std::string session = {};           // the name of that session
+
+  /// Whether policies say what it may do, rather than its scope.
+  bool has_session() const { return attempt || !role.empty(); }
 
   /// With everything there is: lists of jobs, workers, keys.
   bool may(Action action) const { return drover::may(scope, action); }

@@ -35,21 +35,6 @@ SecretText make_job_key(const SecretText& server_secret, const Uuid& job, std::s
   return SecretText(concat(claim, ".", mac_text(server_secret, claim).reveal()));
 }
 
-SecretText job_signing_secret(const SecretText& server_secret, std::string_view job_key) {
-  constexpr std::size_t kLength = 40;
-  return SecretText(
-      base64url(hmac_sha256(server_secret.reveal(), concat("signing secret\n", job_key))).substr(0, kLength));
-}
-
-std::string job_signing_id(std::string_view job_key) {
-  constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
-  constexpr std::size_t kLength = 16;
-  std::string id = "ASDR";
-  for (const char c : sha256(job_key).substr(0, kLength))
-    id += kLetters[static_cast<unsigned char>(c) % kLetters.size()];
-  return id;
-}
-
 bool looks_like_job_key(std::string_view text) {
   return text.starts_with(kJobKeyPrefix);
 }

@@ -17,11 +17,6 @@ namespace drover {
 SecretText make_job_key(const SecretText& server_secret, const Uuid& job, std::string_view giver,
                         std::int64_t expires_ms);
 
-/// The secret with which the key's holder signs requests as AWS's clients do: the key is then the session token.
-SecretText job_signing_secret(const SecretText& server_secret, std::string_view job_key);
-/// The access key id to go with it.
-std::string job_signing_id(std::string_view job_key);
-
 /// Whether it claims to be a job's key.
 bool looks_like_job_key(std::string_view text);
 

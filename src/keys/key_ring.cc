@@ -195,21 +195,26 @@ Result<Caller> KeyRing::check(std::string_view bearer_token, std::int64_t now_ms
 }
 
 // AWS's clients are told an unknown id from a wrong secret.
-Result<Signer> KeyRing::signer(std::string_view key_id, std::string_view session_token, std::int64_t now_ms) const {
+FoundSigner KeyRing::signer(std::string_view key_id, std::string_view session_token, std::int64_t now_ms) const {
   const auto ring = current();
+  const auto unknown = [] {
+    return std::unexpected(NoSigner{false, "The security token included in the request is invalid."});
+  };
+  std::string giver(key_id);
+  std::optional<Signer> session;
   if (!session_token.empty()) {
-    auto caller = check(session_token, now_ms);
-    if (!caller) return pass(caller);
-    if (!caller->job) return fail(ErrorCode::denied, "this session token was not issued by this server");
-    return Signer{std::move(*caller), job_signing_secret(ring->server_secret, session_token)};
+    auto found = check_session(ring->server_secret, key_id, session_token, now_ms);
+    if (!found) return found;
+    giver = found->caller.key_id;
+    session = std::move(*found);
   }
-  const auto found = ring->keys.find(key_id);
-  if (found == ring->keys.end()) {
-    return fail(ErrorCode::denied, "The security token included in the request is invalid.");
-  }
-  auto caller = check(found->second.bearer().reveal(), now_ms);
-  if (!caller) return pass(caller);
-  return Signer{std::move(*caller), found->second.secret};
+  const auto key = ring->keys.find(giver);
+  if (key == ring->keys.end()) return unknown();
+  auto caller = check(key->second.bearer().reveal(), now_ms);
+  if (!caller) return std::unexpected(NoSigner{true, std::move(caller.error().message)});
+  if (!session) return Signer{std::move(*caller), key->second.secret};
+  if (!session->caller.has_session()) session->caller = std::move(*caller);
+  return std::move(*session);
 }
 
 bool KeyRing::holds(std::string_view key_id, std::int64_t now_ms) const {
@@ -381,6 +386,14 @@ Result<std::vector<std::string>> KeyRing::sweep(std::int64_t now_ms) {
 
 SecretText KeyRing::job_key(const Uuid& job, std::string_view giver, std::int64_t expires_ms) const {
   return make_job_key(current()->server_secret, job, giver, expires_ms);
+}
+
+SecretText KeyRing::attempts_key(const Uuid& job, std::string_view giver, std::int64_t expires_ms) const {
+  return make_attempts_key(current()->server_secret, job, giver, expires_ms);
+}
+
+SessionCredentials KeyRing::new_session(const AwsSession& session) const {
+  return make_session(current()->server_secret, session);
 }
 
 Result<Key> read_admin_key(const std::string& path, std::int64_t now_ms) {

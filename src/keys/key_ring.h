@@ -19,6 +19,8 @@
 #include "keys/key.h"
 #include "keys/ring_file.h"
 #include "keys/secret_text.h"
+#include "keys/session.h"
+#include "keys/signer.h"
 
 namespace drover {
 
@@ -62,12 +64,6 @@ struct JoinTokenInfo {
   bool operator==(const JoinTokenInfo&) const = default;
 };
 
-/// Who signs with this secret.
-struct Signer {
-  Caller caller;
-  SecretText secret;
-};
-
 /// All of it may be called from any thread. One process at a time, which whoever holds the folder's lock sees to.
 class KeyRing {
  public:
@@ -78,9 +74,8 @@ class KeyRing {
   /// same, as a wrong secret.
   Result<Caller> check(std::string_view bearer_token, std::int64_t now_ms) const;
 
-  /// Whose secret a request was signed with, as it claims; `denied` if nobody's of ours. With a session token, the
-  /// attempt of a job.
-  Result<Signer> signer(std::string_view key_id, std::string_view session_token, std::int64_t now_ms) const;
+  /// Whose secret a request was signed with, as it claims: that of a key, or with a session token that of a session.
+  FoundSigner signer(std::string_view key_id, std::string_view session_token, std::int64_t now_ms) const;
 
   /// Whether it is there and has not expired. For who has been waiting since check().
   bool holds(std::string_view key_id, std::int64_t now_ms) const;
@@ -108,6 +103,10 @@ class KeyRing {
   /// For the environment of a job's attempts on the worker that asks with the key `giver`. Stored nowhere; check()
   /// knows it for as long as it knows that key.
   SecretText job_key(const Uuid& job, std::string_view giver, std::int64_t expires_ms) const;
+  /// For the worker itself, to make the credentials of the job's attempts with; signer() knows those as long.
+  SecretText attempts_key(const Uuid& job, std::string_view giver, std::int64_t expires_ms) const;
+  /// For who has assumed a role, or asked for a session; good as long as the giver's key.
+  SessionCredentials new_session(const AwsSession& session) const;
 
  private:
   KeyRing(std::string path, Ring ring);

@@ -93,6 +93,7 @@ struct JobFilter {
   std::string share;
   JobId before;  // only older ones
   std::uint64_t limit = 100;
+  std::function<bool(const JobView&)> suits = {};  // what else decides; quick, since jobs do not change meanwhile
 };
 
 using SqlCell = std::variant<std::monostate, std::int64_t, std::string, Bytes>;

@@ -38,7 +38,11 @@ class Signatures {
     auto signature = aws::read_signature(request);
     if (!signature) return refused(std::move(signature.error()));
     auto signer = keys_.signer(signature->access_key_id, signature->session_token, now_ms_());
-    if (!signer) return refused({aws::SignatureFault::unknown_key, signer.error().message, {}});
+    if (!signer) {
+      const auto fault =
+          signer.error().has_expired ? aws::SignatureFault::expired_token : aws::SignatureFault::unknown_key;
+      return refused({fault, signer.error().message, {}});
+    }
     Identity identity{.caller = std::move(signer->caller), .is_valid = is_valid(*signature)};
     if (signature->kind == aws::SignatureKind::v2_query) {
       auto verified = aws::verify_v2(request, *signature, signer->secret.reveal(), now_ms_());

@@ -62,7 +62,7 @@ std::vector<JobView> JobBoard::list(const JobFilter& filter) const {
     const bool wanted = matches(filter.state, to_string(job.state)) && matches(filter.name, job.name) &&
                         matches(filter.queue, job.place.queue) && matches(filter.owner, job.place.owner) &&
                         matches(filter.share, job.place.share);
-    if (wanted) out.push_back(it->second);
+    if (wanted && (!filter.suits || filter.suits(it->second))) out.push_back(it->second);
   }
   return out;
 }

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <thread>
 
-#include "api/aws/not_signed.h"
+#include "api/aws/no_service.h"
 #include "api/batch/batch.h"
 #include "api/ec2/ec2.h"
 #include "api/health/health.h"
@@ -242,12 +242,12 @@ void Server::Parts::make_services() {
   const auto now_ms = [this] { return engine->now_ms(); };
   worker_desk = std::make_unique<WorkerDesk>(WorkerDesk::Parts{
       .backend = *backend, .readers = *worker_readers, .logs = *logs, .followers = *followers, .metrics = *metrics});
-  serve<aws::StsApi>(*backend, aws_account);
+  serve<aws::StsApi>(*backend, aws_account, *keys, now_ms);
   serve<aws::BatchApi>(*backend, aws_account);
-  serve<aws::LogsApi>(*backend, aws_account);
+  serve<aws::LogsApi>(*backend, aws_account, now_ms);
   serve<aws::Ec2Api>(*backend, aws_account, now_ms);
   serve<aws::IamApi>(*backend, aws_account, now_ms);
-  serve<aws::NotSigned>();
+  serve<aws::NoService>();
   health = serve<Health>();
   serve<MetricsPage>(*backend, [this] { return metrics->text(); });
   workers = serve<WorkerCalls>(*worker_desk, steady, random_number(), options.lease_ms,

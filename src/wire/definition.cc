@@ -50,6 +50,7 @@ std::string definition_to_json(const Definition& definition) {
                    {"limits", to_json(definition.limits)}};
   if (definition.literal) out["literal"] = true;
   if (definition.strict_lease) out["strict_lease"] = true;
+  if (!definition.role.empty()) out["role"] = definition.role;
   if (!definition.aws_batch.empty()) out["aws_batch"] = definition.aws_batch;
   if (definition.container) out["container"] = container_to_json(*definition.container);
   return json::serialize(out);
@@ -96,9 +97,12 @@ Result<Definition> definition_from_json(std::string_view text) {
     if (!said->is_bool()) return bad();
     *flag = said->get_bool();
   }
-  if (const json::value* said = object->if_contains("aws_batch"); said != nullptr) {
+  for (const auto& [name, text_member] :
+       {std::pair("role", &definition.role), std::pair("aws_batch", &definition.aws_batch)}) {
+    const json::value* said = object->if_contains(name);
+    if (said == nullptr) continue;
     if (!said->is_string()) return bad();
-    definition.aws_batch = said->get_string();
+    *text_member = said->get_string();
   }
   if (const json::value* container = object->if_contains("container"); container != nullptr) {
     if (!container->is_object()) return bad();

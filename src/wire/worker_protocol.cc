@@ -353,6 +353,7 @@ std::string encode(const WorkerJob& job) {
   out.set_key_renew_ms(job.key_renew_ms);
   out.set_total(job.total);
   out.set_fleet(job.fleet);
+  out.set_attempts_key(job.attempts_key);
   return bytes_of(out);
 }
 
@@ -367,7 +368,8 @@ Result<WorkerJob> decode_job(std::string_view bytes) {
                    .key = in.key(),
                    .key_renew_ms = in.key_renew_ms(),
                    .total = in.total(),
-                   .fleet = in.fleet()};
+                   .fleet = in.fleet(),
+                   .attempts_key = in.attempts_key()};
 }
 
 std::string encode(const ItemRange& range) {

@@ -82,6 +82,7 @@ struct WorkerJob {
   std::int64_t key_renew_ms = 0;  // when it is this old, a fresh one is there for the asking
   std::uint64_t total = 0;        // items
   std::string fleet = {};         // of the worker that asks; may be empty
+  std::string attempts_key = {};  // see wire/session_credentials.h; empty: attempts get none
 
   bool operator==(const WorkerJob&) const = default;
 };

@@ -15,6 +15,7 @@
 #include "base/units.h"
 #include "wire/definition.h"
 #include "wire/session_calls.h"
+#include "worker/aws_variables.h"
 #include "worker/batch_variables.h"
 
 namespace drover {
@@ -177,9 +178,15 @@ void RemoteWorker::learn(const KnownJob& job) {
 
 void RemoteWorker::prepare_to_run(JobId job, std::shared_ptr<const ContainerPlan> container) {
   LearntJob& learnt = jobs_.at(job);
-  learnt.run = learnt.definition
-                   ? make_job_run(*learnt.definition, learnt.known->uuid, options_.environment, std::move(container))
-                   : std::unexpected(learnt.definition.error());
+  if (!learnt.definition) {
+    learnt.run = std::unexpected(learnt.definition.error());
+    return;
+  }
+  std::map<std::string, std::string> settings = options_.environment;
+  container = with_authority(std::move(container), settings);
+  learnt.uses_our_aws = uses_our_aws(*learnt.definition);
+  if (learnt.uses_our_aws) add_aws_address(settings);
+  learnt.run = make_job_run(*learnt.definition, learnt.known->uuid, std::move(settings), std::move(container));
 }
 
 // An attempt gets the key that its job has when it starts, so keys are renewed while there are items to start. A job
@@ -309,6 +316,10 @@ void RemoteWorker::start_waiting(std::size_t slot) {
       continue;
     }
     if (!learnt.known->key.empty()) task->environment.push_back(concat("DROVER_KEY=", learnt.known->key));
+    if (learnt.uses_our_aws) {
+      std::ranges::move(aws_credentials(*learnt.known, token, start.item.attempt),
+                        std::back_inserter(task->environment));
+    }
     std::ranges::move(batch_variables(*learnt.known, token.item, start.item.attempt),
                       std::back_inserter(task->environment));
     it.waiting.pop_front();

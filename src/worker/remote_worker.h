@@ -69,6 +69,7 @@ class RemoteWorker {
     KnownJob known;
     Result<Definition> definition = {};
     std::optional<Result<JobRun>> run = {};  // none yet: its image is not here
+    bool uses_our_aws = false;               // its attempts get credentials for AWS's clients
     std::int64_t held_ms = 0;                // when something of it was last seen here
     std::int64_t renew_ms = 0;
     bool renewing = false;

@@ -44,8 +44,8 @@ bool is_of_signature(std::string_view parameter) {
 
 }  // namespace
 
-AwsApi::AwsApi(Backend& backend, About about, std::string_view operations)
-    : backend_(backend), about_(about), model_(parsed(operations)) {}
+AwsApi::AwsApi(Backend& backend, const Account& account, About about, std::string_view operations)
+    : backend_(backend), account_(account), access_(backend, account), about_(about), model_(parsed(operations)) {}
 
 void AwsApi::on(std::string_view operation, std::optional<Action> action, Handle handle) {
   DROVER_CHECK(model_.find(operation) != nullptr, "an operation that has a handler is described");
@@ -179,7 +179,7 @@ void AwsApi::run(const Operation& operation, boost::json::object input, const Ht
   const auto found = handlers_.find(operation.name);
   DROVER_CHECK(found != handlers_.end(), "an operation that is described has a handler");
   const Handler& handler = found->second;
-  if (handler.action && !asker.caller.may(*handler.action)) {
+  if (!asker.caller.has_session() && handler.action && !asker.caller.may(*handler.action)) {
     return reply.send(error(403, {ErrorCode::denied,
                                   concat("a key with scope '", to_string(asker.caller.scope),
                                          "' is not authorized to perform ", about_.service, ":", operation.name),
@@ -195,10 +195,20 @@ void AwsApi::run(const Operation& operation, boost::json::object input, const Ht
   const Holder holder = call->asker.holder;
   backend_.later(holder, [this, &handler, call, reply = std::make_shared<HttpReply>(std::move(reply))] {
     const Operation& asked = *call->operation;
+    if (auto allowed = check_session(*call, handler); !allowed) return reply->send(answer_fault(allowed.error()));
     handler.handle(std::move(*call), [this, &asked, reply](const Outcome& outcome) {
       reply->send(response(asked, outcome, random_uuid().text()));
     });
   });
+}
+
+std::expected<void, Fault> AwsApi::check_session(const Call& call, const Handler& handler) const {
+  if (!call.asker.caller.has_session()) return {};
+  return access_.check(call.asker.caller, {.protocol = about_.protocol,
+                                           .service = about_.service,
+                                           .action = concat(about_.service, ":", call.operation->name),
+                                           .resources = resources(call),
+                                           .needs = handler.action});
 }
 
 HttpResponse AwsApi::response(const Operation& operation, const Outcome& outcome, const std::string& request_id) const {

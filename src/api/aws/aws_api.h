@@ -11,6 +11,8 @@
 #include <string>
 #include <string_view>
 
+#include "api/aws/access.h"
+#include "api/aws/account.h"
 #include "api/aws/fault.h"
 #include "api/service.h"
 #include "base/url.h"
@@ -19,7 +21,7 @@
 
 namespace drover::aws {
 
-/// A request that has the form of its operation, by a caller who is allowed to send it.
+/// A request that has the form of its operation. A handler gets only those that their caller is allowed to send.
 struct Call {
   const Operation* operation = nullptr;
   boost::json::object input;  // see wire/aws/input.h
@@ -62,8 +64,12 @@ class AwsApi : public Service {
   HttpResponse refuse(const Refusal& refusal) const override;
 
  protected:
-  AwsApi(Backend& backend, About about, std::string_view operations);
+  AwsApi(Backend& backend, const Account& account, About about, std::string_view operations);
   Backend& backend() const { return backend_; }
+  const Account& account() const { return account_; }
+  const Access& access() const { return access_; }
+  /// The ARNs of what an operation is about, as policies name it.
+  virtual std::vector<std::string> resources(const Call& /*call*/) const { return {"*"}; }
   /// An error of ours, as this service puts it.
   Fault fault(const Error& error) const { return fault_of(about_.protocol, about_.bad_input, error); }
 
@@ -96,7 +102,11 @@ class AwsApi : public Service {
   HttpResponse response(const Operation& operation, const Outcome& outcome, const std::string& request_id) const;
   HttpResponse answer_fault(const Fault& fault) const;
 
+  std::expected<void, Fault> check_session(const Call& call, const Handler& handler) const;
+
   Backend& backend_;
+  const Account& account_;
+  const Access access_;
   const About about_;
   const Model model_;
   std::map<std::string, Handler, std::less<>> handlers_;

@@ -37,6 +37,7 @@ Codes codes_of(SignatureFault fault) {
     case SignatureFault::body_mismatch: return {"InvalidSignatureException", "SignatureDoesNotMatch", "AuthFailure"};
     case SignatureFault::skewed: return {"InvalidSignatureException", "SignatureDoesNotMatch", "RequestExpired"};
     case SignatureFault::expired:
+    case SignatureFault::expired_token:
     case SignatureFault::not_yet_valid: return {"ExpiredTokenException", "ExpiredToken", "RequestExpired"};
   }
   return {"AccessDeniedException", "AccessDenied", "UnauthorizedOperation"};

@@ -14,9 +14,8 @@ namespace drover::aws {
 namespace json = boost::json;
 
 BatchApi::BatchApi(Backend& backend, const Account& account)
-    : AwsApi(backend, {.service = "batch", .protocol = Protocol::rest_json, .bad_input = "ClientException"},
+    : AwsApi(backend, account, {.service = "batch", .protocol = Protocol::rest_json, .bad_input = "ClientException"},
              {drover_batch_operations_begin, drover_batch_operations_end}),
-      account_(account),
       submitter_(backend) {
   serve_environments();
   serve_queues();
@@ -26,6 +25,29 @@ BatchApi::BatchApi(Backend& backend, const Account& account)
   serve_jobs();
   serve_lists();
   serve_tags();
+}
+
+// Lists and descriptions are of everything; what changes or uses a resource is about that.
+std::vector<std::string> BatchApi::resources(const Call& call) const {
+  const std::string& operation = call.operation->name;
+  if (operation.starts_with("Describe") || operation.starts_with("List")) return {"*"};
+  std::vector<std::string> out;
+  for (const auto& [member, kind] :
+       {std::pair("jobDefinition", "job-definition/"), std::pair("jobDefinitionName", "job-definition/"),
+        std::pair("jobQueue", "job-queue/"), std::pair("jobQueueName", "job-queue/"),
+        std::pair("computeEnvironment", "compute-environment/"),
+        std::pair("computeEnvironmentName", "compute-environment/"), std::pair("jobId", "job/"),
+        std::pair("name", "scheduling-policy/")}) {
+    const json::value* it = call.input.if_contains(member);
+    if (it != nullptr && it->is_string()) {
+      out.push_back(account().arn("batch", call.region, concat(kind, name_in(it->get_string()))));
+    }
+  }
+  for (const char* member : {"arn", "resourceArn"}) {
+    const json::value* it = call.input.if_contains(member);
+    if (it != nullptr && it->is_string()) out.emplace_back(it->get_string());
+  }
+  return out.empty() ? std::vector<std::string>{"*"} : out;
 }
 
 std::string name_in(std::string_view reference) {

@@ -19,6 +19,9 @@ class BatchApi : public AwsApi {
  public:
   BatchApi(Backend& backend, const Account& account);
 
+ protected:
+  std::vector<std::string> resources(const Call& call) const override;
+
  private:
   using Object = boost::json::object;
   template <class T>
@@ -70,12 +73,14 @@ class BatchApi : public AwsApi {
   void serve_submit();
   void submit(const Call& call, Answered answered);
   Found<Submission> submission_of(const Call& call) const;
+  std::expected<void, Fault> take_share(const Call& call, Object& job) const;
+  Found<std::string> instance_role(const std::string& queue) const;
 
   // batch_jobs.cc
   void serve_jobs();
   Outcome describe_jobs(const Call& call);
   void cancel(const Call& call, Answered answered);
-  void terminate(const Call& call, Answered answered);
+  void stop(const Call& call, bool spares_running, Answered answered);
   std::optional<JobView> find_job(const BatchJobId& id) const;
   Found<Object> job_json(const Call& call, const BatchJobId& id, const JobView& view) const;
 
@@ -98,7 +103,6 @@ class BatchApi : public AwsApi {
   std::expected<void, Fault> drop_tags(const std::string& resource, std::vector<SetDocuments::Change>& changes) const;
   std::expected<void, Fault> show_tags(const std::string& resource, Object& shown) const;
 
-  const Account& account_;
   JobSubmitter submitter_;
 };
 

@@ -50,7 +50,7 @@ void BatchApi::register_definition(const Call& call, Answered answered) {
 }
 
 std::string BatchApi::definition_arn(const std::string& region, const std::string& name, std::uint64_t revision) const {
-  return account_.arn("batch", region, concat("job-definition/", name, ":", revision));
+  return account().arn("batch", region, concat("job-definition/", name, ":", revision));
 }
 
 BatchApi::Found<NamedDefinition> BatchApi::find_definition(const std::string& reference) const {

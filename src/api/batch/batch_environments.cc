@@ -67,9 +67,9 @@ EditOutcome BatchApi::create_environment(const Call& call) {
   }
   json::object environment = call.input;
   const std::string uuid = random_uuid().text();
-  const std::string arn = account_.arn("batch", call.region, concat("compute-environment/", name));
+  const std::string arn = account().arn("batch", call.region, concat("compute-environment/", name));
   environment["computeEnvironmentArn"] = arn;
-  environment["ecsClusterArn"] = account_.arn("ecs", call.region, concat("cluster/", name, "_Batch_", uuid));
+  environment["ecsClusterArn"] = account().arn("ecs", call.region, concat("cluster/", name, "_Batch_", uuid));
   environment["uuid"] = uuid;
   environment["status"] = "VALID";
   environment["statusReason"] = "ComputeEnvironment Healthy";

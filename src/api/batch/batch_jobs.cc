@@ -29,7 +29,7 @@ void BatchApi::serve_jobs() {
   on("CancelJob", Action::change_job,
      [this](const Call& call, Answered answered) { cancel(call, std::move(answered)); });
   on("TerminateJob", Action::change_job,
-     [this](const Call& call, Answered answered) { terminate(call, std::move(answered)); });
+     [this](const Call& call, Answered answered) { stop(call, false, std::move(answered)); });
 }
 
 // By its whole id; nothing: there is no such job.
@@ -48,13 +48,13 @@ BatchApi::Found<json::object> BatchApi::job_json(const Call& call, const BatchJo
   const JobProperties properties = properties_of(*definition, job);
   const std::string shown_id = id.child ? concat(id.uuid, ":", id.child->value) : id.uuid;
   const std::string named = job.named_definition.empty() ? concat(kNativeDefinition, ":1") : job.named_definition;
-  json::object out{{"jobArn", account_.arn("batch", call.region, concat("job/", shown_id))},
+  json::object out{{"jobArn", account().arn("batch", call.region, concat("job/", shown_id))},
                    {"jobName", utf8(job.name)},
                    {"jobId", shown_id},
-                   {"jobQueue", account_.arn("batch", call.region, concat("job-queue/", job.place.queue))},
+                   {"jobQueue", account().arn("batch", call.region, concat("job-queue/", job.place.queue))},
                    {"status", status_of(view)},
                    {"createdAt", job.created_ms},
-                   {"jobDefinition", account_.arn("batch", call.region, concat("job-definition/", named))}};
+                   {"jobDefinition", account().arn("batch", call.region, concat("job-definition/", named))}};
   for (const char* member : {"parameters", "retryStrategy", "timeout", "dependsOn", "tags", "propagateTags",
                              "platformCapabilities", "schedulingPriority"}) {
     if (const json::value* it = properties.if_contains(member)) out[member] = *it;
@@ -122,23 +122,20 @@ Outcome BatchApi::describe_jobs(const Call& call) {
 void BatchApi::cancel(const Call& call, Answered answered) {
   const auto id = parse_job_id(call.input.at("jobId").get_string());
   const auto view = id ? find_job(*id) : std::nullopt;
-  if (view && view->in_hands > 0) {
-    if (is_array(view->job)) {
-      return answered(client_error("children of the array have started; terminate it, or wait for them"));
-    }
-    return answered(json::object());
-  }
-  terminate(call, std::move(answered));
+  if (view && view->in_hands > 0 && !is_array(view->job)) return answered(json::object());
+  stop(call, true, std::move(answered));
 }
 
-void BatchApi::terminate(const Call& call, Answered answered) {
+void BatchApi::stop(const Call& call, bool spares_running, Answered answered) {
   const auto id = parse_job_id(call.input.at("jobId").get_string());
   const auto view = id ? find_job(*id) : std::nullopt;
   // AWS says yes to any id that could be one.
   if (!view) return answered(id ? Outcome(json::object()) : client_error("jobId is not the id of a job"));
-  if (id->child) return answered(client_error("a child of an array cannot be terminated alone; terminate the array"));
+  if (id->child) {
+    return answered(client_error("a child of an array cannot be cancelled or terminated alone; name the array"));
+  }
   if (view->job.ended()) return answered(json::object());
-  backend().post(CancelJob{view->job.id, std::string(call.input.at("reason").get_string())},
+  backend().post(CancelJob{view->job.id, std::string(call.input.at("reason").get_string()), spares_running},
                  [this, answered = std::make_shared<Answered>(std::move(answered))](const Result<Effect>& effect) {
                    if (!effect) return (*answered)(std::unexpected(fault(effect.error())));
                    (*answered)(json::object());

@@ -92,7 +92,7 @@ Outcome BatchApi::list_jobs(const Call& call) {
   if (!*known) return client_error(concat("JobQueue ", queue, " does not exist"));
   auto wanted = list_choice(call.input);
   if (!wanted) return std::unexpected(std::move(wanted.error()));
-  JobFilter filter{.queue = queue, .limit = kPage};
+  JobFilter filter{.queue = queue, .suits = [&](const JobView& view) { return is_chosen(*wanted, view); }};
   if (const json::value* token = call.input.if_contains("nextToken")) {
     const auto id = parse_job_id(token->get_string());
     const auto before = id ? find_job(*id) : std::nullopt;
@@ -102,22 +102,14 @@ Outcome BatchApi::list_jobs(const Call& call) {
   const json::value* most = call.input.if_contains("maxResults");
   const std::uint64_t usual = call.input.contains("filters") ? kFilteredPage : kPage;
   const std::uint64_t limit = most == nullptr ? usual : std::min(usual, static_cast<std::uint64_t>(most->get_int64()));
+  filter.limit = limit + 1;
+  const std::vector<JobView> found = backend().list_jobs(filter);
   json::array out;
-  json::object answer;
-  while (true) {
-    const std::vector<JobView> page = backend().list_jobs(filter);
-    for (const JobView& view : page) {
-      if (!is_chosen(*wanted, view)) continue;
-      if (out.size() == limit) {
-        answer["nextToken"] = out.back().at("jobId");
-        answer["jobSummaryList"] = std::move(out);
-        return answer;
-      }
-      out.push_back(summary_json(call, view));
-    }
-    if (page.size() < filter.limit) break;
-    filter.before = page.back().job.id;
+  for (std::size_t i = 0; i < std::min<std::size_t>(found.size(), limit); ++i) {
+    out.push_back(summary_json(call, found[i]));
   }
+  json::object answer;
+  if (found.size() > limit) answer["nextToken"] = out.back().at("jobId");
   answer["jobSummaryList"] = std::move(out);
   return answer;
 }
@@ -125,7 +117,7 @@ Outcome BatchApi::list_jobs(const Call& call) {
 json::object BatchApi::summary_json(const Call& call, const JobView& view) const {
   const Job& job = view.job;
   const std::string id = job.uuid.text();
-  json::object out{{"jobArn", account_.arn("batch", call.region, concat("job/", id))},
+  json::object out{{"jobArn", account().arn("batch", call.region, concat("job/", id))},
                    {"jobId", id},
                    {"jobName", utf8(job.name)},
                    {"createdAt", job.created_ms},
@@ -135,7 +127,7 @@ json::object BatchApi::summary_json(const Call& call, const JobView& view) const
   if (job.ended()) out["stoppedAt"] = job.ended_ms;
   if (is_array(job)) out["arrayProperties"] = json::object{{"size", job.total}};
   const std::string named = job.named_definition.empty() ? concat(kNativeDefinition, ":1") : job.named_definition;
-  out["jobDefinition"] = account_.arn("batch", call.region, concat("job-definition/", named));
+  out["jobDefinition"] = account().arn("batch", call.region, concat("job-definition/", named));
   return out;
 }
 
@@ -182,7 +174,7 @@ Outcome BatchApi::list_children(const Call& call) {
 json::object BatchApi::child_json(const Call& call, const Job& job, const ItemView& item,
                                   std::string_view status) const {
   const std::string id = concat(job.uuid.text(), ":", item.item.value);
-  json::object out{{"jobArn", account_.arn("batch", call.region, concat("job/", id))},
+  json::object out{{"jobArn", account().arn("batch", call.region, concat("job/", id))},
                    {"jobId", id},
                    {"jobName", utf8(job.name)},
                    {"createdAt", job.created_ms},

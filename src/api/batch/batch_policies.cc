@@ -33,7 +33,7 @@ EditOutcome BatchApi::create_policy(const Call& call) {
   if (!known) return std::unexpected(fault(known.error()));
   if (*known) return client_error("Object already exists");
   json::object policy = call.input;
-  const std::string arn = account_.arn("batch", call.region, concat("scheduling-policy/", name));
+  const std::string arn = account().arn("batch", call.region, concat("scheduling-policy/", name));
   policy["arn"] = arn;
   return Edit{{policies().add(name, policy)}, {{"name", name}, {"arn", arn}}};
 }

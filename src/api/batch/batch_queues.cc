@@ -60,9 +60,9 @@ std::expected<void, Fault> BatchApi::take_settings(const Call& call, Queue& queu
       return client_error(concat("computeEnvironmentOrder names ", name, " twice"));
     }
     queue.fleets.push_back(name);
-    kept.push_back(
-        json::object{{"order", position},
-                     {"computeEnvironment", account_.arn("batch", call.region, concat("compute-environment/", name))}});
+    kept.push_back(json::object{
+        {"order", position},
+        {"computeEnvironment", account().arn("batch", call.region, concat("compute-environment/", name))}});
   }
   document["computeEnvironmentOrder"] = std::move(kept);
   return {};
@@ -84,9 +84,10 @@ EditOutcome BatchApi::create_queue(const Call& call) {
   if (const json::value* tags = call.input.if_contains("tags")) document["tags"] = *tags;
   // One that is left from a queue that is gone is replaced.
   if (*known_document) (*known_document)->value = document;
-  return Edit{{*known_document ? queue_documents().replace(**known_document) : queue_documents().add(name, document)},
-              {{"jobQueueName", name}, {"jobQueueArn", account_.arn("batch", call.region, concat("job-queue/", name))}},
-              {SetQueue{queue}}};
+  return Edit{
+      {*known_document ? queue_documents().replace(**known_document) : queue_documents().add(name, document)},
+      {{"jobQueueName", name}, {"jobQueueArn", account().arn("batch", call.region, concat("job-queue/", name))}},
+      {SetQueue{queue}}};
 }
 
 EditOutcome BatchApi::update_queue(const Call& call) {
@@ -100,9 +101,10 @@ EditOutcome BatchApi::update_queue(const Call& call) {
   if (auto taken = take_settings(call, **queue, stored.value); !taken) {
     return std::unexpected(std::move(taken.error()));
   }
-  return Edit{{queue_documents().replace(stored)},
-              {{"jobQueueName", name}, {"jobQueueArn", account_.arn("batch", call.region, concat("job-queue/", name))}},
-              {SetQueue{**queue}}};
+  return Edit{
+      {queue_documents().replace(stored)},
+      {{"jobQueueName", name}, {"jobQueueArn", account().arn("batch", call.region, concat("job-queue/", name))}},
+      {SetQueue{**queue}}};
 }
 
 EditOutcome BatchApi::delete_queue(const Call& call) {
@@ -129,7 +131,7 @@ BatchApi::Found<json::object> BatchApi::queue_json(const Call& call, const Queue
   if (!document) return std::unexpected(fault(document.error()));
   json::object out = *document ? std::move((*document)->value) : json::object();
   out["jobQueueName"] = queue.name;
-  out["jobQueueArn"] = account_.arn("batch", call.region, concat("job-queue/", queue.name));
+  out["jobQueueArn"] = account().arn("batch", call.region, concat("job-queue/", queue.name));
   out["state"] = queue.closed || !queue.enabled ? "DISABLED" : "ENABLED";
   out["status"] = "VALID";
   out["statusReason"] = "JobQueue Healthy";
@@ -146,7 +148,7 @@ BatchApi::Found<json::object> BatchApi::queue_json(const Call& call, const Queue
                         : json::value(json::object{
                               {"order", i + 1},
                               {"computeEnvironment",
-                               account_.arn("batch", call.region, concat("compute-environment/", queue.fleets[i]))}}));
+                               account().arn("batch", call.region, concat("compute-environment/", queue.fleets[i]))}}));
   }
   out["computeEnvironmentOrder"] = std::move(order);
   if (auto shown = show_tags(concat("job-queue/", queue.name), out); !shown) {

@@ -64,6 +64,11 @@ BatchApi::Found<Submission> BatchApi::submission_of(const Call& call) const {
   if (auto good = check_properties(properties); !good) return std::unexpected(std::move(good.error()));
   auto job = native_job(properties);
   if (!job) return std::unexpected(std::move(job.error()));
+  if (!job->contains("role")) {
+    auto role = instance_role(name_in(call.input.at("jobQueue").get_string()));
+    if (!role) return std::unexpected(std::move(role.error()));
+    if (!role->empty()) (*job)["role"] = *role;
+  }
   // The definition's tags are its own.
   properties.erase("tags");
   for (const char* member : {"tags", "dependsOn"}) {
@@ -72,7 +77,7 @@ BatchApi::Found<Submission> BatchApi::submission_of(const Call& call) const {
   (*job)["aws_batch"] = json::serialize(properties);
   (*job)["name"] = call.input.at("jobName");
   (*job)["queue"] = name_in(call.input.at("jobQueue").get_string());
-  if (const json::value* share = call.input.if_contains("shareIdentifier")) (*job)["share"] = *share;
+  if (auto taken = take_share(call, *job); !taken) return std::unexpected(std::move(taken.error()));
   if (auto added = add_dependencies(call.input, *job); !added) return std::unexpected(std::move(added.error()));
   const json::value* array = call.input.if_contains("arrayProperties");
   const json::value* size = array == nullptr ? nullptr : array->get_object().if_contains("size");
@@ -83,6 +88,37 @@ BatchApi::Found<Submission> BatchApi::submission_of(const Call& call) const {
   if (!out) return std::unexpected(fault(out.error()));
   out->named_definition = concat(named->name, ":", named->revision);
   return std::move(*out);
+}
+
+// Jobs of a fair queue have a share, and no others.
+std::expected<void, Fault> BatchApi::take_share(const Call& call, json::object& job) const {
+  const json::value* share = call.input.if_contains("shareIdentifier");
+  auto queue = find_queue(name_in(call.input.at("jobQueue").get_string()));
+  if (!queue) return std::unexpected(std::move(queue.error()));
+  const bool is_fair = *queue && (*queue)->order == QueueOrder::fair;
+  if (is_fair && share == nullptr)
+    return client_error("shareIdentifier is required: the job queue has a scheduling policy");
+  if (*queue && !is_fair && share != nullptr) {
+    return client_error("shareIdentifier must not be given: the job queue has no scheduling policy");
+  }
+  if (share != nullptr) job["share"] = *share;
+  return {};
+}
+
+// That of the machines of the queue's first environment: a job without a role of its own has theirs.
+BatchApi::Found<std::string> BatchApi::instance_role(const std::string& queue) const {
+  auto known = find_queue(queue);
+  if (!known) return std::unexpected(std::move(known.error()));
+  if (!*known || (*known)->fleets.empty()) return std::string();
+  auto environment = environments().find((*known)->fleets.front());
+  if (!environment) return std::unexpected(fault(environment.error()));
+  const json::value* resources = *environment ? (*environment)->value.if_contains("computeResources") : nullptr;
+  const json::value* profile = resources == nullptr ? nullptr : resources->get_object().if_contains("instanceRole");
+  if (profile == nullptr) return std::string();
+  auto stored = Documents(backend().ledger(), "iam.profile").find(role_name_in(profile->get_string()));
+  if (!stored) return std::unexpected(fault(stored.error()));
+  if (!*stored || (*stored)->value.at("roles").get_array().empty()) return std::string();
+  return std::string((*stored)->value.at("roles").get_array().front().get_string());
 }
 
 void BatchApi::submit(const Call& call, Answered answered) {
@@ -98,7 +134,7 @@ void BatchApi::submit(const Call& call, Answered answered) {
         if (!job) return (*answered)(std::unexpected(fault(job.error())));
         const std::string id = job->uuid.text();
         (*answered)(json::object{
-            {"jobArn", account_.arn("batch", region, concat("job/", id))}, {"jobName", job->name}, {"jobId", id}});
+            {"jobArn", account().arn("batch", region, concat("job/", id))}, {"jobName", job->name}, {"jobId", id}});
       });
 }
 

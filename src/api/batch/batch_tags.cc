@@ -29,6 +29,10 @@ std::string resource_in(std::string_view arn) {
 }
 
 BatchApi::Found<json::object> BatchApi::own_tags(const Call& call, const std::string& resource) const {
+  if (resource.empty()) {
+    return client_error(
+        concat("resourceArn ", std::string_view(call.input.at("resourceArn").get_string()), " is not an ARN"));
+  }
   const std::size_t slash = resource.find('/');
   const std::string kind = resource.substr(0, slash);
   const std::string name = slash == std::string::npos ? "" : resource.substr(slash + 1);
@@ -75,7 +79,7 @@ BatchApi::Found<json::object> BatchApi::own_tags(const Call& call, const std::st
 std::expected<void, Fault> BatchApi::may_tag(const Call& call) const {
   const std::string resource = resource_in(call.input.at("resourceArn").get_string());
   const bool is_job = resource.starts_with("job/") || resource.starts_with("job-definition/");
-  if (is_job || call.asker.caller.may(Action::administrate)) return {};
+  if (is_job || call.asker.caller.has_session() || call.asker.caller.may(Action::administrate)) return {};
   return failed(
       "AccessDeniedException",
       concat("a key with scope '", to_string(call.asker.caller.scope), "' cannot change the tags of ", resource), 403);

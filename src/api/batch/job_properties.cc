@@ -117,7 +117,7 @@ std::expected<json::array, Fault> mounts_of(const json::object& container) {
     const std::string inside = text_in(point, "containerPath");
     if (!inside.starts_with('/')) return cannot(where, "must have an absolute path as containerPath");
     if ((source->second + inside).find(':') != std::string::npos) return cannot(where, "has a ':' in a path");
-    out.emplace_back(concat(source->second, ":", inside, is_set(point, "readOnly") ? ":ro" : ""));
+    out.emplace_back(concat(source->second, ":", inside, is_set(point, "readOnly") ? ":ro,create" : ":create"));
   }
   return out;
 }
@@ -295,6 +295,7 @@ std::expected<json::object, Fault> native_job(const JobProperties& properties) {
   if (const std::string user = text_in(container, "user"); !user.empty()) job["user"] = user;
   if (is_set(container, "privileged")) job["privileged"] = true;
   if (is_set(container, "readonlyRootFilesystem")) job["read_only"] = true;
+  if (const std::string role = text_in(container, "jobRoleArn"); !role.empty()) job["role"] = role;
   add_linux(container, job);
   add_policy(properties, job);
   return job;

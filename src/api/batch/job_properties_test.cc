@@ -29,7 +29,7 @@ TEST(JobProperties, BecomeAJobOfOurs) {
                        "volumes":[{"name":"v","host":{"sourcePath":"/data"}}],
                        "mountPoints":[{"sourceVolume":"v","containerPath":"/in","readOnly":true}]}})"),
       R"({"image":"x","literal":true,"cpus":2.5E-1,"memory":"512MiB","command":["run","a b","Ref::out","-Ref::in"],)"
-      R"("gpus":2,"environment":{"A":"1"},"mounts":["/data:/in:ro"],"privileged":true,"retries":2,"timeout":"60s",)"
+      R"("gpus":2,"environment":{"A":"1"},"mounts":["/data:/in:ro,create"],"privileged":true,"retries":2,"timeout":"60s",)"
       R"("reuse":true})");
 }
 

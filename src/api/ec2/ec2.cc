@@ -33,13 +33,12 @@ std::string filter_text(const json::value& value) {
 }  // namespace
 
 Ec2Api::Ec2Api(Backend& backend, const Account& account, std::function<std::int64_t()> now_ms)
-    : AwsApi(backend,
+    : AwsApi(backend, account,
              {.service = "ec2",
               .protocol = Protocol::ec2,
               .bad_input = "InvalidParameterValue",
               .xml_namespace = "http://ec2.amazonaws.com/doc/2016-11-15/"},
              {drover_ec2_operations_begin, drover_ec2_operations_end}),
-      account_(account),
       now_ms_(std::move(now_ms)) {
   on_edit("CreateImage", Action::administrate, [this](const Call& call) { return create_image(call); });
   on_read("DescribeImages", Action::read, [this](const Call& call) { return describe_images(call); });
@@ -139,7 +138,7 @@ json::array Ec2Api::vpcs() const {
   return {json::object{{"CidrBlock", "172.31.0.0/16"},
                        {"State", "available"},
                        {"VpcId", kVpc},
-                       {"OwnerId", account_.id},
+                       {"OwnerId", account().id},
                        {"InstanceTenancy", "default"},
                        {"IsDefault", true}}};
 }
@@ -155,8 +154,8 @@ json::array Ec2Api::subnets(const Call& call) const {
                                {"State", "available"},
                                {"SubnetId", id},
                                {"VpcId", kVpc},
-                               {"OwnerId", account_.id},
-                               {"SubnetArn", account_.arn("ec2", call.region, concat("subnet/", id))}});
+                               {"OwnerId", account().id},
+                               {"SubnetArn", account().arn("ec2", call.region, concat("subnet/", id))}});
   }
   return out;
 }
@@ -164,7 +163,7 @@ json::array Ec2Api::subnets(const Call& call) const {
 json::array Ec2Api::security_groups() const {
   return {json::object{{"Description", "default VPC security group"},
                        {"GroupName", "default"},
-                       {"OwnerId", account_.id},
+                       {"OwnerId", account().id},
                        {"GroupId", kGroup},
                        {"VpcId", kVpc}}};
 }
@@ -183,7 +182,7 @@ EditOutcome Ec2Api::create_image(const Call& call) {
   for (const char c : random_uuid().text().substr(0, 18)) {
     if (c != '-') id += c;
   }
-  json::object image{{"ImageId", id},        {"Name", call.input.at("Name")},       {"OwnerId", account_.id},
+  json::object image{{"ImageId", id},        {"Name", call.input.at("Name")},       {"OwnerId", account().id},
                      {"State", "available"}, {"CreationDate", iso_time(now_ms_())}, {"Public", false}};
   if (const json::value* it = call.input.if_contains("Description")) image["Description"] = *it;
   return Edit{{images().add(id, image)}, {{"ImageId", id}}};
@@ -200,7 +199,7 @@ Outcome Ec2Api::describe_images(const Call& call) {
   const json::value* owners = call.input.if_contains("Owners");
   const bool is_ours = owners == nullptr || owners->get_array().empty() ||
                        std::ranges::any_of(owners->get_array(), [&](const json::value& it) {
-                         return it == "self" || it == json::value(account_.id);
+                         return it == "self" || it == json::value(account().id);
                        });
   json::array all;
   for (Stored& it : *stored) {

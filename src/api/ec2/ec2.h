@@ -33,7 +33,6 @@ class Ec2Api : public AwsApi {
   EditOutcome create_image(const Call& call);
   Outcome describe_images(const Call& call);
 
-  const Account& account_;
   const std::function<std::int64_t()> now_ms_;
 };
 

@@ -12,13 +12,12 @@ extern "C" const char drover_iam_operations_end[];
 namespace drover::aws {
 
 IamApi::IamApi(Backend& backend, const Account& account, std::function<std::int64_t()> now_ms)
-    : AwsApi(backend,
+    : AwsApi(backend, account,
              {.service = "iam",
               .protocol = Protocol::query,
               .bad_input = "ValidationError",
               .xml_namespace = "https://iam.amazonaws.com/doc/2010-05-08/"},
              {drover_iam_operations_begin, drover_iam_operations_end}),
-      account_(account),
       now_ms_(std::move(now_ms)) {
   serve_roles();
   serve_policies();

@@ -57,7 +57,6 @@ class IamApi : public AwsApi {
   Outcome get_profile(const Call& call);
   Outcome list_profiles(const Call& call);
 
-  const Account& account_;
   const std::function<std::int64_t()> now_ms_;
 };
 

@@ -16,7 +16,7 @@ EditOutcome IamApi::create_policy(const Call& call) {
   const std::string name(call.input.at("PolicyName").get_string());
   if (auto good = check_names(call.input, "PolicyName"); !good) return std::unexpected(std::move(good.error()));
   const std::string path = path_in(call.input);
-  const std::string arn = account_.arn("iam", "", concat("policy", path, name));
+  const std::string arn = account().arn("iam", "", concat("policy", path, name));
   auto known = policies().find(arn);
   if (!known) return std::unexpected(fault(known.error()));
   if (*known) return failed("EntityAlreadyExists", concat("A policy called ", name, " already exists."), 409);

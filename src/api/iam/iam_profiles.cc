@@ -46,7 +46,7 @@ EditOutcome IamApi::create_profile(const Call& call) {
   json::object profile{{"Path", path},
                        {"InstanceProfileName", name},
                        {"InstanceProfileId", new_unique_id("AIPA")},
-                       {"Arn", account_.arn("iam", "", concat("instance-profile", path, name))},
+                       {"Arn", account().arn("iam", "", concat("instance-profile", path, name))},
                        {"CreateDate", now_ms_()}};
   if (const json::value* tags = call.input.if_contains("Tags")) profile["Tags"] = *tags;
   json::object stored = profile;

@@ -67,7 +67,7 @@ EditOutcome IamApi::create_role(const Call& call) {
   const std::string path = path_in(role);
   role["Path"] = path;
   role["RoleId"] = new_unique_id("AROA");
-  role["Arn"] = account_.arn("iam", "", concat("role", path, name));
+  role["Arn"] = account().arn("iam", "", concat("role", path, name));
   role["CreateDate"] = now_ms_();
   if (!role.contains("MaxSessionDuration")) role["MaxSessionDuration"] = 3600;
   json::object stored = role;

@@ -322,6 +322,7 @@ void WorkerCalls::on_job(std::string_view body, const Caller& caller, const Repl
       const std::int64_t longest_ms = policy.timeout_ms > 0 ? policy.timeout_ms + policy.grace_ms : 0;
       const std::int64_t until_ms = job_keys_.now_ms() + 2 * job_keys_.life_ms + longest_ms;
       out.key = job_keys_.ring.job_key(known->job.uuid, giver, until_ms).reveal();
+      out.attempts_key = job_keys_.ring.attempts_key(known->job.uuid, giver, until_ms).reveal();
     }
     reply->send(bytes(encode(out)));
   });

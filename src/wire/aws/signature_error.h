@@ -20,6 +20,7 @@ enum class SignatureFault {
   headers_not_signed,  // S3 AccessDenied; others as mismatch
   skewed,              // S3 RequestTimeTooSkewed; others as mismatch, or RequestExpired
   expired,             // a presigned URL: AccessDenied
+  expired_token,       // a session's, or a key that has expired: ExpiredToken. For those who know keys
   not_yet_valid,       // a presigned URL: AccessDenied
   bad_body_hash,       // x-amz-content-sha256 is malformed: InvalidArgument
   body_mismatch,       // S3 XAmzContentSHA256Mismatch; others as mismatch

@@ -1,0 +1,51 @@
+// What a caller with a session may do: the attempt of a job while it runs, or whoever has assumed a role. The policies
+// of the role decide. An attempt without a role, or with one that was never created here, may use objects, streams and
+// logs as those may who submit jobs, and nothing else.
+#pragma once
+
+#include <expected>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/aws/account.h"
+#include "api/aws/fault.h"
+#include "keys/caller.h"
+#include "ports/backend.h"
+
+namespace drover::aws {
+
+/// What is asked for. All resources must be allowed.
+struct Wish {
+  Protocol protocol = Protocol::json;
+  std::string_view service;  // "batch"
+  std::string action;        // "batch:SubmitJob"
+  std::vector<std::string> resources;
+  std::optional<Action> needs;  // of a key
+};
+
+class Access {
+ public:
+  Access(Backend& backend, const Account& account) : backend_(backend), account_(account) {}
+
+  /// Waits for disks. The fault says why not.
+  std::expected<void, Fault> check(const Caller& caller, const Wish& wish) const;
+
+  /// How AWS's APIs call this caller.
+  std::string arn_of(const Caller& caller) const;
+
+ private:
+  /// Of the caller's session; empty: it has none that is known here.
+  Result<std::string> role_of(const Caller& caller) const;
+  Result<bool> is_running(const Caller& caller) const;
+  std::expected<void, Fault> check_role(const Caller& caller, const std::string& role, const Wish& wish) const;
+
+  Backend& backend_;
+  const Account& account_;
+};
+
+/// The name of a role in its ARN, or the name itself.
+std::string role_name_in(std::string_view arn);
+
+}  // namespace drover::aws
