@@ -1,7 +1,5 @@
 #include "api/logs/log_page.h"
 
-#include <boost/json/parse.hpp>
-
 #include "base/text.h"
 
 namespace drover::aws {
@@ -9,23 +7,11 @@ namespace drover::aws {
 namespace json = boost::json;
 
 void LogPage::add(std::string_view piece) {
-  rest_ += piece;
-  std::size_t begin = 0;
-  for (std::size_t end = rest_.find('\n'); end != std::string::npos; end = rest_.find('\n', begin)) {
-    add_line(std::string_view(rest_).substr(begin, end - begin));
-    begin = end + 1;
-  }
-  rest_.erase(0, begin);
+  lines_.add(piece, [this](LogLine line) { add_line(std::move(line)); });
 }
 
-void LogPage::add_line(std::string_view line) {
-  const std::uint64_t number = lines_++;
-  if (is_full_ || number < wanted_.from || number >= wanted_.until) return;
-  json::error_code error;
-  const json::value value = json::parse(line, error);
-  const json::object* object = value.if_object();
-  if (error || object == nullptr) return;
-  Line it{number, object->at("time_ms").to_number<std::int64_t>(), std::string(object->at("text").get_string())};
+void LogPage::add_line(LogLine it) {
+  if (is_full_ || it.number < wanted_.from || it.number >= wanted_.until) return;
   if (it.time_ms < wanted_.start_ms || it.time_ms >= wanted_.end_ms) return;
   const std::uint64_t size = it.text.size();
   if (wanted_.is_forward && (page_.size() == wanted_.limit || (!page_.empty() && bytes_ + size > kMostBytes))) {
@@ -42,12 +28,12 @@ void LogPage::add_line(std::string_view line) {
 
 // A token names the line where the next page begins, or before which it ends. At the end it stays the same.
 json::object LogPage::finish() {
-  const std::uint64_t known = std::min(lines_, wanted_.until);
+  const std::uint64_t known = std::min(lines_.passed(), wanted_.until);
   const std::uint64_t first =
-      page_.empty() ? (wanted_.is_forward ? std::min(wanted_.from, lines_) : known) : page_.front().number;
+      page_.empty() ? (wanted_.is_forward ? std::min(wanted_.from, lines_.passed()) : known) : page_.front().number;
   const std::uint64_t after = page_.empty() ? first : page_.back().number + 1;
   json::array events;
-  for (const Line& it : page_) {
+  for (const LogLine& it : page_) {
     events.push_back(json::object{{"timestamp", it.time_ms}, {"message", it.text}, {"ingestionTime", it.time_ms}});
   }
   return {{"events", std::move(events)},

@@ -10,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "api/logs/log_lines.h"
+
 namespace drover::aws {
 
 class LogPage {
@@ -24,27 +26,21 @@ class LogPage {
   };
   explicit LogPage(const Wanted& wanted) : wanted_(wanted) {}
 
-  /// A piece of the log: objects of JSON, one a line (LogForm::json). Pieces may end anywhere.
+  /// A piece of the log, as LogLines takes it.
   void add(std::string_view piece);
   /// events, nextForwardToken and nextBackwardToken.
   boost::json::object finish();
 
  private:
-  struct Line {
-    std::uint64_t number = 0;
-    std::int64_t time_ms = 0;
-    std::string text;
-  };
-  void add_line(std::string_view line);
+  void add_line(LogLine line);
 
   static constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 20;  // of a page, as AWS has it
 
   const Wanted wanted_;
-  std::string rest_;
-  std::uint64_t lines_ = 0;  // that have passed by
+  LogLines lines_;
   std::uint64_t bytes_ = 0;
   bool is_full_ = false;
-  std::deque<Line> page_;
+  std::deque<LogLine> page_;
 };
 
 }  // namespace drover::aws

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <utility>
 
+#include "api/aws/page.h"
 #include "base/units.h"
 
 extern "C" const char drover_logs_operations_begin[];
@@ -15,37 +16,33 @@ namespace json = boost::json;
 
 namespace {
 
-std::unexpected<Fault> no_such(std::string_view what) {
-  return failed("ResourceNotFoundException", concat("The specified log ", what, " does not exist."));
-}
-
 /// What a running item has printed, until it says that this is all by now.
-class PageStream : public HttpStream {
+class AttemptStream : public HttpStream {
  public:
-  PageStream(const LogPage::Wanted& wanted, AwsApi::Answered answered)
-      : page_(wanted), answered_(std::move(answered)) {}
+  using Done = std::move_only_function<void(std::expected<void, Fault>)>;
+  AttemptStream(std::function<void(std::string_view)> take, Done done)
+      : take_(std::move(take)), done_(std::move(done)) {}
 
   bool write(std::string bytes) override {
     const std::lock_guard lock(mutex_);
-    page_.add(bytes);
+    take_(bytes);
     return true;
   }
   std::size_t unsent() const override { return 0; }
   void when_unsent_below(std::size_t /*bytes*/, std::function<void()> call) override { call(); }
   void end() override {
-    const std::lock_guard lock(mutex_);
-    if (auto answered = std::exchange(answered_, nullptr)) answered(page_.finish());
+    if (auto done = take_back()) done({});
   }
-  /// It was refused: somebody else answers.
-  AwsApi::Answered take_back() {
+  /// It was refused: somebody else says so.
+  Done take_back() {
     const std::lock_guard lock(mutex_);
-    return std::exchange(answered_, nullptr);
+    return std::exchange(done_, nullptr);
   }
 
  private:
   std::mutex mutex_;  // guards all below
-  LogPage page_;
-  AwsApi::Answered answered_;
+  const std::function<void(std::string_view)> take_;
+  Done done_;
 };
 
 std::expected<LogPage::Wanted, Fault> page_wanted(const json::object& input) {
@@ -69,70 +66,90 @@ std::expected<LogPage::Wanted, Fault> page_wanted(const json::object& input) {
 
 }  // namespace
 
-LogsApi::LogsApi(Backend& backend, const Account& account)
-    : AwsApi(backend,
+std::unexpected<Fault> no_such_log(std::string_view what) {
+  return failed("ResourceNotFoundException", concat("The specified log ", what, " does not exist."));
+}
+
+LogsApi::LogsApi(Backend& backend, const Account& account, std::function<std::int64_t()> now_ms)
+    : AwsApi(backend, account,
              {.service = "logs",
               .protocol = Protocol::json,
               .bad_input = "InvalidParameterException",
               .target = "Logs_20140328."},
              {drover_logs_operations_begin, drover_logs_operations_end}),
-      account_(account) {
+      now_ms_(std::move(now_ms)) {
   on("GetLogEvents", Action::read,
      [this](const Call& call, Answered answered) { get_events(call, std::move(answered)); });
-  on_read("DescribeLogGroups", Action::read, [this](const Call& call) { return describe_groups(call); });
+  on("FilterLogEvents", Action::read,
+     [this](const Call& call, Answered answered) { filter_events(call, std::move(answered)); });
+  serve_groups();
   on_read("DescribeLogStreams", Action::read, [this](const Call& call) { return describe_streams(call); });
 }
 
+std::vector<std::string> LogsApi::resources(const Call& call) const {
+  const json::value* group = call.input.if_contains("logGroupName");
+  if (group == nullptr) return {"*"};
+  const json::value* stream = call.input.if_contains("logStreamName");
+  return {account().arn("logs", call.region,
+                        concat("log-group:", std::string_view(group->get_string()), ":log-stream:",
+                               stream == nullptr ? std::string_view() : std::string_view(stream->get_string())))};
+}
+
 void LogsApi::get_events(const Call& call, Answered answered) {
-  if (call.input.at("logGroupName").get_string() != kBatchLogGroup) return answered(no_such("group"));
   const std::string name(call.input.at("logStreamName").get_string());
+  auto wanted = page_wanted(call.input);
+  if (!wanted) return answered(std::unexpected(std::move(wanted.error())));
+  auto group = group_of(call);
+  if (!group) return answered(std::unexpected(std::move(group.error())));
+  auto page = std::make_shared<LogPage>(*wanted);
+  if (group->name != kBatchLogGroup) {
+    auto made = streams().find(concat(group->name, ":", name));
+    if (!made) return answered(std::unexpected(fault(made.error())));
+    if (!*made) return answered(no_such_log("stream"));
+    return answered(page->finish());
+  }
   const auto task = parse_log_stream(name);
   const auto view = task ? backend().find_job(task->job) : fail(ErrorCode::not_found, {});
   if (!view || task->item.value >= view->job.total || log_stream(view->job, task->item, task->attempt.value) != name) {
-    return answered(no_such("stream"));
+    return answered(no_such_log("stream"));
   }
-  auto wanted = page_wanted(call.input);
-  if (!wanted) return answered(std::unexpected(std::move(wanted.error())));
-  auto attempts = backend().attempts(view->job.id, task->item);
-  if (!attempts) return answered(std::unexpected(fault(attempts.error())));
-  const LogQuestion question{.job = view->job.id,
-                             .item = task->item,
-                             .attempt = task->attempt,
+  read_attempt(
+      call.asker, *view, *task, [page](std::string_view piece) { page->add(piece); },
+      [page, answered = std::move(answered)](const Found<void>& done) mutable {
+        if (!done) return answered(std::unexpected(done.error()));
+        answered(page->finish());
+      });
+}
+
+void LogsApi::read_attempt(const Asker& asker, const JobView& view, const TaskName& task,
+                           std::function<void(std::string_view)> take,
+                           std::move_only_function<void(Found<void>)> done) {
+  auto attempts = backend().attempts(view.job.id, task.item);
+  if (!attempts) return done(std::unexpected(fault(attempts.error())));
+  const LogQuestion question{.job = view.job.id,
+                             .item = task.item,
+                             .attempt = task.attempt,
                              .form = LogForm::json,
-                             .holder = call.asker.holder,
-                             .may_still = call.asker.is_valid};
-  const bool is_over = std::ranges::any_of(*attempts, [&](const Attempt& it) { return it.attempt == task->attempt; });
+                             .holder = asker.holder,
+                             .may_still = asker.is_valid};
+  const bool is_over = std::ranges::any_of(*attempts, [&](const Attempt& it) { return it.attempt == task.attempt; });
   if (!is_over) {
     // It runs, or has not been started: then there is no stream yet.
-    const bool may_run = task->attempt.value == attempts->size() + 1 && !view->job.ended() && view->in_hands > 0;
-    if (!may_run) return answered(no_such("stream"));
-    auto stream = std::make_shared<PageStream>(*wanted, std::move(answered));
+    const bool may_run = task.attempt.value == attempts->size() + 1 && !view.job.ended() && view.in_hands > 0;
+    if (!may_run) return done(no_such_log("stream"));
+    auto stream = std::make_shared<AttemptStream>(std::move(take), std::move(done));
     auto begun = backend().log_of_running(question, [&] { return stream; });
     if (!begun) stream->take_back()(std::unexpected(fault(begun.error())));
     return;
   }
   auto source = backend().log(question, *attempts);
-  if (!source) return answered(std::unexpected(fault(source.error())));
-  LogPage page(*wanted);
+  if (!source) return done(std::unexpected(fault(source.error())));
   while (true) {
     auto piece = (*source)->next();
-    if (!piece) return answered(std::unexpected(fault(piece.error())));
-    if (piece->empty()) break;
-    page.add(*piece);
+    if (!piece) return done(std::unexpected(fault(piece.error())));
+    if (piece->empty()) return done({});
+    take(*piece);
   }
-  answered(page.finish());
-}
-
-Outcome LogsApi::describe_groups(const Call& call) {
-  const json::value* prefix = call.input.if_contains("logGroupNamePrefix");
-  json::array groups;
-  if (prefix == nullptr || kBatchLogGroup.starts_with(std::string_view(prefix->get_string()))) {
-    groups.push_back(
-        json::object{{"logGroupName", kBatchLogGroup},
-                     {"creationTime", 0},
-                     {"arn", account_.arn("logs", call.region, concat("log-group:", kBatchLogGroup, ":*"))}});
-  }
-  return json::object{{"logGroups", std::move(groups)}};
 }
 
 json::object LogsApi::stream_json(const Call& call, const Job& job, const Attempt& attempt) const {
@@ -142,13 +159,15 @@ json::object LogsApi::stream_json(const Call& call, const Job& job, const Attemp
           {"firstEventTimestamp", attempt.started_ms},
           {"lastEventTimestamp", attempt.ended_ms},
           {"lastIngestionTime", attempt.ended_ms},
-          {"arn", account_.arn("logs", call.region, concat("log-group:", kBatchLogGroup, ":log-stream:", name))},
+          {"arn", account().arn("logs", call.region, concat("log-group:", kBatchLogGroup, ":log-stream:", name))},
           {"storedBytes", attempt.log.bytes}};
 }
 
 // Streams of attempts that have ended, those of the newest jobs first. The token names the attempt to go on with.
 Outcome LogsApi::describe_streams(const Call& call) {
-  if (call.input.at("logGroupName").get_string() != kBatchLogGroup) return no_such("group");
+  const std::string group(call.input.at("logGroupName").get_string());
+  if (group != kBatchLogGroup) return describe_made_streams(call, group);
+  if (call.input.contains("orderBy") || call.input.contains("descending")) return describe_sorted_streams(call);
   constexpr std::uint64_t kUsual = 50;
   constexpr std::uint64_t kMostJobs = 1000;
   const json::value* limit = call.input.if_contains("limit");
@@ -188,6 +207,40 @@ Outcome LogsApi::describe_streams(const Call& call) {
   }
   out["logStreams"] = std::move(streams);
   return out;
+}
+
+// The newest streams there are, sorted as asked.
+Outcome LogsApi::describe_sorted_streams(const Call& call) {
+  constexpr std::size_t kMostSorted = 10'000;
+  const json::value* order = call.input.if_contains("orderBy");
+  const json::value* descending = call.input.if_contains("descending");
+  const json::value* prefix = call.input.if_contains("logStreamNamePrefix");
+  const bool is_by_time = order != nullptr && order->get_string() == "LastEventTime";
+  if (is_by_time && prefix != nullptr) {
+    return failed("InvalidParameterException", "Cannot order by LastEventTime with a logStreamNamePrefix.");
+  }
+  json::array all;
+  for (const JobView& view : backend().list_jobs({.limit = 1000})) {
+    if (all.size() >= kMostSorted) break;
+    auto read = backend().ledger().each_attempt(view.job.id, ItemIndex{0}, [&](const Attempt& attempt) {
+      json::object it = stream_json(call, view.job, attempt);
+      if (prefix == nullptr || it.at("logStreamName").get_string().starts_with(prefix->get_string())) {
+        all.push_back(std::move(it));
+      }
+      return all.size() < kMostSorted;
+    });
+    if (!read) return std::unexpected(fault(read.error()));
+  }
+  const auto before = [&](const json::value& a, const json::value& b) {
+    const auto& [one, other] = std::pair(a.get_object(), b.get_object());
+    if (is_by_time && one.at("lastEventTimestamp") != other.at("lastEventTimestamp")) {
+      return one.at("lastEventTimestamp").get_int64() < other.at("lastEventTimestamp").get_int64();
+    }
+    return one.at("logStreamName").get_string() < other.at("logStreamName").get_string();
+  };
+  std::ranges::sort(all, before);
+  if (descending != nullptr && descending->get_bool()) std::ranges::reverse(all);
+  return page_of({"nextToken", "limit", "InvalidParameterException"}, call.input, "logStreams", std::move(all));
 }
 
 }  // namespace drover::aws
