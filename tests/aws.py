@@ -21,8 +21,8 @@ class AwsError(Exception):
 
 
 class Aws:
-    def __init__(self, server, key=None, region=REGION):
-        self.server, self.region = server, region
+    def __init__(self, server, key=None, region=REGION, authority=None):
+        self.server, self.region, self.authority = server, region, authority
         self.id, self.secret = (key or server.key).split(".")
 
     def __call__(self, *words):
@@ -32,6 +32,8 @@ class Aws:
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
         environment = {**inherited, "AWS_ACCESS_KEY_ID": self.id, "AWS_SECRET_ACCESS_KEY": self.secret, "AWS_MAX_ATTEMPTS": "1",
                        "AWS_PAGER": "", "AWS_EC2_METADATA_DISABLED": "true", "AWS_CONFIG_FILE": "/dev/null", "AWS_SHARED_CREDENTIALS_FILE": "/dev/null"}
+        if self.authority:
+            environment["AWS_CA_BUNDLE"] = str(self.authority)
         done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
         if refused := re.search(r"An error occurred \((\w+)\).* operation[^:]*:\s*(.*)", done.stderr, re.DOTALL):
             raise AwsError(refused[1], refused[2].strip())
@@ -41,7 +43,7 @@ class Aws:
     def client(self, service, **options):
         config = botocore.config.Config(retries={"max_attempts": 0}, connect_timeout=20, read_timeout=60)
         return boto3.session.Session(self.id, self.secret, region_name=self.region).client(
-            service, endpoint_url=self.server.address, config=config, **options)
+            service, endpoint_url=self.server.address, config=config, verify=str(self.authority) if self.authority else None, **options)
 
 
 def code_of(call, **arguments):

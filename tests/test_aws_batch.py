@@ -113,6 +113,12 @@ def test_scheduling_policies_reach_their_queues(server, batch):
     batch.update_scheduling_policy(arn=arn, fairsharePolicy={"shareDecaySeconds": 60})
     assert server.cli("queue", "show", "short", "--json").json_lines[0]["decay_s"] == 60
     assert "uses the scheduling policy" in code_of(batch.delete_scheduling_policy, arn=arn)[1]
+    register(batch, "busybox")
+    assert "shareIdentifier is required" in code_of(batch.submit_job, jobName="a", jobQueue="short", jobDefinition="demo")[1]
+    job = batch.submit_job(jobName="a", jobQueue="short", jobDefinition="demo", shareIdentifier="a1")["jobId"]
+    assert batch.describe_jobs(jobs=[job])["jobs"][0]["shareIdentifier"] == "a1"
+    batch.create_job_queue(jobQueueName="plain", priority=1, computeEnvironmentOrder=[{"order": 1, "computeEnvironment": "spot"}])
+    assert "must not be given" in code_of(batch.submit_job, jobName="a", jobQueue="plain", jobDefinition="demo", shareIdentifier="a1")[1]
     assert [it["arn"] for it in batch.list_scheduling_policies()["schedulingPolicies"]] == [arn]
     assert batch.describe_scheduling_policies(arns=[arn])["schedulingPolicies"][0]["fairsharePolicy"] == {"shareDecaySeconds": 60}
 
@@ -162,7 +168,6 @@ def test_a_job_in_its_container_with_its_host_volume(server, batch, image, tmp_p
         "command": ["sh", "-c", script, "sh", "Ref::word"], "user": "0", "environment": [{"name": "A", "value": "1"}, {"name": "B", "value": "2"}],
         "volumes": [{"host": {"sourcePath": str(folder)}, "name": "out"}], "mountPoints": [{"containerPath": "/out", "sourceVolume": "out"}]},
         parameters={"word": "usual"})
-    folder.mkdir(parents=True)
     job = batch.submit_job(jobName="one", jobQueue="short", jobDefinition="demo", parameters={"word": "given"},
                            containerOverrides={"environment": [{"name": "B", "value": "3"}]})
     shown = ended(batch, job["jobId"])

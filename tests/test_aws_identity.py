@@ -159,3 +159,10 @@ def test_the_cli_says_what_was_refused(aws):
     with pytest.raises(AwsError) as refused:
         aws("iam", "get-role", "--role-name", "nobody")
     assert refused.value.code == "NoSuchEntity" and "nobody" in refused.value.message
+
+
+def test_a_service_that_is_not_there_says_so(server):
+    code, message = code_of(Aws(server).client("sns").list_topics)
+    assert code == "InvalidAction" and "'sns' is not available here" in message
+    code, message = code_of(Aws(server).client("glacier").list_vaults)
+    assert "'glacier' is not available here" in message

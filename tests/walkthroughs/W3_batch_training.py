@@ -116,7 +116,7 @@ def test_07_create_a_job_queue(aws):
     assert (shown["priority"], shown["status"]) == (1, "VALID")
 
 
-@missing("AWS Batch: there are no job definitions")
+@missing("ECR: the server is no registry of images")
 def test_08_register_a_job_definition(aws):
     container = {"image": part(aws("ecr", "describe-repositories", "--repository-names", REPOSITORY), "repositories", 0, "repositoryUri"),
                  "vcpus": 1, "memory": 512, "jobRoleArn": role_arn(aws, "ecsInstanceRole"), "privileged": True,
@@ -137,7 +137,7 @@ def test_09_copy_code_and_data_to_s3(aws, world):
     assert "train.csv" in part(aws("s3", "ls", f"s3://{BUCKET}/data/"))
 
 
-@missing("AWS Batch: no job can be submitted, and none has credentials for S3")
+@missing("S3: there are no buckets")
 def test_10_submit_a_job_that_trains_and_exports(aws, world):
     assert ended(aws, submit(aws, "train-once"))["status"] == "SUCCEEDED"
     aws("s3", "cp", f"s3://{BUCKET}/export/model.json", world.folder / "model.json")
@@ -145,7 +145,7 @@ def test_10_submit_a_job_that_trains_and_exports(aws, world):
     assert abs(model["slope"] - 2) < 0.2 and abs(model["offset"] - 1) < 0.2
 
 
-@missing("CloudWatch Logs: the API is not there")
+@missing("S3: no job has fetched its script")
 def test_11_its_log(aws):
     jobs = part(aws("batch", "list-jobs", "--job-queue", QUEUE, "--job-status", "SUCCEEDED"), "jobSummaryList")
     lines = part(aws("logs", "get-log-events", "--log-group-name", "/aws/batch/job", "--log-stream-name", f"{DEFINITION}/default/{jobs[0]['jobId']}",
@@ -153,7 +153,7 @@ def test_11_its_log(aws):
     assert "epoch 19" in lines
 
 
-@missing("AWS Batch: no job can be submitted")
+@missing("S3: there are no buckets")
 def test_12_killed_in_the_middle_it_resumes_from_its_checkpoint(aws):
     aws("s3", "rm", "--recursive", f"s3://{BUCKET}/model/")
     assert ended(aws, submit(aws, "killed", [("STOP_AFTER", "7")]))["status"] == "FAILED"

@@ -1,0 +1,243 @@
+"""The AWS credentials that an attempt has of its own: over TLS, from inside a container, with boto3 and the CLI. They may do what the job's
+role says, and nothing when the attempt has ended."""
+
+import json
+
+import boto3
+import botocore.config
+import images
+import pytest
+
+from aws import REGION, Aws, code_of
+from drover import wait_until
+from test_aws_batch import CONTAINER, ended
+from test_server import Server, worker
+
+TRUST = json.dumps({"Statement": [{"Effect": "Allow", "Principal": {"Service": "ecs-tasks.amazonaws.com"}, "Action": "sts:AssumeRole"}]})
+# The machine's own Python and AWS CLI, in a container.
+HOST = ("/usr", "/lib", "/lib64")
+
+SCRIPT = """
+import json, os, subprocess, sys, time
+import boto3, botocore.exceptions
+def client(service):
+    return boto3.client(service, endpoint_url=os.environ["AWS_ENDPOINT_URL"])
+def outcome(call, **arguments):
+    try:
+        call(**arguments)
+        return "done"
+    except botocore.exceptions.ClientError as error:
+        return error.response["Error"]["Code"]
+command = ["/usr/bin/python3", "/usr/bin/aws", "--endpoint-url", os.environ["AWS_ENDPOINT_URL"], "sts", "get-caller-identity", "--output", "json"]
+cli = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "AWS_PAGER": ""})
+said = {
+    "identity": client("sts").get_caller_identity()["Arn"],
+    "cli": json.loads(cli.stdout)["Arn"] if cli.returncode == 0 else cli.stderr,
+    "jobs": outcome(client("batch").describe_jobs, jobs=[os.environ["AWS_BATCH_JOB_ID"]]),
+    "list": outcome(client("batch").list_jobs, jobQueue="short"),
+    "submit": outcome(client("batch").submit_job, jobName="again", jobQueue="short", jobDefinition="other"),
+    "groups": outcome(client("logs").describe_log_groups),
+    "roles": outcome(client("iam").list_roles),
+    "environment": {name: value for name, value in os.environ.items() if name.startswith("AWS_")},
+}
+with open("/out/said.json.new", "w") as out:
+    json.dump(said, out)
+os.rename("/out/said.json.new", "/out/said.json")
+while not os.path.exists("/out/go"):
+    time.sleep(0.05)
+"""
+
+
+@pytest.fixture(scope="module")
+def image(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("image")
+    images.plain("", Env=["PATH=/bin"], Cmd=["true"]).write_layout(folder / "plain")
+    return f"oci:{folder}/plain"
+
+
+@pytest.fixture
+def server(drover):
+    one = Server(drover, "--advertise", "127.0.0.1", listen="0.0.0.0:0")
+    one.address = f"https://127.0.0.1:{one.listen.rsplit(':', 1)[1]}"
+    return one
+
+
+@pytest.fixture
+def aws(server):
+    return Aws(server, authority=server.drover.data / "server/ca.pem")
+
+
+@pytest.fixture
+def batch(server, aws):
+    client = aws.client("batch")
+    client.create_compute_environment(computeEnvironmentName="here", type="UNMANAGED")
+    client.create_job_queue(jobQueueName="short", priority=1, computeEnvironmentOrder=[{"order": 1, "computeEnvironment": "here"}])
+    worker(server, env={"DROVER_SERVER": server.address})
+    return client
+
+
+class Attempt:
+    """A job that looks around with the credentials that it has, and stays until it is let go."""
+
+    def __init__(self, batch, server, image, folder, **container):
+        self.folder, self.server, self.batch = folder, server, batch
+        folder.mkdir()
+        (folder / "look.py").write_text(SCRIPT)
+        volumes = [{"name": f"v{n}", "host": {"sourcePath": path}} for n, path in enumerate(HOST)]
+        points = [{"sourceVolume": f"v{n}", "containerPath": path, "readOnly": True} for n, path in enumerate(HOST)]
+        batch.register_job_definition(
+            jobDefinitionName=folder.name, type="container", containerProperties={
+                **CONTAINER, "memory": 512, "image": image, "command": ["/usr/bin/python3", "/out/look.py"],
+                "volumes": [*volumes, {"name": "out", "host": {"sourcePath": str(folder)}}],
+                "mountPoints": [*points, {"sourceVolume": "out", "containerPath": "/out"}], **container})
+        self.job = batch.submit_job(jobName=folder.name, jobQueue="short", jobDefinition=folder.name)["jobId"]
+
+    def said(self):
+        file = self.folder / "said.json"
+        wait_until(lambda: file.exists() or self.batch.describe_jobs(jobs=[self.job])["jobs"][0]["status"] == "FAILED", "the attempt to look around")
+        assert file.exists(), self.server.cli("logs", self.job + ":0").out
+        return json.loads(file.read_text())
+
+    def end(self):
+        (self.folder / "go").touch()
+        return ended(self.batch, self.job)
+
+
+def client_of(server, environment, service, **changed):
+    """As somebody would use it who has taken the credentials out of the attempt."""
+    said = {**environment, **changed}
+    session = boto3.session.Session(said["AWS_ACCESS_KEY_ID"], said["AWS_SECRET_ACCESS_KEY"], said["AWS_SESSION_TOKEN"], region_name=REGION)
+    return session.client(service, endpoint_url=server.address, verify=str(server.drover.data / "server/ca.pem"),
+                          config=botocore.config.Config(retries={"max_attempts": 0}))
+
+
+def role(aws, name, *statements, trust=TRUST):
+    iam = aws.client("iam")
+    arn = iam.create_role(RoleName=name, AssumeRolePolicyDocument=trust)["Role"]["Arn"]
+    if statements:
+        iam.put_role_policy(RoleName=name, PolicyName="own", PolicyDocument=json.dumps({"Statement": list(statements)}))
+    return arn
+
+
+def allow(*actions, resource="*", effect="Allow"):
+    return {"Effect": effect, "Action": list(actions), "Resource": resource}
+
+
+def test_a_role_says_what_an_attempt_may_do_and_only_while_it_runs(server, aws, batch, image, tmp_path):
+    arn = role(aws, "looker", allow("batch:Describe*", "logs:*"), allow("logs:DescribeLogGroups", effect="Deny"))
+    attempt = Attempt(batch, server, image, tmp_path / "look", jobRoleArn=arn)
+    said = attempt.said()
+    assert said["identity"] == said["cli"] == f"arn:aws:sts::123456789012:assumed-role/looker/{attempt.job}"
+    assert {name: said[name] for name in ("jobs", "list", "submit", "groups", "roles")} == {
+        "jobs": "done", "list": "AccessDeniedException", "submit": "AccessDeniedException", "groups": "AccessDeniedException", "roles": "AccessDenied"}
+    environment = said["environment"]
+    assert environment["AWS_ENDPOINT_URL"] == server.address and environment["AWS_CA_BUNDLE"] == "/run/drover/ca.pem"
+    assert environment["AWS_DEFAULT_REGION"] == environment["AWS_REGION"] == REGION
+
+    # From outside too, for as long as it runs, also after the server was started anew.
+    client_of(server, environment, "batch").describe_jobs(jobs=[attempt.job])
+    server.kill()
+    server.start()
+    server.address = f"https://127.0.0.1:{server.listen.rsplit(':', 1)[1]}"
+    client_of(server, environment, "batch").describe_jobs(jobs=[attempt.job])
+    # What the role may do is asked each time.
+    aws.client("iam").put_role_policy(RoleName="looker", PolicyName="own", PolicyDocument=json.dumps({"Statement": [allow("batch:ListJobs")]}))
+    assert code_of(client_of(server, environment, "batch").describe_jobs, jobs=[attempt.job])[0] == "AccessDeniedException"
+    client_of(server, environment, "batch").list_jobs(jobQueue="short")
+
+    assert attempt.end()["status"] == "SUCCEEDED"
+    assert code_of(client_of(server, environment, "batch").list_jobs, jobQueue="short")[0] == "ExpiredTokenException"
+    assert code_of(client_of(server, environment, "sts").get_caller_identity)[0] == "ExpiredToken"
+
+
+@pytest.mark.parametrize("container", [{}, {"jobRoleArn": "arn:aws:iam::123456789012:role/never-created"}])
+def test_without_a_role_an_attempt_may_use_logs_and_nothing_administrative(server, batch, image, tmp_path, container):
+    attempt = Attempt(batch, server, image, tmp_path / "plain", **container)
+    said = attempt.said()
+    assert said["identity"] == f"arn:aws:sts::123456789012:assumed-role/drover-job/{attempt.job}"
+    assert {name: said[name] for name in ("jobs", "submit", "groups", "roles")} == {
+        "jobs": "AccessDeniedException", "submit": "AccessDeniedException", "groups": "done", "roles": "AccessDenied"}
+    attempt.end()
+
+
+def test_without_a_role_of_its_own_it_has_that_of_the_machines(server, aws, batch, image, tmp_path):
+    role(aws, "machines", allow("batch:ListJobs"))
+    iam = aws.client("iam")
+    iam.create_instance_profile(InstanceProfileName="machines")
+    iam.add_role_to_instance_profile(InstanceProfileName="machines", RoleName="machines")
+    batch.create_compute_environment(computeEnvironmentName="managed", type="MANAGED", computeResources={
+        "type": "EC2", "minvCpus": 0, "maxvCpus": 4, "instanceTypes": ["optimal"], "subnets": ["subnet-1"], "instanceRole": "machines"})
+    batch.update_job_queue(jobQueue="short", computeEnvironmentOrder=[{"order": 1, "computeEnvironment": "managed"}])
+    attempt = Attempt(batch, server, image, tmp_path / "machine")
+    said = attempt.said()
+    assert (said["list"], said["jobs"]) == ("done", "AccessDeniedException") and "assumed-role/machines/" in said["identity"]
+    attempt.end()
+
+
+def test_credentials_cannot_be_changed_into_others(server, batch, image, tmp_path):
+    attempt = Attempt(batch, server, image, tmp_path / "one")
+    environment = attempt.said()["environment"]
+    token = environment["AWS_SESSION_TOKEN"]
+    head, grant, item, number, mac = token.rsplit(".", 4)
+    for other in (f"{head}.{grant}.{int(item) + 1}.{number}.{mac}", f"{head}.{int(grant) + 1}.{item}.{number}.{mac}", token[:-1],
+                  token + "A", f"{head}.{grant}.{item}.{number}", head, "drover-session-e30." + mac, "x"):
+        code, _ = code_of(client_of(server, environment, "sts", AWS_SESSION_TOKEN=other).get_caller_identity)
+        assert code == "InvalidClientTokenId", other
+    assert code_of(client_of(server, environment, "sts", AWS_SECRET_ACCESS_KEY="x" * 40).get_caller_identity)[0] == "SignatureDoesNotMatch"
+    assert code_of(client_of(server, environment, "sts", AWS_ACCESS_KEY_ID="ASDRAAAAAAAAAAAAAAAA").get_caller_identity)[0] == "InvalidClientTokenId"
+    attempt.end()
+
+
+def test_a_job_that_has_aws_settings_of_its_own_keeps_them(server, batch, image, tmp_path):
+    folder = tmp_path / "own"
+    folder.mkdir()
+    batch.register_job_definition(jobDefinitionName="own", type="container", containerProperties={
+        **CONTAINER, "image": image, "command": ["sh", "-c", "env > /out/env"], "environment": [{"name": "AWS_ENDPOINT_URL", "value": "https://s3.example.com"}],
+        "volumes": [{"name": "out", "host": {"sourcePath": str(folder)}}], "mountPoints": [{"sourceVolume": "out", "containerPath": "/out"}]})
+    assert ended(batch, batch.submit_job(jobName="own", jobQueue="short", jobDefinition="own")["jobId"])["status"] == "SUCCEEDED"
+    seen = dict(line.split("=", 1) for line in (folder / "env").read_text().splitlines() if line.startswith("AWS_"))
+    assert seen["AWS_ENDPOINT_URL"] == "https://s3.example.com" and not {"AWS_ACCESS_KEY_ID", "AWS_CA_BUNDLE"} & set(seen)
+
+
+def test_a_role_is_assumed_by_those_whom_it_trusts(server, aws, batch):
+    me = aws("sts", "get-caller-identity")["Arn"]
+    named = json.dumps({"Statement": [{"Effect": "Allow", "Principal": {"AWS": me}, "Action": "sts:AssumeRole"}]})
+    anyone_here = json.dumps({"Statement": [{"Effect": "Allow", "Principal": {"AWS": "123456789012"}, "Action": "sts:AssumeRole"}]})
+    lister = role(aws, "lister", allow("batch:ListJobs"), trust=named)
+    shared = role(aws, "shared", allow("logs:*"), trust=anyone_here)
+    machines_only = role(aws, "machines-only", allow("*"))
+    sts = aws.client("sts")
+    made = sts.assume_role(RoleArn=lister, RoleSessionName="me")
+    assert made["AssumedRoleUser"]["Arn"] == "arn:aws:sts::123456789012:assumed-role/lister/me"
+    session = as_environment(made)
+    assert client_of(server, session, "sts").get_caller_identity()["Arn"] == made["AssumedRoleUser"]["Arn"]
+    client_of(server, session, "batch").list_jobs(jobQueue="short")
+    code, message = code_of(client_of(server, session, "batch").describe_job_queues)
+    assert code == "AccessDeniedException" and "assumed-role/lister/me is not authorized to perform: batch:DescribeJobQueues" in message
+    assert code_of(client_of(server, session, "sts").assume_role, RoleArn=shared, RoleSessionName="me")[0] == "AccessDenied"
+    assert code_of(sts.assume_role, RoleArn=machines_only, RoleSessionName="me")[0] == "AccessDenied"
+    assert code_of(sts.assume_role, RoleArn=lister.replace("lister", "nobody"), RoleSessionName="me")[0] == "AccessDenied"
+    assert code_of(sts.assume_role, RoleArn=lister, RoleSessionName="me", DurationSeconds=7200)[0] == "ValidationError"
+    # Trusting the account is enough for an admin, not for another key.
+    sts.assume_role(RoleArn=shared, RoleSessionName="me")
+    submit_key = server.cli("key", "create", "--scope", "submit", "--json").json_lines[0]["token"]
+    other = Aws(server, key=submit_key, authority=server.drover.data / "server/ca.pem").client("sts")
+    assert code_of(other.assume_role, RoleArn=shared, RoleSessionName="me")[0] == "AccessDenied"
+    aws.client("iam").delete_role_policy(RoleName="lister", PolicyName="own")
+    aws.client("iam").delete_role(RoleName="lister")
+    assert code_of(client_of(server, session, "batch").list_jobs, jobQueue="short")[0] == "AccessDeniedException"
+
+
+def as_environment(answer):
+    made = answer["Credentials"]
+    return {"AWS_ACCESS_KEY_ID": made["AccessKeyId"], "AWS_SECRET_ACCESS_KEY": made["SecretAccessKey"], "AWS_SESSION_TOKEN": made["SessionToken"]}
+
+
+def test_a_session_token_is_its_key_for_a_while(server, aws, batch):
+    read_key = server.cli("key", "create", "--scope", "read", "--json").json_lines[0]["token"]
+    reader = Aws(server, key=read_key, authority=server.drover.data / "server/ca.pem")
+    session = as_environment(reader.client("sts").get_session_token(DurationSeconds=900))
+    client_of(server, session, "batch").describe_job_queues()
+    assert code_of(client_of(server, session, "batch").cancel_job, jobId="x", reason="y")[0] == "AccessDeniedException"
+    server.cli("key", "delete", read_key.split(".")[0])
+    assert code_of(client_of(server, session, "batch").describe_job_queues)[0] == "UnrecognizedClientException"
