@@ -49,6 +49,19 @@ std::future<Result<std::string>> ask(TagResolver& resolver, const std::string& i
   return future;
 }
 
+TEST(TagResolver, ARegistryThatIsAwayIsNotAskedAgainAtOnce) {
+  std::atomic<int> asked = 0;
+  TagResolver resolver([&](const std::string& image, const std::stop_token&) -> Result<std::string> {
+    ++asked;
+    if (image == "wrong") return fail(ErrorCode::not_found, "no such tag");
+    return fail(ErrorCode::unreachable, "nobody answers");
+  });
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(ask(resolver, "away").get().error().code, ErrorCode::unreachable);
+  EXPECT_EQ(asked, 1);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(ask(resolver, "wrong").get().error().code, ErrorCode::not_found);
+  EXPECT_EQ(asked, 4) << "a tag may be pushed at any time";
+}
+
 TEST(TagResolver, OneThatWaitsAnswersAllWhoAskForIt) {
   Registry registry;
   TagResolver resolver(registry.look_up());
