@@ -103,3 +103,79 @@ def test_what_is_not_there(server, aws):
     code, message = code_of(logs.get_log_events, logGroupName=GROUP, logStreamName="x", limit=10_001)
     assert code == "InvalidParameterException" and "limit" in message
     assert code_of(logs.put_log_events, logGroupName=GROUP, logStreamName="x", logEvents=[{"timestamp": 1, "message": "x"}])[0] == "UnknownOperationException"
+
+
+def test_events_of_many_streams_are_filtered_and_paged(server, aws):
+    submit(server, "echo item $1 begins; echo ERROR disk $1 is full >&2; echo 'ERROR but \"fine\"'; echo item $1 ends", items="0123456789")
+    server.ends("job")
+    logs = aws.client("logs")
+
+    def messages(pattern, **more):
+        found, token = [], {}
+        while True:
+            answer = logs.filter_log_events(logGroupName=GROUP, filterPattern=pattern, **token, **more)
+            found += answer["events"]
+            if "nextToken" not in answer:
+                return found
+            token = {"nextToken": answer["nextToken"]}
+
+    everything = messages("")
+    assert len(everything) == 40 and len({it["eventId"] for it in everything}) == 40
+    assert [it["eventId"] for it in sorted(messages("", limit=7), key=lambda it: it["eventId"])] == sorted(it["eventId"] for it in everything)
+    assert len(messages("ERROR")) == 20 and len(messages("ERROR -fine")) == 10 and len(messages("?begins ?ends")) == 20
+    assert {it["message"] for it in messages('"disk 3 is"')} == {"ERROR disk 3 is full"}
+    one = messages("", logStreamNames=[everything[0]["logStreamName"]])
+    assert len(one) == 4 and len({it["logStreamName"] for it in one}) == 1
+    assert messages("", logStreamNamePrefix="other/") == [] and len(messages("", logStreamNamePrefix="drover-native/")) == 40
+    last = max(it["timestamp"] for it in everything)
+    assert messages("", startTime=last + 1) == [] and len(messages("", endTime=last)) == 40
+    code, message = code_of(logs.filter_log_events, logGroupName=GROUP, filterPattern="{ $.level = 1 }")
+    assert code == "InvalidParameterException" and "JSON" in message
+    assert code_of(logs.filter_log_events, logGroupName=GROUP, nextToken="x")[0] == "InvalidParameterException"
+    assert code_of(logs.filter_log_events, logGroupName="/none")[0] == "ResourceNotFoundException"
+
+
+def test_a_running_item_is_filtered_too(server, aws, gate):
+    submit(server, f"echo waits; {gate.word}; echo goes")
+    logs = aws.client("logs")
+    seen = lambda: [it["message"] for it in logs.filter_log_events(logGroupName=GROUP)["events"]]  # noqa: E731
+    wait_until(lambda: seen() == ["waits"], "its first line")
+    gate.open()
+    server.ends("job")
+    assert seen() == ["waits", "goes"]
+
+
+def test_groups_of_ones_own(server, aws):
+    logs = aws.client("logs")
+    logs.create_log_group(logGroupName="/own/a", tags={"team": "vision"})
+    logs.create_log_stream(logGroupName="/own/a", logStreamName="one")
+    logs.put_retention_policy(logGroupName="/own/a", retentionInDays=30)
+    logs.put_retention_policy(logGroupName=GROUP, retentionInDays=7)
+    server.kill()
+    server.start()
+    assert {it["logGroupName"]: it.get("retentionInDays") for it in logs.describe_log_groups()["logGroups"]} == {"/aws/batch/job": 7, "/own/a": 30}
+    assert [it["logStreamName"] for it in logs.describe_log_streams(logGroupName="/own/a")["logStreams"]] == ["one"]
+    assert logs.get_log_events(logGroupName="/own/a", logStreamName="one")["events"] == []
+    arn = "arn:aws:logs:us-east-1:123456789012:log-group:/own/a"
+    logs.tag_resource(resourceArn=arn, tags={"cost": "low"})
+    logs.untag_log_group(logGroupName="/own/a", tags=["team"])
+    assert logs.list_tags_for_resource(resourceArn=arn)["tags"] == logs.list_tags_log_group(logGroupName="/own/a")["tags"] == {"cost": "low"}
+    assert code_of(logs.create_log_group, logGroupName="/own/a")[0] == "ResourceAlreadyExistsException"
+    assert code_of(logs.create_log_stream, logGroupName="/own/a", logStreamName="one")[0] == "ResourceAlreadyExistsException"
+    assert code_of(logs.put_retention_policy, logGroupName="/own/a", retentionInDays=2)[0] == "InvalidParameterException"
+    assert "drover rm" in code_of(logs.delete_log_group, logGroupName=GROUP)[1]
+    logs.delete_log_stream(logGroupName="/own/a", logStreamName="one")
+    logs.delete_log_group(logGroupName="/own/a")
+    assert code_of(logs.describe_log_streams, logGroupName="/own/a")[0] == "ResourceNotFoundException"
+
+
+def test_streams_in_the_order_of_time_or_name(server, aws):
+    submit(server, "echo $1", items="abc")
+    server.ends("job")
+    logs = aws.client("logs")
+    shown = logs.describe_log_streams(logGroupName=GROUP, orderBy="LastEventTime", descending=True, limit=1)
+    newest = max(logs.describe_log_streams(logGroupName=GROUP)["logStreams"], key=lambda it: (it["lastEventTimestamp"], it["logStreamName"]))
+    assert [it["logStreamName"] for it in shown["logStreams"]] == [newest["logStreamName"]] and "nextToken" in shown
+    names = [it["logStreamName"] for it in logs.describe_log_streams(logGroupName=GROUP, descending=True)["logStreams"]]
+    assert names == sorted(names, reverse=True)
+    assert code_of(logs.describe_log_streams, logGroupName=GROUP, orderBy="LastEventTime", logStreamNamePrefix="d")[0] == "InvalidParameterException"

@@ -87,8 +87,7 @@ EditOutcome LogsApi::delete_group(const Call& call) {
   auto group = group_of(call);
   if (!group) return std::unexpected(std::move(group.error()));
   if (group->name == kBatchLogGroup) {
-    return bad_parameter(
-        "the log group /aws/batch/job holds the logs of jobs, which go with their jobs: 'drover delete'");
+    return bad_parameter("the log group /aws/batch/job holds the logs of jobs, which go with their jobs: 'drover rm'");
   }
   auto all = streams().all();
   if (!all) return std::unexpected(fault(all.error()));
