@@ -1,4 +1,5 @@
 #include "base/text.h"
+#include "store/idle_statements.h"
 #include "store/largest_first.h"
 #include "store/read_only.h"
 #include "store/record_sql.h"
@@ -15,8 +16,8 @@ class SqliteReader : public StoreReader {
   Result<std::vector<Job>> jobs() override { return all<Job>("jobs", "job"); }
   Result<std::vector<Worker>> workers() override { return all<Worker>("workers", "worker"); }
   Result<std::string> worker_name(WorkerId id) override {
-    auto rows = db_.prepare(
-        "SELECT name FROM workers WHERE worker = ?1 UNION ALL SELECT name FROM former_workers WHERE worker = ?1");
+    auto rows =
+        lend("SELECT name FROM workers WHERE worker = ?1 UNION ALL SELECT name FROM former_workers WHERE worker = ?1");
     if (!rows) return pass(rows);
     auto row = rows->bind(1, to_cell(id)).step();
     if (!row) return pass(row);
@@ -29,7 +30,7 @@ class SqliteReader : public StoreReader {
   }
   Result<std::vector<Fleet>> fleets() override { return all<Fleet>("fleets", "name"); }
   Result<std::vector<Document>> documents(const std::string& kind) override {
-    auto rows = db_.prepare(select_sql<Document>("documents") + " WHERE kind = ? ORDER BY name");
+    auto rows = lend(select_sql<Document>("documents") + " WHERE kind = ? ORDER BY name");
     if (!rows) return pass(rows);
     rows->bind(1, std::string_view(kind));
     std::vector<Document> out;
@@ -41,7 +42,7 @@ class SqliteReader : public StoreReader {
     return out;
   }
   Result<std::optional<Document>> document(const std::string& kind, const std::string& name) override {
-    auto rows = db_.prepare(select_sql<Document>("documents") + " WHERE kind = ? AND name = ?");
+    auto rows = lend(select_sql<Document>("documents") + " WHERE kind = ? AND name = ?");
     if (!rows) return pass(rows);
     auto row = rows->bind(1, std::string_view(kind)).bind(2, std::string_view(name)).step();
     if (!row) return pass(row);
@@ -53,14 +54,14 @@ class SqliteReader : public StoreReader {
   Result<std::vector<Account>> accounts() override { return all<Account>("accounts", "owner"); }
 
   Result<void> each_event(EventId after, const std::function<bool(const Event&)>& take) override {
-    auto rows = db_.prepare(select_sql<Event>("events") + " WHERE event > ? ORDER BY event");
+    auto rows = lend(select_sql<Event>("events") + " WHERE event > ? ORDER BY event");
     if (!rows) return pass(rows);
     rows->bind(1, to_cell(after));
     return each<Event>(*rows, take);
   }
 
   Result<EventId> newest_event() override {
-    auto rows = db_.prepare("SELECT max(event) FROM events");
+    auto rows = lend("SELECT max(event) FROM events");
     if (!rows) return pass(rows);
     auto row = rows->step();
     if (!row) return pass(row);
@@ -73,7 +74,7 @@ class SqliteReader : public StoreReader {
   }
 
   Result<Job> job(JobId id) override {
-    auto rows = db_.prepare(select_sql<Job>("jobs") + " WHERE job = ?");
+    auto rows = lend(select_sql<Job>("jobs") + " WHERE job = ?");
     if (!rows) return pass(rows);
     auto row = rows->bind(1, to_cell(id)).step();
     if (!row) return pass(row);
@@ -82,7 +83,7 @@ class SqliteReader : public StoreReader {
   }
 
   Result<std::vector<EndedAt>> jobs_ended_by(std::int64_t ended_by_ms, EndedAt after, std::uint64_t limit) override {
-    auto rows = db_.prepare(
+    auto rows = lend(
         "SELECT ended_ms, job FROM jobs WHERE ended_ms > 0 AND (ended_ms, job) > (?, ?) AND ended_ms <= ?"
         " ORDER BY ended_ms, job LIMIT ?");
     if (!rows) return pass(rows);
@@ -103,13 +104,13 @@ class SqliteReader : public StoreReader {
   }
 
   Result<bool> has_job_created_by(std::int64_t created_by_ms) override {
-    auto rows = db_.prepare("SELECT 1 FROM jobs WHERE created_ms <= ? LIMIT 1");
+    auto rows = lend("SELECT 1 FROM jobs WHERE created_ms <= ? LIMIT 1");
     if (!rows) return pass(rows);
     return rows->bind(1, to_cell(created_by_ms)).step();
   }
 
   Result<std::string> definition(DefinitionId id) override {
-    auto rows = db_.prepare("SELECT text FROM definitions WHERE definition = ?");
+    auto rows = lend("SELECT text FROM definitions WHERE definition = ?");
     if (!rows) return pass(rows);
     auto row = rows->bind(1, to_cell(id)).step();
     if (!row) return pass(row);
@@ -118,7 +119,7 @@ class SqliteReader : public StoreReader {
   }
 
   Result<ManifestInfo> manifest(ManifestId id) override {
-    auto rows = db_.prepare("SELECT kind, items, first_number FROM manifests WHERE manifest = ? AND items IS NOT NULL");
+    auto rows = lend("SELECT kind, items, first_number FROM manifests WHERE manifest = ? AND items IS NOT NULL");
     if (!rows) return pass(rows);
     auto row = rows->bind(1, to_cell(id)).step();
     if (!row) return pass(row);
@@ -151,7 +152,7 @@ class SqliteReader : public StoreReader {
   }
 
   Result<std::vector<FailedAlike>> failures(JobId job) override {
-    auto rows = db_.prepare(
+    auto rows = lend(
         "SELECT ending, exit_code, signal, count(*), min(item), reason, last_line FROM attempt_rows"
         " WHERE job = ? AND settled AND state = 2 GROUP BY ending, exit_code, signal ORDER BY 4 DESC, 5");
     if (!rows) return pass(rows);
@@ -180,7 +181,7 @@ class SqliteReader : public StoreReader {
   }
 
   Result<std::optional<Grant>> grant(GrantId id) override {
-    auto rows = db_.prepare(select_sql<Grant>("grants") + " WHERE grant_id = ?");
+    auto rows = lend(select_sql<Grant>("grants") + " WHERE grant_id = ?");
     if (!rows) return pass(rows);
     auto row = rows->bind(1, to_cell(id)).step();
     if (!row) return pass(row);
@@ -202,7 +203,7 @@ class SqliteReader : public StoreReader {
  private:
   template <class Record>
   Result<std::vector<Record>> all(std::string_view table, std::string_view order) {
-    auto rows = db_.prepare(concat(select_sql<Record>(table), " ORDER BY ", order));
+    auto rows = lend(concat(select_sql<Record>(table), " ORDER BY ", order));
     if (!rows) return pass(rows);
     std::vector<Record> records;
     auto done = each<Record>(*rows, [&](Record record) {
@@ -229,14 +230,17 @@ class SqliteReader : public StoreReader {
   template <class Record, class Take>
   Result<void> each_of_job(std::string_view table, JobId job, ItemSpan span, std::string_view order, Take&& take) {
     const std::string_view first = order.substr(0, order.find(','));
-    auto rows = db_.prepare(
-        concat(select_sql<Record>(table), " WHERE job = ? AND ", first, " BETWEEN ? AND ? ORDER BY job, ", order));
+    auto rows =
+        lend(concat(select_sql<Record>(table), " WHERE job = ? AND ", first, " BETWEEN ? AND ? ORDER BY job, ", order));
     if (!rows) return pass(rows);
     rows->bind(1, to_cell(job)).bind(2, to_cell(span.first)).bind(3, to_cell(span.last));
     return each<Record>(*rows, take);
   }
 
+  Result<IdleStatements::Lent> lend(std::string_view sql) { return statements_.lend(db_, sql); }
+
   Database db_;
+  IdleStatements statements_;
   Statement chunk_;
 };
 

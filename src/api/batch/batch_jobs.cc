@@ -43,9 +43,9 @@ BatchApi::Found<json::object> BatchApi::job_json(const Call& call, const BatchJo
   const Job& job = view.job;
   auto text = backend().definition(job.definition);
   if (!text) return std::unexpected(fault(text.error()));
-  auto definition = definition_from_json(*text);
-  if (!definition) return std::unexpected(fault(definition.error()));
-  const JobProperties properties = properties_of(*definition, job);
+  auto stored = stored_properties(*text, job);
+  if (!stored) return std::unexpected(fault(stored.error()));
+  const JobProperties& properties = *stored;
   const std::string shown_id = id.child ? concat(id.uuid, ":", id.child->value) : id.uuid;
   const std::string named = job.named_definition.empty() ? concat(kNativeDefinition, ":1") : job.named_definition;
   json::object out{{"jobArn", account().arn("batch", call.region, concat("job/", shown_id))},

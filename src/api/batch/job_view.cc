@@ -63,6 +63,19 @@ json::object status_summary(const JobView& view) {
           {"FAILED", counts.failed + counts.cancelled}};
 }
 
+Result<JobProperties> stored_properties(std::string_view definition, const JobSpec& spec) {
+  json::error_code error;
+  const json::value whole = json::parse(definition, error);
+  const json::value* said = !error && whole.is_object() ? whole.get_object().if_contains("aws_batch") : nullptr;
+  if (said != nullptr && said->is_string()) {
+    json::value properties = json::parse(said->get_string(), error);
+    if (!error && properties.is_object()) return std::move(properties.get_object());
+  }
+  auto read = definition_from_json(definition);
+  if (!read) return pass(read);
+  return properties_of(*read, spec);
+}
+
 JobProperties properties_of(const Definition& definition, const JobSpec& spec) {
   json::error_code error;
   json::value said = json::parse(definition.aws_batch.empty() ? "null" : definition.aws_batch, error);

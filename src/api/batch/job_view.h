@@ -36,6 +36,8 @@ boost::json::object status_summary(const JobView& view);
 
 /// As they were registered; of what the native API made, what can be said of it in these words.
 JobProperties properties_of(const Definition& definition, const JobSpec& spec);
+/// The same of a definition as it is stored. One that AWS's clients submitted is not read any further.
+Result<JobProperties> stored_properties(std::string_view definition, const JobSpec& spec);
 
 /// An attempt that has ended.
 boost::json::object attempt_json(const Job& job, const Attempt& attempt);
