@@ -48,7 +48,7 @@ class JobWriter : public ScriptWriter {
       const std::uint64_t total = random_.below(random_.one_in(4) ? 200 : 30);
       write_submit(at_ms + draft_.between(0, 10 * kMinute), total, true);
     }
-    if (draft_.script.workers.size() > 1 && draft_.crowd->spoils()) {
+    if (draft_.script.workers.size() > 1 && draft_.crowd && draft_.crowd->spoils()) {
       write_spoilt(from_ms + draft_.between(0, 30 * kMinute));
     }
   }

@@ -20,16 +20,16 @@ class QueueWriter : public ScriptWriter {
     if (!draft_.crowd) return;
     Crowd& crowd = *draft_.crowd;
     crowd.begin_queues();
-    for (std::uint64_t i = 0; i < crowd.queues(); ++i) draft_.add(0, ChangeQueue{queue(concat("q", i))});
-    for (std::int64_t from_ms = 0; from_ms < draft_.script.length_ms; from_ms += kHour) write_queues(from_ms);
+    for (std::uint64_t i = 0; i < crowd.queues(); ++i) draft_.add(0, ChangeQueue{queue(crowd.random(), concat("q", i))});
+    for (std::int64_t from_ms = 0; from_ms < draft_.script.length_ms; from_ms += kHour) write_queues(crowd, from_ms);
   }
 
  private:
-  void write_queues(std::int64_t from_ms) {
-    Crowd& crowd = *draft_.crowd;
+  void write_queues(Crowd& crowd, std::int64_t from_ms) {
     if (crowd.random().one_in(2)) {
       const std::int64_t at_ms = from_ms + crowd.between(0, kHour);
-      draft_.add(at_ms, ChangeQueue{queue(crowd.queue_name())});
+      const std::string name = crowd.queue_name();
+      draft_.add(at_ms, ChangeQueue{queue(crowd.random(), name)});
     }
     if (crowd.random().one_in(2)) {
       const std::int64_t for_ms =
@@ -43,8 +43,7 @@ class QueueWriter : public ScriptWriter {
     }
   }
 
-  Queue queue(const std::string& name) {
-    Random& random = draft_.crowd->random();
+  static Queue queue(Random& random, const std::string& name) {
     Queue queue{.name = name};
     queue.priority = static_cast<std::uint32_t>(random.below(3));
     if (random.one_in(3)) return queue;
