@@ -19,7 +19,9 @@ constexpr std::size_t kMostSifted = 16;
 bool is_plain(std::string_view pattern) {
   for (std::size_t i = 0; i < pattern.size(); ++i) {
     if (static_cast<unsigned char>(pattern[i]) >= 0x80) return false;
-    if (pattern[i] != '\\' || ++i == pattern.size()) continue;
+    if (pattern[i] != '\\') continue;
+    ++i;
+    if (i == pattern.size()) break;
     if (pattern[i] == 'x' || pattern[i] == 'C' || (pattern[i] >= '0' && pattern[i] <= '9')) return false;
   }
   return true;
