@@ -1,8 +1,8 @@
 #include "base/check.h"
 
-#include <unistd.h>
-
 #include <chrono>
+#include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <future>
 #include <memory>
@@ -21,19 +21,17 @@ void check_failed(const char* file, int line, const char* condition, std::string
   std::string text = "drover: internal error at ";
   text.append(file).append(":").append(std::to_string(line)).append(": ");
   text.append(why).append(" (").append(condition).append(")\n");
-  // On a thread of its own, which can be left waiting; and past the C library's stream, whose lock somebody may hold.
+  // On a thread of its own, since nothing else that is portable can be left waiting.
   const auto printed = std::make_shared<std::promise<void>>();
   std::future<void> is_printed = printed->get_future();
   std::thread([printed, text] {
-    std::string_view rest = text;
-    while (!rest.empty()) {
-      const ssize_t written = ::write(STDERR_FILENO, rest.data(), rest.size());
-      if (written <= 0) break;
-      rest.remove_prefix(static_cast<std::size_t>(written));
-    }
+    std::fputs(text.c_str(), stderr);
     printed->set_value();
   }).detach();
   is_printed.wait_for(kPatience);
+  // Not abort() alone: where a sanitizer takes its place, it waits for the stream that the thread is stuck with.
+  std::signal(SIGABRT, SIG_DFL);
+  std::raise(SIGABRT);
   std::abort();
 }
 

@@ -131,7 +131,6 @@ def test_10_a_role_for_machines_and_its_instance_profile(aws):
     assert [role["RoleName"] for role in profile["Roles"]] == [MACHINE_ROLE]
 
 
-@missing("EC2: there are no launch templates")
 def test_11_a_launch_template(aws):
     data = {"ImageId": "ami-0123456789abcdef0", "InstanceType": "p2.xlarge", "IamInstanceProfile": {"Name": MACHINE_ROLE},
             "UserData": base64.b64encode(USER_DATA.encode()).decode()}

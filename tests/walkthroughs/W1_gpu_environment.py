@@ -60,7 +60,6 @@ def on_machine(world, aws, *words):
     return done.out
 
 
-@missing("EC2: there are no security groups")
 def test_01_a_security_group_that_lets_ssh_in(aws):
     made = part(aws("ec2", "create-security-group", "--group-name", GROUP, "--description", "ssh"), "GroupId")
     aws("ec2", "authorize-security-group-ingress", "--group-name", GROUP, "--protocol", "tcp", "--port", 22, "--cidr", "0.0.0.0/0")
