@@ -20,7 +20,8 @@ class QueueWriter : public ScriptWriter {
     if (!draft_.crowd) return;
     Crowd& crowd = *draft_.crowd;
     crowd.begin_queues();
-    for (std::uint64_t i = 0; i < crowd.queues(); ++i) draft_.add(0, ChangeQueue{queue(crowd.random(), concat("q", i))});
+    for (std::uint64_t i = 0; i < crowd.queues(); ++i)
+      draft_.add(0, ChangeQueue{queue(crowd.random(), concat("q", i))});
     for (std::int64_t from_ms = 0; from_ms < draft_.script.length_ms; from_ms += kHour) write_queues(crowd, from_ms);
   }
 
