@@ -4,7 +4,10 @@ role says, and nothing when the attempt has ended."""
 import json
 
 import boto3
+import botocore.auth
+import botocore.awsrequest
 import botocore.config
+import botocore.credentials
 import images
 import pytest
 
@@ -111,6 +114,17 @@ def client_of(server, environment, service, **changed):
                           config=botocore.config.Config(retries={"max_attempts": 0}))
 
 
+def signed_get(server, environment, path):
+    """(status, text) of a request to Drover's own API that is signed as AWS clients sign."""
+    credentials = botocore.credentials.Credentials(*(environment[f"AWS_{it}"] for it in ("ACCESS_KEY_ID", "SECRET_ACCESS_KEY", "SESSION_TOKEN")))
+    request = botocore.awsrequest.AWSRequest("GET", server.address + path)
+    botocore.auth.SigV4Auth(credentials, "drover", REGION).add_auth(request)
+    connection = server.connection()
+    connection.request("GET", path, headers=dict(request.headers))
+    answer = connection.getresponse()
+    return answer.status, answer.read().decode()
+
+
 def role(aws, name, *statements, trust=TRUST):
     iam = aws.client("iam")
     arn = iam.create_role(RoleName=name, AssumeRolePolicyDocument=trust)["Role"]["Arn"]
@@ -134,7 +148,11 @@ def test_a_role_says_what_an_attempt_may_do_and_only_while_it_runs(server, aws, 
     assert environment["AWS_ENDPOINT_URL"] == server.address and environment["AWS_CA_BUNDLE"] == "/run/drover/ca.pem"
     assert environment["AWS_DEFAULT_REGION"] == environment["AWS_REGION"] == REGION
 
-    # From outside too, for as long as it runs, also after the server was started anew.
+    # Drover's own API takes keys, not sessions.
+    status, text = signed_get(server, environment, f"/api/v1/jobs/{attempt.job}")
+    assert status == 403 and "$DROVER_KEY" in text
+
+    # They work from outside too while the attempt runs, and after a restart of the server.
     client_of(server, environment, "batch").describe_jobs(jobs=[attempt.job])
     server.kill()
     server.start()

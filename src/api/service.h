@@ -36,6 +36,7 @@ struct Permission {
   std::optional<Action> action;  // nothing: any key will do
   std::string what;              // for people: "manage keys"
   std::string job = {};          // a reference: a key for this job alone will do, too
+  bool judges_sessions = false;  // the service decides itself what sessions of AWS's clients may do; else nothing
 };
 
 /// Whether the server's log has a line for each request, or only for those that fail.

@@ -33,12 +33,18 @@ Holder holder_of(const Caller& caller) {
 }
 
 bool may(const Caller& caller, const Permission& needs) {
+  if (caller.has_session()) return needs.judges_sessions;
   if (!needs.action || caller.may(*needs.action)) return true;
   const auto job = Uuid::parse(needs.job);
   return job && caller.may(*needs.action, *job);
 }
 
 Error forbidden(const Caller& caller, const Permission& needs) {
+  if (caller.has_session()) {
+    return {ErrorCode::denied,
+            concat("permission denied: the credentials of a session of AWS clients cannot ", needs.what),
+            "use a key: inside an attempt, $DROVER_KEY"};
+  }
   if (caller.job) {
     return {ErrorCode::denied,
             concat("permission denied: an attempt's key can only read its own job, ", caller.job->text(), ", not ",

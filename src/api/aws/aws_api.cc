@@ -125,7 +125,9 @@ Result<AwsApi::Found> AwsApi::find_by_target(const HttpHead& head) const {
 }
 
 std::expected<ServiceCall, HttpResponse> AwsApi::resolve(const HttpHead& head) {
-  ServiceCall call{.needs = Permission{std::nullopt, concat("use the service ", about_.service)},
+  ServiceCall call{.needs = Permission{.action = std::nullopt,
+                                       .what = concat("use the service ", about_.service),
+                                       .judges_sessions = true},
                    .most_bytes = kMostBytes,
                    .log = LogRequests::all,
                    .handle = {}};
