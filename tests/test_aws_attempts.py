@@ -8,12 +8,11 @@ import botocore.auth
 import botocore.awsrequest
 import botocore.config
 import botocore.credentials
-import images
 import pytest
 
 from aws import REGION, Aws, code_of
 from drover import wait_until
-from test_aws_batch import CONTAINER, ended
+from test_aws_batch import CONTAINER, ended, image  # noqa: F401
 from test_server import Server, worker
 
 TRUST = json.dumps({"Statement": [{"Effect": "Allow", "Principal": {"Service": "ecs-tasks.amazonaws.com"}, "Action": "sts:AssumeRole"}]})
@@ -49,13 +48,6 @@ os.rename("/out/said.json.new", "/out/said.json")
 while not os.path.exists("/out/go"):
     time.sleep(0.05)
 """
-
-
-@pytest.fixture(scope="module")
-def image(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("image")
-    images.plain("", Env=["PATH=/bin"], Cmd=["true"]).write_layout(folder / "plain")
-    return f"oci:{folder}/plain"
 
 
 @pytest.fixture

@@ -73,7 +73,7 @@ def test_a_lost_machine_costs_no_attempt_unless_a_rule_says_so(server, batch, im
                              retryStrategy={"attempts": 3, "evaluateOnExit": [rule("EXIT", onStatusReason="Host EC2*")]})["jobId"]
     wait_until(lambda: {it.name for it in (tmp_path / "marks").iterdir()} == {f"{free}.1", f"{final}.1"}, "both to run")
     wait_until(lambda: all("startedAt" in it for it in batch.describe_jobs(jobs=[free, final])["jobs"]), "the server to hear of it")
-    lost.kill()  # first: a fenced worker would register anew, and take them again
+    lost.kill()  # first: a fenced worker would register again and take them back
     assert server.cli("workers", "fence", "lost").status == 0
     worker(server, name="other")
     shown = ended(batch, free)

@@ -29,8 +29,8 @@ struct AwsSession {
 
 SessionCredentials make_session(const SecretText& server_secret, const AwsSession& session);
 
-/// The caller's key id is the giver's, which is for whoever holds the ring to look up; of a session without a role,
-/// what it may do is the giver's too.
+/// The caller has the giver's key id; the key ring checks that this key is still valid. A session without a role may do
+/// what that key may.
 FoundSigner check_session(const SecretText& server_secret, std::string_view key_id, std::string_view session_token,
                           std::int64_t now_ms);
 

@@ -135,7 +135,7 @@ class StoreReader {
   virtual Result<std::vector<FailedAlike>> failures(JobId job) = 0;
   /// The blocks that hold these items and were ever touched.
   virtual Result<void> each_block(JobId job, ItemSpan items, const std::function<void(const BlockRecord&)>& take) = 0;
-  /// Nothing: there is none any more.
+  /// Nothing if it has been released.
   virtual Result<std::optional<Grant>> grant(GrantId id) = 0;
   virtual Result<void> each_open_item(JobId job, ItemSpan items, const std::function<void(const OpenItem&)>& take) = 0;
   /// Attempts in order of item and number, from `from` on, until `take` says to stop.

@@ -1,6 +1,6 @@
-// What a caller with a session may do: the attempt of a job while it runs, or whoever has assumed a role. The policies
-// of the role decide. An attempt without a role, or with one that was never created here, may use objects, streams and
-// logs as those may who submit jobs, and nothing else.
+// What a caller with a session may do: a job's attempt while it runs, or someone who has assumed a role. The role's
+// policies decide. An attempt without a role, or with one that was never created here, may use objects, streams and
+// logs like a key with scope 'submit', and nothing else.
 #pragma once
 
 #include <expected>
