@@ -60,12 +60,18 @@ class Supervised:
             while self.reads.wait() and (piece := pipe.read(65_536)):
                 self.said = (self.said + piece)[-200_000:]
 
+    def _open_stderr(self):
+        """None while it is between two lives: a full disk may have ended it a moment ago."""
+        with self.lock:
+            self._start_if_gone()
+            with contextlib.suppress(FileNotFoundError):
+                return os.open(f"/proc/{self.running.pid}/fd/2", os.O_WRONLY | os.O_NONBLOCK)
+
     @contextlib.contextmanager
     def unread(self):
         """Nobody reads its stderr until the end of the block, and the pipe is full from the beginning."""
         self.reads.clear()
-        with self.lock:
-            stderr = os.open(f"/proc/{self.running.pid}/fd/2", os.O_WRONLY | os.O_NONBLOCK)
+        stderr = wait_until(self._open_stderr, f"{self.name} to run")
         refusals = 0
         while refusals < 2:  # the reader may be about to take one more piece
             try:

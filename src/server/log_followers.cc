@@ -136,11 +136,15 @@ void LogFollowers::run() {
         read_later(it);
       }
     }
+    if (!had_turns) {
+      // With the lock that it looked with: who comes in between would notify nobody.
+      wakes_.wait_until(lock, next);
+      continue;
+    }
     // The core may answer at once, and its answer takes the lock.
     lock.unlock();
     for (const Place& it : asking) ask_core(it);
     lock.lock();
-    if (!had_turns && !stopped_) wakes_.wait_until(lock, next);
   }
 }
 
