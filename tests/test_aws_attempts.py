@@ -98,10 +98,10 @@ class Attempt:
         return ended(self.batch, self.job)
 
 
-def client_of(server, environment, service, **changed):
+def client_of(server, environment, service, region=REGION, **changed):
     """As somebody would use it who has taken the credentials out of the attempt."""
     said = {**environment, **changed}
-    session = boto3.session.Session(said["AWS_ACCESS_KEY_ID"], said["AWS_SECRET_ACCESS_KEY"], said["AWS_SESSION_TOKEN"], region_name=REGION)
+    session = boto3.session.Session(said["AWS_ACCESS_KEY_ID"], said["AWS_SECRET_ACCESS_KEY"], said["AWS_SESSION_TOKEN"], region_name=region)
     return session.client(service, endpoint_url=server.address, verify=str(server.drover.data / "server/ca.pem"),
                           config=botocore.config.Config(retries={"max_attempts": 0}))
 
@@ -241,6 +241,82 @@ def test_a_role_is_assumed_by_those_whom_it_trusts(server, aws, batch):
 def as_environment(answer):
     made = answer["Credentials"]
     return {"AWS_ACCESS_KEY_ID": made["AccessKeyId"], "AWS_SECRET_ACCESS_KEY": made["SecretAccessKey"], "AWS_SESSION_TOKEN": made["SessionToken"]}
+
+
+def test_a_denied_resource_is_denied_however_it_is_named(server, aws, batch):
+    """In whatever region, by name or by ARN, with or without a revision, through whichever service."""
+    here = "us-east-1:123456789012"
+    aws.client("iam").create_role(RoleName="admin", Path="/ops/", AssumeRolePolicyDocument=TRUST)
+    aws.client("iam").create_instance_profile(InstanceProfileName="admin")
+    policy = aws.client("iam").create_policy(PolicyName="all", PolicyDocument=json.dumps({"Statement": [allow("*")]}))["Policy"]["Arn"]
+    ec2, logs = aws.client("ec2"), aws.client("logs")
+    group = ec2.create_security_group(GroupName="inner", Description="x")["GroupId"]
+    pair = ec2.create_key_pair(KeyName="door")["KeyPairId"]
+    template = ec2.create_launch_template(LaunchTemplateName="machines", LaunchTemplateData={"ImageId": "ami-1"})["LaunchTemplate"]["LaunchTemplateId"]
+    logs.create_log_group(logGroupName="audit")
+    for name in ("prod", "test"):
+        batch.create_job_queue(jobQueueName=name, priority=1, computeEnvironmentOrder=[{"order": 1, "computeEnvironment": "here"}])
+        batch.register_job_definition(jobDefinitionName=name, type="container", containerProperties={**CONTAINER, "image": "nobody/nothing", "command": ["true"]})
+    me = aws("sts", "get-caller-identity")["Arn"]
+    careful = role(aws, "careful", allow("*"), allow("*", effect="Deny", resource=[
+        f"arn:aws:batch:{here}:job-queue/prod", f"arn:aws:batch:{here}:job-definition/prod:*", f"arn:aws:batch:{here}:compute-environment/here",
+        "arn:aws:iam::123456789012:role/ops/admin", "arn:aws:iam::123456789012:instance-profile/admin", policy,
+        f"arn:aws:ec2:{here}:security-group/{group}", f"arn:aws:ec2:{here}:key-pair/door", f"arn:aws:ec2:{here}:launch-template/{template}",
+        f"arn:aws:logs:{here}:log-group:audit*"]),
+        trust=json.dumps({"Statement": [{"Effect": "Allow", "Principal": {"AWS": me}, "Action": "sts:AssumeRole"}]}))
+    session = as_environment(aws.client("sts").assume_role(RoleArn=careful, RoleSessionName="me"))
+
+    for region in ("us-east-1", "eu-central-1", "anywhere"):
+        of = lambda service: client_of(server, session, service, region)
+        queue = f"arn:aws:batch:{region}:123456789012:job-queue/prod"
+        foreign = "arn:aws:batch:us-east-1:999999999999:job-queue/prod"
+        one = {"jobName": "x", "jobQueue": "test", "jobDefinition": "test"}
+        rule = {"IpProtocol": "tcp", "FromPort": 1, "ToPort": 2, "CidrIp": "10.0.0.0/8"}
+        tag = [{"Key": "a", "Value": "b"}]
+        for call, arguments in [
+                (of("batch").submit_job, {**one, "jobQueue": "prod"}), (of("batch").submit_job, {**one, "jobQueue": queue}),
+                (of("batch").submit_job, {**one, "jobDefinition": "prod"}), (of("batch").submit_job, {**one, "jobDefinition": "prod:1"}),
+                (of("batch").update_job_queue, {"jobQueue": "prod", "state": "DISABLED"}), (of("batch").delete_job_queue, {"jobQueue": foreign}),
+                (of("batch").update_job_queue, {"jobQueue": "test", "computeEnvironmentOrder": [{"order": 1, "computeEnvironment": "here"}]}),
+                (of("batch").tag_resource, {"resourceArn": queue, "tags": {"a": "b"}}), (of("batch").tag_resource, {"resourceArn": foreign, "tags": {"a": "b"}}),
+                (of("iam").attach_role_policy, {"RoleName": "admin", "PolicyArn": "arn:aws:iam::aws:policy/AmazonS3FullAccess"}),
+                (of("iam").put_role_policy, {"RoleName": "admin", "PolicyName": "x", "PolicyDocument": "{}"}), (of("iam").delete_role, {"RoleName": "admin"}),
+                (of("iam").delete_instance_profile, {"InstanceProfileName": "admin"}), (of("iam").delete_policy, {"PolicyArn": policy}),
+                (of("iam").create_role, {"RoleName": "admin", "Path": "/ops/", "AssumeRolePolicyDocument": TRUST}),
+                (of("ec2").delete_security_group, {"GroupName": "inner"}), (of("ec2").authorize_security_group_ingress, {"GroupId": group, **rule}),
+                (of("ec2").create_tags, {"Resources": [group], "Tags": tag}), (of("ec2").create_tags, {"Resources": [pair], "Tags": tag}),
+                (of("ec2").delete_key_pair, {"KeyName": "door"}), (of("ec2").delete_key_pair, {"KeyPairId": pair}),
+                (of("ec2").delete_launch_template, {"LaunchTemplateName": "machines"}), (of("ec2").delete_launch_template, {"LaunchTemplateId": template}),
+                (of("logs").delete_log_group, {"logGroupName": "audit"}), (of("logs").put_retention_policy, {"logGroupName": "audit", "retentionInDays": 1}),
+                (of("logs").tag_resource, {"resourceArn": f"arn:aws:logs:{region}:123456789012:log-group:audit", "tags": {"a": "b"}})]:
+            code, message = code_of(call, **arguments)
+            assert code in ("AccessDenied", "AccessDeniedException", "UnauthorizedOperation") and "explicit deny" in message, (region, arguments, message)
+        of("batch").submit_job(**one)
+        of("batch").update_job_queue(jobQueue="test", priority=2)
+        of("iam").get_role(RoleName="careful")
+
+
+def test_a_role_of_another_account_is_none_of_ours(server, aws, batch, image, tmp_path):
+    arn = role(aws, "looker", allow("batch:*"))
+    attempt = Attempt(batch, server, image, tmp_path / "foreign", jobRoleArn=arn.replace("123456789012", "999999999999"))
+    assert attempt.said()["jobs"] == "AccessDeniedException"
+    attempt.end()
+
+
+def test_sessions_are_not_renewed_and_not_given_to_workers(server, aws, batch):
+    authority = server.drover.data / "server/ca.pem"
+    session = as_environment(aws.client("sts").get_session_token(DurationSeconds=900))
+    assert code_of(client_of(server, session, "sts").get_session_token)[0] == "AccessDenied"
+    # A worker names itself; a role that trusts a user of that name does not trust it.
+    user = "arn:aws:iam::123456789012:user/ann"
+    anns = role(aws, "anns", allow("*"), trust=json.dumps({"Statement": [{"Effect": "Allow", "Principal": {"AWS": user}, "Action": "sts:AssumeRole"}]}))
+    key = server.cli("key", "create", "--scope", "worker", "--label", "ann", "--json").json_lines[0]["token"]
+    machine = Aws(server, key=key, authority=authority).client("sts")
+    assert machine.get_caller_identity()["Arn"] == f"arn:aws:iam::123456789012:worker/{key.split('.')[0]}"
+    assert code_of(machine.assume_role, RoleArn=anns, RoleSessionName="me")[0] == "AccessDenied"
+    assert code_of(machine.get_session_token)[0] == "AccessDenied"
+    key = server.cli("key", "create", "--scope", "read", "--label", "ann", "--json").json_lines[0]["token"]
+    Aws(server, key=key, authority=authority).client("sts").assume_role(RoleArn=anns, RoleSessionName="me")
 
 
 def test_a_session_token_is_its_key_for_a_while(server, aws, batch):

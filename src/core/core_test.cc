@@ -223,6 +223,20 @@ TEST(Core, ACancelThatSparesWhatRunsCanBeFollowedByOneThatDoesNot) {
   EXPECT_EQ(told.stops[0].mode, StopMode::kill_running);
 }
 
+TEST(Core, ACancelThatSparesWhatRunsSparesNothingOfAJobThatRanTooLong) {
+  StoryWorld world;
+  const JobId job = world.TestWorld::submit({{.job_timeout_ms = 1000}, 10});
+  const WorkerId worker = world.worker("w");
+  world.poll(worker, 2);
+  world.pass(1500);
+  ASSERT_EQ(world.job(job).stop, StopCause::timed_out);
+  world.ask(CancelJob{job, "enough", true});
+  EXPECT_EQ(world.job(job).stop, StopCause::timed_out);
+  const auto told = world.poll(worker, 0);
+  ASSERT_EQ(told.stops.size(), 1U);
+  EXPECT_EQ(told.stops[0].mode, StopMode::kill_running);
+}
+
 TEST(Core, AStopOrderIsRepeatedWhenItsAnswerWasLost) {
   StoryWorld world;
   const JobId job = world.submit(10);

@@ -20,6 +20,7 @@ struct Caller {
   std::optional<Token> attempt = {};  // that the caller is, of this job
   std::string role = {};              // that the caller has assumed
   std::string session = {};           // the name of that session
+  bool is_temporary = false;          // it came with a session token
 
   /// Whether policies say what it may do, rather than its scope.
   bool has_session() const { return attempt || !role.empty(); }

@@ -214,6 +214,7 @@ FoundSigner KeyRing::signer(std::string_view key_id, std::string_view session_to
   if (!caller) return std::unexpected(NoSigner{true, std::move(caller.error().message)});
   if (!session) return Signer{std::move(*caller), key->second.secret};
   if (!session->caller.has_session()) session->caller = std::move(*caller);
+  session->caller.is_temporary = true;
   return std::move(*session);
 }
 

@@ -100,6 +100,10 @@ TEST_F(SessionRing, ASessionIsGoodAsLongAsTheKeyThatGaveIt) {
   ASSERT_TRUE(found);
   EXPECT_EQ(found->caller.scope, Scope::read);
   EXPECT_FALSE(found->caller.has_session());
+  EXPECT_TRUE(found->caller.is_temporary);
+  const auto itself = (*ring)->signer(key->info.id, {}, kNow);
+  ASSERT_TRUE(itself);
+  EXPECT_FALSE(itself->caller.is_temporary);
   ASSERT_TRUE((*ring)->remove(key->info.id));
   EXPECT_FALSE((*ring)->signer(made.key_id, made.session_token, kNow));
 }

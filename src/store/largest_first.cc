@@ -98,10 +98,12 @@ Result<std::vector<Attempt>> largest_first(Database& db, JobId job, AttemptOrder
     auto row =
         rows->bind(1, to_cell(job)).bind(2, to_cell((*found)[i].item)).bind(3, to_cell((*found)[i].attempt)).step();
     if (!row) return pass(row);
-    if (!*row) continue;  // deleted meanwhile
-    auto attempt = rows->record<Attempt>();
-    if (!attempt) return pass(attempt);
-    out.push_back(std::move(*attempt));
+    // It may have been deleted meanwhile.
+    if (*row) {
+      auto attempt = rows->record<Attempt>();
+      if (!attempt) return pass(attempt);
+      out.push_back(std::move(*attempt));
+    }
     rows->reset();
   }
   return out;

@@ -67,6 +67,8 @@ std::string Access::arn_of(const Caller& caller) const {
   if (!caller.role.empty()) {
     return account_.arn("sts", "", concat("assumed-role/", caller.role, "/", caller.session));
   }
+  // A worker chooses its name when it joins: it must not be taken for a user of that name.
+  if (!caller.job && caller.scope == Scope::worker) return account_.arn("iam", "", concat("worker/", caller.key_id));
   if (!caller.job) {
     return account_.arn("iam", "", concat("user/", caller.label.empty() ? caller.key_id : caller.label));
   }
@@ -85,9 +87,13 @@ Result<std::string> Access::role_of(const Caller& caller) const {
   if (!definition) return pass(definition);
   if (definition->role.empty()) return std::string();
   const std::string name = role_name_in(definition->role);
-  auto known = backend_.ledger().document("iam.role", name);
+  auto known = Documents(backend_.ledger(), "iam.role").find(name);
   if (!known) return pass(known);
-  return *known ? name : std::string();
+  const std::optional<Stored>& role = *known;
+  // One of another account, or on another path, is another role.
+  const bool is_arn = definition->role.starts_with("arn:");
+  if (!role || (is_arn && role->value.at("Arn").get_string() != definition->role)) return std::string();
+  return name;
 }
 
 Result<bool> Access::is_running(const Caller& caller) const {

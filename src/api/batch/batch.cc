@@ -27,11 +27,14 @@ BatchApi::BatchApi(Backend& backend, const Account& account)
   serve_tags();
 }
 
-// Lists and descriptions are of everything; what changes or uses a resource is about that.
+// Lists and descriptions are of everything; what changes or uses a resource is about that. A resource has one ARN, in
+// whatever way the request names it.
 std::vector<std::string> BatchApi::resources(const Call& call) const {
   const std::string& operation = call.operation->name;
-  if (operation.starts_with("Describe") || operation.starts_with("List")) return {"*"};
+  const bool is_of_one = operation == "ListTagsForResource";
+  if (!is_of_one && (operation.starts_with("Describe") || operation.starts_with("List"))) return {"*"};
   std::vector<std::string> out;
+  const auto add = [&](std::string_view resource) { out.push_back(account().arn("batch", call.region, resource)); };
   for (const auto& [member, kind] :
        {std::pair("jobDefinition", "job-definition/"), std::pair("jobDefinitionName", "job-definition/"),
         std::pair("jobQueue", "job-queue/"), std::pair("jobQueueName", "job-queue/"),
@@ -39,14 +42,25 @@ std::vector<std::string> BatchApi::resources(const Call& call) const {
         std::pair("computeEnvironmentName", "compute-environment/"), std::pair("jobId", "job/"),
         std::pair("name", "scheduling-policy/")}) {
     const json::value* it = call.input.if_contains(member);
-    if (it != nullptr && it->is_string()) {
-      out.push_back(account().arn("batch", call.region, concat(kind, name_in(it->get_string()))));
+    if (it == nullptr) continue;
+    std::string name = name_in(it->get_string());
+    // The job gets the newest revision, unless it names one.
+    if (operation == "SubmitJob" && std::string_view(member) == "jobDefinition" && !name.contains(':')) {
+      if (const auto newest = find_definition(name)) name = concat(newest->name, ":", newest->revision);
+    }
+    add(concat(kind, name));
+  }
+  if (const json::value* it = call.input.if_contains("computeEnvironmentOrder")) {
+    for (const json::value& one : it->get_array()) {
+      add(concat("compute-environment/", name_in(one.get_object().at("computeEnvironment").get_string())));
     }
   }
-  for (const char* member : {"arn", "resourceArn"}) {
-    const json::value* it = call.input.if_contains(member);
-    if (it != nullptr && it->is_string()) out.emplace_back(it->get_string());
+  for (const char* member : {"arn", "schedulingPolicyArn"}) {
+    if (const json::value* it = call.input.if_contains(member)) {
+      add(concat("scheduling-policy/", name_in(it->get_string())));
+    }
   }
+  if (const json::value* it = call.input.if_contains("resourceArn")) add(resource_in(it->get_string()));
   return out.empty() ? std::vector<std::string>{"*"} : out;
 }
 

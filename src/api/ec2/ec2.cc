@@ -39,6 +39,39 @@ Ec2Api::Ec2Api(Backend& backend, const Account& account, std::function<std::int6
   serve_tags();
 }
 
+// As AWS has it: descriptions are of everything; a key pair's ARN has its name, the others' have their id; one that is
+// being made has none yet.
+std::vector<std::string> Ec2Api::resources(const Call& call) const {
+  const std::string& operation = call.operation->name;
+  if (operation.starts_with("Describe")) return {"*"};
+  std::vector<std::string> out;
+  const auto add = [&](std::string_view type, std::string_view name) {
+    out.push_back(account().arn("ec2", call.region, concat(type, "/", name)));
+  };
+  const auto add_one = [&](const Kind& kind, const Key& key, std::string_view value) {
+    const std::string_view shown = &kind == &kKeyPairs ? kind.name.member : kind.id.member;
+    if (shown == key.member) return add(kind.type, value);
+    const auto found = find(kind, call, key, value);
+    add(kind.type, found && found->has_value() ? member_text((*found)->value, shown) : "*");
+  };
+  for (const Kind* kind : {&kSecurityGroups, &kKeyPairs, &kTemplates}) {
+    const bool by_id = call.input.contains(kind->id.member);
+    if (!by_id && !call.input.contains(kind->name.member)) continue;
+    const Key& key = by_id ? kind->id : kind->name;
+    add_one(*kind, key, member_text(call.input, key.member));
+  }
+  if (const json::value* ids = call.input.if_contains("Resources")) {
+    for (const json::value& it : ids->get_array()) {
+      const std::string_view id = it.get_string();
+      for (const Kind* kind : tagged_kinds()) {
+        if (id.starts_with(kind->prefix)) add_one(*kind, kind->id, id);
+      }
+    }
+  }
+  if (operation == "CreateImage") add(kImages.type, "*");
+  return out.empty() ? std::vector<std::string>{"*"} : out;
+}
+
 void Ec2Api::on_read(std::string_view operation, Outcome (Ec2Api::*answer)(const Call& call) const) {
   AwsApi::on_read(operation, Action::read, [this, answer](const Call& call) -> Outcome {
     if (auto wanted = check_dry_run(call); !wanted) return std::unexpected(std::move(wanted.error()));

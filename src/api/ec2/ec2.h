@@ -21,6 +21,9 @@ class Ec2Api : public AwsApi {
  public:
   Ec2Api(Backend& backend, const Account& account, std::function<std::int64_t()> now_ms);
 
+ protected:
+  std::vector<std::string> resources(const Call& call) const override;
+
  private:
   using Array = boost::json::array;
   using Object = boost::json::object;

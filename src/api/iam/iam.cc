@@ -24,6 +24,28 @@ IamApi::IamApi(Backend& backend, const Account& account, std::function<std::int6
   serve_profiles();
 }
 
+// Of a role and an instance profile the profile is what changes. One that is not there yet has the ARN that it will
+// get.
+std::vector<std::string> IamApi::resources(const Call& call) const {
+  const auto named = [&](const char* member) -> std::string {
+    const boost::json::value* it = call.input.if_contains(member);
+    return it == nullptr ? std::string() : std::string(it->get_string());
+  };
+  const auto arn_of = [&](const Documents& documents, std::string_view kind, const std::string& name) {
+    if (const auto found = documents.find(name); found && found->has_value()) {
+      return std::string((*found)->value.at("Arn").get_string());
+    }
+    return account().arn("iam", "", concat(kind, path_in(call.input), name));
+  };
+  if (const std::string name = named("InstanceProfileName"); !name.empty()) {
+    return {arn_of(profiles(), "instance-profile", name)};
+  }
+  if (const std::string name = named("RoleName"); !name.empty()) return {arn_of(roles(), "role", name)};
+  if (const std::string arn = named("PolicyArn"); !arn.empty()) return {arn};
+  const std::string policy = named("PolicyName");
+  return {policy.empty() ? "*" : account().arn("iam", "", concat("policy", path_in(call.input), policy))};
+}
+
 IamApi::Found<Stored> IamApi::find(const Documents& documents, const char* what, const std::string& name) const {
   auto found = documents.find(name);
   if (!found) return std::unexpected(fault(found.error()));

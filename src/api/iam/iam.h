@@ -13,6 +13,9 @@ class IamApi : public AwsApi {
  public:
   IamApi(Backend& backend, const Account& account, std::function<std::int64_t()> now_ms);
 
+ protected:
+  std::vector<std::string> resources(const Call& call) const override;
+
  private:
   using Object = boost::json::object;
   template <class T>

@@ -86,6 +86,13 @@ void NativeApi::list_items(Asked asked, HttpReply reply) {
 // Of those that have ended, whoever took longest or most. `from` counts places in that order.
 void NativeApi::list_largest(const Job& job, AttemptOrder order, std::uint64_t from, std::uint64_t limit,
                              HttpReply reply) {
+  // All of them are in memory at once.
+  constexpr std::uint64_t kMostSorted = 100'000;
+  if (from + limit > kMostSorted) {
+    return reply.send(problem({ErrorCode::bad_input,
+                               concat("'sort' goes no further than the first ", format_count(kMostSorted), " items"),
+                               "list all items in the order of their indexes, and sort them yourself"}));
+  }
   auto items = backend_.ended_items(job, order, from, limit);
   if (!items) return reply.send(problem(items.error()));
   json::array out;

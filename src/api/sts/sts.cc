@@ -64,12 +64,21 @@ json::object StsApi::new_session(AwsSession session, std::int64_t seconds) const
 
 Outcome StsApi::get_session_token(const Call& call) const {
   constexpr std::int64_t kUsualSeconds = 43'200;
-  if (call.asker.caller.has_session()) {
+  // Else one that is about to expire could be renewed for ever.
+  if (call.asker.caller.is_temporary) {
     return failed("AccessDenied", "Cannot call GetSessionToken with session credentials", 403);
   }
+  if (auto good = check_giver(call); !good) return std::unexpected(std::move(good.error()));
   if (call.input.contains("TokenCode")) return failed("ValidationError", "TokenCode: there are no MFA devices here");
   return json::object{{"Credentials", new_session({.giver = call.asker.caller.key_id},
                                                   number_of(call.input, "DurationSeconds", kUsualSeconds))}};
+}
+
+// A worker names itself when it joins, and works with its key alone.
+std::expected<void, Fault> StsApi::check_giver(const Call& call) {
+  const Caller& caller = call.asker.caller;
+  if (caller.has_session() || caller.scope != Scope::worker) return {};
+  return failed("AccessDenied", concat("a worker's key is not authorized to perform: sts:", call.operation->name), 403);
 }
 
 // As AWS has it: the role must trust the caller. Where it only trusts the account, the caller must be allowed to assume
@@ -100,6 +109,7 @@ std::expected<void, Fault> StsApi::check_trust(const Call& call, const json::obj
 }
 
 Outcome StsApi::assume_role(const Call& call) const {
+  if (auto good = check_giver(call); !good) return std::unexpected(std::move(good.error()));
   for (const char* member : {"Policy", "PolicyArns", "TokenCode"}) {
     if (call.input.contains(member)) return failed("ValidationError", concat(member, " is not supported"));
   }

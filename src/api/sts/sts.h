@@ -20,6 +20,8 @@ class StsApi : public AwsApi {
   Outcome get_session_token(const Call& call) const;
   Outcome assume_role(const Call& call) const;
   /// Whether the role trusts the caller.
+  /// Whether the caller's key can be given a session at all.
+  static std::expected<void, Fault> check_giver(const Call& call);
   std::expected<void, Fault> check_trust(const Call& call, const boost::json::object& role) const;
   boost::json::object new_session(AwsSession session, std::int64_t seconds) const;
 

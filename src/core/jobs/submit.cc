@@ -115,10 +115,11 @@ void Jobs::on(Ticket ticket, const CancelJob& command) {
   }
   Job& job = found->second;
   const bool was_over = job.ended();
-  // Who has asked for more keeps it.
-  const StopCause cause =
-      command.spares_running && job.stop != StopCause::cancelled ? StopCause::withdrawn : StopCause::cancelled;
-  if (!was_over) stop(job, cause, command.reason);
+  // What runs is being killed already.
+  const bool spares_nobody = job.stop == StopCause::cancelled || job.stop == StopCause::timed_out;
+  if (!was_over && !(command.spares_running && spares_nobody)) {
+    stop(job, command.spares_running ? StopCause::withdrawn : StopCause::cancelled, command.reason);
+  }
   journal_.say(ticket, JobCancelled{was_over});
 }
 

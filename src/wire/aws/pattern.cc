@@ -87,6 +87,63 @@ bool fits_arn(std::u16string_view pattern, std::string_view text) {
   });
 }
 
+/// Positions in a pattern that can be reached by a text: what follows must fit from one of them on.
+class Reached {
+ public:
+  explicit Reached(std::u16string_view pattern) : pattern_(pattern), at_(pattern.size() + 1) {
+    at_[0] = true;
+    pass_runs();
+  }
+
+  void take(std::string_view text) {
+    for (const char byte : text) {
+      const bool continues = (static_cast<unsigned char>(byte) & 0xc0) == 0x80;
+      std::vector<bool> next(at_.size());
+      for (std::size_t i = 0; i < at_.size(); ++i) {
+        if (!at_[i]) continue;
+        // Of the character that was taken for a '?'.
+        if (continues && i > 0 && pattern_[i - 1] == kAnyCharacter) next[i] = true;
+        if (i == pattern_.size()) continue;
+        if (pattern_[i] == kAnyRun) next[i] = true;
+        if (pattern_[i] == kAnyCharacter ? !continues : pattern_[i] == unit_of(byte)) next[i + 1] = true;
+      }
+      at_ = std::move(next);
+      pass_runs();
+    }
+  }
+
+  /// Any text without this byte.
+  void take_any_without(char byte) {
+    for (std::size_t i = 0; i < pattern_.size(); ++i) {
+      if (at_[i] && pattern_[i] != unit_of(byte)) at_[i + 1] = true;
+    }
+  }
+
+  bool is_end() const { return at_.back(); }
+
+ private:
+  void pass_runs() {
+    for (std::size_t i = 0; i < pattern_.size(); ++i) {
+      if (at_[i] && pattern_[i] == kAnyRun) at_[i + 1] = true;
+    }
+  }
+
+  std::u16string_view pattern_;
+  std::vector<bool> at_;
+};
+
+bool fits_in_any_region(std::u16string_view pattern, std::string_view text) {
+  constexpr std::size_t kRegion = 3;
+  const auto parts = arn_parts(text);
+  if (parts.empty() || parts.front() != "arn") return fits(pattern, text, Comparison::exact);
+  const auto begin = static_cast<std::size_t>(parts[kRegion].data() - text.data());
+  Reached reached(pattern);
+  reached.take(text.substr(0, begin));
+  reached.take_any_without(':');
+  reached.take(text.substr(begin + parts[kRegion].size()));
+  return reached.is_end();
+}
+
 std::string_view without_spaces(std::string_view text) {
   while (text.starts_with(' ')) text.remove_prefix(1);
   while (text.ends_with(' ')) text.remove_suffix(1);
@@ -155,7 +212,9 @@ std::optional<std::u16string> Pattern::substituted(const RequestContext& context
 
 Match Pattern::matches(std::string_view text, Comparison comparison, const RequestContext& context) const {
   const auto compared = [&](std::u16string_view units) {
-    const bool is_match = comparison == Comparison::arn ? fits_arn(units, text) : fits(units, text, comparison);
+    const bool is_match = comparison == Comparison::arn                 ? fits_arn(units, text)
+                          : comparison == Comparison::arn_of_any_region ? fits_in_any_region(units, text)
+                                                                        : fits(units, text, comparison);
     return is_match ? Match::yes : Match::no;
   };
   if (variables_.empty()) return compared(units_);

@@ -18,7 +18,8 @@ enum class Variables : std::uint8_t { literal, substituted };
 enum class Comparison : std::uint8_t {
   exact,
   ignoring_case,
-  arn,  // each of the six parts between colons separately: a wildcard does not match across a colon
+  arn,                // each of the six parts between colons separately: a wildcard does not match across a colon
+  arn_of_any_region,  // as a text, but for the region of an ARN, which may be any: there is only one here
 };
 
 /// The outcome of a comparison. `unknown`: the request does not say enough, or the policy uses what is not supported.

@@ -48,6 +48,28 @@ TEST(Pattern, PartsOfAnArnAreComparedOneByOne) {
   EXPECT_FALSE(is_match("*", "bucket", Comparison::arn)) << "not an ARN";
 }
 
+TEST(Pattern, TheRegionOfAResourceMayBeAny) {
+  const auto is_resource = [](std::string_view pattern, std::string_view text) {
+    return is_match(pattern, text, Comparison::arn_of_any_region);
+  };
+  constexpr std::string_view kQueue = "arn:aws:batch:eu-west-1:1:job-queue/prod";
+  for (const char* pattern :
+       {"*", "arn:*", "arn:aws:batch:us-east-1:1:job-queue/prod", "arn:aws:batch:eu-west-1:1:job-queue/prod",
+        "arn:aws:batch::1:job-queue/prod", "arn:aws:batch:us-*:1:job-queue/*", "arn:aws:batch:us-*", "arn:aws:batch:u*",
+        "arn:*:us-east-1:*", "arn:*us-east-1*prod", "arn:aws:batch:us-?ast-?:1:job-queue/prod", "*:us-east-?:?:*"}) {
+    EXPECT_TRUE(is_resource(pattern, kQueue)) << pattern;
+  }
+  for (const char* pattern : {"arn:aws:batch:us-east-1:2:job-queue/prod", "arn:aws:batch:us-east-1:1:job-queue/test",
+                              "arn:aws:batch:us-east-1", "arn:aws:logs:*", "", "arn:aws:batch:1:job-queue/prod",
+                              "arn:aws:batch:us:east:1:job-queue/prod", "arn:aws:batch:us-east-1:1:job-queue/prod/x"}) {
+    EXPECT_FALSE(is_resource(pattern, kQueue)) << pattern;
+  }
+  EXPECT_TRUE(is_resource("arn:aws:s3:::b/?.txt", "arn:aws:s3:::b/\u00fc.txt"));
+  EXPECT_FALSE(is_resource("arn:aws:s3:::b/??.txt", "arn:aws:s3:::b/\u00fc.txt"));
+  EXPECT_TRUE(is_resource("*", "*"));
+  EXPECT_FALSE(is_resource("arn:aws:s3:::b", "*"));
+}
+
 TEST(Pattern, VariablesStandForValuesOfTheRequest) {
   const RequestContext context{
       {"aws:username", {"ann"}}, {"aws:Many", {"a", "b"}}, {"aws:wild", {"a*"}}, {"aws:no", {}}};

@@ -40,7 +40,8 @@ Named applies(const PolicyStatement& statement, const AccessRequest& request) {
     return holds(match_list(list, text, comparison, request.context), unknown);
   };
   if (!is_listed_as(statement.actions, request.action, Comparison::ignoring_case)) return Named::no;
-  if (statement.resources && !is_listed_as(*statement.resources, request.resource, Comparison::exact)) return Named::no;
+  if (statement.resources && !is_listed_as(*statement.resources, request.resource, Comparison::arn_of_any_region))
+    return Named::no;
   const bool all_hold = std::ranges::all_of(statement.conditions, [&](const Condition& condition) {
     return holds(test_condition(condition, request.context), unknown);
   });
