@@ -1,5 +1,7 @@
 """CloudWatch Logs on the wire: the logs of jobs, as `aws logs` and boto3 read them."""
 
+import json
+
 import pytest
 
 from aws import Aws, code_of
@@ -143,6 +145,34 @@ def test_a_running_item_is_filtered_too(server, aws, gate):
     gate.open()
     server.ends("job")
     assert seen() == ["waits", "goes"]
+
+
+def test_a_policy_names_the_group(server, aws):
+    logs, iam, sts = (aws.client(it) for it in ("logs", "iam", "sts"))
+    for name in ("/own/a", "/own/b"):
+        logs.create_log_group(logGroupName=name)
+    anyone = json.dumps({"Statement": [{"Effect": "Allow", "Principal": {"AWS": "123456789012"}, "Action": "sts:AssumeRole"}]})
+    role = iam.create_role(RoleName="reader", AssumeRolePolicyDocument=anyone)["Role"]["Arn"]
+    allowed = ["arn:aws:logs:*:*:log-group:/own/a:*", f"arn:aws:logs:*:*:log-group:{GROUP}:*"]
+    iam.put_role_policy(RoleName="reader", PolicyName="own", PolicyDocument=json.dumps(
+        {"Statement": [{"Effect": "Allow", "Action": "logs:*", "Resource": allowed}]}))
+    session = sts.assume_role(RoleArn=role, RoleSessionName="me")["Credentials"]
+    limited = aws.client("logs", aws_access_key_id=session["AccessKeyId"], aws_secret_access_key=session["SecretAccessKey"],
+                         aws_session_token=session["SessionToken"])
+    arn = "arn:aws:logs:us-east-1:123456789012:log-group:/own/"
+    for end in ("", ":*"):
+        limited.tag_resource(resourceArn=f"{arn}a{end}", tags={"team": "vision"})
+        assert limited.list_tags_for_resource(resourceArn=f"{arn}a{end}")["tags"] == {"team": "vision"}
+        code, message = code_of(limited.tag_resource, resourceArn=f"{arn}b{end}", tags={"team": "vision"})
+        assert code == "AccessDeniedException" and f"{arn}b:" in message
+    limited.filter_log_events(logGroupName=GROUP, logStreamNames=["x"])
+    assert code_of(limited.filter_log_events, logGroupName="/own/b", logStreamNames=["x"])[0] == "AccessDeniedException"
+    # All groups are more than these two.
+    assert code_of(limited.describe_log_groups)[0] == "AccessDeniedException"
+    allowed.append("arn:aws:logs:us-east-1:123456789012:*")
+    iam.put_role_policy(RoleName="reader", PolicyName="own", PolicyDocument=json.dumps(
+        {"Statement": [{"Effect": "Allow", "Action": "logs:*", "Resource": allowed}]}))
+    assert len(limited.describe_log_groups(logGroupNamePrefix="/own/")["logGroups"]) == 2
 
 
 def test_groups_of_ones_own(server, aws):

@@ -16,16 +16,6 @@ std::string group_name_in(const json::object& input) {
   return std::string(input.at("logGroupName").get_string());
 }
 
-/// "arn:aws:logs:REGION:ACCOUNT:log-group:NAME", perhaps with ":*" behind it.
-std::string group_in_arn(std::string_view arn) {
-  constexpr std::string_view kBefore = ":log-group:";
-  const std::size_t at = arn.find(kBefore);
-  if (at == std::string_view::npos) return {};
-  std::string_view name = arn.substr(at + kBefore.size());
-  if (name.ends_with(":*")) name.remove_suffix(2);
-  return std::string(name);
-}
-
 bool is_log_name(std::string_view name, std::string_view signs) {
   return std::ranges::all_of(
       name, [&](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || signs.contains(c); });
@@ -36,6 +26,15 @@ std::unexpected<Fault> bad_parameter(std::string message) {
 }
 
 }  // namespace
+
+std::string group_in_arn(std::string_view arn) {
+  constexpr std::string_view kBefore = ":log-group:";
+  const std::size_t at = arn.find(kBefore);
+  if (at == std::string_view::npos) return {};
+  std::string_view name = arn.substr(at + kBefore.size());
+  if (name.ends_with(":*")) name.remove_suffix(2);
+  return std::string(name);
+}
 
 void LogsApi::serve_groups() {
   constexpr auto submit = Action::submit;
@@ -59,7 +58,8 @@ void LogsApi::serve_groups() {
 LogsApi::Found<Stored> LogsApi::find_group(const std::string& name) const {
   auto found = groups().find(name);
   if (!found) return std::unexpected(fault(found.error()));
-  if (*found) return std::move(**found);
+  std::optional<Stored>& group = *found;
+  if (group) return std::move(*group);
   if (name == kBatchLogGroup) return Stored{name, {{"creationTime", 0}}, 0, 0};
   return no_such_log("group");
 }
@@ -120,8 +120,9 @@ EditOutcome LogsApi::delete_stream(const Call& call) {
   if (!group) return std::unexpected(std::move(group.error()));
   auto known = streams().find(concat(group->name, ":", std::string_view(call.input.at("logStreamName").get_string())));
   if (!known) return std::unexpected(fault(known.error()));
-  if (!*known) return no_such_log("stream");
-  return Edit{{streams().remove(**known)}};
+  const std::optional<Stored>& stream = *known;
+  if (!stream) return no_such_log("stream");
+  return Edit{{streams().remove(*stream)}};
 }
 
 EditOutcome LogsApi::change_group(const Call& call, const std::function<void(json::object& group)>& change) const {

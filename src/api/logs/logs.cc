@@ -86,13 +86,16 @@ LogsApi::LogsApi(Backend& backend, const Account& account, std::function<std::in
   on_read("DescribeLogStreams", Action::read, [this](const Call& call) { return describe_streams(call); });
 }
 
+// Operations on a group are checked as AWS does, with the ARN of a stream without a name: policies write
+// "log-group:NAME:*". That of DescribeLogGroups has no group's name either.
 std::vector<std::string> LogsApi::resources(const Call& call) const {
-  const json::value* group = call.input.if_contains("logGroupName");
-  if (group == nullptr) return {"*"};
-  const json::value* stream = call.input.if_contains("logStreamName");
-  return {account().arn("logs", call.region,
-                        concat("log-group:", std::string_view(group->get_string()), ":log-stream:",
-                               stream == nullptr ? std::string_view() : std::string_view(stream->get_string())))};
+  const auto text_of = [&](std::string_view member) {
+    const json::value* it = call.input.if_contains(member);
+    return it == nullptr ? std::string() : std::string(it->get_string());
+  };
+  const std::string arn = text_of("resourceArn");
+  const std::string group = arn.empty() ? text_of("logGroupName") : group_in_arn(arn);
+  return {account().arn("logs", call.region, concat("log-group:", group, ":log-stream:", text_of("logStreamName")))};
 }
 
 void LogsApi::get_events(const Call& call, Answered answered) {
@@ -109,7 +112,8 @@ void LogsApi::get_events(const Call& call, Answered answered) {
     return answered(page->finish());
   }
   const auto task = parse_log_stream(name);
-  const auto view = task ? backend().find_job(task->job) : fail(ErrorCode::not_found, {});
+  if (!task) return answered(no_such_log("stream"));
+  const auto view = backend().find_job(task->job);
   if (!view || task->item.value >= view->job.total || log_stream(view->job, task->item, task->attempt.value) != name) {
     return answered(no_such_log("stream"));
   }
@@ -219,28 +223,30 @@ Outcome LogsApi::describe_sorted_streams(const Call& call) {
   if (is_by_time && prefix != nullptr) {
     return failed("InvalidParameterException", "Cannot order by LastEventTime with a logStreamNamePrefix.");
   }
-  json::array all;
+  struct Listed {
+    std::int64_t last_ms = 0;
+    std::string name;
+    json::object shown;
+  };
+  std::vector<Listed> all;
   for (const JobView& view : backend().list_jobs({.limit = 1000})) {
     if (all.size() >= kMostSorted) break;
     auto read = backend().ledger().each_attempt(view.job.id, ItemIndex{0}, [&](const Attempt& attempt) {
-      json::object it = stream_json(call, view.job, attempt);
-      if (prefix == nullptr || it.at("logStreamName").get_string().starts_with(prefix->get_string())) {
-        all.push_back(std::move(it));
+      std::string name = log_stream(view.job, attempt.item, attempt.attempt.value);
+      if (prefix == nullptr || name.starts_with(std::string_view(prefix->get_string()))) {
+        all.push_back({attempt.ended_ms, std::move(name), stream_json(call, view.job, attempt)});
       }
       return all.size() < kMostSorted;
     });
     if (!read) return std::unexpected(fault(read.error()));
   }
-  const auto before = [&](const json::value& a, const json::value& b) {
-    const auto& [one, other] = std::pair(a.get_object(), b.get_object());
-    if (is_by_time && one.at("lastEventTimestamp") != other.at("lastEventTimestamp")) {
-      return one.at("lastEventTimestamp").get_int64() < other.at("lastEventTimestamp").get_int64();
-    }
-    return one.at("logStreamName").get_string() < other.at("logStreamName").get_string();
-  };
-  std::ranges::sort(all, before);
+  std::ranges::sort(all, {}, [&](const Listed& it) {
+    return std::pair(is_by_time ? it.last_ms : std::int64_t{0}, std::string_view(it.name));
+  });
   if (descending != nullptr && descending->get_bool()) std::ranges::reverse(all);
-  return page_of({"nextToken", "limit", "InvalidParameterException"}, call.input, "logStreams", std::move(all));
+  json::array streams;
+  for (Listed& it : all) streams.push_back(std::move(it.shown));
+  return page_of({"nextToken", "limit", "InvalidParameterException"}, call.input, "logStreams", std::move(streams));
 }
 
 }  // namespace drover::aws

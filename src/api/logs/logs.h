@@ -58,6 +58,10 @@ class LogsApi : public AwsApi {
   const std::function<std::int64_t()> now_ms_;
 };
 
+/// The name of the group in "arn:aws:logs:REGION:ACCOUNT:log-group:NAME", perhaps with ":*" after it. Empty: there is
+/// none.
+std::string group_in_arn(std::string_view arn);
+
 /// "The specified log group does not exist."
 std::unexpected<Fault> no_such_log(std::string_view what);
 
