@@ -1,6 +1,7 @@
 """CloudWatch Logs on the wire: the logs of jobs, as `aws logs` and boto3 read them."""
 
 import json
+import time
 
 import pytest
 
@@ -107,6 +108,12 @@ def test_what_is_not_there(server, aws):
     assert code_of(logs.put_log_events, logGroupName=GROUP, logStreamName="x", logEvents=[{"timestamp": 1, "message": "x"}])[0] == "UnknownOperationException"
 
 
+def filtered(logs, **more):
+    """The events of all pages."""
+    pages = logs.get_paginator("filter_log_events").paginate(logGroupName=GROUP, **more)
+    return [it for page in pages for it in page["events"]]
+
+
 def test_events_of_many_streams_are_filtered_and_paged(server, aws):
     submit(server, "echo item $1 begins; echo ERROR disk $1 is full >&2; echo 'ERROR but \"fine\"'; echo item $1 ends", items="0123456789")
     server.ends("job")
@@ -145,6 +152,51 @@ def test_a_running_item_is_filtered_too(server, aws, gate):
     gate.open()
     server.ends("job")
     assert seen() == ["waits", "goes"]
+
+
+def test_many_small_logs_are_paged_completely_and_named_ones_found_at_once(server, aws):
+    many = 3_000
+    server.cli("submit", "--name", "job", "--range", f"0-{many - 1}", "--", "echo", "line {}")
+    server.ends("job")
+    logs = aws.client("logs")
+    events = filtered(logs, limit=700)
+    assert sorted(it["message"] for it in events) == sorted(f"line {i}" for i in range(many))
+    assert len({it["eventId"] for it in events}) == many
+    prefix = f"drover-native/default/{server.job('job')['id']}"
+    began = time.monotonic()
+    assert [it["message"] for it in filtered(logs, logStreamNames=[f"{prefix}.{many - 1}"])] == [f"line {many - 1}"]
+    assert time.monotonic() - began < 5
+    assert sorted(it["message"] for it in filtered(logs, logStreamNamePrefix=f"{prefix}.299")) == sorted(f"line {i}" for i in [299, *range(2990, 3000)])
+    assert len(filtered(logs, logStreamNames=[f"{prefix}.{i}" for i in range(100)], limit=7)) == 100
+
+
+def test_the_edges_of_filtering(server, aws):
+    job = submit(server, "echo $1", items="0123")
+    server.ends("job")
+    logs = aws.client("logs")
+    assert len(filtered(logs, endTime=2**63 - 1)) == 4
+    first = logs.filter_log_events(logGroupName=GROUP, limit=1)
+    number, item, attempt, line = first["nextToken"].split(".")
+    for token in (f"{number}.4.{attempt}.{line}", f"{number}.{item}.0.{line}", f"{number}.{item}.{attempt}", f"e/{job}.0.1.0"):
+        assert code_of(logs.filter_log_events, logGroupName=GROUP, nextToken=token) == ("InvalidParameterException", "The specified nextToken is invalid."), token
+    # The job that a token names is removed: what follows are later jobs.
+    server.cli("submit", "--name", "later", "--", "echo", "later", ":::", "0")
+    server.ends("later")
+    server.cli("rm", "job")
+    assert [it["message"] for it in logs.filter_log_events(logGroupName=GROUP, nextToken=first["nextToken"])["events"]] == ["later 0"]
+
+
+def test_many_running_items_are_filtered_with_none_missed(drover, gate):
+    server = Server(drover)
+    worker(server, cpus=20)
+    logs = Aws(server).client("logs")
+    submit(server, f"echo waits $1; {gate.word}", items=[str(i) for i in range(40)])
+    wait_until(lambda: server.job("job")["counts"]["running"] == 20, "the items to run")
+    wait_until(lambda: len({it["message"] for it in filtered(logs)}) == 20, "the lines of all of them")
+    gate.open()
+    server.ends("job")
+    events = filtered(logs)
+    assert len(events) == len({it["message"] for it in events}) == 40
 
 
 def test_a_policy_names_the_group(server, aws):

@@ -17,20 +17,27 @@ struct LogLine {
 
 class LogLines {
  public:
-  /// A piece of the log: objects of JSON, one a line (LogForm::json). Pieces may end anywhere.
+  /// Lines before `first` are counted, and neither parsed nor taken.
+  explicit LogLines(std::uint64_t first = 0) : first_(first) {}
+
+  /// A piece of the log: objects of JSON, one a line (LogForm::json). Pieces may end anywhere. Lines are taken until
+  /// `take` returns false.
   template <class Take>
   void add(std::string_view piece, Take&& take) {
     rest_ += piece;
     std::size_t begin = 0;
-    for (std::size_t end = rest_.find('\n'); end != std::string::npos; end = rest_.find('\n', begin)) {
-      boost::json::error_code error;
-      const boost::json::value value = boost::json::parse(std::string_view(rest_).substr(begin, end - begin), error);
+    bool goes_on = true;
+    for (std::size_t end = rest_.find('\n'); goes_on && end != std::string::npos; end = rest_.find('\n', begin)) {
+      const std::string_view text = std::string_view(rest_).substr(begin, end - begin);
       begin = end + 1;
       LogLine line{.number = passed_++};
+      if (line.number < first_) continue;
+      boost::json::error_code error;
+      const boost::json::value value = boost::json::parse(text, error);
       if (error || !value.is_object()) continue;
       line.time_ms = value.get_object().at("time_ms").to_number<std::int64_t>();
       line.text = value.get_object().at("text").get_string();
-      take(std::move(line));
+      goes_on = take(std::move(line));
     }
     rest_.erase(0, begin);
   }
@@ -38,6 +45,7 @@ class LogLines {
   std::uint64_t passed() const { return passed_; }
 
  private:
+  std::uint64_t first_;
   std::string rest_;
   std::uint64_t passed_ = 0;
 };

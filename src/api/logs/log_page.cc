@@ -6,17 +6,19 @@ namespace drover::aws {
 
 namespace json = boost::json;
 
-void LogPage::add(std::string_view piece) {
-  lines_.add(piece, [this](LogLine line) { add_line(std::move(line)); });
+bool LogPage::add(std::string_view piece) {
+  if (!is_full_) lines_.add(piece, [this](LogLine line) { return add_line(std::move(line)); });
+  return !is_full_;
 }
 
-void LogPage::add_line(LogLine it) {
-  if (is_full_ || it.number < wanted_.from || it.number >= wanted_.until) return;
-  if (it.time_ms < wanted_.start_ms || it.time_ms >= wanted_.end_ms) return;
+bool LogPage::add_line(LogLine it) {
+  is_full_ = it.number >= wanted_.until;
+  if (is_full_) return false;
+  if (it.time_ms < wanted_.start_ms || it.time_ms >= wanted_.end_ms) return true;
   const std::uint64_t size = it.text.size();
   if (wanted_.is_forward && (page_.size() == wanted_.limit || (!page_.empty() && bytes_ + size > kMostBytes))) {
     is_full_ = true;
-    return;
+    return false;
   }
   bytes_ += size;
   page_.push_back(std::move(it));
@@ -24,6 +26,7 @@ void LogPage::add_line(LogLine it) {
     bytes_ -= page_.front().text.size();
     page_.pop_front();
   }
+  return true;
 }
 
 // A token names the line where the next page begins, or before which it ends. At the end it stays the same.

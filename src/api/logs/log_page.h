@@ -24,15 +24,16 @@ class LogPage {
     std::int64_t start_ms = std::numeric_limits<std::int64_t>::min();
     std::int64_t end_ms = std::numeric_limits<std::int64_t>::max();
   };
-  explicit LogPage(const Wanted& wanted) : wanted_(wanted) {}
+  explicit LogPage(const Wanted& wanted) : wanted_(wanted), lines_(wanted.from) {}
 
-  /// A piece of the log, as LogLines takes it.
-  void add(std::string_view piece);
+  /// A piece of the log, as LogLines takes it. False: the rest of the log is not needed.
+  bool add(std::string_view piece);
   /// events, nextForwardToken and nextBackwardToken.
   boost::json::object finish();
 
  private:
-  void add_line(LogLine line);
+  /// False: no line after this one is needed.
+  bool add_line(LogLine line);
 
   static constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 20;  // of a page, as AWS has it
 

@@ -48,6 +48,17 @@ TEST(LogPage, TimesBoundIt) {
   EXPECT_EQ(messages(page_of({.start_ms = 2000, .end_ms = 5000})), "234");
 }
 
+TEST(LogPage, NeedsNoMoreOfTheLogWhenItIsFull) {
+  const std::string line = json::serialize(json::object{{"time_ms", 1}, {"text", "x"}}) + "\n";
+  LogPage forward({.limit = 2, .is_forward = true});
+  EXPECT_TRUE(forward.add(line + line));
+  EXPECT_FALSE(forward.add(line));
+  LogPage backward({.until = 2});
+  EXPECT_TRUE(backward.add(line + line));
+  EXPECT_FALSE(backward.add(line));
+  EXPECT_EQ(messages(backward.finish()), "xx");
+}
+
 TEST(StreamName, NamesAnAttempt) {
   Job job;
   job.total = 1;
@@ -67,6 +78,17 @@ TEST(StreamName, NamesAnAttempt) {
   for (const char* wrong : {"", "demo/default/x", "demo/default/00000000-0000-4000-8000-000000000000.x",
                             "demo/default/00000000-0000-4000-8000-000000000000.1.0"}) {
     EXPECT_FALSE(parse_log_stream(wrong)) << wrong;
+  }
+}
+
+TEST(StreamName, APrefixMayNameAJob) {
+  const std::string uuid = "00000000-0000-4000-8000-000000000000";
+  for (const char* rest : {"", ".", ".1", ".1.2", ".x"}) {
+    EXPECT_EQ(job_in_prefix(concat("demo/default/", uuid, rest)), Uuid::parse(uuid)) << rest;
+  }
+  for (const std::string& several :
+       {std::string(), uuid, std::string("demo/default/"), "demo/default/" + uuid.substr(1)}) {
+    EXPECT_FALSE(job_in_prefix(several)) << several;
   }
 }
 

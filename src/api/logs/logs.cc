@@ -20,13 +20,12 @@ namespace {
 class AttemptStream : public HttpStream {
  public:
   using Done = std::move_only_function<void(std::expected<void, Fault>)>;
-  AttemptStream(std::function<void(std::string_view)> take, Done done)
+  AttemptStream(std::function<bool(std::string_view)> take, Done done)
       : take_(std::move(take)), done_(std::move(done)) {}
 
   bool write(std::string bytes) override {
     const std::lock_guard lock(mutex_);
-    take_(bytes);
-    return true;
+    return take_(bytes);
   }
   std::size_t unsent() const override { return 0; }
   void when_unsent_below(std::size_t /*bytes*/, std::function<void()> call) override { call(); }
@@ -41,7 +40,7 @@ class AttemptStream : public HttpStream {
 
  private:
   std::mutex mutex_;  // guards all below
-  const std::function<void(std::string_view)> take_;
+  const std::function<bool(std::string_view)> take_;
   Done done_;
 };
 
@@ -118,7 +117,7 @@ void LogsApi::get_events(const Call& call, Answered answered) {
     return answered(no_such_log("stream"));
   }
   read_attempt(
-      call.asker, *view, *task, [page](std::string_view piece) { page->add(piece); },
+      call.asker, *view, *task, [page](std::string_view piece) { return page->add(piece); },
       [page, answered = std::move(answered)](const Found<void>& done) mutable {
         if (!done) return answered(std::unexpected(done.error()));
         answered(page->finish());
@@ -126,7 +125,7 @@ void LogsApi::get_events(const Call& call, Answered answered) {
 }
 
 void LogsApi::read_attempt(const Asker& asker, const JobView& view, const TaskName& task,
-                           std::function<void(std::string_view)> take,
+                           std::function<bool(std::string_view)> take,
                            std::move_only_function<void(Found<void>)> done) {
   auto attempts = backend().attempts(view.job.id, task.item);
   if (!attempts) return done(std::unexpected(fault(attempts.error())));
@@ -151,8 +150,7 @@ void LogsApi::read_attempt(const Asker& asker, const JobView& view, const TaskNa
   while (true) {
     auto piece = (*source)->next();
     if (!piece) return done(std::unexpected(fault(piece.error())));
-    if (piece->empty()) return done({});
-    take(*piece);
+    if (piece->empty() || !take(*piece)) return done({});
   }
 }
 

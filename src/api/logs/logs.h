@@ -10,7 +10,7 @@
 
 namespace drover::aws {
 
-class FilterWalk;
+class FilterPage;
 
 class LogsApi : public AwsApi {
  public:
@@ -20,7 +20,7 @@ class LogsApi : public AwsApi {
   std::vector<std::string> resources(const Call& call) const override;
 
  private:
-  friend class FilterWalk;
+  friend class FilterPage;
   template <class T>
   using Found = std::expected<T, Fault>;
 
@@ -29,9 +29,10 @@ class LogsApi : public AwsApi {
   Outcome describe_streams(const Call& call);
   Outcome describe_sorted_streams(const Call& call);
   boost::json::object stream_json(const Call& call, const Job& job, const Attempt& attempt) const;
-  /// What an attempt has printed by now, as LogLines takes it. `done` is called once, when that is all.
+  /// What an attempt has printed by now, as LogLines takes it. `take` returns false: the rest is not needed. `done` is
+  /// called once, at the end.
   void read_attempt(const Asker& asker, const JobView& view, const TaskName& task,
-                    std::function<void(std::string_view)> take, std::move_only_function<void(Found<void>)> done);
+                    std::function<bool(std::string_view)> take, std::move_only_function<void(Found<void>)> done);
 
   // log_groups.cc
   void serve_groups();
@@ -52,7 +53,7 @@ class LogsApi : public AwsApi {
   Outcome describe_groups(const Call& call);
   Outcome describe_made_streams(const Call& call, const std::string& group);
 
-  // filter_walk.cc
+  // filter_page.cc
   void filter_events(const Call& call, Answered answered);
 
   const std::function<std::int64_t()> now_ms_;

@@ -7,11 +7,15 @@
 
 namespace drover::aws {
 
-std::string log_stream(const Job& job, ItemIndex item, std::uint64_t attempt) {
+std::string stream_stem(const Job& job) {
   const std::string definition = job.named_definition.empty()
                                      ? std::string(kNativeDefinition)
                                      : job.named_definition.substr(0, job.named_definition.rfind(':'));
-  std::string out = concat(definition, "/default/", job.uuid.text());
+  return concat(definition, "/default/", job.uuid.text());
+}
+
+std::string log_stream(const Job& job, ItemIndex item, std::uint64_t attempt) {
+  std::string out = stream_stem(job);
   if (job.total > 1 || attempt > 1) out += concat(".", item.value);
   if (attempt > 1) out += concat(".", attempt);
   return out;
@@ -38,6 +42,13 @@ std::optional<TaskName> parse_log_stream(std::string_view name) {
     out.attempt = AttemptNumber{static_cast<std::uint32_t>(*attempt)};
   }
   return out;
+}
+
+std::optional<Uuid> job_in_prefix(std::string_view prefix) {
+  constexpr std::size_t kUuidLength = 36;
+  const std::size_t slash = prefix.rfind('/');
+  if (slash == std::string_view::npos) return std::nullopt;
+  return Uuid::parse(prefix.substr(slash + 1, kUuidLength));
 }
 
 }  // namespace drover::aws
