@@ -105,18 +105,18 @@ bool Connection::continue_reply() {
   if (!file_) {
     ask_source();
   } else if (writable_) {
-    send_file();
+    send_file(*file_);
   }
   return false;
 }
 
 // The socket is still there when the pool comes to it, even if the connection is not.
-void Connection::send_file() {
+void Connection::send_file(HttpFilePart& part) {
   Descriptor socket(::fcntl(socket_.native_handle(), F_DUPFD_CLOEXEC, 0));
-  if (!socket) return read_file();
+  if (!socket) return read_file(std::move(part));
   source_is_asked_ = true;
   loop_.server().pool.post(holder_name(), [connection = weak_from_this(), inbox = loop_.inbox(),
-                                           socket = std::move(socket), file = std::move(*file_)]() mutable {
+                                           socket = std::move(socket), file = std::move(part)]() mutable {
     const FileSent sent = send_file_part(socket.get(), file);
     socket.reset();
     inbox->post([connection = std::move(connection), file = std::move(file), sent]() mutable {
@@ -126,9 +126,10 @@ void Connection::send_file() {
 }
 
 // What is left of it goes the longer way.
-void Connection::read_file() {
-  owed_ = file_->size;
-  source_ = read_file_part(*std::exchange(file_, {}));
+void Connection::read_file(HttpFilePart part) {
+  file_.reset();
+  owed_ = part.size;
+  source_ = read_file_part(std::move(part));
   ask_source();
 }
 
@@ -136,13 +137,13 @@ void Connection::file_was_sent(HttpFilePart file, FileSent sent) {
   if (state_ == State::closed) return loop_.server().pool.discard(std::optional(std::move(file)));
   DROVER_CHECK(state_ == State::replying && source_is_asked_, "a file comes back once");
   source_is_asked_ = false;
-  file_ = std::move(file);
-  if (sent == FileSent::failed) return cut();
   wrote_ms_ = IoLoop::now_ms();  // it is sent only when there is room, so this is progress
   if (sent == FileSent::cannot_be_sent) {
-    read_file();
+    read_file(std::move(file));
     return run();
   }
+  file_ = std::move(file);
+  if (sent == FileSent::failed) return cut();
   if (sent == FileSent::socket_full) writable_ = false;
   if (file_->size == 0) {
     loop_.server().pool.discard(std::exchange(file_, {}));

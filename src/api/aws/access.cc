@@ -89,7 +89,7 @@ Result<std::string> Access::role_of(const Caller& caller) const {
   const std::string name = role_name_in(definition->role);
   auto known = Documents(backend_.ledger(), "iam.role").find(name);
   if (!known) return pass(known);
-  const std::optional<Stored>& role = *known;
+  const std::unique_ptr<Stored>& role = *known;
   // One of another account, or on another path, is another role.
   const bool is_arn = definition->role.starts_with("arn:");
   if (!role || (is_arn && role->value.at("Arn").get_string() != definition->role)) return std::string();

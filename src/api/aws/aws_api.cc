@@ -83,7 +83,8 @@ void AwsApi::try_edit(std::function<EditOutcome(const Call&)> handle, std::share
   });
 }
 
-void AwsApi::command_rest(std::shared_ptr<Edit> edit, std::size_t from, std::shared_ptr<Answered> answered) {
+void AwsApi::command_rest(const std::shared_ptr<Edit>& edit, std::size_t from,
+                          const std::shared_ptr<Answered>& answered) {
   if (from == edit->then.size()) return (*answered)(std::move(edit->output));
   Command command = std::move(edit->then[from]);
   backend_.post(std::move(command), [this, edit, from, answered](const Result<Effect>& effect) {

@@ -97,7 +97,7 @@ class AwsApi : public Service {
   void handle(const std::optional<Found>& found, HttpRequest request, HttpReply reply, Asker asker);
   void try_edit(std::function<EditOutcome(const Call&)> handle, std::shared_ptr<Call> call, Answered answered,
                 int more_times);
-  void command_rest(std::shared_ptr<Edit> edit, std::size_t from, std::shared_ptr<Answered> answered);
+  void command_rest(const std::shared_ptr<Edit>& edit, std::size_t from, const std::shared_ptr<Answered>& answered);
   void run(const Operation& operation, boost::json::object input, const HttpHead& head, HttpReply reply, Asker asker);
   HttpResponse response(const Operation& operation, const Outcome& outcome, const std::string& request_id) const;
   HttpResponse answer_fault(const Fault& fault) const;

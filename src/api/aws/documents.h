@@ -4,6 +4,7 @@
 #include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -35,13 +36,15 @@ class Documents {
  public:
   Documents(StoreReader& reader, std::string kind) : reader_(reader), kind_(std::move(kind)) {}
 
-  Result<std::optional<Stored>> find(const std::string& name) const {
+  /// Null: there is none.
+  Result<std::unique_ptr<Stored>> find(const std::string& name) const {
     auto found = reader_.document(kind_, name);
     if (!found) return pass(found);
-    if (!*found) return std::nullopt;
-    auto read = stored(**found);
+    const std::optional<Document>& document = *found;
+    if (!document) return nullptr;
+    auto read = stored(*document);
     if (!read) return pass(read);
-    return std::move(*read);
+    return std::make_unique<Stored>(std::move(*read));
   }
 
   /// By name.

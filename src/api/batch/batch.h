@@ -48,7 +48,8 @@ class BatchApi : public AwsApi {
   EditOutcome delete_queue(const Call& call);
   Outcome describe_queues(const Call& call);
   Found<std::vector<Queue>> all_queues() const;
-  Found<std::optional<Queue>> find_queue(const std::string& name) const;
+  /// Null: there is none.
+  Found<std::unique_ptr<Queue>> find_queue(const std::string& name) const;
   Found<Object> queue_json(const Call& call, const Queue& queue) const;
   std::expected<void, Fault> take_settings(const Call& call, Queue& queue, Object& document) const;
 

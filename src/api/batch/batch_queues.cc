@@ -23,12 +23,12 @@ BatchApi::Found<std::vector<Queue>> BatchApi::all_queues() const {
   return std::move(*queues);
 }
 
-BatchApi::Found<std::optional<Queue>> BatchApi::find_queue(const std::string& name) const {
+BatchApi::Found<std::unique_ptr<Queue>> BatchApi::find_queue(const std::string& name) const {
   auto all = all_queues();
   if (!all) return std::unexpected(std::move(all.error()));
   const auto found = std::ranges::find(*all, name, &Queue::name);
-  if (found == all->end()) return std::nullopt;
-  return std::move(*found);
+  if (found == all->end()) return nullptr;
+  return std::make_unique<Queue>(std::move(*found));
 }
 
 // What a create and an update have in common: only what was sent is changed.

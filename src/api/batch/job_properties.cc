@@ -17,7 +17,7 @@ namespace json = boost::json;
 constexpr std::string_view kReference = "Ref::";
 constexpr std::string_view kReuseTag = "drover:reuse";
 
-std::unexpected<Fault> cannot(std::string member, std::string_view why) {
+std::unexpected<Fault> cannot(std::string_view member, std::string_view why) {
   return std::unexpected(Fault{"ClientException", concat(member, " ", why), 400});
 }
 

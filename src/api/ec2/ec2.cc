@@ -52,7 +52,7 @@ std::vector<std::string> Ec2Api::resources(const Call& call) const {
     const std::string_view shown = &kind == &kKeyPairs ? kind.name.member : kind.id.member;
     if (shown == key.member) return add(kind.type, value);
     const auto found = find(kind, call, key, value);
-    add(kind.type, found && found->has_value() ? member_text((*found)->value, shown) : "*");
+    add(kind.type, found && *found ? member_text((*found)->value, shown) : "*");
   };
   for (const Kind* kind : {&kSecurityGroups, &kKeyPairs, &kTemplates}) {
     const bool by_id = call.input.contains(kind->id.member);
@@ -93,13 +93,13 @@ Ec2Api::Found<std::vector<Stored>> Ec2Api::all_of(const Kind& kind, const Call& 
   return std::move(*all);
 }
 
-Ec2Api::Found<std::optional<Stored>> Ec2Api::find(const Kind& kind, const Call& call, const Key& key,
-                                                  std::string_view value) const {
+Ec2Api::Found<std::unique_ptr<Stored>> Ec2Api::find(const Kind& kind, const Call& call, const Key& key,
+                                                    std::string_view value) const {
   auto all = all_of(kind, call);
   if (!all) return std::unexpected(std::move(all.error()));
   Stored* found = find_by(*all, key.member, value);
-  if (found == nullptr) return std::nullopt;
-  return std::move(*found);
+  if (found == nullptr) return nullptr;
+  return std::make_unique<Stored>(std::move(*found));
 }
 
 Ec2Api::Found<Stored> Ec2Api::chosen(const Kind& kind, const Call& call) const {

@@ -32,7 +32,7 @@ std::vector<std::string> IamApi::resources(const Call& call) const {
     return it == nullptr ? std::string() : std::string(it->get_string());
   };
   const auto arn_of = [&](const Documents& documents, std::string_view kind, const std::string& name) {
-    if (const auto found = documents.find(name); found && found->has_value()) {
+    if (const auto found = documents.find(name); found && *found) {
       return std::string((*found)->value.at("Arn").get_string());
     }
     return account().arn("iam", "", concat(kind, path_in(call.input), name));

@@ -58,8 +58,7 @@ void LogsApi::serve_groups() {
 LogsApi::Found<Stored> LogsApi::find_group(const std::string& name) const {
   auto found = groups().find(name);
   if (!found) return std::unexpected(fault(found.error()));
-  std::optional<Stored>& group = *found;
-  if (group) return std::move(*group);
+  if (*found) return std::move(**found);
   if (name == kBatchLogGroup) return Stored{name, {{"creationTime", 0}}, 0, 0};
   return no_such_log("group");
 }
@@ -120,9 +119,8 @@ EditOutcome LogsApi::delete_stream(const Call& call) {
   if (!group) return std::unexpected(std::move(group.error()));
   auto known = streams().find(concat(group->name, ":", std::string_view(call.input.at("logStreamName").get_string())));
   if (!known) return std::unexpected(fault(known.error()));
-  const std::optional<Stored>& stream = *known;
-  if (!stream) return no_such_log("stream");
-  return Edit{{streams().remove(*stream)}};
+  if (!*known) return no_such_log("stream");
+  return Edit{{streams().remove(**known)}};
 }
 
 EditOutcome LogsApi::change_group(const Call& call, const std::function<void(json::object& group)>& change) const {
