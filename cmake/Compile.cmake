@@ -18,6 +18,9 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   target_compile_options(drover_flags INTERFACE -Wno-restrict -Wno-stringop-overflow -Wno-array-bounds)
   # A source that is compiled together with others looks to g++ like a header, which should not use unnamed namespaces.
   target_compile_options(drover_flags INTERFACE -Wno-subobject-linkage)
+else()
+  # clang warns of a deprecated function that std::stable_sort of libstdc++ 12 calls.
+  target_compile_options(drover_flags INTERFACE -Wno-deprecated-declarations)
 endif()
 if(DROVER_SANITIZE)
   target_compile_options(drover_flags INTERFACE -fsanitize=${DROVER_SANITIZE} -fno-sanitize-recover=all)
