@@ -29,8 +29,8 @@ void check_failed(const char* file, int line, const char* condition, std::string
     printed->set_value();
   }).detach();
   is_printed.wait_for(kPatience);
-  // Not abort() alone: where a sanitizer takes its place, it waits for the stream that the thread is stuck with.
-  std::signal(SIGABRT, SIG_DFL);
+  // Not abort() alone: where a sanitizer takes its place, it waits for the stream that the thread is stuck with. A
+  // handler stays in place: a fuzzer's saves the input.
   std::raise(SIGABRT);
   std::abort();
 }

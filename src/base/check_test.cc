@@ -74,5 +74,13 @@ TEST_F(CheckTest, AbortsThoughNobodyReadsItsStandardError) {
   EXPECT_EQ(WTERMSIG(status), SIGABRT);
 }
 
+TEST_F(CheckTest, CallsTheHandlerOfTheSignal) {
+  const auto before = ::signal(SIGABRT, [](int) { ::_exit(7); });
+  const int status = fail_with_stderr(pipe_[1]);
+  ::signal(SIGABRT, before);
+  ASSERT_TRUE(status != -1 && WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 7);
+}
+
 }  // namespace
 }  // namespace drover
