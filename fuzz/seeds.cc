@@ -5,6 +5,7 @@
 
 #include "keys/certificates.h"
 #include "keys/join_token.h"
+#include "keys/session.h"
 #include "logs/extents.h"
 #include "logs/frame.h"
 #include "logs/record.h"
@@ -50,6 +51,127 @@ Report a_report() {
       .returned = {{GrantId{1}, ItemIndex{2}}}};
 }
 
+/// Session tokens of another server.
+std::vector<std::string> session_tokens() {
+  const SecretText secret("not the secret of the target");
+  const Uuid job = Uuid::from_random({7});
+  const SecretText attempts = make_attempts_key(secret, job, "AKDRGIVER", 1'900'000'000'000);
+  constexpr Token kToken{GrantId{5}, ItemIndex{7}};
+  AwsSession session{.giver = "AKDRGIVER", .role = "role", .name = "me", .expires_ms = 1'900'000'000'000};
+  const std::string of_role = make_session(secret, session).session_token;
+  session.job = job;
+  session.attempt = kToken;
+  return {of_role, make_session(secret, session).session_token, attempts.reveal(),
+          attempt_credentials(attempts.reveal(), kToken, AttemptNumber{2}).session_token};
+}
+
+/// Requests to the APIs of AWS, each after what it needs. The first byte chooses the caller.
+std::vector<std::string> aws_requests() {
+  const std::string set_up =
+      R"(batch POST /v1/createcomputeenvironment
+{"computeEnvironmentName":"e","type":"UNMANAGED","unmanagedvCpus":4,"tags":{"a":"b"}}
+
+batch POST /v1/createschedulingpolicy
+{"name":"p","fairsharePolicy":{"shareDistribution":[{"shareIdentifier":"a*","weightFactor":2}]}}
+
+batch POST /v1/createjobqueue
+{"jobQueueName":"q","priority":1,"computeEnvironmentOrder":[{"order":1,"computeEnvironment":"e"}]}
+
+batch POST /v1/registerjobdefinition
+{"jobDefinitionName":"d","type":"container","parameters":{"x":"y"},"retryStrategy":{"attempts":2,"evaluateOnExit":)"
+      R"([{"onExitCode":"3*","action":"EXIT"}]},"timeout":{"attemptDurationSeconds":60},"containerProperties":)"
+      R"({"image":"busybox","command":["echo","Ref::x"],"environment":[{"name":"A","value":"b"}],)"
+      R"("resourceRequirements":[{"type":"VCPU","value":"1"},{"type":"MEMORY","value":"128"}]}}
+
+)";
+  const std::string role =
+      R"(iam
+Action=CreateRole&RoleName=r&AssumeRolePolicyDocument=%7B%22Statement%22%3A%7B%22Effect%22%3A%22Allow%22%2C%22)"
+      R"(Principal%22%3A%22%2A%22%2C%22Action%22%3A%22sts%3AAssumeRole%22%7D%7D
+
+iam
+Action=PutRolePolicy&RoleName=r&PolicyName=p&PolicyDocument=%7B%22Statement%22%3A%7B%22Effect%22%3A%22Allow%22%2C%22)"
+      R"(Action%22%3A%22%2A%22%2C%22Resource%22%3A%22%2A%22%7D%7D
+
+)";
+  const std::string job = "6f1c1f9e-2f0b-4c53-9d3f-0a8f7f5b1c11";
+  return {
+      "0" + set_up +
+          R"(batch POST /v1/submitjob
+{"jobName":"j","jobQueue":"q","jobDefinition":"d:1","arrayProperties":{"size":3},"parameters":{"x":"z"},)"
+          R"("containerOverrides":{"command":["true"],"environment":[{"name":"A","value":"c"}]},)"
+          R"("dependsOn":[{"jobId":")" +
+          job + R"(","type":"N_TO_N"}]}
+
+batch POST /v1/listjobs
+{"jobQueue":"q","maxResults":1,"filters":[{"name":"JOB_NAME","values":["j*"]}]})",
+      "0" + set_up +
+          "batch POST /v1/tags/arn%3Aaws%3Abatch%3Aus-east-1%3A123456789012%3Ajob-queue%2Fq\n{\"tags\":{\"a\":"
+          "\"b\"}}\n\nbatch DELETE "
+          "/v1/tags/arn%3Aaws%3Abatch%3Aus-east-1%3A123456789012%3Ajob-queue%2Fq?tagKeys=a\n\n"
+          "batch POST /v1/updatejobqueue\n{\"jobQueue\":\"q\",\"state\":\"DISABLED\",\"priority\":5}",
+      "0batch POST /v1/describejobs\n{\"jobs\":[\"" + job + "\",\"" + job + ":1\"]}\n\nbatch POST /v1/listjobs\n" +
+          R"({"arrayJobId":")" + job + R"(","maxResults":1,"nextToken":"1","jobStatus":"RUNNABLE"})",
+      "0batch POST /v1/terminatejob\n{\"jobId\":\"" + job + R"(","reason":"no"})",
+      R"(0logs CreateLogGroup
+{"logGroupName":"g","tags":{"a":"b"}}
+
+logs CreateLogStream
+{"logGroupName":"g","logStreamName":"s"}
+
+logs PutRetentionPolicy
+{"logGroupName":"g","retentionInDays":7}
+
+logs DescribeLogStreams
+{"logGroupName":"g","orderBy":"LastEventTime","descending":true,"limit":1,"nextToken":"0"}
+
+logs DescribeLogGroups
+{"logGroupNamePrefix":"/aws","limit":1})",
+      "0logs GetLogEvents\n{\"logGroupName\":\"/aws/batch/job\",\"logStreamName\":\"drover-native/default/" + job +
+          R"(.0","startTime":0,"endTime":1900000000000,"nextToken":"f/1","limit":1})",
+      "0logs FilterLogEvents\n"
+      R"({"logGroupName":"/aws/batch/job","filterPattern":"?t -\"two\"","startTime":1,"endTime":9223372036854775807,)"
+      R"("nextToken":"r/)" +
+          job + R"(.0.2.1","limit":1})",
+      R"(0ec2
+Action=CreateSecurityGroup&GroupName=g&GroupDescription=d&VpcId=vpc-0d0be700000000001&TagSpecification.1.ResourceType=)"
+      R"(security-group&TagSpecification.1.Tag.1.Key=a&TagSpecification.1.Tag.1.Value=b
+
+ec2
+Action=AuthorizeSecurityGroupIngress&GroupName=g&IpPermissions.1.IpProtocol=tcp&IpPermissions.1.FromPort=22&)"
+      R"(IpPermissions.1.ToPort=22&IpPermissions.1.IpRanges.1.CidrIp=10.0.0.0/8
+
+ec2
+Action=DescribeSecurityGroups&Filter.1.Name=tag:a&Filter.1.Value.1=b*&MaxResults=5&NextToken=0)",
+      R"(0ec2
+Action=CreateLaunchTemplate&LaunchTemplateName=ttt&LaunchTemplateData.ImageId=ami-1&LaunchTemplateData.UserData=aGk=
+
+ec2
+Action=CreateLaunchTemplateVersion&LaunchTemplateName=ttt&SourceVersion=1&LaunchTemplateData.InstanceType=c5.large
+
+ec2
+Action=DescribeLaunchTemplateVersions&LaunchTemplateName=ttt&LaunchTemplateVersion.1=$Latest
+
+ec2
+Action=DescribeSubnets&Filter.1.Name=vpc-id&Filter.1.Value.1=vpc-*
+
+ec2
+Action=DescribeInstanceTypes&InstanceType.1=c5.large&Filter.1.Name=instance-type&Filter.1.Value.1=c5*)",
+      R"(0ec2
+Action=ImportKeyPair&KeyName=k&PublicKeyMaterial=c3NoLWVkMjU1MTkgQUFBQUMzTnphQzFsWkRJMU5URTVBQUFBSUFBQUFBQUFBQ)"
+      R"(UFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUE%3D
+
+ec2
+Action=DescribeKeyPairs&KeyName.1=k)",
+      "2" + role +
+          "sts\nAction=AssumeRole&RoleArn=arn:aws:iam::123456789012:role/r&RoleSessionName=me&DurationSeconds=900",
+      "2" + role + "batch POST /v1/describejobqueues\n{}",
+      "0" + role +
+          "iam\nAction=CreateInstanceProfile&InstanceProfileName=p\n\niam\n"
+          "Action=AddRoleToInstanceProfile&InstanceProfileName=p&RoleName=r\n\niam\nAction=ListRoles&MaxItems=1",
+      "1sts\nAction=GetCallerIdentity&Version=2011-06-15"};
+}
+
 void write_seeds(const Folder& folder) {
   folder.put("http_request",
              {"\x05GET /api/v1/jobs?limit=5 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer a.b\r\n\r\n",
@@ -65,6 +187,16 @@ void write_seeds(const Folder& folder) {
                      "6f1c1f9e-2f0b-4c53-9d3f-0a8f7f5b1c11", "\xc3\xa4\xe2\x82\xac\xf0\x9f\x90\x82\xff"});
   folder.put("authorization",
              {"AKDRAAAAAAAAAAAAAAAA.0123456789abcdef", "drover-job-eyJqb2IiOiJ4In0.AAAA", "JNDRAAAAAAAAAAAAAAAA.x"});
+  folder.put("aws_api", aws_requests());
+  folder.put("aws_session", session_tokens());
+  folder.put("batch_names",
+             {"6f1c1f9e-2f0b-4c53-9d3f-0a8f7f5b1c11:3", "drover-native/default/6f1c1f9e-2f0b-4c53-9d3f-0a8f7f5b1c11",
+              "name:2/default/6f1c1f9e-2f0b-4c53-9d3f-0a8f7f5b1c11.17.2"});
+  folder.put("filter_pattern", {"an error at 10\nerror -warning ?\"at 10\"\nat\nerror", "\\ \"\n\"\\\\ \\\"\"\n\\\n\"",
+                                "x\n{ $.a = 1 }\n", "x\n[a, b]\n\n", "x\n%x%"});
+  folder.put("log_pages",
+             {"\1f/1\none\ntwo\nthree\n", "\2b/2\na\n\n\nb", "\7e/6f1c1f9e-2f0b-4c53-9d3f-0a8f7f5b1c11.0.1.2\na\nb",
+              "\7r/6f1c1f9e-2f0b-4c53-9d3f-0a8f7f5b1c11.2.1.0\na\nb"});
   folder.put("aws_input",
              {R"(0{"Colour":"RED","Pairs":[{"Name":"a","Inner":{"Values":["x"],"More":{"k":{"Name":"b"}}}}],"Size":3,)"
               R"("Big":-4000000000,"Wet":true,"At":1.5,"Data":"aGk=","Hints":{"a":"b"},"Piece":[{"Name":"c"}]})",
