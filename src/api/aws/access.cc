@@ -86,7 +86,7 @@ Result<std::string> Access::role_of(const Caller& caller) const {
   auto definition = definition_from_json(*text);
   if (!definition) return pass(definition);
   if (definition->role.empty()) return std::string();
-  const std::string name = role_name_in(definition->role);
+  std::string name = role_name_in(definition->role);
   auto known = Documents(backend_.ledger(), "iam.role").find(name);
   if (!known) return pass(known);
   const std::unique_ptr<Stored>& role = *known;
@@ -96,16 +96,16 @@ Result<std::string> Access::role_of(const Caller& caller) const {
   return name;
 }
 
-Result<bool> Access::is_running(const Caller& caller) const {
-  auto job = backend_.find_job(caller.job->text());
+Result<bool> Access::is_running(const Uuid& of, const Token& attempt) const {
+  auto job = backend_.find_job(of.text());
   if (!job) return job.error().code == ErrorCode::not_found ? Result<bool>(false) : pass(job);
-  return is_in_hands(backend_.ledger(), job->job, *caller.attempt);
+  return is_in_hands(backend_.ledger(), job->job, attempt);
 }
 
 std::expected<void, Fault> Access::check(const Caller& caller, const Wish& wish) const {
   const auto failure = [&](const Error& error) { return std::unexpected(fault_of(wish.protocol, {}, error)); };
-  if (caller.attempt) {
-    auto running = is_running(caller);
+  if (caller.job && caller.attempt) {
+    auto running = is_running(*caller.job, *caller.attempt);
     if (!running) return failure(running.error());
     if (!*running) {
       return std::unexpected(signature_fault(

@@ -38,7 +38,7 @@ class Access {
  private:
   /// Of the caller's session; empty: it has none that is known here.
   Result<std::string> role_of(const Caller& caller) const;
-  Result<bool> is_running(const Caller& caller) const;
+  Result<bool> is_running(const Uuid& of, const Token& attempt) const;
   std::expected<void, Fault> check_role(const Caller& caller, const std::string& role, const Wish& wish) const;
 
   Backend& backend_;
