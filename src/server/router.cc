@@ -82,10 +82,12 @@ std::expected<Identity, HttpResponse> Router::admit(const HttpHead& head, const 
   }
   // Only those with a key are told what there is.
   if (!call) return std::unexpected(call.error());
-  if (!may(identity->caller, *call->needs)) {
-    return std::unexpected(service.error(403, forbidden(identity->caller, *call->needs)));
+  const std::optional<Permission>& needs = call->needs;
+  if (needs && !may(identity->caller, *needs)) {
+    return std::unexpected(service.error(403, forbidden(identity->caller, *needs)));
   }
-  if (call->refusal) return std::unexpected(*call->refusal);
+  const std::optional<HttpResponse>& refusal = call->refusal;
+  if (refusal) return std::unexpected(*refusal);
   return std::move(*identity);
 }
 
