@@ -2,6 +2,7 @@
 role says, and nothing when the attempt has ended."""
 
 import json
+import uuid
 
 import boto3
 import botocore.auth
@@ -248,20 +249,26 @@ def test_a_denied_resource_is_denied_however_it_is_named(server, aws, batch):
     here = "us-east-1:123456789012"
     aws.client("iam").create_role(RoleName="admin", Path="/ops/", AssumeRolePolicyDocument=TRUST)
     aws.client("iam").create_instance_profile(InstanceProfileName="admin")
+    aws.client("iam").create_instance_profile(InstanceProfileName="plain")
+    role(aws, "hidden", allow("*"))
     policy = aws.client("iam").create_policy(PolicyName="all", PolicyDocument=json.dumps({"Statement": [allow("*")]}))["Policy"]["Arn"]
     ec2, logs = aws.client("ec2"), aws.client("logs")
     group = ec2.create_security_group(GroupName="inner", Description="x")["GroupId"]
     pair = ec2.create_key_pair(KeyName="door")["KeyPairId"]
+    picture = ec2.create_image(InstanceId="i-0123456789abcdef0", Name="picture")["ImageId"]
     template = ec2.create_launch_template(LaunchTemplateName="machines", LaunchTemplateData={"ImageId": "ami-1"})["LaunchTemplate"]["LaunchTemplateId"]
     logs.create_log_group(logGroupName="audit")
     for name in ("prod", "test"):
         batch.create_job_queue(jobQueueName=name, priority=1, computeEnvironmentOrder=[{"order": 1, "computeEnvironment": "here"}])
         batch.register_job_definition(jobDefinitionName=name, type="container", containerProperties={**CONTAINER, "image": "nobody/nothing", "command": ["true"]})
+    # A job may be named like the id of another.
+    secret = batch.submit_job(jobName=str(uuid.uuid4()), jobQueue="test", jobDefinition="test", arrayProperties={"size": 9})
     me = aws("sts", "get-caller-identity")["Arn"]
     careful = role(aws, "careful", allow("*"), allow("*", effect="Deny", resource=[
         f"arn:aws:batch:{here}:job-queue/prod", f"arn:aws:batch:{here}:job-definition/prod:*", f"arn:aws:batch:{here}:compute-environment/here",
         "arn:aws:iam::123456789012:role/ops/admin", "arn:aws:iam::123456789012:instance-profile/admin", policy,
         f"arn:aws:ec2:{here}:security-group/{group}", f"arn:aws:ec2:{here}:key-pair/door", f"arn:aws:ec2:{here}:launch-template/{template}",
+        f"arn:aws:ec2:us-east-1::image/{picture}", f"arn:aws:batch:{here}:job/{secret['jobId']}*", "arn:aws:iam::123456789012:role/hidden",
         f"arn:aws:logs:{here}:log-group:audit*"]),
         trust=json.dumps({"Statement": [{"Effect": "Allow", "Principal": {"AWS": me}, "Action": "sts:AssumeRole"}]}))
     session = as_environment(aws.client("sts").assume_role(RoleArn=careful, RoleSessionName="me"))
@@ -279,6 +286,14 @@ def test_a_denied_resource_is_denied_however_it_is_named(server, aws, batch):
                 (of("batch").update_job_queue, {"jobQueue": "prod", "state": "DISABLED"}), (of("batch").delete_job_queue, {"jobQueue": foreign}),
                 (of("batch").update_job_queue, {"jobQueue": "test", "computeEnvironmentOrder": [{"order": 1, "computeEnvironment": "here"}]}),
                 (of("batch").tag_resource, {"resourceArn": queue, "tags": {"a": "b"}}), (of("batch").tag_resource, {"resourceArn": foreign, "tags": {"a": "b"}}),
+                (of("batch").submit_job, {**one, "jobDefinition": f"arn:aws:batch:{region}:123456789012:job-definition/prod:1"}),
+                (of("batch").deregister_job_definition, {"jobDefinition": "prod:1"}),
+                (of("batch").terminate_job, {"jobId": secret["jobId"], "reason": "x"}), (of("batch").terminate_job, {"jobId": secret["jobId"] + ":3", "reason": "x"}),
+                (of("batch").list_tags_for_resource, {"resourceArn": f"arn:aws:batch:{region}:123456789012:job/{secret['jobId']}"}),
+                (of("batch").register_job_definition, {"jobDefinitionName": "hidden", "type": "container", "containerProperties": {
+                    **CONTAINER, "image": "x", "command": ["true"], "jobRoleArn": "arn:aws:iam::123456789012:role/hidden"}}),
+                (of("iam").add_role_to_instance_profile, {"InstanceProfileName": "plain", "RoleName": "hidden"}),
+                (of("ec2").create_tags, {"Resources": [picture], "Tags": tag}),
                 (of("iam").attach_role_policy, {"RoleName": "admin", "PolicyArn": "arn:aws:iam::aws:policy/AmazonS3FullAccess"}),
                 (of("iam").put_role_policy, {"RoleName": "admin", "PolicyName": "x", "PolicyDocument": "{}"}), (of("iam").delete_role, {"RoleName": "admin"}),
                 (of("iam").delete_instance_profile, {"InstanceProfileName": "admin"}), (of("iam").delete_policy, {"PolicyArn": policy}),
@@ -291,9 +306,20 @@ def test_a_denied_resource_is_denied_however_it_is_named(server, aws, batch):
                 (of("logs").tag_resource, {"resourceArn": f"arn:aws:logs:{region}:123456789012:log-group:audit", "tags": {"a": "b"}})]:
             code, message = code_of(call, **arguments)
             assert code in ("AccessDenied", "AccessDeniedException", "UnauthorizedOperation") and "explicit deny" in message, (region, arguments, message)
+        # Other spellings name nothing.
+        for call, arguments in [
+                (of("batch").submit_job, {**one, "jobDefinition": "prod:01"}), (of("batch").deregister_job_definition, {"jobDefinition": "prod:01"}),
+                (of("batch").terminate_job, {"jobId": secret["jobId"].upper(), "reason": "x"}), (of("batch").terminate_job, {"jobId": secret["jobId"] + ":03", "reason": "x"}),
+                *((of("batch").list_tags_for_resource, {"resourceArn": f"arn:aws:batch:{region}:123456789012:{it}"})
+                  for it in (f"job/{secret['jobId'].upper()}", f"job/{secret['jobId']}:03", f"job/{secret['jobName']}", "job-definition/prod:01", "compute-environment/arn:x/here"))]:
+            assert code_of(call, **arguments)[0] in ("ClientException", "AccessDeniedException"), arguments
+        assert of("batch").terminate_job(jobId=secret["jobName"], reason="x")["ResponseMetadata"]["HTTPStatusCode"] == 200
+        assert not of("batch").describe_jobs(jobs=[secret["jobName"]])["jobs"]
+        assert code_of(of("batch").terminate_job, jobId="x" * 900_000, reason="x")[0] == "AccessDeniedException"
         of("batch").submit_job(**one)
         of("batch").update_job_queue(jobQueue="test", priority=2)
         of("iam").get_role(RoleName="careful")
+    assert batch.describe_jobs(jobs=[secret["jobId"]])["jobs"][0]["status"] == "PENDING"
 
 
 def test_a_role_of_another_account_is_none_of_ours(server, aws, batch, image, tmp_path):
@@ -317,6 +343,49 @@ def test_sessions_are_not_renewed_and_not_given_to_workers(server, aws, batch):
     assert code_of(machine.get_session_token)[0] == "AccessDenied"
     key = server.cli("key", "create", "--scope", "read", "--label", "ann", "--json").json_lines[0]["token"]
     Aws(server, key=key, authority=authority).client("sts").assume_role(RoleArn=anns, RoleSessionName="me")
+    # It is for AWS's services, and not for those that give what lasts.
+    client_of(server, session, "batch").describe_job_queues()
+    assert code_of(client_of(server, session, "iam").list_roles)[0] == "AccessDenied"
+    status, text = signed_get(server, session, "/api/v1/keys")
+    assert status == 403 and "session of AWS clients" in text
+
+
+def trust_of(*principals, effect="Allow"):
+    return {"Effect": effect, "Principal": {"AWS": list(principals)}, "Action": "sts:AssumeRole"}
+
+
+def test_a_role_on_a_path_is_trusted_by_its_whole_name(server, aws, batch):
+    me = aws("sts", "get-caller-identity")["Arn"]
+    iam = aws.client("iam")
+    in_team = iam.create_role(RoleName="r5", Path="/team/", AssumeRolePolicyDocument=json.dumps({"Statement": [trust_of(me)]}))["Role"]["Arn"]
+    iam.put_role_policy(RoleName="r5", PolicyName="own", PolicyDocument=json.dumps({"Statement": [allow("*")]}))
+    other = "arn:aws:iam::123456789012:role/r5"
+    trusting = {name: role(aws, name, trust=json.dumps({"Statement": statements})) for name, statements in {
+        "whole": [trust_of(in_team)], "short": [trust_of(other)], "but": [trust_of("123456789012"), trust_of(in_team, effect="Deny")]}.items()}
+    session = as_environment(aws.client("sts").assume_role(RoleArn=in_team, RoleSessionName="me"))
+    sts = client_of(server, session, "sts")
+    sts.assume_role(RoleArn=trusting["whole"], RoleSessionName="me")
+    for name in ("short", "but"):
+        assert code_of(sts.assume_role, RoleArn=trusting[name], RoleSessionName="me")[0] == "AccessDenied"
+
+
+def test_what_a_role_gave_goes_with_it(server, aws, batch, image, tmp_path):
+    me = aws("sts", "get-caller-identity")["Arn"]
+    trust = json.dumps({"Statement": [trust_of(me)]})
+    arn = role(aws, "quiet", allow("*"), allow("logs:*", effect="Deny"), trust=trust)
+    attempt = Attempt(batch, server, image, tmp_path / "quiet", jobRoleArn=arn)
+    environment = attempt.said()["environment"]
+    session = as_environment(aws.client("sts").assume_role(RoleArn=arn, RoleSessionName="me"))
+    client_of(server, session, "batch").list_jobs(jobQueue="short")
+    iam = aws.client("iam")
+    iam.delete_role_policy(RoleName="quiet", PolicyName="own")
+    iam.delete_role(RoleName="quiet")
+    assert code_of(client_of(server, environment, "logs").describe_log_groups)[0] == "AccessDeniedException"
+    # Another role of its name is another role.
+    role(aws, "quiet", allow("*"))
+    assert code_of(client_of(server, session, "batch").list_jobs, jobQueue="short")[0] == "AccessDeniedException"
+    client_of(server, environment, "logs").describe_log_groups()
+    attempt.end()
 
 
 def test_a_session_token_is_its_key_for_a_while(server, aws, batch):

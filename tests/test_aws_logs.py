@@ -205,7 +205,8 @@ def test_a_policy_names_the_group(server, aws):
         logs.create_log_group(logGroupName=name)
     anyone = json.dumps({"Statement": [{"Effect": "Allow", "Principal": {"AWS": "123456789012"}, "Action": "sts:AssumeRole"}]})
     role = iam.create_role(RoleName="reader", AssumeRolePolicyDocument=anyone)["Role"]["Arn"]
-    allowed = ["arn:aws:logs:*:*:log-group:/own/a:*", f"arn:aws:logs:*:*:log-group:{GROUP}:*"]
+    # For tags AWS wants the ARN without the asterisk.
+    allowed = ["arn:aws:logs:*:*:log-group:/own/a", "arn:aws:logs:*:*:log-group:/own/a:*", f"arn:aws:logs:*:*:log-group:{GROUP}:*"]
     iam.put_role_policy(RoleName="reader", PolicyName="own", PolicyDocument=json.dumps(
         {"Statement": [{"Effect": "Allow", "Action": "logs:*", "Resource": allowed}]}))
     session = sts.assume_role(RoleArn=role, RoleSessionName="me")["Credentials"]
@@ -216,7 +217,7 @@ def test_a_policy_names_the_group(server, aws):
         limited.tag_resource(resourceArn=f"{arn}a{end}", tags={"team": "vision"})
         assert limited.list_tags_for_resource(resourceArn=f"{arn}a{end}")["tags"] == {"team": "vision"}
         code, message = code_of(limited.tag_resource, resourceArn=f"{arn}b{end}", tags={"team": "vision"})
-        assert code == "AccessDeniedException" and f"{arn}b:" in message
+        assert code == "AccessDeniedException" and f"{arn}b " in message
     limited.filter_log_events(logGroupName=GROUP, logStreamNames=["x"])
     assert code_of(limited.filter_log_events, logGroupName="/own/b", logStreamNames=["x"])[0] == "AccessDeniedException"
     # All groups are more than these two.

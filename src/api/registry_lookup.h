@@ -30,7 +30,8 @@ inline Result<NamedDefinition> find_named_definition(StoreReader& ledger, const 
   std::uint64_t revision = 0;
   if (colon != std::string::npos) {
     auto number = parse_number(reference.substr(colon + 1));
-    if (!number || *number == 0) {
+    // No second spelling: policies name definitions by their revisions.
+    if (!number || *number == 0 || reference[colon + 1] == '0') {
       return fail(ErrorCode::bad_input, concat("invalid revision in '", utf8(reference), "'"),
                   "write NAME or NAME:REVISION");
     }

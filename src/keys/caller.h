@@ -19,6 +19,7 @@ struct Caller {
   std::optional<Uuid> job;
   std::optional<Token> attempt = {};  // that the caller is, of this job
   std::string role = {};              // that the caller has assumed
+  std::string role_id = {};           // of that role
   std::string session = {};           // the name of that session
   bool is_temporary = false;          // it came with a session token
 

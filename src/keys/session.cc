@@ -93,6 +93,7 @@ FoundSigner check_role_session(const SecretText& server_secret, std::string_view
   if (until == nullptr || !until->is_int64()) return not_ours();
   if (now_ms >= until->get_int64()) return too_late();
   Caller caller{.scope = Scope::job, .key_id = text_in(said, "key"), .role = text_in(said, "role")};
+  caller.role_id = text_in(said, "id");
   caller.session = text_in(said, "name");
   caller.label = concat(caller.role, "/", caller.session);
   if (said.contains("job")) {
@@ -114,8 +115,11 @@ SecretText make_attempts_key(const SecretText& server_secret, const Uuid& job, s
 }
 
 SessionCredentials make_session(const SecretText& server_secret, const AwsSession& session) {
-  json::object said{
-      {"key", session.giver}, {"role", session.role}, {"name", session.name}, {"until", session.expires_ms}};
+  json::object said{{"key", session.giver},
+                    {"role", session.role},
+                    {"id", session.role_id},
+                    {"name", session.name},
+                    {"until", session.expires_ms}};
   if (session.job && session.attempt) {
     said["job"] = session.job->text();
     said["grant"] = session.attempt->grant.value;

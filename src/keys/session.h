@@ -21,6 +21,7 @@ SecretText make_attempts_key(const SecretText& server_secret, const Uuid& job, s
 struct AwsSession {
   std::string giver;                  // the id of the key with which it was asked for
   std::string role;                   // that was assumed; empty: what the key may do
+  std::string role_id = {};           // another role of the same name has another
   std::string name;                   // of the role's session
   std::optional<Uuid> job = {};       // whose attempt asked for it: it ends with that
   std::optional<Token> attempt = {};  // with `job`

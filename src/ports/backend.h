@@ -58,9 +58,10 @@ struct LogQuestion {
   ItemIndex item;
   AttemptNumber attempt;  // 0: all, one after another
   bool only_stderr = false;
-  std::uint64_t tail = 0;  // lines; 0: all
-  std::uint64_t skip = 0;  // bytes of the first attempt that is asked for, as they come without the tail
-  bool follow = false;     // go on until the item, or the attempt, has ended
+  std::uint64_t tail = 0;    // lines; 0: all
+  std::uint64_t skip = 0;    // bytes of the first attempt that is asked for, as they come without the tail
+  bool follow = false;       // go on until the item, or the attempt, has ended
+  bool whole_lines = false;  // of what runs, no line before it has ended; with LogForm::json
   LogForm form = LogForm::text;
   Holder holder = {};  // who asks
   /// Whether who asks may still be answered: their key may be removed, or expire. From any thread.

@@ -213,7 +213,7 @@ LogFollowers::Turn LogFollowers::read(Follower& it, const std::optional<Watched:
     }
     const bool was_last = has_ended && (it.question.attempt || row->settled);
     // What it never ended with a newline. What runs may still end it.
-    const bool goes_on = !has_ended && it.question.follow && !is_over;
+    const bool goes_on = !has_ended && (it.question.whole_lines || (it.question.follow && !is_over));
     if (it.text && !goes_on && !write(it, it.text->finish())) return Turn::over;
     if (has_ended && !was_last) {
       it.attempt = AttemptNumber{it.attempt.value + 1};

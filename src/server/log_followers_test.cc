@@ -311,6 +311,22 @@ TEST_F(LogFollowersTest, OnlyTheLastLinesOfWhatIsThereAndThenAllThatComes) {
   EXPECT_TRUE(peer->ends());
 }
 
+TEST_F(LogFollowersTest, WholeLinesAreThoseThatHaveEnded) {
+  runs(1);
+  const auto early = follow({.whole_lines = true, .form = LogForm::json});
+  const auto extents = print(1, "one\nabc");
+  while (!early->has_ended()) {
+    show(1, extents);
+    std::this_thread::sleep_for(5ms);
+  }
+  EXPECT_TRUE(early->text().contains("one"));
+  EXPECT_FALSE(early->text().contains("abc"));
+  ends(1, AttemptState::succeeded, extents);
+  const auto late = follow({.whole_lines = true, .form = LogForm::json});
+  EXPECT_TRUE(late->ends());
+  EXPECT_TRUE(late->text().contains("abc"));
+}
+
 TEST_F(LogFollowersTest, OnlyWhoRunsItHasSomethingToSayOfIt) {
   runs(1);
   const auto peer = follow({.follow = true});

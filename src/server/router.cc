@@ -33,14 +33,15 @@ Holder holder_of(const Caller& caller) {
 }
 
 bool may(const Caller& caller, const Permission& needs) {
-  if (caller.has_session()) return needs.judges_sessions;
+  if (caller.is_temporary && !needs.judges_sessions) return false;
+  if (caller.has_session()) return true;
   if (!needs.action || caller.may(*needs.action)) return true;
   const auto job = Uuid::parse(needs.job);
   return job && caller.may(*needs.action, *job);
 }
 
 Error forbidden(const Caller& caller, const Permission& needs) {
-  if (caller.has_session()) {
+  if (caller.is_temporary) {
     return {ErrorCode::denied,
             concat("permission denied: the credentials of a session of AWS clients cannot ", needs.what),
             "use a key: inside an attempt, $DROVER_KEY"};

@@ -15,6 +15,7 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::string_view kNoRole = "drover-job";
+constexpr std::size_t kLongestArn = 2048;
 
 /// Services that an attempt without a role may use.
 bool is_for_every_attempt(std::string_view service) {
@@ -28,6 +29,10 @@ Fault not_authorized(Protocol protocol, const std::string& arn, const Wish& wish
                    concat("User: ", arn, " is not authorized to perform: ", wish.action,
                           resource == "*" ? "" : concat(" on resource: ", resource), " because ", why),
                    {}});
+}
+
+std::string denied_by(const Evaluation& made) {
+  return concat("an explicit deny in ", made.decided_by ? made.decided_by->name() : "a policy");
 }
 
 /// The documents of a role: those attached by AWS's names, those made here, and its own.
@@ -77,9 +82,30 @@ std::string Access::arn_of(const Caller& caller) const {
                       concat("assumed-role/", role && !role->empty() ? *role : kNoRole, "/", caller.job->text()));
 }
 
+Result<std::string> Access::arn_of_role(const std::string& name_or_arn) const {
+  if (name_or_arn.starts_with("arn:")) return name_or_arn;
+  auto known = Documents(backend_.ledger(), "iam.role").find(name_or_arn);
+  if (!known) return pass(known);
+  if (!*known) return account_.arn("iam", "", concat("role/", name_or_arn));
+  return std::string((*known)->value.at("Arn").get_string());
+}
+
+Result<std::string> Access::role_arn_of(const Caller& caller) const {
+  auto role = role_of(caller);
+  if (!role || role->empty()) return role;
+  return arn_of_role(*role);
+}
+
+Result<JobView> Access::job_of(const Uuid& uuid) const {
+  auto job = backend_.find_job(uuid.text());
+  // A job may be named like the id of another.
+  if (job && job->job.uuid != uuid) return fail(ErrorCode::not_found, concat("job ", uuid.text(), " not found"));
+  return job;
+}
+
 Result<std::string> Access::role_of(const Caller& caller) const {
   if (!caller.job || !caller.role.empty()) return caller.role;
-  auto job = backend_.find_job(caller.job->text());
+  auto job = job_of(*caller.job);
   if (!job) return pass(job);
   auto text = backend_.definition(job->job.definition);
   if (!text) return pass(text);
@@ -89,15 +115,19 @@ Result<std::string> Access::role_of(const Caller& caller) const {
   std::string name = role_name_in(definition->role);
   auto known = Documents(backend_.ledger(), "iam.role").find(name);
   if (!known) return pass(known);
-  const std::unique_ptr<Stored>& role = *known;
   // One of another account, or on another path, is another role.
-  const bool is_arn = definition->role.starts_with("arn:");
-  if (!role || (is_arn && role->value.at("Arn").get_string() != definition->role)) return std::string();
-  return name;
+  const auto is_it = [&](const Stored& role) {
+    return !definition->role.starts_with("arn:") || role.value.at("Arn").get_string() == definition->role;
+  };
+  if (*known) return is_it(**known) ? std::move(name) : std::string();
+  // Of one that was deleted nothing is left, not even what those may do who have none.
+  auto former = Documents(backend_.ledger(), std::string(kFormerRoles)).find(name);
+  if (!former) return pass(former);
+  return *former && is_it(**former) ? std::move(name) : std::string();
 }
 
 Result<bool> Access::is_running(const Uuid& of, const Token& attempt) const {
-  auto job = backend_.find_job(of.text());
+  auto job = job_of(of);
   if (!job) return job.error().code == ErrorCode::not_found ? Result<bool>(false) : pass(job);
   return is_in_hands(backend_.ledger(), job->job, attempt);
 }
@@ -126,7 +156,9 @@ std::expected<void, Fault> Access::check_role(const Caller& caller, const std::s
   auto stored = Documents(backend_.ledger(), "iam.role").find(role);
   if (!stored) return failure(stored.error());
   const std::string arn = arn_of(caller);
-  if (!*stored) {
+  const bool is_there =
+      *stored && (caller.role_id.empty() || (*stored)->value.at("RoleId").get_string() == caller.role_id);
+  if (!is_there) {
     return std::unexpected(not_authorized(wish.protocol, arn, wish, "*", concat("the role ", role, " was deleted")));
   }
   auto policies = policies_of(backend_.ledger(), (*stored)->value);
@@ -142,13 +174,28 @@ std::expected<void, Fault> Access::check_role(const Caller& caller, const std::s
                                       .canonical_user = {}},
                         .context = {{"aws:PrincipalArn", {std::string((*stored)->value.at("Arn").get_string())}},
                                     {"aws:PrincipalAccount", {account_.id}}}};
+  for (const std::string& passed : wish.passed_roles) {
+    auto passed_arn = arn_of_role(passed);
+    if (!passed_arn) return failure(passed_arn.error());
+    AccessRequest passing = request;
+    passing.action = "iam:PassRole";
+    passing.resource = *passed_arn;
+    const Evaluation made = evaluate(all, passing);
+    if (made.decision != Decision::explicit_deny) continue;
+    Wish pass_it = wish;
+    pass_it.action = passing.action;
+    return std::unexpected(not_authorized(wish.protocol, arn, pass_it, *passed_arn, denied_by(made)));
+  }
   for (const std::string& resource : wish.resources) {
+    if (resource.size() > kLongestArn) {
+      return std::unexpected(not_authorized(wish.protocol, arn, wish, "*", "no ARN is that long"));
+    }
     request.resource = resource;
     const Evaluation made = evaluate(all, request);
     if (made.decision == Decision::allowed) continue;
     return std::unexpected(not_authorized(wish.protocol, arn, wish, resource,
                                           made.decision == Decision::explicit_deny
-                                              ? concat("an explicit deny in ", made.decided_by->name())
+                                              ? denied_by(made)
                                               : concat("no policy of the role ", role, " allows it")));
   }
   return {};

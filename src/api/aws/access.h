@@ -1,6 +1,7 @@
 // What a caller with a session may do: a job's attempt while it runs, or someone who has assumed a role. The role's
 // policies decide. An attempt without a role, or with one that was never created here, may use objects, streams and
-// logs like a key with scope 'submit', and nothing else.
+// logs like a key with scope 'submit', and nothing else. To pass a role on takes no permission, but a Deny of
+// iam:PassRole holds.
 #pragma once
 
 #include <expected>
@@ -22,7 +23,8 @@ struct Wish {
   std::string_view service;  // "batch"
   std::string action;        // "batch:SubmitJob"
   std::vector<std::string> resources;
-  std::optional<Action> needs;  // of a key
+  std::vector<std::string> passed_roles;  // names or ARNs, that somebody gets by this; must not be denied
+  std::optional<Action> needs;            // of a key
 };
 
 class Access {
@@ -32,18 +34,26 @@ class Access {
   /// Waits for disks. The fault says why not.
   std::expected<void, Fault> check(const Caller& caller, const Wish& wish) const;
 
+  /// Of the caller's session; empty: it has none that is known here.
+  Result<std::string> role_arn_of(const Caller& caller) const;
+
   /// How AWS's APIs call this caller.
   std::string arn_of(const Caller& caller) const;
 
  private:
   /// Of the caller's session; empty: it has none that is known here.
   Result<std::string> role_of(const Caller& caller) const;
+  Result<std::string> arn_of_role(const std::string& name_or_arn) const;
+  Result<JobView> job_of(const Uuid& uuid) const;
   Result<bool> is_running(const Uuid& of, const Token& attempt) const;
   std::expected<void, Fault> check_role(const Caller& caller, const std::string& role, const Wish& wish) const;
 
   Backend& backend_;
   const Account& account_;
 };
+
+/// The kind of the documents of roles that were deleted.
+inline constexpr std::string_view kFormerRoles = "iam.former-role";
 
 /// The name of a role in its ARN, or the name itself.
 std::string role_name_in(std::string_view arn);

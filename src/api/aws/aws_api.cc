@@ -188,6 +188,12 @@ void AwsApi::run(const Operation& operation, boost::json::object input, const Ht
                                          "' is not authorized to perform ", about_.service, ":", operation.name),
                                   {}}));
   }
+  if (!about_.takes_session_tokens && asker.caller.is_temporary && !asker.caller.has_session()) {
+    return reply.send(error(403, {ErrorCode::denied,
+                                  concat("a session of GetSessionToken is not authorized to perform ", about_.service,
+                                         ":", operation.name, "; use the key itself"),
+                                  {}}));
+  }
   const std::string* host = head.header("Host");
   auto call = std::make_shared<Call>(
       Call{.operation = &operation,
@@ -211,6 +217,7 @@ std::expected<void, Fault> AwsApi::check_session(const Call& call, const Handler
                                            .service = about_.service,
                                            .action = concat(about_.service, ":", call.operation->name),
                                            .resources = resources(call),
+                                           .passed_roles = passed_roles(call),
                                            .needs = handler.action});
 }
 

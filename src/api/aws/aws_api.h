@@ -52,6 +52,7 @@ class AwsApi : public Service {
     std::string_view bad_input;           // its code for a request that cannot be right
     std::string_view target = {};         // before the operation in X-Amz-Target: "Logs_20140328."
     std::string_view xml_namespace = {};  // of answers in XML
+    bool takes_session_tokens = true;     // of GetSessionToken
   };
   static constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 20;  // of a request's body
 
@@ -70,6 +71,8 @@ class AwsApi : public Service {
   const Access& access() const { return access_; }
   /// The ARNs of what an operation is about, as policies name it.
   virtual std::vector<std::string> resources(const Call& /*call*/) const { return {"*"}; }
+  /// The roles that somebody gets by it.
+  virtual std::vector<std::string> passed_roles(const Call& /*call*/) const { return {}; }
   /// An error of ours, as this service puts it.
   Fault fault(const Error& error) const { return fault_of(about_.protocol, about_.bad_input, error); }
 

@@ -64,6 +64,19 @@ std::vector<std::string> BatchApi::resources(const Call& call) const {
   return out.empty() ? std::vector<std::string>{"*"} : out;
 }
 
+std::vector<std::string> BatchApi::passed_roles(const Call& call) const {
+  std::vector<std::string> out;
+  const auto add = [&](const json::object& in, const char* member) {
+    if (const json::value* it = in.if_contains(member)) out.emplace_back(it->get_string());
+  };
+  add(call.input, "serviceRole");
+  if (const json::value* container = call.input.if_contains("containerProperties")) {
+    add(container->get_object(), "jobRoleArn");
+    add(container->get_object(), "executionRoleArn");
+  }
+  return out;
+}
+
 std::string name_in(std::string_view reference) {
   if (!reference.starts_with("arn:")) return std::string(reference);
   return std::string(reference.substr(reference.rfind('/') + 1));

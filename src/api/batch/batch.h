@@ -21,6 +21,7 @@ class BatchApi : public AwsApi {
 
  protected:
   std::vector<std::string> resources(const Call& call) const override;
+  std::vector<std::string> passed_roles(const Call& call) const override;
 
  private:
   using Object = boost::json::object;

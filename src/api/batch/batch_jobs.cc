@@ -35,7 +35,9 @@ void BatchApi::serve_jobs() {
 // By its whole id; nothing: there is no such job.
 std::optional<JobView> BatchApi::find_job(const BatchJobId& id) const {
   auto found = backend().find_job(id.uuid);
-  if (!found || (id.child && (!is_array(found->job) || id.child->value >= found->job.total))) return std::nullopt;
+  // A job may be named like the id of another.
+  if (!found || found->job.uuid.text() != id.uuid) return std::nullopt;
+  if (id.child && (!is_array(found->job) || id.child->value >= found->job.total)) return std::nullopt;
   return std::move(*found);
 }
 

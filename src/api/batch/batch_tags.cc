@@ -40,6 +40,7 @@ BatchApi::Found<json::object> BatchApi::own_tags(const Call& call, const std::st
     const json::value* tags = value.if_contains("tags");
     return tags == nullptr ? json::object() : tags->get_object();
   };
+  if (name.find('/') != std::string::npos) return client_error(concat(resource, " does not exist"));
   if (kind == "compute-environment") {
     auto found = find_environment(name);
     if (!found) return std::unexpected(std::move(found.error()));
@@ -58,7 +59,6 @@ BatchApi::Found<json::object> BatchApi::own_tags(const Call& call, const std::st
     if (!shown) return std::unexpected(std::move(shown.error()));
     return in(*shown);
   }
-  if (name.find('/') != std::string::npos) return client_error(concat(resource, " does not exist"));
   if (kind == "job-definition") {
     if (name.find(':') == std::string::npos) return client_error("a job definition's ARN ends in its revision");
     auto found = find_definition(name);

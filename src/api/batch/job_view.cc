@@ -25,10 +25,15 @@ std::optional<BatchJobId> parse_job_id(std::string_view text) {
   const std::size_t colon = text.find(':');
   const auto uuid = Uuid::parse(text.substr(0, colon));
   if (!uuid) return std::nullopt;
-  if (colon == std::string_view::npos) return BatchJobId{uuid->text(), std::nullopt};
-  const auto index = parse_number(text.substr(colon + 1));
-  if (!index) return std::nullopt;
-  return BatchJobId{uuid->text(), ItemIndex{*index}};
+  BatchJobId out{uuid->text(), std::nullopt};
+  if (colon != std::string_view::npos) {
+    const auto index = parse_number(text.substr(colon + 1));
+    if (!index) return std::nullopt;
+    out.child = ItemIndex{*index};
+  }
+  // There is no second spelling: policies name jobs by their ids.
+  if (text != (out.child ? concat(out.uuid, ":", out.child->value) : out.uuid)) return std::nullopt;
+  return out;
 }
 
 // An array is pending until it has ended.

@@ -40,13 +40,15 @@ Ec2Api::Ec2Api(Backend& backend, const Account& account, std::function<std::int6
 }
 
 // As AWS has it: descriptions are of everything; a key pair's ARN has its name, the others' have their id; one that is
-// being made has none yet.
+// being made has none yet; that of an image names no account.
 std::vector<std::string> Ec2Api::resources(const Call& call) const {
   const std::string& operation = call.operation->name;
   if (operation.starts_with("Describe")) return {"*"};
   std::vector<std::string> out;
   const auto add = [&](std::string_view type, std::string_view name) {
-    out.push_back(account().arn("ec2", call.region, concat(type, "/", name)));
+    const Account nobody{.id = ""};
+    const Account& owner = type == kImages.type ? nobody : account();
+    out.push_back(owner.arn("ec2", call.region, concat(type, "/", name)));
   };
   const auto add_one = [&](const Kind& kind, const Key& key, std::string_view value) {
     const std::string_view shown = &kind == &kKeyPairs ? kind.name.member : kind.id.member;

@@ -16,7 +16,8 @@ IamApi::IamApi(Backend& backend, const Account& account, std::function<std::int6
              {.service = "iam",
               .protocol = Protocol::query,
               .bad_input = "ValidationError",
-              .xml_namespace = "https://iam.amazonaws.com/doc/2010-05-08/"},
+              .xml_namespace = "https://iam.amazonaws.com/doc/2010-05-08/",
+              .takes_session_tokens = false},
              {drover_iam_operations_begin, drover_iam_operations_end}),
       now_ms_(std::move(now_ms)) {
   serve_roles();
@@ -44,6 +45,11 @@ std::vector<std::string> IamApi::resources(const Call& call) const {
   if (const std::string arn = named("PolicyArn"); !arn.empty()) return {arn};
   const std::string policy = named("PolicyName");
   return {policy.empty() ? "*" : account().arn("iam", "", concat("policy", path_in(call.input), policy))};
+}
+
+std::vector<std::string> IamApi::passed_roles(const Call& call) const {
+  if (call.operation->name != "AddRoleToInstanceProfile") return {};
+  return {std::string(call.input.at("RoleName").get_string())};
 }
 
 IamApi::Found<Stored> IamApi::find(const Documents& documents, const char* what, const std::string& name) const {

@@ -15,6 +15,7 @@ class IamApi : public AwsApi {
 
  protected:
   std::vector<std::string> resources(const Call& call) const override;
+  std::vector<std::string> passed_roles(const Call& call) const override;
 
  private:
   using Object = boost::json::object;
@@ -22,6 +23,7 @@ class IamApi : public AwsApi {
   using Found = std::expected<T, Fault>;
 
   Documents roles() const { return {backend().ledger(), "iam.role"}; }
+  Documents former_roles() const { return {backend().ledger(), std::string(kFormerRoles)}; }
   Documents policies() const { return {backend().ledger(), "iam.policy"}; }
   Documents profiles() const { return {backend().ledger(), "iam.profile"}; }
   Found<Stored> find(const Documents& documents, const char* what, const std::string& name) const;

@@ -91,7 +91,13 @@ EditOutcome IamApi::delete_role(const Call& call) {
       if (it == json::value(role->name)) return conflict("remove roles from instance profile");
     }
   }
-  return Edit{{roles().remove(*role)}};
+  // Jobs may still name it.
+  auto former = former_roles().find(role->name);
+  if (!former) return std::unexpected(fault(former.error()));
+  const json::object left{{"Arn", role->value.at("Arn")}};
+  if (*former) (*former)->value = left;
+  return Edit{
+      {roles().remove(*role), *former ? former_roles().replace(**former) : former_roles().add(role->name, left)}};
 }
 
 EditOutcome IamApi::attach_policy(const Call& call) {

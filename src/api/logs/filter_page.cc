@@ -90,9 +90,10 @@ class FilterPage : public std::enable_shared_from_this<FilterPage> {
     api_.read_attempt(
         asker_, *reading->task.job, reading->name,
         [self = shared_from_this(), reading](std::string_view piece) { return self->take(*reading, piece); },
-        [self = shared_from_this()](const std::expected<void, Fault>& done) {
-          // A log that was removed meanwhile is passed over.
-          if (!done && done.error().status >= 500) return self->answered_(std::unexpected(done.error()));
+        [self = shared_from_this(), reading](const std::expected<void, Fault>& done) {
+          // A log that was removed meanwhile is passed over. One that cannot be read does not hide those behind it.
+          if (!done && done.error().status > 500) return self->answered_(std::unexpected(done.error()));
+          if (!done && done.error().status == 500) self->show_damage(*reading, done.error());
           self->go_on_later();
         });
   }
@@ -126,6 +127,15 @@ class FilterPage : public std::enable_shared_from_this<FilterPage> {
                         {"eventId", id}}});
     if (events_.size() == limit_) stop_at(it, line.number + 1);
     return !stop_;
+  }
+
+  void show_damage(const Reading& it, const Fault& why) {
+    events_.push_back({it.task.job->job.created_ms,
+                       {{"logStreamName", it.stream},
+                        {"timestamp", it.task.job->job.created_ms},
+                        {"message", concat("[drover: the rest of the log cannot be read: ", why.message, "]")},
+                        {"ingestionTime", it.task.job->job.created_ms},
+                        {"eventId", concat(it.name.job, ".", it.name.item.value, ".", it.name.attempt.value)}}});
   }
 
   bool scope_has(std::int64_t time_ms) const { return walk_.scope().has_time(time_ms, time_ms); }

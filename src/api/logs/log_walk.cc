@@ -37,6 +37,7 @@ std::optional<WalkPosition> WalkPosition::parse(std::string_view text) {
 }
 
 bool WalkScope::has_job(const Job& job) const {
+  if (job.total == 0) return false;
   if (!has_time(job.created_ms, job.ended() ? job.ended_ms : std::numeric_limits<std::int64_t>::max())) return false;
   if (prefix.empty()) return true;
   const std::string stem = stream_stem(job);
@@ -159,8 +160,10 @@ void LogWalk::begin_job() {
     jobs_.pop_front();
     ++looked_at_;
     auto view = backend_.find_job(name.uuid.text());
-    if (!view || view->job.id != name.id) continue;  // It was removed since.
-    if (view->job.total == 0) continue;
+    if (!view || view->job.id != name.id) {  // It was removed since.
+      next_ = {JobId{name.id.value + 1}};
+      continue;
+    }
     if (next_.job != name.id) next_ = {name.id};
     job_ = std::make_shared<const JobView>(std::move(*view));
   }

@@ -186,6 +186,13 @@ TEST(WalkPosition, IsReadAsItIsWritten) {
   }
 }
 
+TEST(LogWalk, ManyJobsWithoutItemsDoNotHoldItUp) {
+  FakeBackend backend;
+  for (int i = 0; i < 20'500; ++i) backend.add_job(0);
+  backend.end(backend.add_job(1), 0);
+  EXPECT_EQ(walk(backend).tasks, Tasks{"20501.0.1.0"});
+}
+
 TEST(LogWalk, GoesThroughJobsItemsAndAttemptsInOrder) {
   FakeBackend backend;
   const Job& one = backend.add_job(3);

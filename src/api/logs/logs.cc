@@ -86,15 +86,17 @@ LogsApi::LogsApi(Backend& backend, const Account& account, std::function<std::in
 }
 
 // Operations on a group are checked as AWS does, with the ARN of a stream without a name: policies write
-// "log-group:NAME:*". That of DescribeLogGroups has no group's name either.
+// "log-group:NAME:*". That of DescribeLogGroups has no group's name either. Those that take an ARN are about that.
 std::vector<std::string> LogsApi::resources(const Call& call) const {
   const auto text_of = [&](std::string_view member) {
     const json::value* it = call.input.if_contains(member);
     return it == nullptr ? std::string() : std::string(it->get_string());
   };
-  const std::string arn = text_of("resourceArn");
-  const std::string group = arn.empty() ? text_of("logGroupName") : group_in_arn(arn);
-  return {account().arn("logs", call.region, concat("log-group:", group, ":log-stream:", text_of("logStreamName")))};
+  if (const std::string arn = text_of("resourceArn"); !arn.empty()) {
+    return {account().arn("logs", call.region, concat("log-group:", group_in_arn(arn)))};
+  }
+  return {account().arn("logs", call.region,
+                        concat("log-group:", text_of("logGroupName"), ":log-stream:", text_of("logStreamName")))};
 }
 
 void LogsApi::get_events(const Call& call, Answered answered) {
@@ -132,6 +134,7 @@ void LogsApi::read_attempt(const Asker& asker, const JobView& view, const TaskNa
   const LogQuestion question{.job = view.job.id,
                              .item = task.item,
                              .attempt = task.attempt,
+                             .whole_lines = true,
                              .form = LogForm::json,
                              .holder = asker.holder,
                              .may_still = asker.is_valid};

@@ -97,10 +97,9 @@ std::expected<void, Fault> StsApi::check_trust(const Call& call, const json::obj
   AccessRequest request{.action = "sts:AssumeRole", .resource = {}, .principal = {}, .context = {}};
   request.principal.arn = arn;
   request.principal.account = account().id;
-  if (caller.has_session()) {
-    const std::string_view name = std::string_view(arn).substr(arn.find('/') + 1);
-    request.principal.role_arn = account().arn("iam", "", concat("role/", name.substr(0, name.find('/'))));
-  }
+  auto role_arn = access().role_arn_of(caller);
+  if (!role_arn) return std::unexpected(fault(role_arn.error()));
+  request.principal.role_arn = std::move(*role_arn);
   if (const std::string id = text_of(call.input, "ExternalId"); !id.empty()) request.context["sts:ExternalId"] = {id};
   const Evaluation made = evaluate({&*trust}, request);
   if (made.decision != Decision::allowed) return denied();
@@ -139,6 +138,7 @@ Outcome StsApi::assume_role(const Call& call) const {
   return json::object{
       {"Credentials", new_session({.giver = call.asker.caller.key_id,
                                    .role = (*role)->name,
+                                   .role_id = text_of((*role)->value, "RoleId"),
                                    .name = name,
                                    .job = call.asker.caller.job,
                                    .attempt = call.asker.caller.attempt},

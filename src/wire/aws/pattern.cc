@@ -90,46 +90,51 @@ bool fits_arn(std::u16string_view pattern, std::string_view text) {
 /// Positions in a pattern that can be reached by a text: what follows must fit from one of them on.
 class Reached {
  public:
-  explicit Reached(std::u16string_view pattern) : pattern_(pattern), at_(pattern.size() + 1) {
-    at_[0] = true;
-    pass_runs();
-  }
+  explicit Reached(std::u16string_view pattern) : pattern_(pattern) { add(at_, 0); }
 
   void take(std::string_view text) {
     for (const char byte : text) {
+      if (at_.empty()) return;
       const bool continues = (static_cast<unsigned char>(byte) & 0xc0) == 0x80;
-      std::vector<bool> next(at_.size());
-      for (std::size_t i = 0; i < at_.size(); ++i) {
-        if (!at_[i]) continue;
+      next_.clear();
+      for (const std::size_t i : at_) {
         // Of the character that was taken for a '?'.
-        if (continues && i > 0 && pattern_[i - 1] == kAnyCharacter) next[i] = true;
+        if (continues && i > 0 && pattern_[i - 1] == kAnyCharacter) add(next_, i);
         if (i == pattern_.size()) continue;
-        if (pattern_[i] == kAnyRun) next[i] = true;
-        if (pattern_[i] == kAnyCharacter ? !continues : pattern_[i] == unit_of(byte)) next[i + 1] = true;
+        if (pattern_[i] == kAnyRun) add(next_, i);
+        if (pattern_[i] == kAnyCharacter ? !continues : pattern_[i] == unit_of(byte)) add(next_, i + 1);
       }
-      at_ = std::move(next);
-      pass_runs();
+      at_.swap(next_);
     }
   }
 
   /// Any text without this byte.
   void take_any_without(char byte) {
-    for (std::size_t i = 0; i < pattern_.size(); ++i) {
-      if (at_[i] && pattern_[i] != unit_of(byte)) at_[i + 1] = true;
+    std::vector<bool> is_reached(pattern_.size() + 1);
+    for (const std::size_t i : at_) is_reached[i] = true;
+    at_.clear();
+    for (std::size_t i = 0; i <= pattern_.size(); ++i) {
+      if (!is_reached[i]) continue;
+      at_.push_back(i);
+      if (i < pattern_.size() && pattern_[i] != unit_of(byte)) is_reached[i + 1] = true;
     }
   }
 
-  bool is_end() const { return at_.back(); }
+  bool is_end() const { return !at_.empty() && at_.back() == pattern_.size(); }
 
  private:
-  void pass_runs() {
-    for (std::size_t i = 0; i < pattern_.size(); ++i) {
-      if (at_[i] && pattern_[i] == kAnyRun) at_[i + 1] = true;
+  /// In ascending order. A run of any length may be empty.
+  void add(std::vector<std::size_t>& to, std::size_t i) const {
+    while (true) {
+      if (to.empty() || to.back() < i) to.push_back(i);
+      if (i == pattern_.size() || pattern_[i] != kAnyRun) return;
+      ++i;
     }
   }
 
   std::u16string_view pattern_;
-  std::vector<bool> at_;
+  std::vector<std::size_t> at_;
+  std::vector<std::size_t> next_;
 };
 
 bool fits_in_any_region(std::u16string_view pattern, std::string_view text) {
@@ -218,7 +223,9 @@ Match Pattern::matches(std::string_view text, Comparison comparison, const Reque
     return is_match ? Match::yes : Match::no;
   };
   if (variables_.empty()) return compared(units_);
-  const auto units = substituted(context, text.size());
+  // Of any region, that of the pattern may be longer than that of the text.
+  const bool any_region = comparison == Comparison::arn_of_any_region;
+  const auto units = substituted(context, text.size() + (any_region ? units_.size() : 0));
   return units ? compared(*units) : Match::unknown;
 }
 

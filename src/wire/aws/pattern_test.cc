@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
+#include "base/text.h"
 
 namespace drover::aws {
 namespace {
@@ -48,6 +49,28 @@ TEST(Pattern, PartsOfAnArnAreComparedOneByOne) {
   EXPECT_FALSE(is_match("*", "bucket", Comparison::arn)) << "not an ARN";
 }
 
+// Where the region is any already, it must say what the plain comparison says.
+TEST(Pattern, BothComparisonsSayTheSameOfAnArnWithoutARegion) {
+  Random random(7);
+  const auto text = [&](std::string_view letters, std::size_t most) {
+    std::string out;
+    for (std::size_t i = random.below(most + 1); i > 0; --i) out += letters[random.below(letters.size())];
+    return out;
+  };
+  int matches = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    const std::string resource = concat("arn:a:b:", text("ab", 3), ":1:", text("ab:", 6));
+    const std::string pattern = concat("arn:a:b:*:1:", text("ab:*?", 6));
+    const bool is_there = is_match(pattern, resource, Comparison::arn_of_any_region);
+    // As a text, the first wildcard could reach beyond the region.
+    EXPECT_TRUE(!is_there || is_match(pattern, resource)) << pattern << " " << resource;
+    const bool is_rest = is_match(pattern.substr(9), resource.substr(resource.find(":1:")));
+    EXPECT_TRUE(is_there || !is_rest) << pattern << " " << resource;
+    matches += is_there ? 1 : 0;
+  }
+  EXPECT_GT(matches, 500);
+}
+
 TEST(Pattern, TheRegionOfAResourceMayBeAny) {
   const auto is_resource = [](std::string_view pattern, std::string_view text) {
     return is_match(pattern, text, Comparison::arn_of_any_region);
@@ -66,6 +89,9 @@ TEST(Pattern, TheRegionOfAResourceMayBeAny) {
   }
   EXPECT_TRUE(is_resource("arn:aws:s3:::b/?.txt", "arn:aws:s3:::b/\u00fc.txt"));
   EXPECT_FALSE(is_resource("arn:aws:s3:::b/??.txt", "arn:aws:s3:::b/\u00fc.txt"));
+  const Pattern with_variable("arn:aws:batch:ap-southeast-2:1:job-queue/${aws:PrincipalTag/t, 'q'}",
+                              Wildcards::expanded, Variables::substituted);
+  EXPECT_EQ(with_variable.matches("arn:aws:batch:x:1:job-queue/q", Comparison::arn_of_any_region, {}), Match::yes);
   EXPECT_TRUE(is_resource("*", "*"));
   EXPECT_FALSE(is_resource("arn:aws:s3:::b", "*"));
 }
