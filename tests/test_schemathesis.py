@@ -29,8 +29,10 @@ def test_schemathesis_finds_nothing(busy, tmp_path):  # noqa: F811
     config.write_text("\n".join(
         f'[[operations]]\ninclude-operation-id = "{name}"\n'
         "checks.positive_data_acceptance.expected-statuses = [200, 201, 400, 404, 409]\n" for name in unsaid))
-    # Most items never end here, and nobody shall wait for them.
-    config.write_text(config.read_text() + '\n[[operations]]\ninclude-operation-id = "showLog"\nparameters = { follow = "false" }\n')
+    # Most items never end here, and nobody shall wait for them. The key that it comes with is among those that it could delete.
+    other = busy.cli("key", "create", "--scope", "read", "--json").json_lines[0]["id"]
+    for name, parameters in (("showLog", 'follow = "false"'), ("deleteKey", f'key = "{other}"')):
+        config.write_text(config.read_text() + f'\n[[operations]]\ninclude-operation-id = "{name}"\nparameters = {{ {parameters} }}\n')
     phases = "examples,coverage,fuzzing,stateful" if ENDURANCE else "examples,coverage,fuzzing"
     done = subprocess.run(
         [str(schemathesis()), "--config-file", str(config), "run", str(DESCRIPTION), "--url", busy.address, "--phases", phases,

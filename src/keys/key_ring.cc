@@ -23,6 +23,7 @@ constexpr std::size_t kServerSecretBytes = 32;
 constexpr std::int64_t kHourMs = 3'600'000;
 constexpr std::int64_t kDayMs = 24 * kHourMs;
 constexpr std::int64_t kRememberedMs = 7 * kDayMs;
+constexpr std::int64_t kLongestLifeMs = 3650 * kDayMs;
 constexpr std::uint64_t kMostUses = 100'000;
 constexpr std::size_t kLongestText = 200;
 constexpr std::size_t kShortestNonce = 16;
@@ -71,8 +72,13 @@ Result<void> check_text(std::string_view what, std::string_view text) {
 }
 
 Result<void> check_expiry(const std::optional<std::int64_t>& expires_ms, std::int64_t now_ms) {
-  if (!expired(expires_ms, now_ms)) return {};
-  return fail(ErrorCode::bad_input, "the expiry time is in the past", "choose a time in the future");
+  if (expired(expires_ms, now_ms)) {
+    return fail(ErrorCode::bad_input, "the expiry time is in the past", "choose a time in the future");
+  }
+  if (expires_ms && *expires_ms - now_ms > kLongestLifeMs) {
+    return fail(ErrorCode::bad_input, "the expiry time is more than ten years away", "choose an earlier time");
+  }
+  return {};
 }
 
 Result<void> check_request(const KeyRequest& request, std::int64_t now_ms) {

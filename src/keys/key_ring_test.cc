@@ -128,6 +128,15 @@ TEST_F(KeyRings, AKeyIsGoodUntilItExpires) {
   EXPECT_NE(late.error().message.find(key->info.id), std::string::npos);
 }
 
+TEST_F(KeyRings, AnExpiryIsInTheFutureAndWithinTenYears) {
+  const auto ring = open();
+  for (const std::int64_t wrong : {kNow, kNow - 1, kNow + 3650 * kDay + 1, std::numeric_limits<std::int64_t>::max()}) {
+    EXPECT_FALSE(ring->create({.scope = Scope::read, .label = "x", .expires_ms = wrong}, kNow));
+    EXPECT_FALSE(ring->create_join_token({.expires_ms = wrong, .addresses = {"a:1"}}, kNow));
+  }
+  EXPECT_TRUE(ring->create({.scope = Scope::read, .label = "x", .expires_ms = kNow + 3650 * kDay}, kNow));
+}
+
 TEST_F(KeyRings, WhatExpiredLongAgoIsForgotten) {
   const auto ring = open();
   ASSERT_TRUE(ring->create({.scope = Scope::read, .label = "old", .expires_ms = kNow + kHour}, kNow));
