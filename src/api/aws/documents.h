@@ -36,7 +36,7 @@ class Documents {
  public:
   Documents(StoreReader& reader, std::string kind) : reader_(reader), kind_(std::move(kind)) {}
 
-  /// Null: there is none.
+  /// Null if there is none.
   Result<std::unique_ptr<Stored>> find(const std::string& name) const {
     auto found = reader_.document(kind_, name);
     if (!found) return pass(found);

@@ -49,7 +49,7 @@ class BatchApi : public AwsApi {
   EditOutcome delete_queue(const Call& call);
   Outcome describe_queues(const Call& call);
   Found<std::vector<Queue>> all_queues() const;
-  /// Null: there is none.
+  /// Null if there is none.
   Found<std::unique_ptr<Queue>> find_queue(const std::string& name) const;
   Found<Object> queue_json(const Call& call, const Queue& queue) const;
   std::expected<void, Fault> take_settings(const Call& call, Queue& queue, Object& document) const;

@@ -66,7 +66,7 @@ class Ec2Api : public AwsApi {
   // ec2.cc
   Documents documents(const Kind& kind) const { return {backend().ledger(), std::string(kind.documents)}; }
   Found<std::vector<Stored>> all_of(const Kind& kind, const Call& call) const;
-  /// The one with this id or name; null: there is none.
+  /// The one with this id or name; null if there is none.
   Found<std::unique_ptr<Stored>> find(const Kind& kind, const Call& call, const Key& key, std::string_view value) const;
   /// The one that the request is about, by its id or its name.
   Found<Stored> chosen(const Kind& kind, const Call& call) const;
