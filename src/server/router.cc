@@ -33,7 +33,7 @@ Holder holder_of(const Caller& caller) {
 }
 
 bool may(const Caller& caller, const Permission& needs) {
-  if (caller.is_temporary && !needs.judges_sessions) return false;
+  if ((caller.is_temporary || caller.has_session()) && !needs.judges_sessions) return false;
   if (caller.has_session()) return true;
   if (!needs.action || caller.may(*needs.action)) return true;
   const auto job = Uuid::parse(needs.job);
@@ -41,7 +41,7 @@ bool may(const Caller& caller, const Permission& needs) {
 }
 
 Error forbidden(const Caller& caller, const Permission& needs) {
-  if (caller.is_temporary) {
+  if (caller.is_temporary || caller.has_session()) {
     return {ErrorCode::denied,
             concat("permission denied: the credentials of a session of AWS clients cannot ", needs.what),
             "use a key: inside an attempt, $DROVER_KEY"};
