@@ -25,6 +25,8 @@ using DefinitionId = Id<struct DefinitionTag, std::uint64_t>;
 using ManifestId = Id<struct ManifestTag, std::uint64_t>;
 using PollNumber = Id<struct PollTag, std::uint64_t>;
 using AttemptNumber = Id<struct AttemptTag, std::uint32_t>;  // from 1, without gaps
+using StreamId = Id<struct StreamTag, std::uint64_t>;
+using MessageNumber = Id<struct MessageTag, std::uint64_t>;  // rises within a stream; no two streams share one
 using Ticket = Id<struct TicketTag, std::uint64_t>;          // names who waits for a reply
 
 /// An item's place in its job's manifest, from 0. Not an Id: zero is the first item.

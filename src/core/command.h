@@ -16,6 +16,7 @@
 #include "core/queue.h"
 #include "core/records.h"
 #include "core/registry.h"
+#include "core/streams/stream_calls.h"
 #include "core/why_facts.h"
 
 namespace drover {
@@ -190,9 +191,11 @@ struct Stalled {
   std::int64_t ms = 0;
 };
 
-using Command = std::variant<SubmitJob, ReopenJob, ReopenMore, MarksRead, CancelJob, ForgetJob, RegisterWorker,
-                             AskToDrain, Fence, Watch, Report, Poll, SetQueue, DropQueue, AddRevision, RetireRevision,
-                             SetFleet, DropFleet, SetDocuments, Readmit, AskWhy, Tick, Stalled>;
+using Command =
+    std::variant<SubmitJob, ReopenJob, ReopenMore, MarksRead, CancelJob, ForgetJob, RegisterWorker, AskToDrain, Fence,
+                 Watch, Report, Poll, SetQueue, DropQueue, AddRevision, RetireRevision, SetFleet, DropFleet,
+                 SetDocuments, Readmit, SetStream, DropStream, PurgeStream, SendMessages, ReceiveMessages,
+                 StopReceiving, DeleteMessages, SetVisibility, AskStreams, AskWhy, Tick, Stalled>;
 
 /// A command, and who waits for its answer.
 struct Request {
@@ -296,8 +299,9 @@ struct Happened {
 using Effect =
     std::variant<JobAccepted, JobReopened, MarksTaken, JobCancelled, JobForgotten, WorkerRegistered, WorkerToBeGone,
                  WorkerStands, Watched, ReportTaken, PollAnswer, QueueSet, QueueDropped, RevisionAdded, RevisionRetired,
-                 FleetSet, FleetDropped, DocumentsSet, WorkerReadmitted, WhyFacts, Refused, JobChanged, ReopenWanted,
-                 MarksWanted, JobGone, WorkerForgotten, Happened>;
+                 FleetSet, FleetDropped, DocumentsSet, WorkerReadmitted, StreamSet, StreamDropped, StreamPurged,
+                 MessagesSent, MessagesReceived, MessagesDeleted, VisibilitySet, StreamsNow, WhyFacts, Refused,
+                 JobChanged, ReopenWanted, MarksWanted, JobGone, WorkerForgotten, Happened>;
 
 /// An effect and who waits for it; ticket 0 is everybody.
 struct Answer {

@@ -18,6 +18,7 @@ struct Core::Parts {
     catalog.set_user(jobs);
     places.set_running_items(jobs);
     jobs.set_holders(workers);
+    workers.set_listener(streams);
   }
 
   Durable durable;
@@ -27,6 +28,7 @@ struct Core::Parts {
   Places places{durable, now, journal, catalog};
   Jobs jobs{durable, now, journal, catalog, places};
   Workers workers{durable, now, journal, places, jobs};
+  Streams streams{durable, now, journal, workers};
   std::uint64_t taken = 0;  // of the journal's changes
 };
 
@@ -37,6 +39,7 @@ Core::Core(Durable durable, std::int64_t now_ms) : parts_(std::make_unique<Parts
   it.workers.load();
   it.jobs.load_places();
   it.places.clear_turned_up();  // nobody waits yet
+  it.streams.load();
 }
 
 Core::~Core() = default;
@@ -50,11 +53,14 @@ void Core::apply(Ticket ticket, const Command& command, std::int64_t now_ms) {
   const std::uint64_t before = it.journal.changes();
   it.jobs.free_some_blocks();
   it.jobs.wake_delayed();
+  it.streams.free_some();
   carry_out(ticket, command);
   for (const Request& resumed : it.jobs.take_resumed()) carry_out(resumed.ticket, resumed.command);
   it.jobs.tell_dependents();
   it.workers.tell_to_stop();
   it.workers.serve_parked();
+  it.streams.release_some();
+  it.streams.serve_some();
   // That time has passed is by itself not worth a trip to the disk.
   if (it.journal.changes() != before) it.journal.write_time();
 }
@@ -70,6 +76,8 @@ void Core::carry_out(Ticket ticket, const Command& command) {
           parts.workers.on(ticket, it);
         } else if constexpr (requires { parts.catalog.on(ticket, it); }) {
           parts.catalog.on(ticket, it);
+        } else if constexpr (requires { parts.streams.on(ticket, it); }) {
+          parts.streams.on(ticket, it);
         } else {
           on(ticket, it);
         }
@@ -82,6 +90,7 @@ void Core::on(Ticket /*ticket*/, const Tick& /*command*/) {
   parts_->jobs.stop_late_jobs();
   parts_->workers.end_polls();
   parts_->workers.forget_departed();
+  parts_->streams.pass_time();
 }
 
 void Core::on(Ticket ticket, const AskWhy& command) {
@@ -110,9 +119,11 @@ std::vector<Mutation> Core::take_mutations() {
   it.workers.take_changes(out);
   it.catalog.take_changes(out);
   it.places.take_changes(out);
+  it.streams.take_changes(out);
   it.journal.take_written(out);
   it.workers.take_deletions(out);
   it.jobs.take_deletions(out);
+  it.streams.take_deletions(out);
   it.jobs.let_go_of_blocks();
   return out;
 }
@@ -140,11 +151,15 @@ std::int64_t Core::lease_clock_ms() const {
 std::optional<std::int64_t> Core::next_deadline() const {
   const Parts& it = *parts_;
   // Something was left for the next command, or was said as the core began.
-  if (it.jobs.has_more_to_do() || it.workers.has_more_to_do() || it.journal.has_answers()) return now_ms();
-  const auto of_jobs = it.jobs.next_deadline();
-  const auto of_workers = it.workers.next_deadline();
-  if (!of_jobs || !of_workers) return of_jobs ? of_jobs : of_workers;
-  return std::min(*of_jobs, *of_workers);
+  if (it.jobs.has_more_to_do() || it.workers.has_more_to_do() || it.streams.has_more_to_do() ||
+      it.journal.has_answers()) {
+    return now_ms();
+  }
+  std::optional<std::int64_t> first;
+  for (const auto& of_part : {it.jobs.next_deadline(), it.workers.next_deadline(), it.streams.next_deadline()}) {
+    if (of_part) first = std::min(first.value_or(*of_part), *of_part);
+  }
+  return first;
 }
 
 bool Core::has_leases() const {

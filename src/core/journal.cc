@@ -19,6 +19,18 @@ WorkerId Journal::new_worker() {
   return WorkerId{counters_.next_worker++};
 }
 
+StreamId Journal::new_stream() {
+  count_up();
+  return StreamId{counters_.next_stream++};
+}
+
+MessageNumber Journal::new_message_block() {
+  const MessageNumber first = next_message_block();
+  count_up();
+  ++counters_.next_message_block;
+  return first;
+}
+
 void Journal::refuse(Ticket to, ErrorCode code, std::string message, std::string next) {
   say(to, Refused{Error{code, std::move(message), std::move(next)}});
 }

@@ -23,6 +23,13 @@ class Journal {
   JobId new_job();
   GrantId new_grant();
   WorkerId new_worker();
+  StreamId new_stream();
+  /// The first number of a block of messages.
+  MessageNumber new_message_block();
+  /// That the next block will begin with.
+  MessageNumber next_message_block() const {
+    return MessageNumber{counters_.next_message_block * MessageBlock::kMessages};
+  }
 
   /// An effect goes out when what was changed is durable; to nobody in particular: ticket 0.
   void say(Ticket to, Effect effect) { answers_.push_back({to, std::move(effect)}); }

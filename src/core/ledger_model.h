@@ -33,6 +33,11 @@ class LedgerModel {
       if (const auto* it = std::get_if<PutBlock>(&mutation)) {
         blocks_[{it->block.job, it->block.block}] = it->block.marks.value;
       }
+      if (const auto* it = std::get_if<AddMessage>(&mutation)) contents_[it->message] = *it->content;
+      if (const auto* it = std::get_if<MoveMessage>(&mutation)) {
+        contents_[it->to.message] = contents_.at(it->from);
+        dead_letters_[it->to.message] = it->to;
+      }
       if (const auto* it = std::get_if<DeleteJob>(&mutation)) {
         std::erase_if(blocks_, [&](const auto& block) { return block.first.first == it->job; });
         std::erase_if(rows_, [&](const auto& row) { return row.second.job == it->job; });
@@ -48,6 +53,9 @@ class LedgerModel {
     }
     return marks;
   }
+  /// What messages say, also those that are gone.
+  const std::map<MessageNumber, std::string>& contents() const { return contents_; }
+  const std::map<MessageNumber, DeadLetter>& dead_letters() const { return dead_letters_; }
   const std::vector<Event>& events() const { return events_; }
   /// Of every worker there ever was.
   const std::map<WorkerId, std::string>& worker_names() const { return worker_names_; }
@@ -82,6 +90,8 @@ class LedgerModel {
  private:
   std::map<Key, Attempt> rows_;
   std::map<std::pair<JobId, std::uint64_t>, std::string> blocks_;
+  std::map<MessageNumber, std::string> contents_;
+  std::map<MessageNumber, DeadLetter> dead_letters_;
   std::vector<Event> events_;
   std::map<WorkerId, std::string> worker_names_;
   bool repeated_ = false;

@@ -2,6 +2,7 @@
 // store says the puts again.
 #pragma once
 
+#include <memory>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "core/queue.h"
 #include "core/records.h"
 #include "core/registry.h"
+#include "core/streams/stream_records.h"
 
 namespace drover {
 
@@ -96,10 +98,50 @@ struct ForgetWorker {
   FormerWorker worker;
 };
 
+struct PutStream {
+  Stream stream;
+};
+/// The stream and its messages.
+struct DeleteStream {
+  StreamId stream;
+};
+struct PutMessageBlock {
+  MessageBlock block;
+};
+/// None of its messages is left.
+struct DeleteMessageBlock {
+  MessageNumber first;
+};
+struct PutOpenMessage {
+  OpenMessage message;
+};
+struct DeleteOpenMessage {
+  MessageNumber message;
+};
+struct PutSentBefore {
+  SentBefore sent;
+};
+struct DeleteSentBefore {
+  StreamId stream;
+  std::string key;
+};
+/// What a message says. It stays until its block goes.
+struct AddMessage {
+  MessageNumber message;
+  std::shared_ptr<const std::string> content;
+};
+/// A message has another number now, in the stream for dead letters.
+struct MoveMessage {
+  MessageNumber from;
+  DeadLetter to;
+};
+
 using Mutation =
     std::variant<PutCounters, PutJob, PutBlock, PutOpenItem, DeleteOpenItem, PutGrant, DeleteGrant, PutWorker,
                  AddAttempt, UnsettleAttempt, DeleteJob, PutQueue, DeleteQueue, PutShare, DeleteShare, PutDefinition,
-                 PutFleet, DeleteFleet, PutDocument, DeleteDocument, PutAccount, AddEvent, ForgetWorker>;
+                 PutFleet, DeleteFleet, PutDocument, DeleteDocument, PutAccount, AddEvent, ForgetWorker, PutStream,
+                 DeleteStream, PutMessageBlock, DeleteMessageBlock, PutOpenMessage, DeleteOpenMessage, PutSentBefore,
+                 DeleteSentBefore, AddMessage, MoveMessage>;
 
 /// What is said when the puts that a store has kept make no sense.
 inline std::unexpected<Error> contradicts_itself(std::string_view what) {

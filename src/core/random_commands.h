@@ -8,6 +8,7 @@
 #include "core/command_source.h"
 #include "core/jobs/job_commands.h"
 #include "core/ledger_model.h"
+#include "core/streams/stream_commands.h"
 #include "core/workers/worker_commands.h"
 
 namespace drover {
@@ -19,6 +20,7 @@ class RandomCommands {
     sources_.push_back(std::make_unique<JobCommands>(world_));
     sources_.push_back(std::make_unique<WorkerCommands>(world_));
     sources_.push_back(std::make_unique<CatalogCommands>(world_));
+    sources_.push_back(std::make_unique<StreamCommands>(world_));
     for (const auto& source : sources_) weight_ += source->weight();
   }
 

@@ -39,12 +39,14 @@ TEST(RandomCommands, KeepTheStateSoundAndReplayToTheSameHash) {
               static_cast<unsigned long long>(first + count - 1));
   std::uint64_t settled = 0;
   std::uint64_t ended_jobs = 0;
+  std::uint64_t received = 0;
+  std::uint64_t dead_letters = 0;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     RandomCommands world(seed);
     Core core;
     LedgerModel ledger;
     std::vector<Said> said;
-    for (std::uint64_t step = 1; step <= 120; ++step) {
+    for (std::uint64_t step = 1; step <= 180; ++step) {
       Command command = world.next(core, ledger);
       said.push_back({Ticket{step}, copy_of(command), world.now_ms()});
       core.apply(Ticket{step}, command, world.now_ms());
@@ -67,10 +69,16 @@ TEST(RandomCommands, KeepTheStateSoundAndReplayToTheSameHash) {
       settled += job.succeeded + job.failed + job.cancelled;
       ended_jobs += job.ended() ? 1 : 0;
     }
+    for (const auto& [id, messages] : core.durable().messages) {
+      for (const auto& [number, message] : messages.open) received += message.receives;
+    }
+    dead_letters += ledger.dead_letters().size();
   }
   // The world must really have got somewhere, or all of the above says nothing.
   EXPECT_GT(settled, count * 15);
   EXPECT_GT(ended_jobs, count);
+  EXPECT_GT(received, count);
+  EXPECT_GT(dead_letters, count / 10);
 }
 
 }  // namespace

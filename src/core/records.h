@@ -303,6 +303,8 @@ struct Counters {
   std::uint64_t next_grant = 1;
   std::uint64_t next_worker = 1;
   std::uint64_t next_event = 1;
+  std::uint64_t next_stream = 1;
+  std::uint64_t next_message_block = 1;
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
@@ -311,6 +313,8 @@ struct Counters {
     visit("next_grant", self.next_grant);
     visit("next_worker", self.next_worker);
     visit("next_event", self.next_event);
+    visit("next_stream", self.next_stream);
+    visit("next_message_block", self.next_message_block);
   }
 };
 

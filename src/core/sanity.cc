@@ -7,6 +7,7 @@ std::optional<std::string> find_fault(const Core& core) {
   inspect_jobs(core, faults);
   inspect_workers(core, faults);
   inspect_places(core, faults);
+  inspect_streams(core, faults);
   return faults.first();
 }
 

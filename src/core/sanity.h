@@ -48,5 +48,6 @@ class Inspection {
 void inspect_jobs(const Core& core, Faults& faults);
 void inspect_workers(const Core& core, Faults& faults);
 void inspect_places(const Core& core, Faults& faults);
+void inspect_streams(const Core& core, Faults& faults);
 
 }  // namespace drover

@@ -11,6 +11,7 @@
 #include "core/jobs/jobs.h"
 #include "core/mutation.h"
 #include "core/schedule/places.h"
+#include "core/streams/streams.h"
 #include "core/workers/workers.h"
 
 namespace drover {
@@ -41,7 +42,7 @@ struct SumOf : Slices... {
   }
 };
 
-struct Durable : SumOf<JobRecords, WorkerRecords, ShareRecords, CatalogRecords> {
+struct Durable : SumOf<JobRecords, WorkerRecords, ShareRecords, CatalogRecords, StreamRecords> {
   Counters counters;
 
   /// Takes back one put that a store has kept. An error means that the stored state contradicts itself.
@@ -54,6 +55,6 @@ bool may_run(const Durable& durable, const Worker& worker, const Job& job);
 /// The one hash of durable state: equal hashes, equal state.
 std::uint64_t hash(const Durable& durable);
 
-struct Volatile : JobsNow, WorkersNow, PlacesNow {};
+struct Volatile : JobsNow, WorkersNow, PlacesNow, StreamIndexes {};
 
 }  // namespace drover

@@ -32,6 +32,9 @@ inline Durable copy_of(const Durable& from) {
   to.fleets = from.fleets;
   to.documents = from.documents;
   to.accounts = from.accounts;
+  to.streams = from.streams;
+  to.messages = from.messages;
+  to.sent_before = from.sent_before;
   return to;
 }
 

@@ -41,6 +41,10 @@ class FakeReader : public StoreReader {
     return std::nullopt;
   }
   Result<std::vector<Account>> accounts() override { return std::vector<Account>(); }
+  Result<std::vector<Stream>> streams() override { return std::vector<Stream>(); }
+  Result<std::optional<Stream>> stream(const std::string& /*name*/) override { return std::nullopt; }
+  Result<std::optional<std::string>> message(MessageNumber /*number*/) override { return std::nullopt; }
+  Result<std::optional<DeadLetter>> dead_letter(MessageNumber /*number*/) override { return std::nullopt; }
   Result<void> each_event(EventId /*after*/, const std::function<bool(const Event&)>& /*take*/) override { return {}; }
   Result<EventId> newest_event() override { return EventId{}; }
   Result<std::vector<Attempt>> settled_by(JobId /*job*/, AttemptOrder /*order*/, std::uint64_t /*skip*/,

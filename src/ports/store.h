@@ -120,6 +120,14 @@ class StoreReader {
   virtual Result<std::vector<Document>> documents(const std::string& kind) = 0;
   virtual Result<std::optional<Document>> document(const std::string& kind, const std::string& name) = 0;
   virtual Result<std::vector<Account>> accounts() = 0;
+  /// By name.
+  virtual Result<std::vector<Stream>> streams() = 0;
+  /// By its name.
+  virtual Result<std::optional<Stream>> stream(const std::string& name) = 0;
+  /// What a message says; nothing: it is gone.
+  virtual Result<std::optional<std::string>> message(MessageNumber message) = 0;
+  /// Where a message in a stream for dead letters came from; nothing: it was sent there.
+  virtual Result<std::optional<DeadLetter>> dead_letter(MessageNumber message) = 0;
   /// Events in order, after this one, until `take` says to stop.
   virtual Result<void> each_event(EventId after, const std::function<bool(const Event&)>& take) = 0;
   /// The last one; 0: none yet.

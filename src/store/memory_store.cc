@@ -4,6 +4,7 @@
 #include <set>
 #include <tuple>
 
+#include "base/check.h"
 #include "base/text.h"
 #include "ports/loaded_blocks.h"
 #include "wire/cells.h"
@@ -115,6 +116,21 @@ std::string key_of(const Account& it) {
 std::string key_of(const Event& it) {
   return key(it.id.value);
 }
+std::string key_of(const Stream& it) {
+  return key(it.id.value);
+}
+std::string key_of(const MessageBlock& it) {
+  return key(it.first.value);
+}
+std::string key_of(const OpenMessage& it) {
+  return key(it.message.value);
+}
+std::string key_of(const SentBefore& it) {
+  return key(it.stream.value) + it.key;
+}
+std::string key_of(const DeadLetter& it) {
+  return key(it.message.value);
+}
 std::string key_of(const Attempt& it) {
   return key(it.job.value, it.item.value, std::uint64_t{it.attempt.value});
 }
@@ -187,6 +203,51 @@ struct MemoryStore::Writer {
     store.put(it.worker);
     store.rows<Worker>().erase(key(it.worker.id.value));
   }
+  void operator()(const PutStream& it) {
+    store.put(it.stream);
+    drop_messages(it.stream.id, it.stream.purged_before.value);
+  }
+  void operator()(const DeleteStream& it) {
+    store.rows<Stream>().erase(key(it.stream.value));
+    drop_messages(it.stream, ~std::uint64_t{0});
+    std::erase_if(store.rows<SentBefore>(),
+                  [&](const auto& row) { return row.first.starts_with(key(it.stream.value)); });
+  }
+  void operator()(const PutMessageBlock& it) { store.put(it.block); }
+  void operator()(const DeleteMessageBlock& it) { drop_block(it.first); }
+  void operator()(const PutOpenMessage& it) { store.put(it.message); }
+  void operator()(const DeleteOpenMessage& it) { store.rows<OpenMessage>().erase(key(it.message.value)); }
+  void operator()(const PutSentBefore& it) { store.put(it.sent); }
+  void operator()(const DeleteSentBefore& it) { store.rows<SentBefore>().erase(key(it.stream.value) + it.key); }
+  void operator()(const AddMessage& it) { store.contents_[it.message] = *it.content; }
+  void operator()(const MoveMessage& it) {
+    auto content = store.contents_.extract(it.from);
+    if (!content.empty()) store.contents_[it.to.message] = std::move(content.mapped());
+    store.put(it.to);
+  }
+  void drop_messages(StreamId stream, std::uint64_t before) {
+    std::vector<MessageNumber> firsts;
+    DROVER_CHECK(store
+                     .each<MessageBlock>({}, {},
+                                         [&](const MessageBlock& block) -> Result<bool> {
+                                           if (block.stream == stream && block.first.value < before)
+                                             firsts.push_back(block.first);
+                                           return true;
+                                         })
+                     .has_value(),
+                 "blocks that were written can be read");
+    for (const MessageNumber first : firsts) drop_block(first);
+  }
+  void drop_block(MessageNumber first) {
+    store.rows<MessageBlock>().erase(key(first.value));
+    const MessageNumber end{first.value + MessageBlock::kMessages};
+    const auto erase_from = [&](auto& rows, const auto& from, const auto& to) {
+      rows.erase(rows.lower_bound(from), rows.lower_bound(to));
+    };
+    erase_from(store.rows<OpenMessage>(), key(first.value), key(end.value));
+    erase_from(store.rows<DeadLetter>(), key(first.value), key(end.value));
+    erase_from(store.contents_, first, end);
+  }
   void operator()(const UnsettleAttempt& it) {
     const auto row = store.rows<Attempt>().find(key(it.job.value, it.item.value, std::uint64_t{it.attempt.value}));
     if (row == store.rows<Attempt>().end()) return;
@@ -230,7 +291,11 @@ Result<void> MemoryStore::load(const std::function<Result<void>(const Mutation&)
   if (auto done = load_all.operator()<PutDefinition, NamedDefinition>(); !done) return done;
   if (auto done = load_all.operator()<PutFleet, Fleet>(); !done) return done;
   if (auto done = load_all.operator()<PutDocument, Document>(); !done) return done;
-  return load_all.operator()<PutAccount, Account>();
+  if (auto done = load_all.operator()<PutAccount, Account>(); !done) return done;
+  if (auto done = load_all.operator()<PutStream, Stream>(); !done) return done;
+  if (auto done = load_all.operator()<PutMessageBlock, MessageBlock>(); !done) return done;
+  if (auto done = load_all.operator()<PutOpenMessage, OpenMessage>(); !done) return done;
+  return load_all.operator()<PutSentBefore, SentBefore>();
 }
 
 Result<void> MemoryStore::commit(const Batch& batch) {
@@ -335,6 +400,37 @@ Result<std::optional<Document>> MemoryStore::document(const std::string& kind, c
 
 Result<std::vector<Account>> MemoryStore::accounts() {
   return all<Account>();
+}
+
+Result<std::vector<Stream>> MemoryStore::streams() {
+  auto out = all<Stream>();
+  if (out) std::ranges::sort(*out, {}, &Stream::name);
+  return out;
+}
+
+Result<std::optional<Stream>> MemoryStore::stream(const std::string& name) {
+  auto known = streams();
+  if (!known) return pass(known);
+  const auto found = std::ranges::find(*known, name, &Stream::name);
+  if (found == known->end()) return std::nullopt;
+  return std::move(*found);
+}
+
+Result<std::optional<std::string>> MemoryStore::message(MessageNumber message) {
+  const auto found = contents_.find(message);
+  if (found == contents_.end()) return std::nullopt;
+  return found->second;
+}
+
+Result<std::optional<DeadLetter>> MemoryStore::dead_letter(MessageNumber message) {
+  std::optional<DeadLetter> out;
+  const std::string at = key(message.value);
+  auto read = each<DeadLetter>(at, at, [&](const DeadLetter& it) -> Result<bool> {
+    out = it;
+    return false;
+  });
+  if (!read) return pass(read);
+  return out;
 }
 
 Result<void> MemoryStore::each_event(EventId after, const std::function<bool(const Event&)>& take) {

@@ -36,6 +36,10 @@ class MemoryStore : public Store, public StoreReader {
   Result<std::vector<Document>> documents(const std::string& kind) override;
   Result<std::optional<Document>> document(const std::string& kind, const std::string& name) override;
   Result<std::vector<Account>> accounts() override;
+  Result<std::vector<Stream>> streams() override;
+  Result<std::optional<Stream>> stream(const std::string& name) override;
+  Result<std::optional<std::string>> message(MessageNumber message) override;
+  Result<std::optional<DeadLetter>> dead_letter(MessageNumber message) override;
   Result<void> each_event(EventId after, const std::function<bool(const Event&)>& take) override;
   Result<EventId> newest_event() override;
   Result<std::string> definition(DefinitionId id) override;
@@ -63,6 +67,7 @@ class MemoryStore : public Store, public StoreReader {
   struct Writer;
 
   std::map<std::string, Rows> tables_;
+  std::map<MessageNumber, std::string> contents_;  // of messages
   std::map<DefinitionId, std::string> definitions_;
   std::uint64_t last_manifest_ = 0;
   std::map<ManifestId, ManifestInfo> manifests_;  // those that were ended

@@ -8,7 +8,8 @@ namespace {
 constexpr const char* kTables = R"sql(
 CREATE TABLE schema_version(version INTEGER NOT NULL);
 
-CREATE TABLE counters(now_ms INTEGER, next_job INTEGER, next_grant INTEGER, next_worker INTEGER, next_event INTEGER);
+CREATE TABLE counters(now_ms INTEGER, next_job INTEGER, next_grant INTEGER, next_worker INTEGER, next_event INTEGER,
+  next_stream INTEGER, next_message_block INTEGER);
 
 -- milli_cpus to neuron: what each item asks for; require: labels that its worker must have, as JSON.
 -- after: jobs it comes after, by their numbers, as JSON. used_cpu_ms and what follows: what its attempts have used.
@@ -92,6 +93,31 @@ CREATE TABLE peaks(
 CREATE TABLE deleted_jobs(job INTEGER PRIMARY KEY);
 CREATE TABLE deleted_manifests(manifest INTEGER PRIMARY KEY);
 
+-- Queues of messages. text: what APIs keep with a stream, as JSON. Messages below purged_before are gone.
+CREATE TABLE streams(
+  stream INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, fifo INTEGER, visibility_ms INTEGER, delay_ms INTEGER,
+  retention_ms INTEGER, receive_wait_ms INTEGER, max_message_bytes INTEGER, max_receives INTEGER, dead_letters TEXT,
+  deduplicates_content INTEGER, deduplicates_by_group INTEGER, text TEXT, owner TEXT, version INTEGER,
+  created_ms INTEGER, changed_ms INTEGER, purged_ms INTEGER, purged_before INTEGER);
+-- Neighbouring messages of a stream: 4,096 numbers each. Those from first + taken on were never received.
+CREATE TABLE message_blocks(
+  first INTEGER PRIMARY KEY, stream INTEGER, count INTEGER, taken INTEGER, first_sent_ms INTEGER, last_sent_ms INTEGER);
+CREATE INDEX message_blocks_by_stream ON message_blocks(stream, first);
+-- Messages that were received, are delayed, or belong to a group; hidden before visible_ms.
+CREATE TABLE open_messages(
+  message INTEGER PRIMARY KEY, stream INTEGER, message_group TEXT, receives INTEGER, visible_ms INTEGER,
+  received_ms INTEGER, first_received_ms INTEGER, holder_grant INTEGER, holder_item INTEGER);
+-- What messages say, as a protocol buffer. Rows of deleted messages stay until their block is deleted.
+CREATE TABLE message_contents(message INTEGER PRIMARY KEY, content BLOB);
+-- Messages that FIFO streams have taken in the last five minutes.
+CREATE TABLE sent_before(
+  stream INTEGER, key TEXT, message INTEGER, id TEXT, sent_ms INTEGER, PRIMARY KEY(stream, key)) WITHOUT ROWID;
+-- Messages that were received too often, by the number that they have now. The view dead_letters shows names.
+CREATE TABLE dead_letter_rows(message INTEGER PRIMARY KEY, source INTEGER, receives INTEGER, moved_ms INTEGER);
+-- Blocks, and streams up to a message, of which rows may be left in the tables above.
+CREATE TABLE deleted_message_blocks(first INTEGER PRIMARY KEY);
+CREATE TABLE deleted_streams(stream INTEGER PRIMARY KEY, before INTEGER);
+
 CREATE TABLE definitions(definition INTEGER PRIMARY KEY AUTOINCREMENT, text TEXT NOT NULL);
 
 -- kind: 0 a list in chunks, 1 the numbers from first_number on. items is NULL while it is being written.
@@ -119,6 +145,14 @@ CREATE VIEW items AS
   SELECT job, job_name, item, attempt, state, ending, exit_code, signal, reason, worker, started_ms, ended_ms, cpu_ms,
     peak_memory_kib, wall_us, user_us, system_us, read_bytes, written_bytes, slot, log_bytes, last_line
   FROM attempts WHERE settled;
+
+-- Messages that were received too often and still wait, in the stream that they went to.
+CREATE VIEW dead_letters AS
+  SELECT t.name AS stream, s.name AS source, d.message AS message, d.receives AS receives, d.moved_ms AS moved_ms
+  FROM dead_letter_rows d JOIN message_blocks b ON b.first = d.message / 4096 * 4096
+    JOIN streams t ON t.stream = b.stream LEFT JOIN streams s ON s.stream = d.source
+  WHERE b.first >= t.purged_before
+    AND (d.message >= b.first + b.taken OR d.message IN (SELECT message FROM open_messages));
 )sql";
 
 /// What brings a ledger from one version to the next. Each runs in the transaction that also writes the new version.
@@ -221,6 +255,25 @@ CREATE TABLE documents(
 CREATE TABLE peaks(
   job INTEGER, block INTEGER, wall_us INTEGER, peak_memory_kib INTEGER, PRIMARY KEY(job, block)) WITHOUT ROWID;
 INSERT INTO peaks SELECT job, item / 4096, max(wall_us), max(peak_memory_kib) FROM attempt_rows WHERE settled GROUP BY 1, 2;
+ALTER TABLE counters ADD COLUMN next_stream INTEGER NOT NULL DEFAULT 1;
+ALTER TABLE counters ADD COLUMN next_message_block INTEGER NOT NULL DEFAULT 1;
+CREATE TABLE streams(
+  stream INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, fifo INTEGER, visibility_ms INTEGER, delay_ms INTEGER,
+  retention_ms INTEGER, receive_wait_ms INTEGER, max_message_bytes INTEGER, max_receives INTEGER, dead_letters TEXT,
+  deduplicates_content INTEGER, deduplicates_by_group INTEGER, text TEXT, owner TEXT, version INTEGER,
+  created_ms INTEGER, changed_ms INTEGER, purged_ms INTEGER, purged_before INTEGER);
+CREATE TABLE message_blocks(
+  first INTEGER PRIMARY KEY, stream INTEGER, count INTEGER, taken INTEGER, first_sent_ms INTEGER, last_sent_ms INTEGER);
+CREATE INDEX message_blocks_by_stream ON message_blocks(stream, first);
+CREATE TABLE open_messages(
+  message INTEGER PRIMARY KEY, stream INTEGER, message_group TEXT, receives INTEGER, visible_ms INTEGER,
+  received_ms INTEGER, first_received_ms INTEGER, holder_grant INTEGER, holder_item INTEGER);
+CREATE TABLE message_contents(message INTEGER PRIMARY KEY, content BLOB);
+CREATE TABLE sent_before(
+  stream INTEGER, key TEXT, message INTEGER, id TEXT, sent_ms INTEGER, PRIMARY KEY(stream, key)) WITHOUT ROWID;
+CREATE TABLE dead_letter_rows(message INTEGER PRIMARY KEY, source INTEGER, receives INTEGER, moved_ms INTEGER);
+CREATE TABLE deleted_message_blocks(first INTEGER PRIMARY KEY);
+CREATE TABLE deleted_streams(stream INTEGER PRIMARY KEY, before INTEGER);
 )sql",
 };
 
@@ -267,7 +320,7 @@ Result<void> migrate(Database& db) {
   auto version = version_of(db);
   if (!version) return pass(version);
   if (*version == kSchemaVersion) return {};
-  std::string sql = "DROP VIEW items; DROP VIEW attempts;";
+  std::string sql = "DROP VIEW items; DROP VIEW attempts; DROP VIEW IF EXISTS dead_letters;";
   for (std::int64_t from = *version; from < kSchemaVersion; ++from) sql += kMigrations[from - 1];
   return in_transaction(db, concat(sql, kViews, "UPDATE schema_version SET version = ", kSchemaVersion, ";"));
 }

@@ -44,14 +44,31 @@ class SqliteReader : public StoreReader {
   Result<std::optional<Document>> document(const std::string& kind, const std::string& name) override {
     auto rows = lend(select_sql<Document>("documents") + " WHERE kind = ? AND name = ?");
     if (!rows) return pass(rows);
-    auto row = rows->bind(1, std::string_view(kind)).bind(2, std::string_view(name)).step();
-    if (!row) return pass(row);
-    if (!*row) return std::nullopt;
-    auto found = rows->record<Document>();
-    if (!found) return pass(found);
-    return std::move(*found);
+    rows->bind(1, std::string_view(kind)).bind(2, std::string_view(name));
+    return one<Document>(*rows);
   }
   Result<std::vector<Account>> accounts() override { return all<Account>("accounts", "owner"); }
+  Result<std::vector<Stream>> streams() override { return all<Stream>("streams", "name"); }
+  Result<std::optional<Stream>> stream(const std::string& name) override {
+    auto rows = lend(select_sql<Stream>("streams") + " WHERE name = ?");
+    if (!rows) return pass(rows);
+    rows->bind(1, std::string_view(name));
+    return one<Stream>(*rows);
+  }
+  Result<std::optional<std::string>> message(MessageNumber message) override {
+    auto rows = lend("SELECT content FROM message_contents WHERE message = ?");
+    if (!rows) return pass(rows);
+    auto row = rows->bind(1, to_cell(message)).step();
+    if (!row) return pass(row);
+    if (!*row) return std::nullopt;
+    return rows->text(0);
+  }
+  Result<std::optional<DeadLetter>> dead_letter(MessageNumber message) override {
+    auto rows = lend(select_sql<DeadLetter>("dead_letter_rows") + " WHERE message = ?");
+    if (!rows) return pass(rows);
+    rows->bind(1, to_cell(message));
+    return one<DeadLetter>(*rows);
+  }
 
   Result<void> each_event(EventId after, const std::function<bool(const Event&)>& take) override {
     auto rows = lend(select_sql<Event>("events") + " WHERE event > ? ORDER BY event");
@@ -201,6 +218,16 @@ class SqliteReader : public StoreReader {
   }
 
  private:
+  /// The first of the rows, if there is one.
+  template <class Record>
+  static Result<std::optional<Record>> one(Statement& rows) {
+    auto row = rows.step();
+    if (!row) return pass(row);
+    if (!*row) return std::nullopt;
+    auto found = rows.template record<Record>();
+    if (!found) return pass(found);
+    return std::move(*found);
+  }
   template <class Record>
   Result<std::vector<Record>> all(std::string_view table, std::string_view order) {
     auto rows = lend(concat(select_sql<Record>(table), " ORDER BY ", order));

@@ -1,5 +1,6 @@
 #include "store/sqlite_store.h"
 
+#include <limits>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -82,7 +83,11 @@ class SqliteStore : public Store {
     if (auto done = load_all<PutDefinition, NamedDefinition>("named_definitions", take); !done) return done;
     if (auto done = load_all<PutFleet, Fleet>("fleets", take); !done) return done;
     if (auto done = load_all<PutDocument, Document>("documents", take); !done) return done;
-    return load_all<PutAccount, Account>("accounts", take);
+    if (auto done = load_all<PutAccount, Account>("accounts", take); !done) return done;
+    if (auto done = load_all<PutStream, Stream>("streams", take); !done) return done;
+    if (auto done = load_all<PutMessageBlock, MessageBlock>("message_blocks", take); !done) return done;
+    if (auto done = load_all<PutOpenMessage, OpenMessage>("open_messages", take); !done) return done;
+    return load_all<PutSentBefore, SentBefore>("sent_before", take);
   }
 
   Result<void> commit(const Batch& batch) override {
@@ -217,6 +222,22 @@ class SqliteStore : public Store {
         {&add_event_, put_sql<Event>("INSERT", "events")},
         {&put_former_, put_sql<FormerWorker>("REPLACE", "former_workers")},
         {&delete_worker_, "DELETE FROM workers WHERE worker = ?"},
+        {&put_stream_, put_sql<Stream>("REPLACE", "streams")},
+        {&note_purged_,
+         "REPLACE INTO deleted_streams SELECT ?1, ?2 WHERE EXISTS "
+         "(SELECT 1 FROM message_blocks WHERE stream = ?1 AND first < ?2)"},
+        {&note_deleted_stream_, "REPLACE INTO deleted_streams VALUES(?,?)"},
+        {&delete_stream_, "DELETE FROM streams WHERE stream = ?"},
+        {&put_message_block_, put_sql<MessageBlock>("REPLACE", "message_blocks")},
+        {&note_done_block_, "REPLACE INTO deleted_message_blocks VALUES(?)"},
+        {&delete_message_block_, "DELETE FROM message_blocks WHERE first = ?"},
+        {&put_open_message_, put_sql<OpenMessage>("REPLACE", "open_messages")},
+        {&delete_open_message_, "DELETE FROM open_messages WHERE message = ?"},
+        {&put_sent_before_, put_sql<SentBefore>("REPLACE", "sent_before")},
+        {&delete_sent_before_, "DELETE FROM sent_before WHERE stream = ? AND key = ?"},
+        {&add_message_, "INSERT INTO message_contents VALUES(?,?)"},
+        {&move_message_, "UPDATE message_contents SET message = ? WHERE message = ?"},
+        {&put_dead_letter_, put_sql<DeadLetter>("REPLACE", "dead_letter_rows")},
         {&add_chunk_, "INSERT INTO manifest_chunks(manifest, first, count, data) VALUES(?,?,?,?)"},
     };
     for (const auto& [statement, sql] : all) {
@@ -302,6 +323,38 @@ class SqliteStore : public Store {
     return delete_worker_.bind(1, to_cell(gone.worker.id)).run();
   }
 
+  Result<void> write(const PutStream& put) {
+    if (auto done = put_record(put_stream_, put.stream); !done) return done;
+    if (!put.stream.purged_before) return {};
+    return note_purged_.bind(1, to_cell(put.stream.id)).bind(2, to_cell(put.stream.purged_before)).run();
+  }
+  Result<void> write(const DeleteStream& gone) {
+    note_deleted_stream_.bind(1, to_cell(gone.stream)).bind(2, std::numeric_limits<std::int64_t>::max());
+    if (auto done = note_deleted_stream_.run(); !done) return done;
+    return delete_stream_.bind(1, to_cell(gone.stream)).run();
+  }
+  Result<void> write(const PutMessageBlock& put) { return put_record(put_message_block_, put.block); }
+  Result<void> write(const DeleteMessageBlock& gone) {
+    if (auto done = note_done_block_.bind(1, to_cell(gone.first)).run(); !done) return done;
+    return delete_message_block_.bind(1, to_cell(gone.first)).run();
+  }
+  Result<void> write(const PutOpenMessage& put) { return put_record(put_open_message_, put.message); }
+  Result<void> write(const DeleteOpenMessage& gone) {
+    return delete_open_message_.bind(1, to_cell(gone.message)).run();
+  }
+  Result<void> write(const PutSentBefore& put) { return put_record(put_sent_before_, put.sent); }
+  Result<void> write(const DeleteSentBefore& gone) {
+    return delete_sent_before_.bind(1, to_cell(gone.stream)).bind(2, std::string_view(gone.key)).run();
+  }
+  Result<void> write(const AddMessage& add) {
+    return add_message_.bind(1, to_cell(add.message)).bind_bytes(2, *add.content).run();
+  }
+  Result<void> write(const MoveMessage& move) {
+    if (auto done = move_message_.bind(1, to_cell(move.to.message)).bind(2, to_cell(move.from)).run(); !done)
+      return done;
+    return put_record(put_dead_letter_, move.to);
+  }
+
   template <class Record>
   static Result<void> put_record(Statement& statement, const Record& record) {
     statement.bind_record(record);
@@ -321,7 +374,10 @@ class SqliteStore : public Store {
   Statement clear_counters_, put_counters_, put_job_, put_block_, put_open_, delete_open_, put_grant_, delete_grant_,
       put_worker_, add_attempt_, raise_peak_, unsettle_, note_deleted_, delete_job_, add_chunk_, put_queue_,
       delete_queue_, put_share_, delete_share_, put_definition_, put_fleet_, delete_fleet_, put_document_,
-      delete_document_, put_account_, add_event_, put_former_, delete_worker_;
+      delete_document_, put_account_, add_event_, put_former_, delete_worker_, put_stream_, note_purged_,
+      note_deleted_stream_, delete_stream_, put_message_block_, note_done_block_, delete_message_block_,
+      put_open_message_, delete_open_message_, put_sent_before_, delete_sent_before_, add_message_, move_message_,
+      put_dead_letter_;
   Sweeper sweeper_{db_};
 
   std::mutex dropped_mutex_;  // guards what follows, and nobody holds it for long

@@ -1,6 +1,7 @@
 #include "store/sweeper.h"
 
 #include "base/text.h"
+#include "core/streams/stream_records.h"
 
 namespace drover {
 namespace {
@@ -9,6 +10,9 @@ namespace {
 constexpr std::int64_t kFreePages = 4096;
 // How many small rows a chunk of a list is like.
 constexpr std::uint64_t kRowsLikeAChunk = 64;
+// How many a message's content is like.
+constexpr std::uint64_t kRowsLikeAContent = 8;
+constexpr std::uint64_t kBlock = MessageBlock::kMessages;
 constexpr std::size_t kDroppedAtOnce = 1000;
 constexpr std::uint64_t kRowsAtOpen = 2'000;
 constexpr int kSweepsAtOpen = 64;
@@ -64,6 +68,10 @@ Result<bool> Sweeper::sweep(std::uint64_t rows) {
   auto more = sweep_jobs(rows);
   if (!more || *more) return more;
   more = sweep_lists(rows);
+  if (!more || *more) return more;
+  more = sweep_messages(rows);
+  if (!more || *more) return more;
+  more = sweep_streams(rows);
   if (!more || *more) return more;
   more = sweep_former_workers(rows);
   if (!more || *more) return more;
@@ -147,6 +155,56 @@ Result<bool> Sweeper::sweep_lists(std::uint64_t rows) {
     if (!gone) return pass(gone);
     if (*gone >= most) return {};
     return db_.run(concat("DELETE FROM deleted_manifests WHERE manifest = ", *manifest));
+  });
+  if (!done) return pass(done);
+  return true;
+}
+
+// Some messages of one deleted block; whether there was one.
+Result<bool> Sweeper::sweep_messages(std::uint64_t rows) {
+  auto first = db_.number("SELECT coalesce(min(first), 0) FROM deleted_message_blocks");
+  if (!first) return pass(first);
+  if (*first == 0) return false;
+  const std::string which = concat("message BETWEEN ", *first, " AND ", *first + static_cast<std::int64_t>(kBlock) - 1);
+  const std::uint64_t most = rows / kRowsLikeAContent + 1;
+  auto done = db_.in_transaction([&]() -> Result<void> {
+    auto gone = delete_some({"message_contents", "message"}, which, most);
+    if (!gone) return pass(gone);
+    if (*gone >= most) return {};
+    return db_.run(concat("DELETE FROM dead_letter_rows WHERE ", which, ";",  //
+                          "DELETE FROM deleted_message_blocks WHERE first = ", *first));
+  });
+  if (!done) return pass(done);
+  return true;
+}
+
+// Some records of a stream that was purged or deleted; whether there was one. Its blocks become deleted ones.
+Result<bool> Sweeper::sweep_streams(std::uint64_t rows) {
+  auto stream = db_.number("SELECT coalesce(min(stream), 0) FROM deleted_streams");
+  if (!stream) return pass(stream);
+  if (*stream == 0) return false;
+  auto first = db_.number(concat("SELECT coalesce(min(first), 0) FROM message_blocks WHERE stream = ", *stream,
+                                 " AND first < (SELECT before FROM deleted_streams WHERE stream = ", *stream, ")"));
+  if (!first) return pass(first);
+  auto done = db_.in_transaction([&]() -> Result<void> {
+    const auto delete_all = [&](const Rows& which, const std::string& where) -> Result<bool> {
+      auto gone = delete_some(which, where, rows);
+      if (!gone) return pass(gone);
+      return *gone < rows;
+    };
+    if (*first > 0) {
+      const std::int64_t end = *first + static_cast<std::int64_t>(kBlock);
+      auto all = delete_all({"open_messages", "message"}, concat("message >= ", *first, " AND message < ", end));
+      if (!all) return pass(all);
+      if (!*all) return {};
+      return db_.run(concat("REPLACE INTO deleted_message_blocks VALUES(", *first,
+                            "); DELETE FROM message_blocks WHERE first = ", *first));
+    }
+    auto all = delete_all({"sent_before", "stream, key"},
+                          concat("stream = ", *stream, " AND stream NOT IN (SELECT stream FROM streams)"));
+    if (!all) return pass(all);
+    if (!*all) return {};
+    return db_.run(concat("DELETE FROM deleted_streams WHERE stream = ", *stream));
   });
   if (!done) return pass(done);
   return true;

@@ -86,6 +86,10 @@ class FakeReader : public StoreReader {
     return none();
   }
   Result<std::vector<Account>> accounts() override { return none(); }
+  Result<std::vector<Stream>> streams() override { return none(); }
+  Result<std::optional<Stream>> stream(const std::string& /*name*/) override { return none(); }
+  Result<std::optional<std::string>> message(MessageNumber /*number*/) override { return none(); }
+  Result<std::optional<DeadLetter>> dead_letter(MessageNumber /*number*/) override { return none(); }
   Result<void> each_event(EventId, const std::function<bool(const Event&)>&) override { return none(); }
   Result<EventId> newest_event() override { return none(); }
   Result<std::string> definition(DefinitionId) override { return none(); }

@@ -62,6 +62,10 @@ class FakeLedger : public StoreReader {
   Result<std::vector<Document>> documents(const std::string&) override { return none(); }
   Result<std::optional<Document>> document(const std::string&, const std::string&) override { return none(); }
   Result<std::vector<drover::Account>> accounts() override { return none(); }
+  Result<std::vector<drover::Stream>> streams() override { return none(); }
+  Result<std::optional<drover::Stream>> stream(const std::string& /*name*/) override { return none(); }
+  Result<std::optional<std::string>> message(MessageNumber /*number*/) override { return none(); }
+  Result<std::optional<DeadLetter>> dead_letter(MessageNumber /*number*/) override { return none(); }
   Result<void> each_event(EventId, const std::function<bool(const Event&)>&) override { return none(); }
   Result<EventId> newest_event() override { return none(); }
   Result<ManifestInfo> manifest(ManifestId) override { return none(); }

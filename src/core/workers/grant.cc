@@ -123,7 +123,7 @@ void Workers::settle(WorkerId worker, const EndedAttempt& ended) {
   if (!jobs_.owns(grant, ended.token.item) && !planted(WorkerPlant::late_report_believed)) return;
   const Jobs::Ended how = jobs_.settle(grant, ended);
   if (ended.slot != kNoSlot) judge(worker, grant.job, how);
-  one_less(grant.id, how.ran_since_ms);
+  one_less(ended.token, how.ran_since_ms);
 }
 
 // The whole grant goes back. If its worker is gone, what it was known to run is lost; what nobody saw running returns
@@ -143,7 +143,7 @@ void Workers::release_grant(GrantId id, bool worker_is_gone) {
     } else {
       jobs_.make_waiting(grant.job, item);
     }
-    one_less(id, ran_since_ms);
+    one_less({id, item}, ran_since_ms);
   }
   DROVER_CHECK(!records_.grants.contains(id), "a released grant holds nothing");
 }
@@ -161,7 +161,7 @@ void Workers::give_back(WorkerId worker, const std::vector<Token>& returned) {
       if (!jobs_.owns(whole, item)) continue;
       const OpenItem* open = jobs_.find_open(whole.job, item);
       if (open == nullptr || !open->counted || planted(WorkerPlant::returned_running_item_ignored)) continue;
-      one_less(id, jobs_.lose_running(whole, item, "lost: its worker returned it").ran_since_ms);
+      one_less({id, item}, jobs_.lose_running(whole, item, "lost: its worker returned it").ran_since_ms);
     }
     found = records_.grants.find(id);
     if (found == records_.grants.end()) continue;
@@ -195,13 +195,14 @@ void Workers::give_back(WorkerId worker, const std::vector<Token>& returned) {
       } else {
         jobs_.make_waiting(job, item);
       }
-      one_less(id);
+      one_less({id, item});
     }
   }
 }
 
 // One item has left the grant: one that was known to run since a time, or not. With the last one the grant is over.
-void Workers::one_less(GrantId id, std::optional<std::int64_t> ran_since_ms) {
+void Workers::one_less(Token item, std::optional<std::int64_t> ran_since_ms) {
+  const GrantId id = item.grant;
   auto left = now_.grant_left.find(id);
   DROVER_CHECK(left != now_.grant_left.end() && left->second > 0, "a grant loses only what it holds");
   const auto grant = records_.grants.find(id);
@@ -218,6 +219,12 @@ void Workers::one_less(GrantId id, std::optional<std::int64_t> ran_since_ms) {
     if (now_.sessions.at(worker).notes.contains(job) && !holds_some_of(worker, job)) drop_note(worker, job);
   }
   jobs_.on_given_back(job);
+  listener_->on_attempt_over(item);
+}
+
+bool Workers::is_held(Token attempt) const {
+  const auto grant = records_.grants.find(attempt.grant);
+  return grant != records_.grants.end() && jobs_.owns(grant->second, attempt.item);
 }
 
 }  // namespace drover

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/attempt_listener.h"
 #include "core/jobs/jobs.h"
 #include "core/journal.h"
 #include "core/schedule/places.h"
@@ -109,10 +110,11 @@ struct WorkersNow {
 /// How long a worker that was lost, left or was fenced is remembered.
 inline constexpr std::int64_t kDepartedKeptMs = 24 * std::int64_t{3'600'000};
 
-class Workers : public Holders {
+class Workers : public Holders, public AttemptHolders {
  public:
   Workers(WorkerRecords& records, WorkersNow& now, Journal& journal, Places& places, Jobs& jobs)
       : records_(records), now_(now), journal_(journal), places_(places), jobs_(jobs) {}
+  void set_listener(AttemptListener& listener) { listener_ = &listener; }
 
   void on(Ticket ticket, const RegisterWorker& command);
   void on(Ticket ticket, const Report& command);
@@ -146,6 +148,8 @@ class Workers : public Holders {
   void each_holder(JobId job, const std::function<void(WorkerId worker, std::uint64_t items)>& visit) const override;
   void on_stopped(JobId job) override;
   void on_resumed(JobId job) override { now_.in_hands.at(job).told_to_stop.clear(); }
+
+  bool is_held(Token attempt) const override;
 
   void take_changes(std::vector<Mutation>& out);
   void take_deletions(std::vector<Mutation>& out);
@@ -183,7 +187,7 @@ class Workers : public Holders {
   void settle(WorkerId worker, const EndedAttempt& ended);
   void give_back(WorkerId worker, const std::vector<Token>& returned);
   void release_grant(GrantId id, bool worker_is_gone);
-  void one_less(GrantId id, std::optional<std::int64_t> ran_since_ms = std::nullopt);
+  void one_less(Token item, std::optional<std::int64_t> ran_since_ms = std::nullopt);
   // departure.cc
   std::uint64_t take_all_from(WorkerId worker);
   void depart(Worker& worker, WorkerState how);
@@ -197,6 +201,7 @@ class Workers : public Holders {
   Journal& journal_;
   Places& places_;
   Jobs& jobs_;
+  AttemptListener* listener_ = nullptr;
   Changed<GrantId> grants_{journal_};
   Changed<WorkerId> workers_{journal_};
   std::vector<FormerWorker> forgotten_;

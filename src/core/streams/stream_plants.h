@@ -1,0 +1,26 @@
+// Faults that can be injected into what becomes of streams and their messages.
+#pragma once
+
+#include <cstdint>
+
+#include "base/plant.h"
+
+namespace drover {
+
+enum class StreamPlant : std::uint8_t {
+  none,
+  stale_receipt_deletes,  // a receipt deletes a message that somebody else has received since
+  visible_too_soon,       // a message is received again when half of its time has run out
+  group_not_blocked,      // a group is received from while some of it is in flight
+  group_out_of_order,     // the second message of a group comes first
+  one_receive_too_many,   // max_receives is off by one
+  one_receive_too_few,
+  duplicate_taken,         // a FIFO stream takes the same message twice
+  attempt_keeps_messages,  // an attempt that ended holds on to what it received
+  delay_skipped,
+  purge_changes_nothing,
+  restart_forgets_delay,         // a delayed message is visible after a restart
+  expired_fifo_receipt_deletes,  // although its time has run out
+};
+
+}  // namespace drover

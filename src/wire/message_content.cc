@@ -1,0 +1,52 @@
+#include "wire/message_content.h"
+
+#include <algorithm>
+
+#include "message.pb.h"
+
+namespace drover {
+namespace {
+
+void write(const MessageAttribute& from, message::Attribute& to) {
+  to.set_name(from.name);
+  to.set_type(from.type);
+  to.set_value(from.value);
+}
+
+MessageAttribute read(const message::Attribute& from) {
+  return {from.name(), from.type(), from.value()};
+}
+
+}  // namespace
+
+std::string encode_message(const MessageContent& content) {
+  message::Content out;
+  out.set_id(content.id.bytes.data(), content.id.bytes.size());
+  out.set_sender(content.sender);
+  out.set_sent_ms(content.sent_ms);
+  out.set_body(content.body);
+  for (const MessageAttribute& it : content.attributes) write(it, *out.add_attributes());
+  for (const MessageAttribute& it : content.system_attributes) write(it, *out.add_system_attributes());
+  out.set_group(content.group);
+  out.set_deduplication(content.deduplication);
+  return out.SerializeAsString();
+}
+
+Result<MessageContent> decode_message(std::string_view bytes) {
+  message::Content in;
+  MessageContent out;
+  if (!in.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) || in.id().size() != out.id.bytes.size()) {
+    return fail(ErrorCode::damaged, "a stored message cannot be read");
+  }
+  std::ranges::copy(in.id(), out.id.bytes.begin());
+  out.sender = in.sender();
+  out.sent_ms = in.sent_ms();
+  out.body = std::move(*in.mutable_body());
+  for (const auto& it : in.attributes()) out.attributes.push_back(read(it));
+  for (const auto& it : in.system_attributes()) out.system_attributes.push_back(read(it));
+  out.group = in.group();
+  out.deduplication = in.deduplication();
+  return out;
+}
+
+}  // namespace drover
