@@ -15,6 +15,7 @@ namespace {
 constexpr std::uint64_t kRowsAtOnce = 2'000;
 constexpr std::size_t kJobsAtOnce = 100;
 constexpr std::int64_t kLookEachMs = 60'000;
+constexpr std::int64_t kSweepEachMs = 1'000;  // messages come and go quickly
 constexpr std::int64_t kHourMs = 3'600'000;
 constexpr std::int64_t kDayMs = 24 * kHourMs;
 constexpr std::int64_t kMoreAfterMs = 200;  // the core has forgotten the first of them by then
@@ -42,6 +43,10 @@ Result<bool> Retention::do_some(std::int64_t now_ms) {
     rows_left_ = segments_left_ = true;
     if (auto looked = look(now_ms); !looked) return pass(looked);
     return true;
+  }
+  if (now_ms >= next_sweep_ms_) {
+    next_sweep_ms_ = now_ms + kSweepEachMs;
+    rows_left_ = true;
   }
   if (rows_left_) {
     auto more = store_.sweep_deleted(kRowsAtOnce);

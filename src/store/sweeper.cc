@@ -10,9 +10,7 @@ namespace {
 constexpr std::int64_t kFreePages = 4096;
 // How many small rows a chunk of a list is like.
 constexpr std::uint64_t kRowsLikeAChunk = 64;
-// How many a message's content is like.
-constexpr std::uint64_t kRowsLikeAContent = 8;
-constexpr std::uint64_t kBlock = MessageBlock::kMessages;
+constexpr auto kBlock = static_cast<std::int64_t>(MessageBlock::kMessages);
 constexpr std::size_t kDroppedAtOnce = 1000;
 constexpr std::uint64_t kRowsAtOpen = 2'000;
 constexpr int kSweepsAtOpen = 64;
@@ -69,7 +67,7 @@ Result<bool> Sweeper::sweep(std::uint64_t rows) {
   if (!more || *more) return more;
   more = sweep_lists(rows);
   if (!more || *more) return more;
-  more = sweep_messages(rows);
+  more = sweep_messages();
   if (!more || *more) return more;
   more = sweep_streams(rows);
   if (!more || *more) return more;
@@ -160,18 +158,14 @@ Result<bool> Sweeper::sweep_lists(std::uint64_t rows) {
   return true;
 }
 
-// Some messages of one deleted block; whether there was one.
-Result<bool> Sweeper::sweep_messages(std::uint64_t rows) {
+// The messages of one deleted block, which are not many bytes; whether there was one.
+Result<bool> Sweeper::sweep_messages() {
   auto first = db_.number("SELECT coalesce(min(first), 0) FROM deleted_message_blocks");
   if (!first) return pass(first);
   if (*first == 0) return false;
-  const std::string which = concat("message BETWEEN ", *first, " AND ", *first + static_cast<std::int64_t>(kBlock) - 1);
-  const std::uint64_t most = rows / kRowsLikeAContent + 1;
-  auto done = db_.in_transaction([&]() -> Result<void> {
-    auto gone = delete_some({"message_contents", "message"}, which, most);
-    if (!gone) return pass(gone);
-    if (*gone >= most) return {};
-    return db_.run(concat("DELETE FROM dead_letter_rows WHERE ", which, ";",  //
+  const std::string which = concat(" WHERE message BETWEEN ", *first, " AND ", *first + kBlock - 1, ";");
+  auto done = db_.in_transaction([&] {
+    return db_.run(concat("DELETE FROM message_contents", which, "DELETE FROM dead_letter_rows", which,
                           "DELETE FROM deleted_message_blocks WHERE first = ", *first));
   });
   if (!done) return pass(done);
@@ -193,7 +187,7 @@ Result<bool> Sweeper::sweep_streams(std::uint64_t rows) {
       return *gone < rows;
     };
     if (*first > 0) {
-      const std::int64_t end = *first + static_cast<std::int64_t>(kBlock);
+      const std::int64_t end = *first + kBlock;
       auto all = delete_all({"open_messages", "message"}, concat("message >= ", *first, " AND message < ", end));
       if (!all) return pass(all);
       if (!*all) return {};

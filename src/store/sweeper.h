@@ -40,7 +40,7 @@ class Sweeper {
   Result<std::uint64_t> delete_some(const Rows& rows, const std::string& which, std::uint64_t most);
   Result<bool> sweep_jobs(std::uint64_t rows);
   Result<bool> sweep_lists(std::uint64_t rows);
-  Result<bool> sweep_messages(std::uint64_t rows);
+  Result<bool> sweep_messages();
   Result<bool> sweep_streams(std::uint64_t rows);
   Result<bool> sweep_former_workers(std::uint64_t rows);
   Result<bool> sweep_events(std::uint64_t rows);
