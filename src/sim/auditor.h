@@ -57,7 +57,6 @@ class Auditor {
 
   /// For so long at a time the server may do nothing.
   void expect_outages(std::int64_t longest_ms) { longest_outage_ms_ = longest_ms; }
-  std::int64_t longest_outage_ms() const { return longest_outage_ms_; }
   /// Somebody takes this worker for dead: what it runs may run elsewhere too.
   void expect_fence(const std::string& worker) { fenced_.insert(worker); }
   /// On this machine all fails: it may be given nothing more.

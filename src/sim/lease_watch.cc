@@ -27,8 +27,8 @@ void LeaseWatch::committed(const Batch& batch, std::int64_t applied_ms) {
     switch (it->event.kind) {
       case EventKind::worker_lost:
       case EventKind::worker_left:
-      case EventKind::worker_fenced: departed_ms_[it->event.name] = applied_ms; break;
-      case EventKind::worker_joined: departed_ms_.erase(it->event.name); break;
+      case EventKind::worker_fenced: departed_[it->event.name] = {applied_ms, it->event.at_ms}; break;
+      case EventKind::worker_joined: departed_.erase(it->event.name); break;
       default: break;
     }
   }
@@ -62,8 +62,8 @@ std::optional<std::string> LeaseWatch::inspect_loss(const Core& core, const Even
   if (id == core.volatile_part().worker_by_name.end()) return std::nullopt;
   const Worker& worker = core.durable().workers.at(id->second);
   const std::int64_t heard_ms = this->heard_ms(worker);
-  const auto departed = departed_ms_.find(event.name);
-  if (departed != departed_ms_.end() && heard_ms < departed->second) {
+  const auto departed = departed_.find(event.name);
+  if (departed != departed_.end() && heard_ms < departed->second.at_ms) {
     return concat(worker.name, ": declared lost again, although nobody has heard of it since");
   }
   if (now_ms - std::max(started_ms_, heard_ms) >= worker.term_ms) return std::nullopt;
@@ -82,13 +82,12 @@ std::optional<std::string> LeaseWatch::inspect_loss(const Core& core, const Atte
                 attempt.reason, ")");
 }
 
-std::optional<std::string> LeaseWatch::inspect_known(const Core& core, const Auditor& auditor,
-                                                     std::int64_t now_ms) const {
+// By the server's clock: after a restart it goes on from when something last changed, if the wall clock was set back.
+std::optional<std::string> LeaseWatch::inspect_known(const Core& core) const {
   for (const auto& [id, worker] : core.durable().workers) {
-    const auto departed = departed_ms_.find(worker.name);
-    if (departed == departed_ms_.end() || heard_ms(worker) > departed->second) continue;
-    // The server's clock may stand still while it is down.
-    if (now_ms - departed->second < kForgottenAfterMs + auditor.longest_outage_ms()) continue;
+    const auto departed = departed_.find(worker.name);
+    if (departed == departed_.end() || heard_ms(worker) > departed->second.at_ms) continue;
+    if (core.now_ms() - departed->second.server_ms < kForgottenAfterMs) continue;
     return concat(worker.name, ": still known more than a day after it departed");
   }
   return std::nullopt;

@@ -27,7 +27,7 @@ class LeaseWatch {
   std::optional<std::string> inspect_losses(const Core& core, const Step& step, const Auditor& auditor,
                                             std::int64_t now_ms) const;
   /// What is wrong with the workers that the server knows: to be asked now and then.
-  std::optional<std::string> inspect_known(const Core& core, const Auditor& auditor, std::int64_t now_ms) const;
+  std::optional<std::string> inspect_known(const Core& core) const;
 
  private:
   struct Heard {
@@ -42,7 +42,11 @@ class LeaseWatch {
   std::int64_t started_ms_ = 0;
   std::map<WorkerId, Heard> reports_;
   std::map<std::string, Heard> hellos_;
-  std::map<std::string, std::int64_t> departed_ms_;  // lost, fenced or gone, and not back
+  struct Departed {
+    std::int64_t at_ms = 0;
+    std::int64_t server_ms = 0;  // by the server's clock, which may have lost time since
+  };
+  std::map<std::string, Departed> departed_;  // lost, fenced or gone, and not back
 };
 
 }  // namespace drover::sim

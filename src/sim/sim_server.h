@@ -52,7 +52,7 @@ class SimServer {
   /// Nothing is under way and nothing waits to be applied.
   bool settled() const { return up() && under_way_.empty() && inbox_ == 0 && door_.empty(); }
   /// Which workers are wrongly known, if any.
-  std::optional<std::string> wrongly_known() const { return leases_.inspect_known(core(), auditor_, events_.now_ms()); }
+  std::optional<std::string> wrongly_known() const { return leases_.inspect_known(core()); }
   /// Called when it has stopped, so that those who wait can notice.
   std::function<void()> on_stopped;
   /// Called when a batch is durable, with the time at which it was applied.
