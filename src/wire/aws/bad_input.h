@@ -10,7 +10,7 @@
 namespace drover::aws {
 
 inline std::unexpected<BadInput> bad(std::string reason) {
-  return std::unexpected(BadInput{{}, std::move(reason)});
+  return std::unexpected(BadInput{{}, std::move(reason), false});
 }
 
 /// The same, of a member or element of what the error was about.

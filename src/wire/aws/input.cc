@@ -178,7 +178,7 @@ std::string shown_name(std::string_view name) {
 std::expected<void, BadInput> check_bounds(const Shape& structure, const json::object& value) {
   for (const Member& member : structure.members) {
     const json::value* it = value.if_contains(member.name);
-    if (it == nullptr && member.required) return within(member.name, {{}, "is required"});
+    if (it == nullptr && member.required) return within(member.name, {{}, "is required", true});
     if (it == nullptr) continue;
     if (auto good = check_member(member, *it); !good) return within(member.name, std::move(good.error()));
   }

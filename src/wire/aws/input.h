@@ -18,8 +18,9 @@
 namespace drover::aws {
 
 struct BadInput {
-  std::string member;  // "containerOverrides.environment[2].name"; empty: the input as a whole
-  std::string reason;  // "must be a string"
+  std::string member;       // "containerOverrides.environment[2].name"; empty: the input as a whole
+  std::string reason;       // "must be a string"
+  bool is_missing = false;  // a member that is required was not sent
 
   std::string text() const { return member.empty() ? reason : member + " " + reason; }
 };

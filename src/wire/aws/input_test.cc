@@ -31,6 +31,10 @@ const Model& model() {
       "operation Describe\n"
       "  ids     [string]   as=VpcId\n"
       "  filters [Filter]   as=Filter\n"
+      "operation TagQueue\n"
+      "  names   [string]   flat xml=Name\n"
+      "  tags    {string}   flat xml=Tag keys=Key,Value\n"
+      "  more    {Pair}     flat xml=More keys=Name,Value\n"
       "structure Filter\n"
       "  name    string     as=Name\n"
       "  values  [string]   as=Value\n");
@@ -104,6 +108,15 @@ TEST(Input, ReadsQueryParameters) {
   EXPECT_EQ(from_query("size=1&size=2"), "error: size was sent twice");
   EXPECT_EQ(from_query("size=1x"), "error: size must be a whole number");
   EXPECT_EQ(from_query("at=yesterday"), "error: at must be a time such as 2026-01-31T12:00:00Z");
+}
+
+TEST(Input, ReadsOtherNamesInQueriesWhereThoseAreDescribed) {
+  EXPECT_EQ(from_query("Name.1=a&Tag.1.Key=k&Tag.1.Value=v&More.1.Name=m&More.1.Value.name=n", QueryDialect::query,
+                       "TagQueue"),
+            R"({"names":["a"],"tags":{"k":"v"},"more":{"m":{"name":"n"}}})");
+  EXPECT_EQ(from_query("Tag.1.Value=v", QueryDialect::query, "TagQueue"), "error: tags[1] has no key");
+  const Shape& shape = *model().find("TagQueue")->input;
+  EXPECT_EQ(said(read_json_input(shape, R"({"names":["a"],"tags":{"k":"v"}})")), R"({"names":["a"],"tags":{"k":"v"}})");
 }
 
 TEST(Input, ReadsEc2Parameters) {

@@ -156,7 +156,12 @@ class ModelText {
     if (open_ == nullptr) return "a member of nothing";
     if (words.size() < 2) return "a member has a name and a type";
     if (open_->find(words[0]) != nullptr) return concat("'", words[0], "' is described twice");
-    Member member{.name = std::string(words[0]), .shape = shape_of(words[1]), .least = {}, .most = {}, .wire_name = {}};
+    Member member{.name = std::string(words[0]),
+                  .shape = shape_of(words[1]),
+                  .least = {},
+                  .most = {},
+                  .wire_name = {},
+                  .query_name = {}};
     member.wire_name = member.name;
     for (const std::string_view word : std::vector(words.begin() + 2, words.end())) {
       const std::size_t dots = word.find("..");
@@ -172,11 +177,17 @@ class ModelText {
         member.location = Location::header;
       } else if (word.starts_with("as=")) {
         member.wire_name = word.substr(3);
+      } else if (word.starts_with("xml=")) {
+        member.query_name = word.substr(4);
+      } else if (const std::size_t comma = word.find(','); word.starts_with("keys=") && comma != word.npos) {
+        member.key_name = word.substr(5, comma - 5);
+        member.value_name = word.substr(comma + 1);
       } else if (dots == std::string_view::npos || !read_bound(word.substr(0, dots), member.least) ||
                  !read_bound(word.substr(dots + 2), member.most)) {
         return concat("unknown word '", word, "'");
       }
     }
+    if (member.query_name.empty()) member.query_name = member.wire_name;
     open_->members.push_back(std::move(member));
     return {};
   }

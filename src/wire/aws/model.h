@@ -21,7 +21,10 @@
 //   A..B          length of a string, number of elements, or value of a number; either end may be missing
 //   uri           stands in the path; query, header: there, under the name on the wire
 //   as=NAME       its name on the wire, where that differs
-//   flat          of a list in a Query or XML protocol: its elements stand side by side, without a "member" around them
+//   xml=NAME      its name in the Query protocol, of a service that has JSON as well
+//   flat          of a list or map in the Query protocol: its elements stand side by side, without a "member" around
+//                 them
+//   keys=K,V      what the key and the value of a map's entry are called in the Query protocol; key,value if not said
 #pragma once
 
 #include <cstdint>
@@ -60,7 +63,10 @@ struct Member {
   std::optional<double> least;
   std::optional<double> most;
   Location location = Location::body;
-  std::string wire_name;  // the same as `name` unless described otherwise
+  std::string wire_name;         // the same as `name` unless described otherwise
+  std::string query_name;        // in the Query protocol: the same as `wire_name` unless described otherwise
+  std::string key_name = "key";  // of a map, in the Query protocol
+  std::string value_name = "value";
 };
 
 struct Operation {

@@ -89,11 +89,12 @@ class XmlWriter {
       const json::value* it = value.if_contains(member.name);
       if (it == nullptr) continue;
       ++written;
-      const bool is_many = member.shape->kind == Kind::list || member.shape->kind == Kind::map;
-      if (member.flat && is_many) {
-        elements(*member.shape, *it, member.wire_name);
+      if (member.flat && member.shape->kind == Kind::list) {
+        elements(*member.shape, *it, member.query_name);
+      } else if (member.flat && member.shape->kind == Kind::map) {
+        entries(*member.shape, *it, member);
       } else {
-        element(*member.shape, *it, member.wire_name);
+        element(*member.shape, *it, member.query_name);
       }
     }
     DROVER_CHECK(written == value.size(), "every member of an output is described");
@@ -109,14 +110,14 @@ class XmlWriter {
   }
 
   void elements(const Shape& shape, const json::value& value, std::string_view name) {
-    if (shape.kind == Kind::list) {
-      for (const json::value& it : value.get_array()) element(*shape.element, it, name);
-      return;
-    }
+    for (const json::value& it : value.get_array()) element(*shape.element, it, name);
+  }
+
+  void entries(const Shape& shape, const json::value& value, const Member& names) {
     for (const auto& [key, it] : value.get_object()) {
-      out += concat("<", name, "><key>", xml_text(key), "</key>");
-      element(*shape.element, it, "value");
-      out += concat("</", name, ">");
+      out += concat("<", names.query_name, "><", names.key_name, ">", xml_text(key), "</", names.key_name, ">");
+      element(*shape.element, it, names.value_name);
+      out += concat("</", names.query_name, ">");
     }
   }
 
@@ -124,7 +125,7 @@ class XmlWriter {
     switch (shape.kind) {
       case Kind::structure: return members(shape, value.get_object());
       case Kind::list: return elements(shape, value, element_);
-      case Kind::map: return elements(shape, value, flat_maps_ ? element_ : "entry");
+      case Kind::map: return entries(shape, value, {.query_name = std::string(flat_maps_ ? element_ : "entry")});
       case Kind::any:
       case Kind::string: out += xml_text(value.get_string()); return;
       case Kind::blob: out += base64(value.get_string()); return;

@@ -58,6 +58,19 @@ TEST(Output, WritesQueryXml) {
       "<DropResponse xmlns=\"urn:x\"><ResponseMetadata><RequestId>id-1</RequestId></ResponseMetadata></DropResponse>");
 }
 
+TEST(Output, HasOtherNamesInXmlWhereThoseAreDescribed) {
+  const Model model = *Model::parse(
+      "operation Get\n"
+      "returns\n"
+      "  Urls  [string]  flat xml=Url\n"
+      "  Tags  {string}  flat xml=Tag keys=Key,Value\n");
+  const json::object value{{"Urls", json::array{"x"}}, {"Tags", json::object{{"k", "v"}}}};
+  EXPECT_EQ(json_output(*model.find("Get")->output, value), R"({"Urls":["x"],"Tags":{"k":"v"}})");
+  EXPECT_EQ(query_output(*model.find("Get"), value, "urn:x", "id-1"),
+            "<GetResponse xmlns=\"urn:x\"><GetResult><Url>x</Url><Tag><Key>k</Key><Value>v</Value></Tag></GetResult>"
+            "<ResponseMetadata><RequestId>id-1</RequestId></ResponseMetadata></GetResponse>");
+}
+
 TEST(Output, WritesEc2Xml) {
   EXPECT_EQ(
       ec2_output(*output_model().find("List"), {{"pairs", json::array{json::object{{"name", "a"}}}}}, "urn:x", "id-1"),

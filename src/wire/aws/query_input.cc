@@ -59,7 +59,7 @@ class QueryReader {
   }
 
   std::string wire_name(const Member& member) const {
-    std::string name = member.wire_name;
+    std::string name = member.query_name;
     if (dialect_ == QueryDialect::ec2) name[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(name[0])));
     return name;
   }
@@ -69,7 +69,9 @@ class QueryReader {
     for (const Member& member : shape.members) {
       const std::string name = prefix + wire_name(member);
       if (!has(name)) continue;
-      auto value = read_value(*member.shape, name, member.flat || dialect_ == QueryDialect::ec2);
+      const bool is_flat = member.flat || dialect_ == QueryDialect::ec2;
+      auto value = member.shape->kind == Kind::map ? read_map(*member.shape, name, is_flat, member)
+                                                   : read_value(*member.shape, name, is_flat);
       if (!value) return within(member.name, std::move(value.error()));
       out[member.name] = std::move(*value);
     }
@@ -91,15 +93,15 @@ class QueryReader {
     return out;
   }
 
-  Value read_map(const Shape& shape, const std::string& name, bool flat) {
+  Value read_map(const Shape& shape, const std::string& name, bool flat, const Member& names = {}) {
     json::object out;
     const std::string prefix = flat ? name : name + ".entry";
     for (const std::uint64_t number : numbers(prefix)) {
       const std::string entry = concat(prefix, ".", number);
-      const auto key = parameters_.find(entry + ".key");
+      const auto key = parameters_.find(concat(entry, ".", names.key_name));
       if (key == parameters_.end()) return within(concat("[", number, "]"), {{}, "has no key"});
       met_.insert(key->first);
-      auto element = read_value(*shape.element, entry + ".value", flat);
+      auto element = read_value(*shape.element, concat(entry, ".", names.value_name), flat);
       if (!element) return within(concat("['", shown_name(*key->second), "']"), std::move(element.error()));
       out[*key->second] = std::move(*element);
     }
