@@ -108,9 +108,35 @@ void StreamBuffer::when_unsent_below(std::size_t bytes, std::function<void()> ca
 
 std::shared_ptr<HttpStream> Exchange::stream(HttpResponse head) {
   auto buffer = std::make_shared<StreamBuffer>();
-  if (gone_) buffer->peer_left();
+  if (peer_is_gone()) buffer->peer_left();
   answer({.head = std::move(head), .source = nullptr, .stream = buffer});
   return std::make_shared<Stream>(std::move(buffer), inbox_, connection_);
+}
+
+bool Exchange::peer_is_gone() const {
+  const std::scoped_lock lock(mutex_);
+  return gone_;
+}
+
+void Exchange::when_peer_leaves(std::function<void()> call) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!gone_) {
+      on_leave_ = std::move(call);
+      return;
+    }
+  }
+  call();
+}
+
+void Exchange::peer_left() {
+  std::function<void()> call;
+  {
+    const std::scoped_lock lock(mutex_);
+    gone_ = true;
+    call = std::exchange(on_leave_, nullptr);
+  }
+  if (call) call();
 }
 
 void Exchange::answer(Answer answer) {

@@ -1,7 +1,6 @@
 // A reply on its way from any thread to the connection that waits for it.
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -72,16 +71,19 @@ class Exchange final : public HttpExchange {
     answer({.head = std::move(head), .file = std::move(body)});
   }
   std::shared_ptr<HttpStream> stream(HttpResponse head) override;
-  bool peer_is_gone() const override { return gone_; }
+  bool peer_is_gone() const override;
+  void when_peer_leaves(std::function<void()> call) override;
 
-  void peer_left() { gone_ = true; }
+  void peer_left();
 
  private:
   void answer(Answer answer);
 
   std::shared_ptr<Inbox> inbox_;
   std::weak_ptr<Connection> connection_;  // locked on its own thread alone, where it must end
-  std::atomic<bool> gone_ = false;
+  mutable std::mutex mutex_;              // guards what follows
+  bool gone_ = false;
+  std::function<void()> on_leave_;
 };
 
 }  // namespace drover

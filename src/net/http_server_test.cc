@@ -197,6 +197,29 @@ TEST_F(HttpServerTest, APeerThatLeavesDuringALongPollIsNoticed) {
   expect_well();
 }
 
+TEST_F(HttpServerTest, WhoeverWaitsForAPeerToLeaveIsCalledOnce) {
+  start();
+  std::atomic<int> calls = 0;
+  RawPeer staying = connect();
+  RawPeer leaving = connect();
+  ASSERT_TRUE(staying.send(kLater));
+  HttpReply kept = handler_.later.next();
+  kept.when_peer_leaves([&] { calls += 100; });
+  ASSERT_TRUE(leaving.send(kLater));
+  HttpReply left = handler_.later.next();
+  left.when_peer_leaves([&] { ++calls; });
+  leaving.leave();
+  EXPECT_TRUE(eventually([&] { return calls == 1; }));
+  left.when_peer_leaves([&] { calls += 10; });
+  EXPECT_EQ(calls, 11) << "it has left already";
+  left.send(text_response("nobody hears"));
+  kept.send(text_response("heard"));
+  EXPECT_EQ(staying.read_response().body, "heard");
+  staying.leave();
+  expect_well();
+  EXPECT_EQ(calls, 11) << "a peer that was answered may leave";
+}
+
 TEST_F(HttpServerTest, APeerThatOnlyStopsSendingGetsItsReplies) {
   start();
   RawPeer peer = connect();

@@ -107,6 +107,7 @@ class HttpExchange {
   virtual void send(HttpResponse head, HttpFilePart body) = 0;
   virtual std::shared_ptr<HttpStream> stream(HttpResponse head) = 0;
   virtual bool peer_is_gone() const = 0;
+  virtual void when_peer_leaves(std::function<void()> call) = 0;
 };
 
 /// The right to answer one request, once, from any thread. One that is dropped unanswered answers 500.
@@ -134,6 +135,9 @@ class HttpReply {
     return std::exchange(exchange_, nullptr)->stream(std::move(head));
   }
   bool peer_is_gone() const { return exchange_->peer_is_gone(); }
+  /// Calls back once, from any thread, if the peer leaves before it is answered: now, if it has left. The call must not
+  /// wait, and must not own this reply. Only the last one that was asked for is made.
+  void when_peer_leaves(std::function<void()> call) { exchange_->when_peer_leaves(std::move(call)); }
 
  private:
   void drop() {

@@ -56,6 +56,7 @@ class TracedExchange final : public HttpExchange {
     return reply_.stream(std::move(head));
   }
   bool peer_is_gone() const override { return reply_.peer_is_gone(); }
+  void when_peer_leaves(std::function<void()> call) override { reply_.when_peer_leaves(std::move(call)); }
 
  private:
   void tell(HttpResponse& response) {

@@ -20,6 +20,7 @@ class Exchange : public HttpExchange {
     return nullptr;
   }
   bool peer_is_gone() const override { return false; }
+  void when_peer_leaves(std::function<void()> /*call*/) override {}
 
   std::optional<HttpResponse> answer;
 };
