@@ -60,10 +60,14 @@ class Service {
   virtual bool owns(const HttpHead& head) const = 0;
   /// What is asked for, of a request that it owns; or the answer, if there is no such call. Must not wait.
   virtual std::expected<ServiceCall, HttpResponse> resolve(const HttpHead& head) = 0;
-  /// An error as this service's clients expect it.
-  virtual HttpResponse error(int status, const Error& error) const { return problem(status, error); }
+  /// An error as the client that sent this expects it.
+  virtual HttpResponse error(const HttpHead& /*head*/, int status, const Error& error) const {
+    return problem(status, error);
+  }
   /// What a caller who is not let in is answered.
-  virtual HttpResponse refuse(const Refusal& refusal) const { return error(401, refusal.error); }
+  virtual HttpResponse refuse(const HttpHead& head, const Refusal& refusal) const {
+    return error(head, 401, refusal.error);
+  }
 };
 
 /// Requests that only read are logged if they fail, all others always.

@@ -75,7 +75,7 @@ std::expected<Identity, HttpResponse> Router::admit(const HttpHead& head, const 
   if (call && !call->needs) return Identity{};
   auto identity = identify_(head);
   if (!identity) {
-    HttpResponse response = service.refuse(identity.error());
+    HttpResponse response = service.refuse(head, identity.error());
     const std::string* shown = head.header("Authorization");
     const bool shows_key = identity.error().signature || (shown != nullptr && shown->starts_with("Bearer "));
     if (!shows_key) response.headers.push_back({"WWW-Authenticate", "Bearer"});
@@ -85,7 +85,7 @@ std::expected<Identity, HttpResponse> Router::admit(const HttpHead& head, const 
   if (!call) return std::unexpected(call.error());
   const std::optional<Permission>& needs = call->needs;
   if (needs && !may(identity->caller, *needs)) {
-    return std::unexpected(service.error(403, forbidden(identity->caller, *needs)));
+    return std::unexpected(service.error(head, 403, forbidden(identity->caller, *needs)));
   }
   const std::optional<HttpResponse>& refusal = call->refusal;
   if (refusal) return std::unexpected(*refusal);
@@ -119,8 +119,9 @@ HttpPlan Router::plan(const HttpHead& head) {
   HttpPlan plan{.most_bytes = call->most_bytes, .sink = std::move(call->sink), .is_from_stranger = is_stranger};
   if (identity->verify) {
     if (plan.sink) {
-      return refuse(head, service->error(400, {ErrorCode::bad_input, "the signature does not cover the request's body",
-                                               "send the checksum of the body in a signed header"}));
+      return refuse(head, service->error(head, 400,
+                                         {ErrorCode::bad_input, "the signature does not cover the request's body",
+                                          "send the checksum of the body in a signed header"}));
     }
     plan.most_bytes = std::min(plan.most_bytes, kMostUnverifiedBytes);
   }
@@ -136,10 +137,12 @@ HttpPlan Router::plan(const HttpHead& head) {
       reply = traced(std::move(reply), std::move(line), log, log_, failures_, metrics_);
     }
     if (verify) {
-      if (auto verified = verify(request.body); !verified) return reply.send(service->refuse(verified.error()));
+      if (auto verified = verify(request.body); !verified)
+        return reply.send(service->refuse(request.head, verified.error()));
     }
     const bool took_time = request.sink != nullptr || !request.body.empty();
-    if (needs_key && took_time && !asker.is_valid()) return reply.send(service->error(401, invalid_meanwhile()));
+    if (needs_key && took_time && !asker.is_valid())
+      return reply.send(service->error(request.head, 401, invalid_meanwhile()));
     handle(std::move(request), std::move(reply), std::move(asker));
   };
   return plan;

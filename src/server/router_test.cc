@@ -53,7 +53,7 @@ class Named : public Service {
     if (head.path.ends_with("/stream")) call.sink = std::make_unique<Sink>();
     return call;
   }
-  HttpResponse error(int status, const Error& error) const override {
+  HttpResponse error(const HttpHead& /*head*/, int status, const Error& error) const override {
     return {.status = status, .headers = {}, .body = concat(path_, ": ", error.message)};
   }
 

@@ -31,6 +31,12 @@ Fault not_authorized(Protocol protocol, const std::string& arn, const Wish& wish
                    {}});
 }
 
+RequestContext context_of(const std::string& principal_arn, const Account& account, const Wish& wish) {
+  return {{"aws:PrincipalArn", {principal_arn}},
+          {"aws:PrincipalAccount", {account.id}},
+          {"aws:SecureTransport", {wish.is_encrypted ? "true" : "false"}}};
+}
+
 std::string denied_by(const Evaluation& made) {
   return concat("an explicit deny in ", made.decided_by ? made.decided_by->name() : "a policy");
 }
@@ -132,8 +138,26 @@ Result<bool> Access::is_running(const Uuid& of, const Token& attempt) const {
   return is_in_hands(backend_.ledger(), job->job, attempt);
 }
 
+// Whoever is not denied here has been, or will be, let in for other reasons.
+std::expected<void, Fault> Access::check_denied(const Caller& caller, const Wish& wish) const {
+  if (wish.resource_policy == nullptr) return {};
+  const std::string arn = arn_of(caller);
+  AccessRequest request{.action = wish.action,
+                        .resource = {},
+                        .principal = {.arn = arn, .role_arn = {}, .account = account_.id, .service = {}},
+                        .context = context_of(arn, account_, wish)};
+  for (const std::string& resource : wish.resources) {
+    request.resource = resource;
+    const Evaluation made = evaluate({wish.resource_policy}, request);
+    if (made.decision != Decision::explicit_deny) continue;
+    return std::unexpected(not_authorized(wish.protocol, arn, wish, resource, denied_by(made)));
+  }
+  return {};
+}
+
 std::expected<void, Fault> Access::check(const Caller& caller, const Wish& wish) const {
   const auto failure = [&](const Error& error) { return std::unexpected(fault_of(wish.protocol, {}, error)); };
+  if (!caller.has_session()) return check_denied(caller, wish);
   if (caller.job && caller.attempt) {
     auto running = is_running(*caller.job, *caller.attempt);
     if (!running) return failure(running.error());
@@ -146,7 +170,9 @@ std::expected<void, Fault> Access::check(const Caller& caller, const Wish& wish)
   if (!role) return failure(role.error());
   if (wish.service == "sts" && wish.action == "sts:GetCallerIdentity") return {};
   if (!role->empty()) return check_role(caller, *role, wish);
-  if (is_for_every_attempt(wish.service) && (!wish.needs || may(Scope::submit, *wish.needs))) return {};
+  if (is_for_every_attempt(wish.service) && (!wish.needs || may(Scope::submit, *wish.needs))) {
+    return check_denied(caller, wish);
+  }
   return std::unexpected(not_authorized(wish.protocol, arn_of(caller), wish, "*",
                                         "its job has no role that allows it; name one with jobRoleArn"));
 }
@@ -165,15 +191,12 @@ std::expected<void, Fault> Access::check_role(const Caller& caller, const std::s
   if (!policies) return failure(policies.error());
   std::vector<const PolicyDocument*> all;
   for (const PolicyDocument& it : *policies) all.push_back(&it);
-  AccessRequest request{.action = wish.action,
-                        .resource = {},
-                        .principal = {.arn = arn,
-                                      .role_arn = std::string((*stored)->value.at("Arn").get_string()),
-                                      .account = account_.id,
-                                      .service = {},
-                                      .canonical_user = {}},
-                        .context = {{"aws:PrincipalArn", {std::string((*stored)->value.at("Arn").get_string())}},
-                                    {"aws:PrincipalAccount", {account_.id}}}};
+  const std::string role_arn((*stored)->value.at("Arn").get_string());
+  AccessRequest request{
+      .action = wish.action,
+      .resource = {},
+      .principal = {.arn = arn, .role_arn = role_arn, .account = account_.id, .service = {}, .canonical_user = {}},
+      .context = context_of(role_arn, account_, wish)};
   for (const std::string& passed : wish.passed_roles) {
     auto passed_arn = arn_of_role(passed);
     if (!passed_arn) return failure(passed_arn.error());
@@ -186,13 +209,15 @@ std::expected<void, Fault> Access::check_role(const Caller& caller, const std::s
     pass_it.action = passing.action;
     return std::unexpected(not_authorized(wish.protocol, arn, pass_it, *passed_arn, denied_by(made)));
   }
+  if (wish.resource_policy != nullptr) all.push_back(wish.resource_policy);
   for (const std::string& resource : wish.resources) {
     if (resource.size() > kLongestArn) {
       return std::unexpected(not_authorized(wish.protocol, arn, wish, "*", "no ARN is that long"));
     }
     request.resource = resource;
     const Evaluation made = evaluate(all, request);
-    if (made.decision == Decision::allowed) continue;
+    // Where a resource's policy names no more than the account, the role must allow it too.
+    if (made.decision == Decision::allowed && made.named == Named::itself) continue;
     return std::unexpected(not_authorized(wish.protocol, arn, wish, resource,
                                           made.decision == Decision::explicit_deny
                                               ? denied_by(made)

@@ -1,7 +1,8 @@
 // What a caller with a session may do: a job's attempt while it runs, or someone who has assumed a role. The role's
 // policies decide. An attempt without a role, or with one that was never created here, may use objects, streams and
 // logs like a key with scope 'submit', and nothing else. To pass a role on takes no permission, but a Deny of
-// iam:PassRole holds.
+// iam:PassRole holds. A resource may have a policy of its own, such as a queue: it can let sessions in that their
+// role does not, and what it denies is denied to everyone, keys included.
 #pragma once
 
 #include <expected>
@@ -14,6 +15,7 @@
 #include "api/aws/fault.h"
 #include "keys/caller.h"
 #include "ports/backend.h"
+#include "wire/aws/policy.h"
 
 namespace drover::aws {
 
@@ -23,15 +25,18 @@ struct Wish {
   std::string_view service;  // "batch"
   std::string action;        // "batch:SubmitJob"
   std::vector<std::string> resources;
-  std::vector<std::string> passed_roles;  // names or ARNs, that somebody gets by this; must not be denied
-  std::optional<Action> needs;            // of a key
+  std::vector<std::string> passed_roles;            // names or ARNs, that somebody gets by this; must not be denied
+  std::optional<Action> needs;                      // of a key
+  const PolicyDocument* resource_policy = nullptr;  // of the resource, which is one; null: it has none
+  bool is_encrypted = false;                        // the connection
 };
 
 class Access {
  public:
   Access(Backend& backend, const Account& account) : backend_(backend), account_(account) {}
 
-  /// Waits for disks. The fault says why not.
+  /// Waits for disks where the caller has a session, or is a job's. The fault says why not. What a key may do its scope
+  /// has said; here only the resource's policy can deny it.
   std::expected<void, Fault> check(const Caller& caller, const Wish& wish) const;
 
   /// Of the caller's session; empty: it has none that is known here.
@@ -47,6 +52,7 @@ class Access {
   Result<JobView> job_of(const Uuid& uuid) const;
   Result<bool> is_running(const Uuid& of, const Token& attempt) const;
   std::expected<void, Fault> check_role(const Caller& caller, const std::string& role, const Wish& wish) const;
+  std::expected<void, Fault> check_denied(const Caller& caller, const Wish& wish) const;
 
   Backend& backend_;
   const Account& account_;

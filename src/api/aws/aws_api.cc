@@ -5,10 +5,8 @@
 #include "api/aws/scope.h"
 #include "base/check.h"
 #include "base/entropy.h"
-#include "base/text.h"
 #include "base/utf8.h"
 #include "base/uuid.h"
-#include "wire/aws/input.h"
 #include "wire/aws/output.h"
 
 namespace drover::aws {
@@ -125,19 +123,23 @@ Result<AwsApi::Found> AwsApi::find_by_target(const HttpHead& head) const {
   return Found{operation, {}};
 }
 
+Protocol AwsApi::protocol_of(const HttpHead& head) const {
+  return about_.also_query && head.header("X-Amz-Target") == nullptr ? Protocol::query : about_.protocol;
+}
+
 std::expected<ServiceCall, HttpResponse> AwsApi::resolve(const HttpHead& head) {
   ServiceCall call{.needs = Permission{.action = std::nullopt,
                                        .what = concat("use the service ", about_.service),
                                        .judges_sessions = true},
-                   .most_bytes = kMostBytes,
-                   .log = LogRequests::all,
+                   .most_bytes = about_.most_bytes,
+                   .log = about_.log,
                    .handle = {}};
   std::optional<Found> known;
-  if (about_.protocol == Protocol::rest_json || about_.protocol == Protocol::json) {
-    auto found = about_.protocol == Protocol::json ? find_by_target(head) : find_by_path(head);
+  if (const Protocol protocol = protocol_of(head); protocol == Protocol::rest_json || protocol == Protocol::json) {
+    auto found = protocol == Protocol::json ? find_by_target(head) : find_by_path(head);
     if (!found) {
-      return std::unexpected(answer_fault(
-          {"UnknownOperationException", found.error().message, about_.protocol == Protocol::json ? 400 : 404}));
+      return std::unexpected(
+          answer_fault(protocol, {"UnknownOperationException", found.error().message, 404, "InvalidAction"}));
     }
     const auto& action = handlers_.at(found->operation->name).action;
     if (!action || *action == Action::read) call.log = LogRequests::failures;
@@ -150,9 +152,8 @@ std::expected<ServiceCall, HttpResponse> AwsApi::resolve(const HttpHead& head) {
 }
 
 void AwsApi::handle(const std::optional<Found>& found, HttpRequest request, HttpReply reply, Asker asker) {
-  const auto bad = [&](const BadInput& why) {
-    reply.send(answer_fault({std::string(about_.bad_input), why.text(), 400}));
-  };
+  const Protocol protocol = protocol_of(request.head);
+  const auto bad = [&](const BadInput& why) { reply.send(answer_fault(protocol, bad_input(protocol, why))); };
   if (found) {
     auto input = read_json_input(*found->operation->input, request.body, found->others);
     if (!input) return bad(input.error());
@@ -166,13 +167,15 @@ void AwsApi::handle(const std::optional<Found>& found, HttpRequest request, Http
   }
   const Operation* operation = model_.find(action);
   if (operation == nullptr) {
-    return reply.send(answer_fault({"InvalidAction", concat("there is no operation '", utf8(action), "'"), 400}));
+    return reply.send(
+        answer_fault(protocol, {"InvalidAction", concat("there is no operation '", utf8(action), "'"), 400}));
   }
   std::erase_if(*pairs, [](const auto& it) {
     return it.first == "Action" || it.first == "Version" || is_of_signature(it.first);
   });
-  auto input = read_query_input(*operation->input, *pairs,
-                                about_.protocol == Protocol::ec2 ? QueryDialect::ec2 : QueryDialect::query);
+  add_parameters(request.head, *pairs);
+  auto input =
+      read_query_input(*operation->input, *pairs, protocol == Protocol::ec2 ? QueryDialect::ec2 : QueryDialect::query);
   if (!input) return bad(input.error());
   run(*operation, std::move(*input), request.head, std::move(reply), std::move(asker));
 }
@@ -183,16 +186,18 @@ void AwsApi::run(const Operation& operation, boost::json::object input, const Ht
   DROVER_CHECK(found != handlers_.end(), "an operation that is described has a handler");
   const Handler& handler = found->second;
   if (!asker.caller.has_session() && handler.action && !asker.caller.may(*handler.action)) {
-    return reply.send(error(403, {ErrorCode::denied,
-                                  concat("a key with scope '", to_string(asker.caller.scope),
-                                         "' is not authorized to perform ", about_.service, ":", operation.name),
-                                  {}}));
+    return reply.send(error(head, 403,
+                            {ErrorCode::denied,
+                             concat("a key with scope '", to_string(asker.caller.scope),
+                                    "' is not authorized to perform ", about_.service, ":", operation.name),
+                             {}}));
   }
   if (!about_.takes_session_tokens && asker.caller.is_temporary && !asker.caller.has_session()) {
-    return reply.send(error(403, {ErrorCode::denied,
-                                  concat("a session of GetSessionToken is not authorized to perform ", about_.service,
-                                         ":", operation.name, "; use the key itself"),
-                                  {}}));
+    return reply.send(error(head, 403,
+                            {ErrorCode::denied,
+                             concat("a session of GetSessionToken is not authorized to perform ", about_.service, ":",
+                                    operation.name, "; use the key itself"),
+                             {}}));
   }
   const std::string* host = head.header("Host");
   auto call = std::make_shared<Call>(
@@ -200,35 +205,55 @@ void AwsApi::run(const Operation& operation, boost::json::object input, const Ht
            .input = std::move(input),
            .asker = std::move(asker),
            .region = signed_region(head),
-           .origin = concat(head.encrypted ? "https://" : "http://", host == nullptr ? "localhost" : *host)});
+           .origin = concat(head.encrypted ? "https://" : "http://", host == nullptr ? "localhost" : *host),
+           .protocol = protocol_of(head)});
+  const auto shared = std::make_shared<HttpReply>(std::move(reply));
+  // What a session may do is in the ledger, and so is the role of a job.
+  const Caller& caller = call->asker.caller;
+  if (!about_.waits_for_disks && !caller.has_session() && !caller.job) {
+    return carry_out(handler, std::move(*call), shared);
+  }
   const Holder holder = call->asker.holder;
-  backend_.later(holder, [this, &handler, call, reply = std::make_shared<HttpReply>(std::move(reply))] {
-    const Operation& asked = *call->operation;
-    if (auto allowed = check_session(*call, handler); !allowed) return reply->send(answer_fault(allowed.error()));
-    handler.handle(std::move(*call), [this, &asked, reply](const Outcome& outcome) {
-      reply->send(response(asked, outcome, random_uuid().text()));
-    });
+  backend_.later(holder, [this, &handler, call, shared] { carry_out(handler, std::move(*call), shared); });
+}
+
+void AwsApi::carry_out(const Handler& handler, Call call, const std::shared_ptr<HttpReply>& reply) {
+  if (auto allowed = check_access(call, handler); !allowed) {
+    return reply->send(answer_fault(call.protocol, allowed.error()));
+  }
+  call.when_client_leaves = [weak = std::weak_ptr(reply)](std::function<void()> leave) {
+    if (const auto it = weak.lock()) it->when_peer_leaves(std::move(leave));
+  };
+  const Operation& asked = *call.operation;
+  const Protocol protocol = call.protocol;
+  handler.handle(std::move(call), [this, &asked, protocol, reply](const Outcome& outcome) {
+    reply->send(response(protocol, asked, outcome));
   });
 }
 
-std::expected<void, Fault> AwsApi::check_session(const Call& call, const Handler& handler) const {
-  if (!call.asker.caller.has_session()) return {};
-  return access_.check(call.asker.caller, {.protocol = about_.protocol,
-                                           .service = about_.service,
-                                           .action = concat(about_.service, ":", call.operation->name),
-                                           .resources = resources(call),
-                                           .passed_roles = passed_roles(call),
-                                           .needs = handler.action});
+std::expected<void, Fault> AwsApi::check_access(const Call& call, const Handler& handler) const {
+  const Caller& caller = call.asker.caller;
+  const std::shared_ptr<const PolicyDocument> policy = resource_policy(call);
+  if (!policy && !caller.has_session()) return {};
+  return access_.check(caller, {.protocol = call.protocol,
+                                .service = about_.service,
+                                .action = action_name(call),
+                                .resources = resources(call),
+                                .passed_roles = passed_roles(call),
+                                .needs = handler.action,
+                                .resource_policy = policy.get(),
+                                .is_encrypted = call.is_encrypted()});
 }
 
-HttpResponse AwsApi::response(const Operation& operation, const Outcome& outcome, const std::string& request_id) const {
-  if (!outcome) return fault_response(about_.protocol, outcome.error(), request_id);
+HttpResponse AwsApi::response(Protocol protocol, const Operation& operation, const Outcome& outcome) const {
+  if (!outcome) return answer_fault(protocol, outcome.error());
+  const std::string request_id = random_uuid().text();
   HttpResponse out{.status = 200, .headers = {{"x-amzn-RequestId", request_id}}, .body = {}};
-  switch (about_.protocol) {
+  switch (protocol) {
     case Protocol::rest_json:
     case Protocol::json:
       out.headers.push_back(
-          {"Content-Type", about_.protocol == Protocol::json ? "application/x-amz-json-1.1" : "application/json"});
+          {"Content-Type", std::string(protocol == Protocol::json ? about_.json.type : "application/json")});
       out.body = json_output(*operation.output, *outcome);
       return out;
     case Protocol::query: out.body = query_output(operation, *outcome, about_.xml_namespace, request_id); break;
@@ -238,17 +263,23 @@ HttpResponse AwsApi::response(const Operation& operation, const Outcome& outcome
   return out;
 }
 
-HttpResponse AwsApi::answer_fault(const Fault& fault) const {
-  return fault_response(about_.protocol, fault, random_uuid().text());
+Fault AwsApi::bad_input(Protocol /*protocol*/, const BadInput& why) const {
+  return {std::string(about_.bad_input), why.text(), 400};
 }
 
-HttpResponse AwsApi::error(int /*status*/, const Error& error) const {
-  return answer_fault(fault(error));
+HttpResponse AwsApi::answer_fault(Protocol protocol, const Fault& fault) const {
+  return fault_response(protocol, fault, random_uuid().text(), about_.json);
 }
 
-HttpResponse AwsApi::refuse(const Refusal& refusal) const {
-  if (!refusal.signature) return error(403, refusal.error);
-  return answer_fault(signature_fault(about_.protocol, *refusal.signature));
+HttpResponse AwsApi::error(const HttpHead& head, int /*status*/, const Error& error) const {
+  const Protocol protocol = protocol_of(head);
+  return answer_fault(protocol, fault_of(protocol, about_.bad_input, error));
+}
+
+HttpResponse AwsApi::refuse(const HttpHead& head, const Refusal& refusal) const {
+  if (!refusal.signature) return error(head, 403, refusal.error);
+  const Protocol protocol = protocol_of(head);
+  return answer_fault(protocol, signature_fault(protocol, *refusal.signature));
 }
 
 }  // namespace drover::aws

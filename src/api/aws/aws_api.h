@@ -15,8 +15,10 @@
 #include "api/aws/account.h"
 #include "api/aws/fault.h"
 #include "api/service.h"
+#include "base/text.h"
 #include "base/url.h"
 #include "ports/backend.h"
+#include "wire/aws/input.h"
 #include "wire/aws/model.h"
 
 namespace drover::aws {
@@ -28,6 +30,11 @@ struct Call {
   Asker asker;
   std::string region;
   std::string origin;  // "http://HOST:PORT", as the client reached the server
+  Protocol protocol = Protocol::json;
+  /// Calls back once, from any thread, if the client leaves before it is answered. The call must not wait.
+  std::function<void(std::function<void()> call)> when_client_leaves = [](const auto&) {};
+
+  bool is_encrypted() const { return origin.starts_with("https:"); }
 };
 
 using Outcome = std::expected<boost::json::object, Fault>;
@@ -53,16 +60,20 @@ class AwsApi : public Service {
     std::string_view target = {};         // before the operation in X-Amz-Target: "Logs_20140328."
     std::string_view xml_namespace = {};  // of answers in XML
     bool takes_session_tokens = true;     // of GetSessionToken
+    bool also_query = false;              // with Protocol::json: older clients, which send no X-Amz-Target, speak Query
+    bool waits_for_disks = true;          // its handlers do; else those of a key's requests are called on an I/O thread
+    std::uint64_t most_bytes = std::uint64_t{1} << 20;  // of a request's body
+    LogRequests log = LogRequests::all;                 // of operations that change something
+    JsonStyle json = {};
   };
-  static constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 20;  // of a request's body
 
   using Answered = std::move_only_function<void(Outcome)>;
   using Handle = std::function<void(Call call, Answered answered)>;
 
   bool owns(const HttpHead& head) const override;
   std::expected<ServiceCall, HttpResponse> resolve(const HttpHead& head) override;
-  HttpResponse error(int status, const Error& error) const override;
-  HttpResponse refuse(const Refusal& refusal) const override;
+  HttpResponse error(const HttpHead& head, int status, const Error& error) const override;
+  HttpResponse refuse(const HttpHead& head, const Refusal& refusal) const override;
 
  protected:
   AwsApi(Backend& backend, const Account& account, About about, std::string_view operations);
@@ -73,11 +84,20 @@ class AwsApi : public Service {
   virtual std::vector<std::string> resources(const Call& /*call*/) const { return {"*"}; }
   /// The roles that somebody gets by it.
   virtual std::vector<std::string> passed_roles(const Call& /*call*/) const { return {}; }
+  /// What policies call it: "batch:SubmitJob".
+  virtual std::string action_name(const Call& call) const { return concat(about_.service, ":", call.operation->name); }
+  /// The policy of what an operation is about, of a service whose resources have one; null: there is none. Must not
+  /// wait.
+  virtual std::shared_ptr<const PolicyDocument> resource_policy(const Call& /*call*/) const { return nullptr; }
+  /// What of a request with an input that cannot be right.
+  virtual Fault bad_input(Protocol protocol, const BadInput& why) const;
+  /// Parameters of a Query request that are not among the others, such as those in its path.
+  virtual void add_parameters(const HttpHead& /*head*/, QueryPairs& /*pairs*/) const {}
   /// An error of ours, as this service puts it.
   Fault fault(const Error& error) const { return fault_of(about_.protocol, about_.bad_input, error); }
 
   /// `action`: what a caller must be allowed; nothing: any key will do. The handler is called on a thread that may wait
-  /// for disks, and may answer later, from any thread.
+  /// for disks, unless the service says that it does not; it may answer later, from any thread.
   void on(std::string_view operation, std::optional<Action> action, Handle handle);
   /// Answers at once.
   void on_read(std::string_view operation, std::optional<Action> action, std::function<Outcome(const Call&)> handle);
@@ -102,10 +122,12 @@ class AwsApi : public Service {
                 int more_times);
   void command_rest(const std::shared_ptr<Edit>& edit, std::size_t from, const std::shared_ptr<Answered>& answered);
   void run(const Operation& operation, boost::json::object input, const HttpHead& head, HttpReply reply, Asker asker);
-  HttpResponse response(const Operation& operation, const Outcome& outcome, const std::string& request_id) const;
-  HttpResponse answer_fault(const Fault& fault) const;
+  void carry_out(const Handler& handler, Call call, const std::shared_ptr<HttpReply>& reply);
+  Protocol protocol_of(const HttpHead& head) const;
+  HttpResponse response(Protocol protocol, const Operation& operation, const Outcome& outcome) const;
+  HttpResponse answer_fault(Protocol protocol, const Fault& fault) const;
 
-  std::expected<void, Fault> check_session(const Call& call, const Handler& handler) const;
+  std::expected<void, Fault> check_access(const Call& call, const Handler& handler) const;
 
   Backend& backend_;
   const Account& account_;

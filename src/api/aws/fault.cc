@@ -43,25 +43,33 @@ Codes codes_of(SignatureFault fault) {
   return {"AccessDeniedException", "AccessDenied", "UnauthorizedOperation"};
 }
 
-std::string_view code_for(Protocol protocol, const Codes& codes) {
-  if (is_json(protocol)) return codes.json;
-  return protocol == Protocol::ec2 ? codes.ec2 : codes.query;
+Fault fault_with(Protocol protocol, const Codes& codes, std::string message, int status) {
+  const std::string_view code = is_json(protocol) ? codes.json : protocol == Protocol::ec2 ? codes.ec2 : codes.query;
+  return {std::string(code), std::move(message), status, std::string(codes.query)};
 }
 
 }  // namespace
 
-HttpResponse fault_response(Protocol protocol, const Fault& fault, std::string_view request_id) {
+HttpResponse fault_response(Protocol protocol, const Fault& fault, std::string_view request_id,
+                            const JsonStyle& style) {
   HttpResponse out{.status = fault.status, .headers = {{"x-amzn-RequestId", std::string(request_id)}}, .body = {}};
+  const std::string& query_code = fault.query_code.empty() ? fault.code : fault.query_code;
   if (is_json(protocol)) {
     boost::json::object body{{"message", utf8(fault.message)}};
-    if (protocol == Protocol::json) body["__type"] = fault.code;
-    out.headers.push_back({"Content-Type", "application/json"});
+    if (protocol == Protocol::json) {
+      body["__type"] = concat(style.fault_prefix, fault.code);
+      if (fault.status < 500) out.status = 400;
+    }
+    out.headers.push_back({"Content-Type", std::string(style.fault_type)});
     out.headers.push_back({"x-amzn-errortype", fault.code});
+    if (style.names_query_codes) {
+      out.headers.push_back({"x-amzn-query-error", concat(query_code, fault.status < 500 ? ";Sender" : ";Receiver")});
+    }
     out.body = boost::json::serialize(body);
     return out;
   }
-  const std::string error =
-      concat("<Code>", xml_text(fault.code), "</Code><Message>", xml_text(fault.message), "</Message>");
+  const std::string error = concat("<Code>", xml_text(protocol == Protocol::query ? query_code : fault.code),
+                                   "</Code><Message>", xml_text(fault.message), "</Message>");
   out.headers.push_back({"Content-Type", "text/xml"});
   if (protocol == Protocol::ec2) {
     out.body = concat("<Response><Errors><Error>", error, "</Error></Errors><RequestID>", request_id,
@@ -74,16 +82,15 @@ HttpResponse fault_response(Protocol protocol, const Fault& fault, std::string_v
 }
 
 Fault signature_fault(Protocol protocol, const SignatureError& error) {
-  return {std::string(code_for(protocol, codes_of(error.fault))), error.message,
-          protocol == Protocol::json ? 400 : 403};
+  return fault_with(protocol, codes_of(error.fault), error.message, protocol == Protocol::json ? 400 : 403);
 }
 
 Fault fault_of(Protocol protocol, std::string_view bad_input, const Error& error) {
   const std::string message = error.next.empty() ? error.message : concat(error.message, "; ", error.next);
   switch (error.code) {
     case ErrorCode::denied:
-      return {std::string(code_for(protocol, {"AccessDeniedException", "AccessDenied", "UnauthorizedOperation"})),
-              message, protocol == Protocol::json ? 400 : 403};
+      return fault_with(protocol, {"AccessDeniedException", "AccessDenied", "UnauthorizedOperation"}, message,
+                        protocol == Protocol::json ? 400 : 403);
     case ErrorCode::bad_input:
     case ErrorCode::bad_method:
     case ErrorCode::not_found:
@@ -93,10 +100,8 @@ Fault fault_of(Protocol protocol, std::string_view bad_input, const Error& error
     case ErrorCode::in_use:
     case ErrorCode::timeout:
     case ErrorCode::unreachable:
-      return {std::string(code_for(protocol, {"ServiceUnavailableException", "ServiceUnavailable", "Unavailable"})),
-              message, 503};
-    default:
-      return {std::string(code_for(protocol, {"ServerException", "InternalFailure", "InternalError"})), message, 500};
+      return fault_with(protocol, {"ServiceUnavailableException", "ServiceUnavailable", "Unavailable"}, message, 503);
+    default: return fault_with(protocol, {"ServerException", "InternalFailure", "InternalError"}, message, 500);
   }
 }
 

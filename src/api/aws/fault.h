@@ -21,11 +21,21 @@ enum class Protocol : std::uint8_t {
 struct Fault {
   std::string code;  // "ClientException"
   std::string message;
-  int status = 400;
+  int status = 400;             // in JSON with X-Amz-Target, 400 for all that are the client's
+  std::string query_code = {};  // in the Query protocol, of a service that has JSON as well; empty: the same
+};
+
+/// How a service writes JSON.
+struct JsonStyle {
+  std::string_view type = "application/x-amz-json-1.1";
+  std::string_view fault_type = "application/json";
+  std::string_view fault_prefix = {};  // before the code in __type: "com.amazonaws.sqs#"
+  bool names_query_codes = false;      // in the header x-amzn-query-error
 };
 
 /// An answer in the form of the protocol.
-HttpResponse fault_response(Protocol protocol, const Fault& fault, std::string_view request_id);
+HttpResponse fault_response(Protocol protocol, const Fault& fault, std::string_view request_id,
+                            const JsonStyle& style = {});
 
 /// A signature that is refused, as services of this protocol put it.
 Fault signature_fault(Protocol protocol, const SignatureError& error);

@@ -25,7 +25,7 @@ class NoService : public Service {
                                                    : concat("the service '", utf8(service), "' is not available here"),
                                    400}));
   }
-  HttpResponse refuse(const Refusal& refusal) const override {
+  HttpResponse refuse(const HttpHead& /*head*/, const Refusal& refusal) const override {
     if (refusal.signature) return answer(signature_fault(Protocol::query, *refusal.signature));
     return answer({"MissingAuthenticationToken",
                    "the request is not signed; 'drover env-vars' prints a key for AWS clients", 403});
