@@ -58,6 +58,17 @@ class FakeBackend : public Backend {
     return JobView{job, {.pending = 3}};
   }
   std::optional<Job> find_job(JobId) override { return job; }
+  std::shared_ptr<const Stream> find_stream(const std::string& name) override {
+    const auto found = store.stream(name);
+    return found && *found ? std::make_shared<const Stream>(**found) : nullptr;
+  }
+  std::vector<std::shared_ptr<const Stream>> list_streams(const std::string& prefix) override {
+    std::vector<std::shared_ptr<const Stream>> out;
+    for (const Stream& it : store.streams().value()) {
+      if (it.name.starts_with(prefix)) out.push_back(std::make_shared<const Stream>(it));
+    }
+    return out;
+  }
   void ask_sql(std::string, std::uint64_t, const Holder&,
                std::function<void(const Result<SqlAnswer>&)> answered) override {
     answered(SqlAnswer{.columns = {"one"}, .rows = {{SqlCell{std::int64_t{1}}}}});

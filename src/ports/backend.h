@@ -148,6 +148,10 @@ class Backend {
   /// By its id, a unique beginning of it, or its name, the newest.
   virtual Result<JobView> find_job(const std::string& reference) = 0;
   virtual std::optional<Job> find_job(JobId id) = 0;
+  /// By its name; null: there is none.
+  virtual std::shared_ptr<const Stream> find_stream(const std::string& name) = 0;
+  /// Those whose names begin so, by name.
+  virtual std::vector<std::shared_ptr<const Stream>> list_streams(const std::string& prefix) = 0;
 
   /// Answered on a thread of its own, within a bounded time. `in_use`: the holder has too many under way.
   virtual void ask_sql(std::string query, std::uint64_t most_rows, const Holder& holder,

@@ -224,6 +224,9 @@ Result<void> Server::Parts::make_rooms() {
   if (!known) return pass(known);
   backend->know(*known);
   workers->know(*known);
+  auto streams = reader_of_retention->streams();
+  if (!streams) return pass(streams);
+  backend->know(*streams);
   retention = std::make_unique<Retention>(
       Retention::Options{.logs = folder->logs(),
                          .keep_ms = options.keep_ms,

@@ -106,7 +106,14 @@ std::vector<JobId> ServerBackend::take_removed() {
 }
 
 void ServerBackend::post(Command command, std::function<void(Result<Effect>)> answered) {
-  parts_.engine.post(std::move(command), std::move(answered));
+  std::string stream = changed_stream(command);
+  if (stream.empty()) return parts_.engine.post(std::move(command), std::move(answered));
+  // Answers come in the order of commits; whoever hears of a change can see it.
+  parts_.engine.post(std::move(command),
+                     [this, stream = std::move(stream), answered = std::move(answered)](Result<Effect> effect) {
+                       if (effect) streams_.take(*effect, stream);
+                       answered(std::move(effect));
+                     });
 }
 
 Result<std::unique_ptr<ItemIntake>> ServerBackend::begin_items() {

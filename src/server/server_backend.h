@@ -16,6 +16,7 @@
 #include "server/quota.h"
 #include "server/read_pool.h"
 #include "server/searches.h"
+#include "server/stream_board.h"
 #include "store/manifest_chunks.h"
 
 namespace drover {
@@ -63,6 +64,10 @@ class ServerBackend : public Backend {
   std::vector<JobView> list_jobs(const JobFilter& filter) override { return parts_.board.list(filter); }
   Result<JobView> find_job(const std::string& reference) override { return parts_.board.find(reference); }
   std::optional<Job> find_job(JobId id) override { return parts_.board.find(id); }
+  std::shared_ptr<const Stream> find_stream(const std::string& name) override { return streams_.find(name); }
+  std::vector<std::shared_ptr<const Stream>> list_streams(const std::string& prefix) override {
+    return streams_.list(prefix);
+  }
   void ask_sql(std::string query, std::uint64_t most_rows, const Holder& holder,
                std::function<void(const Result<SqlAnswer>&)> answered) override;
   Result<void> follow_events(EventId after, const std::string& job, const Holder& holder, const std::string& key_id,
@@ -94,6 +99,7 @@ class ServerBackend : public Backend {
   std::vector<JobId> take_removed();
   /// Those that registered before the server's last end. Before the first request.
   void know(const std::vector<Worker>& workers);
+  void know(const std::vector<Stream>& streams) { streams_.know(streams); }
 
  private:
   struct Seen {
@@ -111,6 +117,7 @@ class ServerBackend : public Backend {
   Searches searches_;
   Quota sql_quota_;
   std::stop_source sql_stop_;
+  StreamBoard streams_;
 
   std::mutex mutex_;  // guards what follows
   std::map<WorkerId, Seen> seen_;

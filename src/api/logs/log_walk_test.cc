@@ -132,6 +132,8 @@ class FakeBackend : public Backend {
   void resolve_image(const std::string&, ImageResolver::Resolved) override {}
   void search(const SearchQuestion&, HttpReply) override {}
   std::optional<Job> find_job(JobId) override { return std::nullopt; }
+  std::shared_ptr<const Stream> find_stream(const std::string&) override { return nullptr; }
+  std::vector<std::shared_ptr<const Stream>> list_streams(const std::string&) override { return {}; }
   void ask_sql(std::string, std::uint64_t, const Holder&, std::function<void(const Result<SqlAnswer>&)>) override {}
   Result<void> follow_events(EventId, const std::string&, const Holder&, const std::string&,
                              const std::function<std::shared_ptr<HttpStream>()>&) override {
