@@ -5,10 +5,10 @@
 
 #include <cstdint>
 #include <functional>
-#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,7 +20,7 @@ namespace drover {
 
 /// A message to be sent.
 struct OutgoingMessage {
-  MessageContent content;  // with its id and its time
+  MessageContent content;  // with its id and its time; of a FIFO stream, with its group and deduplication id
   std::uint64_t bytes = 0;
   std::optional<std::int64_t> delay_ms = {};
 };
@@ -43,18 +43,26 @@ class MessageExchange {
   /// Answered on any thread. One that was deleted in the meantime is left out.
   void receive(ReceiveMessages command, const Holder& holder,
                std::function<void(Result<std::vector<DeliveredMessage>>)> answered);
+  /// It was deleted.
+  void forget(MessageNumber message);
 
  private:
   using Content = std::shared_ptr<const std::string>;
   void remember(MessageNumber message, Content content);
+  void drop(std::map<MessageNumber, Content>::iterator it);
+  /// Null: it is not in the cache.
   Content recall(MessageNumber message);
-  Result<std::vector<DeliveredMessage>> fill_in(const MessagesReceived& received, bool may_read);
+  /// Nothing: the cache does not have all of them.
+  std::optional<Result<std::vector<DeliveredMessage>>> from_cache(const MessagesReceived& received);
+  /// From within Backend::later().
+  Result<std::vector<DeliveredMessage>> from_ledger(const MessagesReceived& received);
 
   static constexpr std::size_t kCachedBytes = std::size_t{64} << 20;
+  static constexpr std::size_t kBytesOfEntry = 192;  // besides what a message says
 
   Backend& backend_;
   std::mutex mutex_;                         // guards everything below
-  std::map<MessageNumber, Content> cached_;  // the oldest numbers leave first
+  std::map<MessageNumber, Content> cached_;  // the lowest numbers leave first
   std::size_t cached_bytes_ = 0;
 };
 
