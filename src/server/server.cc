@@ -15,8 +15,10 @@
 #include "api/iam/iam.h"
 #include "api/keys/key_calls.h"
 #include "api/logs/logs.h"
+#include "api/message_exchange.h"
 #include "api/metrics/metrics_page.h"
 #include "api/native/native.h"
+#include "api/sqs/sqs.h"
 #include "api/sts/sts.h"
 #include "api/worker/worker_calls.h"
 #include "base/entropy.h"
@@ -114,6 +116,7 @@ struct Server::Parts {
   std::unique_ptr<LogFollowers> followers;
   std::unique_ptr<ImageResolver> images;
   std::unique_ptr<ServerBackend> backend;
+  std::unique_ptr<MessageExchange> messages;
   std::unique_ptr<LogIntake> logs;
   std::unique_ptr<WorkerDesk> worker_desk;
   std::vector<std::unique_ptr<Service>> services;
@@ -250,6 +253,8 @@ void Server::Parts::make_services() {
   serve<aws::LogsApi>(*backend, aws_account, now_ms);
   serve<aws::Ec2Api>(*backend, aws_account, now_ms);
   serve<aws::IamApi>(*backend, aws_account, now_ms);
+  messages = std::make_unique<MessageExchange>(*backend);
+  serve<aws::SqsApi>(*backend, aws_account, *messages, now_ms);
   serve<aws::NoService>();
   health = serve<Health>();
   serve<MetricsPage>(*backend, [this] { return metrics->text(); });
