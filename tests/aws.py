@@ -2,11 +2,15 @@
 
 import json
 import os
+import pathlib
 import re
 import subprocess
 
 import boto3
+import botocore.auth
+import botocore.awsrequest
 import botocore.config
+import botocore.credentials
 import botocore.exceptions
 
 REGION = "us-east-1"
@@ -21,9 +25,13 @@ class AwsError(Exception):
 
 
 class Aws:
-    def __init__(self, server, key=None, region=REGION, authority=None):
+    def __init__(self, server, key=None, region=REGION, authority=None, session=None):
+        """`session`: the Credentials of an answer of STS, in place of a key."""
         self.server, self.region, self.authority = server, region, authority
         self.id, self.secret = (key or server.key).split(".")
+        self.token = None
+        if session:
+            self.id, self.secret, self.token = session["AccessKeyId"], session["SecretAccessKey"], session["SessionToken"]
 
     def __call__(self, *words):
         """What `aws WORDS` prints, as JSON."""
@@ -40,10 +48,42 @@ class Aws:
         assert done.returncode == 0, done
         return json.loads(done.stdout or "{}")
 
-    def client(self, service, **options):
+    def session(self):
+        return boto3.session.Session(self.id, self.secret, self.token, region_name=self.region)
+
+    def options(self):
         config = botocore.config.Config(retries={"max_attempts": 0}, connect_timeout=20, read_timeout=60)
-        return boto3.session.Session(self.id, self.secret, region_name=self.region).client(
-            service, endpoint_url=self.server.address, config=config, verify=str(self.authority) if self.authority else None, **options)
+        return {"endpoint_url": self.server.address, "config": config, "verify": str(self.authority) if self.authority else None}
+
+    def client(self, service, models=None, **options):
+        """With `models`, by the service descriptions in that folder rather than those that are installed."""
+        session = self.session()
+        if models:
+            session._session.get_component("data_loader").search_paths.insert(0, str(models))
+        return session.client(service, **{**self.options(), **options})
+
+    def signed(self, service, body, headers):
+        """The headers of a request with this body."""
+        request = botocore.awsrequest.AWSRequest("POST", self.server.address, headers, body)
+        botocore.auth.SigV4Auth(botocore.credentials.Credentials(self.id, self.secret, self.token), service, self.region).add_auth(request)
+        return dict(request.headers.items())
+
+
+def json_models(folder, service, version, target, json_version="1.0"):
+    """The description of a service that is installed with the Query protocol, as newer clients have it: in JSON."""
+    model = json.loads((pathlib.Path(botocore.__file__).parent / f"data/{service}/{version}/service-2.json").read_text())
+
+    def plain(part):
+        if isinstance(part, dict):
+            return {name: plain(value) for name, value in part.items() if name not in ("locationName", "flattened", "error", "resultWrapper")}
+        return [plain(value) for value in part] if isinstance(part, list) else part
+
+    model["metadata"].update(protocol="json", jsonVersion=json_version, targetPrefix=target)
+    model.update(operations=plain(model["operations"]), shapes=plain(model["shapes"]))
+    place = folder / service / version
+    place.mkdir(parents=True)
+    (place / "service-2.json").write_text(json.dumps(model))
+    return folder
 
 
 def code_of(call, **arguments):
