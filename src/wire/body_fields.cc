@@ -29,7 +29,11 @@ Result<void> BodyFields::read(std::string_view body, std::string_view what) cons
     return fail(ErrorCode::bad_input, concat(what, " is not a JSON object", error ? concat(": ", error.message()) : ""),
                 concat("send an object with any of ", names()));
   }
-  for (const auto& [name, given] : value.get_object()) {
+  return read(value.get_object());
+}
+
+Result<void> BodyFields::read(const json::object& object) const {
+  for (const auto& [name, given] : object) {
     const auto reader = std::ranges::find_if(readers_, [&](const auto& it) { return it.first == name; });
     if (reader == readers_.end()) {
       return fail(ErrorCode::bad_input, concat("unknown field '", utf8(std::string_view(name)), "'"),

@@ -23,6 +23,8 @@ class BodyFields {
   void add(std::string_view name, Read read) { readers_.emplace_back(name, std::move(read)); }
   /// The first thing that is wrong is the answer. No body is an empty object, and what is null is not said.
   Result<void> read(std::string_view body, std::string_view what) const;
+  /// The same of an object that has been read already.
+  Result<void> read(const boost::json::object& object) const;
 
   static Read whole(std::int64_t least, std::int64_t most, std::function<void(std::int64_t)> take);
   static Read real(double least, double most, std::function<void(double)> take);

@@ -2,6 +2,7 @@
 
 #include <boost/json.hpp>
 
+#include "base/text.h"
 #include "base/utf8.h"
 #include "wire/base64.h"
 #include "wire/job_fields.h"
@@ -100,12 +101,16 @@ json::object attempt_to_json(const Attempt& attempt) {
           {"last_line", text_or_null(attempt.log.last_line)}};
 }
 
-void put_item_text(json::object& out, std::string_view text) {
-  if (utf8(text) == text) {
-    out["item"] = text;
+void put_bytes(json::object& out, std::string_view name, std::string_view bytes) {
+  if (utf8(bytes) == bytes) {
+    out[name] = bytes;
   } else {
-    out["item_b64"] = base64(text);
+    out[concat(name, "_b64")] = base64(bytes);
   }
+}
+
+void put_item_text(json::object& out, std::string_view text) {
+  put_bytes(out, "item", text);
 }
 
 }  // namespace drover
