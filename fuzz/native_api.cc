@@ -25,7 +25,8 @@ HttpRequest request_of(std::string_view bytes) {
 
 void fuzz_one(std::string_view bytes) {
   FakeBackend backend;
-  NativeApi api(backend, {.version = "1", .now_ms = [] { return 0; }});
+  MessageExchange messages(backend);
+  NativeApi api(backend, messages, {.version = "1", .now_ms = [] { return 0; }});
   HttpRequest request = request_of(bytes);
   auto call = api.resolve(request.head);
   const auto exchange = std::make_shared<FakeExchange>();

@@ -84,6 +84,8 @@ def busy(drover):
     ask("PUT", "/api/v1/queues/fast", {"priority": 5})
     ask("PUT", "/api/v1/queues/shared", {"order": "fair", "weights": {"a": 1, "b*": 2.5}, "fleets": ["spot"]})
     ask("PUT", "/api/v1/fleets/spot", {"provider": "ec2", "most": 5, "shapes": ["c7g.large"]})
+    ask("PUT", "/api/v1/streams/failed")
+    ask("PUT", "/api/v1/streams/orders", {"max_receives": 5, "dead_letters": "failed"})
     ask("POST", "/api/v1/definitions", {"name": "render", "command": ["true"], "cpus": 0.5, "retries": 1})
     workers = [worker(server, name=name) for name in ("w1", "w2", "w3")]
     night = ask("POST", "/api/v1/jobs", {
@@ -156,12 +158,14 @@ def test_every_field_of_every_answer_is_described_and_there(described, busy):
                  "queues/shared", "definitions", "definitions/render", "definitions/render:1", "definitions/boxed", "fleets", "fleets/spot", "workers",
                  "workers/w1", "events", "events?job=night", "usage", "usage?by=queue", "usage?by=share", "usage?by=job", "keys"):
         ask("GET", f"/api/v1/{path}", status=200)
+    for path in ("streams", "streams?limit=1", "streams?after=failed", "streams/orders"):
+        ask("GET", f"/api/v1/{path}", status=200)
     for job in ("night", "next", "boxes", "later", "last"):
         for path in ("", "/why", "/why?item=0", "/failures", "/items", "/items?sort=duration", "/items?sort=memory&limit=1",
                      "/items?state=failed", "/items/0", "/items/0/log", "/search?grep=error"):
             ask("GET", f"/api/v1/jobs/{job}{path}", status=200)
     # What was asked for is described; so is what cannot be had.
-    for path in ("jobs/none", "jobs/night/items/99", "queues/none", "definitions/none", "fleets/none", "workers/none",
+    for path in ("jobs/none", "jobs/night/items/99", "queues/none", "definitions/none", "fleets/none", "workers/none", "streams/none",
                  "jobs/none/why", "jobs/none/items", "jobs/none/items/0/log", "jobs/none/search?grep=x", "jobs/none/failures"):
         ask("GET", f"/api/v1/{path}", status=404)
     for path in ("jobs?limit=0", "jobs?state=odd", "jobs?colour=red", "jobs?limit=1&limit=2", "jobs/night/items?sort=colour",
@@ -193,6 +197,26 @@ def test_every_field_of_every_answer_is_described_and_there(described, busy):
     ask("PUT", "/api/v1/fleets/other", {}, status=200)
     ask("PUT", "/api/v1/fleets/other", {"least": 2, "most": 1}, status=400)
     ask("DELETE", "/api/v1/fleets/other", status=200)
+    ask("PUT", "/api/v1/streams/new.fifo", {"fifo": True, "deduplicate_content": True, "version": 0}, status=200)
+    ask("PUT", "/api/v1/streams/new.fifo", {"version": 0}, status=409)
+    ask("PUT", "/api/v1/streams/orders", {"visibility": "13h"}, status=400)
+    ask("PUT", "/api/v1/streams/orders", {"max_receives": 5, "dead_letters": "none"}, status=404)
+    ask("POST", "/api/v1/streams/new.fifo/messages", [{"body": "a", "group": "g"}, {"body": "a", "group": "g"}], status=200)
+    ask("POST", "/api/v1/streams/orders/messages", [{"body": "a", "attributes": {"colour": "red", "blob": {"type": "Binary", "value_b64": "/w=="}}}, {"body_b64": "/w=="}], status=200)
+    ask("POST", "/api/v1/streams/orders/messages", [{"body": ""}], status=400)
+    ask("POST", "/api/v1/streams/none/messages", [{"body": "a"}], status=404)
+    receipts = [it["receipt"] for it in ask("POST", "/api/v1/streams/orders/receive", {"max": 10}, status=200)["messages"]]
+    ask("POST", "/api/v1/streams/new.fifo/receive", {"visibility": "1m"}, status=200)
+    ask("POST", "/api/v1/streams/orders/receive", {"max": 11}, status=400)
+    ask("POST", "/api/v1/streams/none/receive", status=404)
+    ask("POST", "/api/v1/streams/orders/visibility", {"receipts": receipts, "visibility": "1m"}, status=200)
+    ask("POST", "/api/v1/streams/orders/visibility", {"receipts": receipts}, status=400)
+    ask("POST", "/api/v1/streams/orders/delete", {"receipts": receipts}, status=200)
+    ask("POST", "/api/v1/streams/orders/delete", {"receipts": ["x"]}, status=400)
+    ask("POST", "/api/v1/streams/orders/purge", status=200)
+    ask("POST", "/api/v1/streams/none/purge", status=404)
+    ask("DELETE", "/api/v1/streams/new.fifo", status=200)
+    ask("DELETE", "/api/v1/streams/new.fifo", status=404)
     ask("POST", "/api/v1/sql", {"query": "select 1, 1.5, 'a', null, x'00'"}, status=200)
     ask("POST", "/api/v1/sql", {"query": "drop table jobs"}, status=400)
     ask("POST", "/api/v1/workers/w1/readmit", status=200)

@@ -119,6 +119,7 @@ struct Server::Parts {
   std::unique_ptr<MessageExchange> messages;
   std::unique_ptr<LogIntake> logs;
   std::unique_ptr<WorkerDesk> worker_desk;
+  std::unique_ptr<MessageExchange> messages;
   std::vector<std::unique_ptr<Service>> services;
   Health* health = nullptr;
   WorkerCalls* workers = nullptr;
@@ -173,10 +174,11 @@ Result<void> Server::Parts::make_rooms() {
   }
   events = std::make_unique<EventFeed>(
       std::move(reader_of_feed), [this](const std::string& key_id) { return keys->holds(key_id, wall.epoch_ms()); });
-  metrics = std::make_unique<Metrics>(Metrics::Sources{.board = board,
-                                                       .workers = [this] { return backend->workers(); },
-                                                       .dropped_log_entries = [this] { return log.dropped(); },
-                                                       .folder = folder->path()});
+  metrics = std::make_unique<Metrics>(
+      Metrics::Sources{.board = board,
+                       .workers = [this] { return backend->workers(); },
+                       .dropped_log_entries = [this] { return log.dropped(); },
+                       .folder = folder->path()});
   measured = std::make_unique<MeasuredStore>(
       *store, steady, [this](double seconds, const Batch& batch) { metrics->committed(seconds, batch); });
   auto started = Engine::start(
@@ -248,6 +250,7 @@ void Server::Parts::make_services() {
   const auto now_ms = [this] { return engine->now_ms(); };
   worker_desk = std::make_unique<WorkerDesk>(WorkerDesk::Parts{
       .backend = *backend, .readers = *worker_readers, .logs = *logs, .followers = *followers, .metrics = *metrics});
+  messages = std::make_unique<MessageExchange>(*backend);
   serve<aws::StsApi>(*backend, aws_account, *keys, now_ms);
   serve<aws::BatchApi>(*backend, aws_account);
   serve<aws::LogsApi>(*backend, aws_account, now_ms);
@@ -265,7 +268,7 @@ void Server::Parts::make_services() {
     workers->on_key_removed(id);
     followers->on_key_removed();
   });
-  serve<NativeApi>(*backend,
+  serve<NativeApi>(*backend, *messages,
                    NativeApi::About{.version = options.version, .now_ms = now_ms, .others = KeyCalls::calls()});
   router = std::make_unique<Router>(services, identify_by_key(*keys, signing_keys, now_ms), *metrics, log);
 }

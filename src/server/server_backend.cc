@@ -106,6 +106,9 @@ std::vector<JobId> ServerBackend::take_removed() {
 }
 
 void ServerBackend::post(Command command, std::function<void(Result<Effect>)> answered) {
+  if (std::holds_alternative<SendMessages>(command)) {
+    if (auto room = space_.check(); !room) return answered(pass(room));
+  }
   std::string stream = changed_stream(command);
   if (stream.empty()) return parts_.engine.post(std::move(command), std::move(answered));
   // Answers come in the order of commits; whoever hears of a change can see it.

@@ -12,7 +12,8 @@ namespace drover {
 namespace {
 
 constexpr std::string_view kRoot = "/api/v1/";
-constexpr std::uint64_t kLargestJob = std::uint64_t{64} << 20;  // with its items in it
+constexpr std::uint64_t kLargestJob = std::uint64_t{64} << 20;   // with its items in it
+constexpr std::uint64_t kLargestSend = std::uint64_t{16} << 20;  // of messages in one request
 
 /// What stands where the path has stars goes to `parts`.
 bool fits(const std::vector<std::string>& segments, const std::string& path, std::vector<std::string>& parts) {
@@ -68,6 +69,15 @@ const std::vector<NativeApi::Route>& NativeApi::routes() {
       {"GET", "fleets/*", read, false, &NativeApi::show_fleet},
       {"PUT", "fleets/*", administrate, false, &NativeApi::set_fleet},
       {"DELETE", "fleets/*", administrate, false, &NativeApi::drop_fleet},
+      {"GET", "streams", read, false, &NativeApi::list_streams, "after limit"},
+      {"GET", "streams/*", read, false, &NativeApi::show_stream},
+      {"PUT", "streams/*", submit, false, &NativeApi::set_stream},
+      {"DELETE", "streams/*", submit, false, &NativeApi::drop_stream},
+      {"POST", "streams/*/purge", submit, false, &NativeApi::purge_stream},
+      {"POST", "streams/*/messages", submit, false, &NativeApi::send_messages},
+      {"POST", "streams/*/receive", submit, false, &NativeApi::receive_messages},
+      {"POST", "streams/*/delete", submit, false, &NativeApi::delete_messages},
+      {"POST", "streams/*/visibility", submit, false, &NativeApi::set_visibility},
       {"GET", "events", read, false, &NativeApi::list_events, "job after limit"},
       {"GET", "usage", read, false, &NativeApi::show_usage, "by"},
       {"POST", "sql", read, false, &NativeApi::ask_sql},
@@ -109,7 +119,7 @@ std::expected<ServiceCall, HttpResponse> NativeApi::resolve(const HttpHead& head
       call.refusal = problem(checked.error());
       return call;
     }
-    call.most_bytes = kLargestJob;
+    call.most_bytes = route.handler == &NativeApi::send_messages ? kLargestSend : kLargestJob;
     if (route.handler == &NativeApi::upload_manifest) {
       const bool by_nul = !known.empty();  // the only parameter it has
       if (by_nul && known.front().second != "nul") {

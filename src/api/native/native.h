@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "api/job_submitter.h"
+#include "api/message_exchange.h"
 #include "api/service.h"
 #include "base/url.h"
 #include "ports/backend.h"
@@ -40,7 +41,8 @@ class NativeApi : public Service {
     std::function<std::int64_t()> now_ms;
     std::vector<ApiLine> others = {};  // calls below /api/v1/ of other services; listed with the rest
   };
-  NativeApi(Backend& backend, About about) : backend_(backend), about_(std::move(about)) {}
+  NativeApi(Backend& backend, MessageExchange& messages, About about)
+      : backend_(backend), messages_(messages), about_(std::move(about)) {}
 
   bool owns(const HttpHead& head) const override { return head.path.starts_with("/api/v1/"); }
   std::expected<ServiceCall, HttpResponse> resolve(const HttpHead& head) override;
@@ -132,6 +134,23 @@ class NativeApi : public Service {
   void set_fleet(Asked asked, HttpReply reply);
   void drop_fleet(Asked asked, HttpReply reply);
 
+  // native_streams.cc
+  void list_streams(Asked asked, HttpReply reply);
+  void show_stream(Asked asked, HttpReply reply);
+  void set_stream(Asked asked, HttpReply reply);
+  void drop_stream(Asked asked, HttpReply reply);
+  void purge_stream(Asked asked, HttpReply reply);
+  void answer_with_stream(const std::string& name, HttpReply reply);
+  struct StreamChange;
+  void change_stream(std::shared_ptr<StreamChange> change);
+
+  // native_messages.cc
+  void send_messages(Asked asked, HttpReply reply);
+  void receive_messages(Asked asked, HttpReply reply);
+  void delete_messages(Asked asked, HttpReply reply);
+  void set_visibility(Asked asked, HttpReply reply);
+  void give_back(const std::string& stream, const std::vector<DeliveredMessage>& messages);
+
   // native_ledger.cc
   void list_events(Asked asked, HttpReply reply);
   void show_usage(Asked asked, HttpReply reply);
@@ -140,6 +159,7 @@ class NativeApi : public Service {
   Result<Job> job_of(const std::string& reference);
 
   Backend& backend_;
+  MessageExchange& messages_;
   const About about_;
   JobSubmitter submitter_{backend_};
 };
