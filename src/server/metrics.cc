@@ -8,11 +8,13 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
 
 #include "base/text.h"
+#include "base/units.h"
 
 namespace drover {
 namespace {
@@ -25,6 +27,7 @@ const prometheus::Histogram::BucketBoundaries kCommitSeconds = {0.0005, 0.001, 0
                                                                 0.05,   0.1,   0.25,  0.5,   1,    5};
 const prometheus::Histogram::BucketBoundaries kPollSeconds = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05,
                                                               0.1,   0.25,   0.5,   1,    5,     20};
+constexpr std::uint64_t kMostStreams = 1000;  // each is a handful of series
 const prometheus::Histogram::BucketBoundaries kBatchSizes = {1, 3, 10, 30, 100, 300, 1000, 3000, 10'000, 30'000};
 
 /// Figures that are known when they are asked for.
@@ -157,6 +160,28 @@ void look_at_workers(Looked& out, const std::vector<WorkerView>& workers) {
   out.add(memory);
 }
 
+void look_at_streams(Looked& out, const std::vector<StreamView>& streams, std::int64_t now_ms) {
+  const std::string bound = concat(" At most ", format_count(kMostStreams), " streams are shown, the first by name.");
+  out.family("drover_stream_messages", "Messages in a stream, by state." + bound, MetricType::Gauge);
+  for (const StreamView& it : streams) {
+    const std::pair<const char*, std::uint64_t> states[] = {
+        {"visible", it.visible}, {"in_flight", it.in_flight}, {"delayed", it.delayed}};
+    for (const auto& [state, count] : states) {
+      out.add(static_cast<double>(count), {{"stream", it.stream.name}, {"state", state}});
+    }
+  }
+  out.family("drover_stream_oldest_seconds", "Age of the oldest message in a stream; 0 if there is none." + bound,
+             MetricType::Gauge);
+  for (const StreamView& it : streams) {
+    const std::int64_t age_ms = it.oldest_ms == 0 ? 0 : std::max<std::int64_t>(now_ms - it.oldest_ms, 0);
+    out.add(static_cast<double>(age_ms) / 1000, {{"stream", it.stream.name}});
+  }
+  out.family("drover_stream_receivers", "Receivers that wait for messages of a stream." + bound, MetricType::Gauge);
+  for (const StreamView& it : streams) {
+    out.add(static_cast<double>(it.receivers), {{"stream", it.stream.name}});
+  }
+}
+
 }  // namespace
 
 // In the order in which they are made: what counts stands on the registry.
@@ -267,6 +292,9 @@ std::string Metrics::text() const {
   Looked looked;
   look_at_jobs(looked, parts_->sources.board);
   if (const auto workers = parts_->sources.workers()) look_at_workers(looked, *workers);
+  if (const auto streams = parts_->sources.streams(kMostStreams)) {
+    look_at_streams(looked, *streams, parts_->sources.now_ms());
+  }
   look_at_process(looked, parts_->sources.folder);
   looked.family("drover_dropped_log_entries_total",
                 "Entries of the server's own log that were dropped because standard error was not read.",

@@ -19,6 +19,9 @@ class Metrics {
   struct Sources {
     const JobBoard& board;
     std::function<Result<std::vector<WorkerView>>()> workers;  // may wait for disks
+    /// The first so many by name. May wait for the core.
+    std::function<Result<std::vector<StreamView>>(std::uint64_t most)> streams;
+    std::function<std::int64_t()> now_ms;
     std::function<std::uint64_t()> dropped_log_entries;
     std::string folder;  // the server's
   };
@@ -35,7 +38,7 @@ class Metrics {
   void committed(double seconds, const Batch& batch);
   void answered(int status);
 
-  /// In Prometheus' words. Waits for disks.
+  /// In Prometheus' words. Waits for disks and for the core.
   std::string text() const;
 
  private:

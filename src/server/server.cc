@@ -177,6 +177,8 @@ Result<void> Server::Parts::make_rooms() {
   metrics = std::make_unique<Metrics>(
       Metrics::Sources{.board = board,
                        .workers = [this] { return backend->workers(); },
+                       .streams = [this](std::uint64_t most) { return backend->streams(most); },
+                       .now_ms = [this] { return engine->now_ms(); },
                        .dropped_log_entries = [this] { return log.dropped(); },
                        .folder = folder->path()});
   measured = std::make_unique<MeasuredStore>(

@@ -1,5 +1,8 @@
 #include "server/server_backend.h"
 
+#include <algorithm>
+#include <future>
+#include <iterator>
 #include <set>
 
 #include "base/text.h"
@@ -287,6 +290,26 @@ Result<std::vector<WorkerView>> ServerBackend::workers() {
                    .seen_ms = seen->second.seen_ms,
                    .version = seen->second.version,
                    .standing = seen->second.standing});
+  }
+  return out;
+}
+
+// Page by page, so that others have their turn in between.
+Result<std::vector<StreamView>> ServerBackend::streams(std::uint64_t most) {
+  constexpr std::uint64_t kPage = 100;
+  std::vector<StreamView> out;
+  while (out.size() < most) {
+    const AskStreams question{.stream = {},
+                              .after = out.empty() ? "" : out.back().stream.name,
+                              .most = std::min<std::uint64_t>(most - out.size(), kPage)};
+    const auto answer = std::make_shared<std::promise<Result<Effect>>>();
+    auto answered = answer->get_future();
+    post(question, [answer](Result<Effect> effect) { answer->set_value(std::move(effect)); });
+    auto effect = answered.get();
+    if (!effect) return pass(effect);
+    std::vector<StreamView>& page = std::get<StreamsNow>(*effect).streams;
+    std::ranges::move(page, std::back_inserter(out));
+    if (page.size() < question.most) break;
   }
   return out;
 }

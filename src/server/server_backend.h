@@ -86,6 +86,8 @@ class ServerBackend : public Backend {
     return parts_.followers.add(question, begin);
   }
   Result<std::vector<WorkerView>> workers() override;
+  /// The first so many by name, as the core sees them. Waits for the core.
+  Result<std::vector<StreamView>> streams(std::uint64_t most);
 
   const std::shared_ptr<ManifestChunks>& manifest_chunks() const { return chunks_; }
 
