@@ -33,15 +33,21 @@ std::unexpected<Error> interrupted() {
 class LineReader {
  public:
   LineReader(const LinesSource& source, const TakeItem& take, const std::stop_token& stop)
-      : name_(source.path == "-" ? "standard input" : source.path), end_(source.end), take_(take), stop_(stop) {}
+      : name_(source.path == "-" ? "standard input" : source.path),
+        end_(source.end),
+        noun_(source.noun),
+        takes_nul_(source.takes_nul),
+        take_(take),
+        stop_(stop) {}
 
   Result<void> read_all(int descriptor) {
     buffer_.resize(kReadBytes);
     while (true) {
       if (filled_ == buffer_.size()) {
         if (buffer_.size() >= kMostBuffered) {
-          return fail(ErrorCode::bad_input, fmt::format("{}: item {} is longer than 8 MiB", name_, taken_),
-                      "end each item with a newline, or with a NUL byte and -0");
+          return fail(ErrorCode::bad_input, fmt::format("{}: {} {} is longer than 8 MiB", name_, noun_, taken_),
+                      takes_nul_ ? fmt::format("end each {} with a newline", noun_)
+                                 : "end each item with a newline, or with a NUL byte and -0");
         }
         buffer_.resize(buffer_.size() * 2);
       }
@@ -92,7 +98,7 @@ class LineReader {
       if (line_ == 1) is_crlf_ = item.ends_with('\r');
       if (is_crlf_ && item.ends_with('\r')) item.remove_suffix(1);
       if (item.empty()) return {};
-      if (std::memchr(item.data(), '\0', item.size()) != nullptr) {
+      if (!takes_nul_ && std::memchr(item.data(), '\0', item.size()) != nullptr) {
         return fail(ErrorCode::bad_input,
                     fmt::format("{}: item {} contains a NUL byte, which a command line cannot contain", name_, taken_),
                     "if the list is separated by NUL bytes, add -0");
@@ -108,6 +114,8 @@ class LineReader {
 
   std::string name_;
   char end_;
+  std::string_view noun_;
+  bool takes_nul_;
   const TakeItem& take_;
   const std::stop_token& stop_;
   std::string buffer_;
@@ -121,7 +129,7 @@ Result<void> read_from(const LinesSource& source, const TakeItem& take, const st
   const bool standard_input = source.path == "-";
   const int descriptor = standard_input ? STDIN_FILENO : open(source.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) {
-    return std::unexpected(errno_error(errno, fmt::format("cannot read items file {}", source.path),
+    return std::unexpected(errno_error(errno, fmt::format("cannot read {}s file {}", source.noun, source.path),
                                        "check the path, or use - to read standard input"));
   }
   auto done = LineReader(source, take, stop).read_all(descriptor);

@@ -16,7 +16,9 @@ namespace drover {
 /// Lines of a file, or of standard input for "-". Empty lines are passed over.
 struct LinesSource {
   std::string path;
-  char end = '\n';  // or NUL, and then empty items count
+  char end = '\n';                 // or NUL, and then empty items count
+  std::string_view noun = "item";  // what a line is called in errors
+  bool takes_nul = false;          // a line may have NUL bytes in it
 };
 struct WordsSource {
   std::vector<std::string> words;
