@@ -82,7 +82,8 @@ def place(drover, tmp_path):
     submit(server, "nightly", "--range", "0-17", "--", "true")
     server.ends("nightly")
     (tmp_path / "resize.yaml").write_text("name: resize\ncommand: [./process, '{}']\n")
-    for words in (["definition", "register", tmp_path / "resize.yaml"], ["queue", "set", "night"], ["fleet", "set", "spot"]):
+    for words in (["definition", "register", tmp_path / "resize.yaml"], ["queue", "set", "night"], ["fleet", "set", "spot"],
+                  *(["stream", "create", name] for name in ("orders", "failed", "old"))):
         assert server.cli(*words).status == 0
     return bin_folder
 
@@ -111,7 +112,7 @@ def test_flags_in_examples_exist(drover):
     for words in commands(drover):
         for line in examples(help_of(drover, *words)):
             ours = line.split(" -- ")[0]
-            named = re.search(r"drover ([a-z-]+)(?: (drain|fence|readmit|create|join|list|delete|show|set|enable|disable|register|retire|pull|prune)\b)?", ours)
+            named = re.search(r"drover ([a-z-]+)(?: (drain|fence|readmit|create|join|list|delete|show|set|enable|disable|register|retire|pull|prune|purge|send|receive)\b)?", ours)
             offered = asked(drover, *filter(None, named.groups()), "--")[2]
             for flag in re.findall(r"(?<![\w-])--[a-z][a-z-]*", ours):
                 assert flag in offered, (line, flag)

@@ -30,6 +30,7 @@ ValueKind kind_of(std::string_view name, const std::vector<std::string>& choices
   if (name == "QUEUE") return ValueKind::queue;
   if (name == "DEFINITION") return ValueKind::definition;
   if (name == "FLEET") return ValueKind::fleet;
+  if (name == "STREAM") return ValueKind::stream;
   return ValueKind::text;
 }
 

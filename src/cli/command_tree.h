@@ -28,6 +28,7 @@ enum class ValueKind : std::uint8_t {
   queue,
   definition,
   fleet,
+  stream,
 };
 
 struct CommandValue {

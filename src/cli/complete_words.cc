@@ -102,6 +102,7 @@ class Completing {
       case ValueKind::queue:
       case ValueKind::definition:
       case ValueKind::fleet:
+      case ValueKind::stream:
         for (const Candidate& name : names_(value.kind, said_)) offer(completion, name.word, name.help, begun);
         break;
     }

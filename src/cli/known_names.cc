@@ -50,6 +50,7 @@ std::vector<Candidate> known_names(ValueKind kind, const SaidBefore& said) {
     return names_in(ask(common, server, "/api/v1/definitions"), "definitions", "owner");
   }
   if (kind == ValueKind::fleet) return names_in(ask(common, server, "/api/v1/fleets"), "fleets", "provider");
+  if (kind == ValueKind::stream) return names_in(ask(common, server, "/api/v1/streams"), "streams", "owner");
   if (kind == ValueKind::job || names_server(server)) {
     return names_in(ask(common, server, "/api/v1/jobs?limit=100"), "jobs", "state");
   }

@@ -104,6 +104,7 @@ int main(int argc, char** argv) {
   drover::add_queue(verbs, invocation);
   drover::add_definition(verbs, invocation);
   drover::add_fleet(verbs, invocation);
+  drover::add_stream(verbs, invocation);
   drover::add_workers(verbs, invocation);
   drover::add_image(verbs, invocation);
   drover::add_backup(verbs, invocation);

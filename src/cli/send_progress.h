@@ -1,0 +1,39 @@
+// How far a send is, on a terminal: a bar if it is known how much there is, the number of messages, the rate and the
+// time left.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "cli/verb.h"
+#include "screen/live_block.h"
+#include "screen/recent_rate.h"
+
+namespace drover {
+
+class SendProgress {
+ public:
+  /// `total_bytes` of the source; 0: nobody knows.
+  SendProgress(const CommonFlags& flags, std::string stream, std::uint64_t total_bytes);
+
+  /// Sent by now. `soon_again`: it need not be drawn each time.
+  void note(std::uint64_t messages, std::uint64_t bytes, bool soon_again);
+  /// Takes the display off the terminal.
+  void clear() { block_.reset(); }
+  double seconds() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  const std::string stream_;
+  const std::uint64_t total_bytes_;
+  const Clock::time_point begun_ = Clock::now();
+  Clock::time_point drawn_;
+  std::unique_ptr<LiveBlock> block_;  // nothing: no terminal to draw on, or not wanted
+  RecentRate messages_;
+  RecentRate bytes_;
+};
+
+}  // namespace drover
