@@ -116,7 +116,6 @@ struct Server::Parts {
   std::unique_ptr<LogFollowers> followers;
   std::unique_ptr<ImageResolver> images;
   std::unique_ptr<ServerBackend> backend;
-  std::unique_ptr<MessageExchange> messages;
   std::unique_ptr<LogIntake> logs;
   std::unique_ptr<WorkerDesk> worker_desk;
   std::unique_ptr<MessageExchange> messages;
@@ -258,7 +257,6 @@ void Server::Parts::make_services() {
   serve<aws::LogsApi>(*backend, aws_account, now_ms);
   serve<aws::Ec2Api>(*backend, aws_account, now_ms);
   serve<aws::IamApi>(*backend, aws_account, now_ms);
-  messages = std::make_unique<MessageExchange>(*backend);
   serve<aws::SqsApi>(*backend, aws_account, *messages, now_ms);
   serve<aws::NoService>();
   health = serve<Health>();

@@ -13,7 +13,7 @@ StreamSpec named(std::string name) {
   return out;
 }
 
-std::string refusal(std::string_view text, const std::string& name = "orders") {
+std::string refusal_of_spec(std::string_view text, const std::string& name = "orders") {
   const auto read = stream_from_json(text, named(name));
   return read ? "" : read.error().message;
 }
@@ -53,26 +53,26 @@ TEST(StreamJson, WhatIsNotSaidStays) {
 }
 
 TEST(StreamJson, BoundsAreSaid) {
-  EXPECT_EQ(refusal(R"({"visibility": "13h"})"), "field 'visibility' must be a time from 0s to 12h");
-  EXPECT_EQ(refusal(R"({"delay": "16m"})"), "field 'delay' must be a time from 0s to 15m");
-  EXPECT_EQ(refusal(R"({"retention": "59s"})"), "field 'retention' must be a time from 1m to 14d");
-  EXPECT_EQ(refusal(R"({"wait": "21s"})"), "field 'wait' must be a time from 0s to 20s");
-  EXPECT_EQ(refusal(R"({"max_message": "2MiB"})"), "field 'max_message' must be a size from 1KiB to 1MiB");
-  EXPECT_EQ(refusal(R"({"max_receives": 1001})"), "field 'max_receives' must be a whole number from 0 to 1000");
-  EXPECT_EQ(refusal(R"({"dead_letters": "a b"})"), "field 'dead_letters' is 'a b', which is not a valid stream name");
-  EXPECT_EQ(refusal(R"({"colour": 1})"), "unknown field 'colour'");
+  EXPECT_EQ(refusal_of_spec(R"({"visibility": "13h"})"), "field 'visibility' must be a time from 0s to 12h");
+  EXPECT_EQ(refusal_of_spec(R"({"delay": "16m"})"), "field 'delay' must be a time from 0s to 15m");
+  EXPECT_EQ(refusal_of_spec(R"({"retention": "59s"})"), "field 'retention' must be a time from 1m to 14d");
+  EXPECT_EQ(refusal_of_spec(R"({"wait": "21s"})"), "field 'wait' must be a time from 0s to 20s");
+  EXPECT_EQ(refusal_of_spec(R"({"max_message": "2MiB"})"), "field 'max_message' must be a size from 1KiB to 1MiB");
+  EXPECT_EQ(refusal_of_spec(R"({"max_receives": 1001})"), "field 'max_receives' must be a whole number from 0 to 1000");
+  EXPECT_EQ(refusal_of_spec(R"({"dead_letters": "a b"})"), "field 'dead_letters' is 'a b', which is not a valid stream name");
+  EXPECT_EQ(refusal_of_spec(R"({"colour": 1})"), "unknown field 'colour'");
 }
 
 TEST(StreamJson, WhatDoesNotGoTogetherIsRefused) {
-  EXPECT_TRUE(refusal(R"({"fifo": true})").contains("must end in .fifo"));
-  EXPECT_TRUE(refusal(R"({"fifo": false})", "orders.fifo").contains("is a FIFO stream"));
-  EXPECT_EQ(refusal(R"({"deduplicate_content": true})", "orders.fifo"), "");
-  EXPECT_TRUE(refusal(R"({"deduplicate_content": true})").contains("not a FIFO stream"));
-  EXPECT_TRUE(refusal(R"({"max_receives": 3})").contains("requires 'dead_letters'"));
-  EXPECT_TRUE(refusal(R"({"dead_letters": "failed"})").contains("requires 'max_receives'"));
-  EXPECT_TRUE(refusal(R"({"max_receives": 3, "dead_letters": "orders"})").contains("its own"));
-  EXPECT_TRUE(refusal(R"({"max_receives": 3, "dead_letters": "a.fifo"})").contains("cannot be a FIFO stream"));
-  EXPECT_TRUE(refusal(R"({"max_receives": 3, "dead_letters": "a"})", "b.fifo").contains("must be a FIFO stream"));
+  EXPECT_TRUE(refusal_of_spec(R"({"fifo": true})").contains("must end in .fifo"));
+  EXPECT_TRUE(refusal_of_spec(R"({"fifo": false})", "orders.fifo").contains("is a FIFO stream"));
+  EXPECT_EQ(refusal_of_spec(R"({"deduplicate_content": true})", "orders.fifo"), "");
+  EXPECT_TRUE(refusal_of_spec(R"({"deduplicate_content": true})").contains("not a FIFO stream"));
+  EXPECT_TRUE(refusal_of_spec(R"({"max_receives": 3})").contains("requires 'dead_letters'"));
+  EXPECT_TRUE(refusal_of_spec(R"({"dead_letters": "failed"})").contains("requires 'max_receives'"));
+  EXPECT_TRUE(refusal_of_spec(R"({"max_receives": 3, "dead_letters": "orders"})").contains("its own"));
+  EXPECT_TRUE(refusal_of_spec(R"({"max_receives": 3, "dead_letters": "a.fifo"})").contains("cannot be a FIFO stream"));
+  EXPECT_TRUE(refusal_of_spec(R"({"max_receives": 3, "dead_letters": "a"})", "b.fifo").contains("must be a FIFO stream"));
 }
 
 TEST(StreamJson, ANameMakesAFifoStream) {
