@@ -101,7 +101,7 @@ class Traffic:
 def counts(server, name):
     status, stream = server.ask("GET", f"/api/v1/streams/{name}")
     assert status == 200, stream
-    return stream
+    return stream["counts"]
 
 
 def ledger_bytes(server):
