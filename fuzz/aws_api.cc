@@ -1,5 +1,6 @@
 // Requests to the APIs of AWS: a byte that chooses the caller, then requests with a blank line between them, each
-// "SERVICE TARGET\nBODY". Every one is answered once, in the form of its protocol.
+// "SERVICE TARGET\nBODY". Every one is answered once, in the form of its protocol. SQS has two: without a target, a
+// request is in the older one.
 #include <boost/json/parse.hpp>
 #include <optional>
 
@@ -7,6 +8,7 @@
 #include "api/ec2/ec2.h"
 #include "api/iam/iam.h"
 #include "api/logs/logs.h"
+#include "api/sqs/sqs.h"
 #include "api/sts/sts.h"
 #include "aws_server.h"
 #include "fuzzed.h"
@@ -35,6 +37,8 @@ struct Server {
   aws::Ec2Api ec2{backend, account, now_ms};
   aws::IamApi iam{backend, account, now_ms};
   aws::StsApi sts{backend, account, *keys, now_ms};
+  MessageExchange messages{backend};
+  aws::SqsApi sqs{backend, account, messages, now_ms};
 
   /// Null: there is no such service.
   Service* find(std::string_view name) {
@@ -42,6 +46,7 @@ struct Server {
     if (name == "logs") return &logs;
     if (name == "ec2") return &ec2;
     if (name == "iam") return &iam;
+    if (name == "sqs") return &sqs;
     return name == "sts" ? &sts : nullptr;
   }
 };
@@ -68,6 +73,9 @@ HttpRequest request_of(std::string_view service, std::string_view target, std::s
     request.head.query = target;
   }
   if (service == "logs") request.head.headers = {{"X-Amz-Target", "Logs_20140328." + std::string(target)}};
+  if (service == "sqs" && !target.empty()) {
+    request.head.headers = {{"X-Amz-Target", "AmazonSQS." + std::string(target)}};
+  }
   request.body = body;
   return request;
 }

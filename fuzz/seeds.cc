@@ -67,6 +67,17 @@ std::vector<std::string> session_tokens() {
 
 /// Requests to the APIs of AWS, each after what it needs. The first byte chooses the caller.
 std::vector<std::string> aws_requests() {
+  const std::string queues =
+      R"(sqs CreateQueue
+{"QueueName":"q","Attributes":{"VisibilityTimeout":"5"},"tags":{"a":"b"}}
+
+sqs
+Action=CreateQueue&QueueName=d&Attribute.1.Name=DelaySeconds&Attribute.1.Value=0&Tag.1.Key=a&Tag.1.Value=b
+
+sqs CreateQueue
+{"QueueName":"f.fifo","Attributes":{"FifoQueue":"true","ContentBasedDeduplication":"true"}}
+
+)";
   const std::string set_up =
       R"(batch POST /v1/createcomputeenvironment
 {"computeEnvironmentName":"e","type":"UNMANAGED","unmanagedvCpus":4,"tags":{"a":"b"}}
@@ -169,7 +180,47 @@ Action=DescribeKeyPairs&KeyName.1=k)",
       "0" + role +
           "iam\nAction=CreateInstanceProfile&InstanceProfileName=p\n\niam\n"
           "Action=AddRoleToInstanceProfile&InstanceProfileName=p&RoleName=r\n\niam\nAction=ListRoles&MaxItems=1",
-      "1sts\nAction=GetCallerIdentity&Version=2011-06-15"};
+      "1sts\nAction=GetCallerIdentity&Version=2011-06-15",
+      "0" + queues +
+          R"(sqs SendMessage
+{"QueueUrl":"http://h/123456789012/q","MessageBody":"x","DelaySeconds":1,"MessageAttributes":{"a":{"DataType":"Number.int",)"
+          R"("StringValue":"1"},"b":{"DataType":"Binary","BinaryValue":"aGk="}}}
+
+sqs ReceiveMessage
+{"QueueUrl":"http://h/123456789012/q","MaxNumberOfMessages":10,"VisibilityTimeout":0,"AttributeNames":["All"],)"
+          R"("MessageAttributeNames":["a.*","b"],"MessageSystemAttributeNames":["SenderId"]})",
+      "0" + queues +
+          R"(sqs SendMessageBatch
+{"QueueUrl":"/123456789012/f.fifo","Entries":[{"Id":"a","MessageBody":"x","MessageGroupId":"g"},{"Id":"b","MessageBody":"y"}]}
+
+sqs ReceiveMessage
+{"QueueUrl":"/123456789012/f.fifo"}
+
+sqs DeleteMessageBatch
+{"QueueUrl":"/123456789012/f.fifo","Entries":[{"Id":"a","ReceiptHandle":"AAAA"}]}
+
+sqs PurgeQueue
+{"QueueUrl":"/123456789012/f.fifo"})",
+      "0" + queues +
+          "sqs\nAction=SendMessageBatch&QueueUrl=/123456789012/q&SendMessageBatchRequestEntry.1.Id=a&"
+          "SendMessageBatchRequestEntry.1.MessageBody=x&SendMessageBatchRequestEntry.1.MessageAttribute.1.Name=n&"
+          "SendMessageBatchRequestEntry.1.MessageAttribute.1.Value.DataType=String&"
+          "SendMessageBatchRequestEntry.1.MessageAttribute.1.Value.StringValue=v\n\nsqs\n"
+          "Action=ReceiveMessage&QueueUrl=/123456789012/q&MessageAttributeName.1=All&AttributeName.1=All",
+      "2" + queues +
+          "sqs\nAction=AddPermission&QueueUrl=/123456789012/q&Label=l&AWSAccountId.1=111122223333&ActionName.1=*\n\n"
+          "sqs\nAction=GetQueueAttributes&QueueUrl=/123456789012/q&AttributeName.1=All",
+      "0" + queues +
+          R"(sqs SetQueueAttributes
+{"QueueUrl":"/123456789012/q","Attributes":{"RedrivePolicy":"{\"deadLetterTargetArn\":\"arn:aws:sqs:us-east-1:123456789012:d\",)"
+          R"(\"maxReceiveCount\":\"1\"}","Policy":"{\"Statement\":{\"Effect\":\"Deny\",\"Principal\":\"*\",\"Action\":\"sqs:*\",)"
+          R"(\"Resource\":\"*\"}}"}}
+
+sqs TagQueue
+{"QueueUrl":"/123456789012/q","Tags":{"a":"b"}}
+
+sqs ListDeadLetterSourceQueues
+{"QueueUrl":"/123456789012/d","MaxResults":1})"};
 }
 
 void write_seeds(const Folder& folder) {
@@ -189,6 +240,7 @@ void write_seeds(const Folder& folder) {
              {"AKDRAAAAAAAAAAAAAAAA.0123456789abcdef", "drover-job-eyJqb2IiOiJ4In0.AAAA", "JNDRAAAAAAAAAAAAAAAA.x"});
   folder.put("aws_api", aws_requests());
   folder.put("aws_session", session_tokens());
+  folder.put("receipt_handle", {"AAAAAAAAAAEAAAAAAAAQAAAAAAAAAAABBIpbUCYRgq0=", "AAAA"});
   folder.put("batch_names",
              {"6f1c1f9e-2f0b-4c53-9d3f-0a8f7f5b1c11:3", "drover-native/default/6f1c1f9e-2f0b-4c53-9d3f-0a8f7f5b1c11",
               "name:2/default/6f1c1f9e-2f0b-4c53-9d3f-0a8f7f5b1c11.17.2"});

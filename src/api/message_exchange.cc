@@ -100,8 +100,9 @@ Result<std::vector<DeliveredMessage>> MessageExchange::from_ledger(const Message
 
 void MessageExchange::remember(MessageNumber message, Content content) {
   const std::scoped_lock lock(mutex_);
-  cached_bytes_ += content->size() + kBytesOfEntry;
-  cached_.emplace(message, std::move(content));
+  const auto [it, is_new] = cached_.try_emplace(message, std::move(content));
+  if (!is_new) return;
+  cached_bytes_ += it->second->size() + kBytesOfEntry;
   while (cached_bytes_ > kCachedBytes) drop(cached_.begin());
 }
 
