@@ -43,7 +43,7 @@ class Aws:
         if self.authority:
             environment["AWS_CA_BUNDLE"] = str(self.authority)
         done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
-        if refused := re.search(r"An error occurred \((\w+)\).* operation[^:]*:\s*(.*)", done.stderr, re.DOTALL):
+        if refused := re.search(r"An error occurred \(([\w.]+)\).* operation[^:]*:\s*(.*)", done.stderr, re.DOTALL):
             raise AwsError(refused[1], refused[2].strip())
         assert done.returncode == 0, done
         return json.loads(done.stdout or "{}")

@@ -115,6 +115,7 @@ TEST(Input, ReadsOtherNamesInQueriesWhereThoseAreDescribed) {
                        "TagQueue"),
             R"({"names":["a"],"tags":{"k":"v"},"more":{"m":{"name":"n"}}})");
   EXPECT_EQ(from_query("Tag.1.Value=v", QueryDialect::query, "TagQueue"), "error: tags[1] has no key");
+  EXPECT_EQ(from_query("names=", QueryDialect::query, "TagQueue"), R"({"names":[]})");
   const Shape& shape = *model().find("TagQueue")->input;
   EXPECT_EQ(said(read_json_input(shape, R"({"names":["a"],"tags":{"k":"v"}})")), R"({"names":["a"],"tags":{"k":"v"}})");
 }

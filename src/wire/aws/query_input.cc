@@ -67,7 +67,10 @@ class QueryReader {
   Value read_structure(const Shape& shape, const std::string& prefix) {
     json::object out;
     for (const Member& member : shape.members) {
-      const std::string name = prefix + wire_name(member);
+      std::string name = prefix + wire_name(member);
+      // The name of a flat list is that of its elements. One without elements is sent by its own.
+      const bool is_empty_list = member.shape->kind == Kind::list && !has(name) && has(prefix + member.wire_name);
+      if (is_empty_list) name = prefix + member.wire_name;
       if (!has(name)) continue;
       const bool is_flat = member.flat || dialect_ == QueryDialect::ec2;
       auto value = member.shape->kind == Kind::map ? read_map(*member.shape, name, is_flat, member)
