@@ -43,14 +43,14 @@ def environment(server, **more):  # noqa: F811
 class Cli:
     """The AWS CLI, version 1."""
 
-    def __init__(self, requirement, server):  # noqa: F811
-        self.program, self.environment = installed(requirement) / "bin/aws", environment(server)
+    def __init__(self, requirement, server, *flags):  # noqa: F811
+        self.program, self.environment, self.flags = installed(requirement) / "bin/aws", environment(server), flags
 
     def __call__(self, service, operation, **arguments):
         verb = re.sub(r"(?<!^)(?=[A-Z])", "-", operation).lower()
-        done = subprocess.run([str(self.program), service, verb, "--cli-input-json", json.dumps(arguments)], env=self.environment,
+        done = subprocess.run([str(self.program), *self.flags, service, verb, "--cli-input-json", json.dumps(arguments)], env=self.environment,
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
-        if refused := re.search(r"An error occurred \((\w+)\).* operation[^:]*:\s*(.*)", done.stderr, re.DOTALL):
+        if refused := re.search(r"An error occurred \(([\w.]+)\).* operation[^:]*:\s*(.*)", done.stderr, re.DOTALL):
             raise AwsError(refused[1], refused[2].strip())
         assert done.returncode == 0, done
         return json.loads(done.stdout or "{}")
