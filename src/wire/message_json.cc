@@ -180,7 +180,7 @@ Result<std::vector<MessageDraft>> messages_from_json(std::string_view text) {
   for (skip_blanks(); !text.empty(); skip_blanks()) {
     json::error_code error;
     const std::size_t used = parser.write_some(text.data(), text.size(), error);
-    if (!error) parser.finish(error);
+    if (!error && !parser.done()) parser.finish(error);
     if (error) {
       return of_message(out.size() + 1, {ErrorCode::bad_input, concat("not valid JSON: ", error.message()),
                                          R"(send an array of messages, or one a line: {"body": "some text"})"});
