@@ -49,7 +49,7 @@ Result<void> require_receipts(const std::vector<Receipt>& receipts) {
 HttpResponse outcomes_response(const std::vector<Receipt>& receipts, const std::vector<ReceiptOutcome>& outcomes) {
   json::array out;
   std::uint64_t done = 0;
-  for (std::size_t i = 0; i < outcomes.size() && i < receipts.size(); ++i) {
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
     if (outcomes[i] == ReceiptOutcome::done) ++done;
     out.push_back(json::object{{"receipt", receipt_text(receipts[i])}, {"outcome", to_string(outcomes[i])}});
   }
@@ -152,11 +152,16 @@ void NativeApi::delete_messages(Asked asked, HttpReply reply) {
   auto read = fields.read(asked.request.body, "the list of receipts");
   if (read) read = require_receipts(command.receipts);
   if (!read) return reply.send(problem(read.error()));
-  const std::vector<Receipt> receipts = command.receipts;
+  std::vector<Receipt> receipts = command.receipts;
   backend_.post(std::move(command),
-                [receipts, reply = std::make_shared<HttpReply>(std::move(reply))](const Result<Effect>& effect) {
-                  reply->send(effect ? outcomes_response(receipts, std::get<MessagesDeleted>(*effect).outcomes)
-                                     : problem(effect.error()));
+                [this, receipts = std::move(receipts),
+                 reply = std::make_shared<HttpReply>(std::move(reply))](const Result<Effect>& effect) {
+                  if (!effect) return reply->send(problem(effect.error()));
+                  const std::vector<ReceiptOutcome>& outcomes = std::get<MessagesDeleted>(*effect).outcomes;
+                  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+                    if (outcomes[i] == ReceiptOutcome::done) messages_.forget(receipts[i].message);
+                  }
+                  reply->send(outcomes_response(receipts, outcomes));
                 });
 }
 
