@@ -1,6 +1,7 @@
 """Streams as somebody uses them: drover stream and /api/v1/streams, from the first message to the last."""
 
 import base64
+import itertools
 import json
 import os
 import signal
@@ -171,7 +172,7 @@ def test_json_lines_have_attributes_and_come_back(server, api):
 @pytest.mark.parametrize("line, words", [
     (b"{", "not valid JSON"), (b"[]", "JSON object"), (b"{}", "body"), (b'{"body": "a", "colour": 1}', "colour"), (b'{"body": ""}', "empty"),
     (b'{"body": "a", "delay": "1h"}', "15"), (b'{"body": "' + b"x" * 1025 + b'"}', "1025 bytes"), (b'{"body": "a", "attributes": {"a b": "c"}}', "a b"),
-])
+], ids=itertools.count())
 def test_a_line_that_cannot_be_sent_is_named_and_the_rest_can_follow(server, tmp_path, line, words):
     create(server, "s", "--max-message", "1KiB")
     good = [json.dumps({"body": str(number)}).encode() for number in range(1, 1301)]
@@ -203,6 +204,7 @@ def test_lines_that_trickle_in_are_sent_at_once(server):
         sending.process.stdin.flush()
         wait_until(lambda number=number: counts(server, "s")[0] == number, "the line to arrive")
     sending.signal(signal.SIGINT)
+    wait_until(lambda: not sending.alive(), "it to stop while its input is open")
     done = sending.done()
     assert done.status == 130 and "3 messages sent" in done.out and "--skip 3" in done.err, done
 
@@ -317,11 +319,17 @@ def test_a_fifo_stream_keeps_order_and_drops_duplicates(server, api):
 @pytest.mark.parametrize("body, words", [
     (b"", "no messages"), (b"[]", "no messages"), (b"{", "message 1"), (b"[1]", "message 1"), (b'[{"body":"a"},{"body":""}]', "message 2"),
     (b'{"body":"a"}' * 501, "500"), (b'[{"body":"' + b"x" * (1 << 20) + b'y"}]', "1048577 bytes"),
-])
+], ids=itertools.count())
 def test_a_send_is_taken_as_a_whole_or_not_at_all(server, api, body, words):
     create(server, "s")
     assert words in api("POST", "streams/s/messages", body, status=400)["detail"]
     assert counts(server, "s") == (0, 0, 0)
+
+
+def test_messages_may_come_one_after_another(server, api):
+    create(server, "s")
+    api("POST", "streams/s/messages", b'{"body":"a"}\n{"body":"b"}\r\n\n {"body":\n"c"}{"body":"d"}')
+    assert drained(server, "s") == [b"a", b"b", b"c", b"d"]
 
 
 def test_a_send_that_is_too_long_is_refused(server, api):
@@ -356,9 +364,11 @@ def test_names_of_streams_are_completed(server):
 
 def test_progress_on_a_terminal(server, terminal):
     create(server, "s")
-    typed = '(seq 1 1000; read line </dev/tty; echo last) | "$0" stream send s; echo the end; exec cat'
+    more = server.drover.folder / "more"
+    os.mkfifo(more)
+    typed = '(seq 1 1000; cat more) | "$0" stream send s; echo the end; exec cat'
     seen = terminal(100, 20, "sh", "-c", typed, BINARY, env={"DROVER_SERVER": server.address})
     seen.wait_for("1,000 messages sent to 's'")
-    seen.type("Enter")
+    more.write_text("last\n")
     seen.wait_for("1,001 messages sent to stream 's'", "the end")
     assert "sent to 's'" not in seen.screen(), "the display is gone"
