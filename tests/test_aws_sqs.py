@@ -467,7 +467,7 @@ def test_the_cli_through_a_day(aws):
     assert aws("sqs", "list-queues") == {"QueueUrls": [url]}
     with pytest.raises(AwsError) as refused:
         aws("sqs", "get-queue-url", "--queue-name", "none")
-    assert refused.value.message == "The specified queue does not exist for this wsdl version."
+    assert refused.value.message.endswith("The specified queue does not exist for this wsdl version.")
     aws("sqs", "delete-queue", "--queue-url", url)
 
 
