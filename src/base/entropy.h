@@ -11,7 +11,8 @@
 namespace drover {
 
 inline std::uint64_t random_number() {
-  std::random_device device;
+  // To make one asks the processor what it can do, which takes microseconds on a virtual machine.
+  thread_local std::random_device device;
   return (static_cast<std::uint64_t>(device()) << 32) ^ device();
 }
 
