@@ -43,7 +43,7 @@ PURE_BANS = {
 }
 
 # Made by the build, in no room.
-GENERATED = {"build_info.h", "worker.pb.h"}
+GENERATED = {"build_info.h", "worker.pb.h", "message.pb.h"}
 
 # Libraries that only these rooms may see.
 LIBRARY_ROOMS = {

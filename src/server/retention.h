@@ -72,8 +72,8 @@ class Retention {
   const std::int64_t forget_from_ms_;
   std::int64_t next_look_ms_ = 0;
   std::int64_t next_sweep_ms_ = 0;  // when rows may be left again
-  EndedAt asked_up_to_;    // the last job of this pass that the core was asked to forget
-  bool rows_left_ = true;  // perhaps from before the server's last end
+  EndedAt asked_up_to_;             // the last job of this pass that the core was asked to forget
+  bool rows_left_ = true;           // perhaps from before the server's last end
   bool segments_left_ = true;
   bool young_segments_too_ = false;             // those that are younger than jobs are kept are also looked at
   std::map<std::uint64_t, SegmentJobs> known_;  // of segments that stay, for now

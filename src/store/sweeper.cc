@@ -1,7 +1,7 @@
 #include "store/sweeper.h"
 
 #include "base/text.h"
-#include "core/streams/stream_records.h"
+#include "ports/store.h"
 
 namespace drover {
 namespace {
