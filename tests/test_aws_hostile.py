@@ -15,8 +15,8 @@ from aws import REGION, Aws
 from test_aws_operations import FILES, VERSIONS, described
 from test_server import Server
 
-PROTOCOLS = {"batch": "rest-json", "logs": "json", "iam": "query", "sts": "query", "ec2": "ec2"}
-TARGETS = {"logs": "Logs_20140328."}
+PROTOCOLS = {"batch": "rest-json", "logs": "json", "iam": "query", "sts": "query", "ec2": "ec2", "sqs": "json"}
+TARGETS = {"logs": "Logs_20140328.", "sqs": "AmazonSQS."}
 SCALARS = ("string", "integer", "long", "double", "boolean", "time", "blob", "any")
 
 
@@ -186,7 +186,8 @@ def test_wrong_inputs_are_refused_and_change_nothing(server, service):
             count += 1
             status, text = raw(service, *description.request(operation, value))
             name = description.wire_name(operation, member)
-            if not 400 <= status < 500 or not any(it.lower() in text.lower() for it in (name, member)):
+            # SQS has an error of its own for a batch without entries.
+            if not 400 <= status < 500 or not any(it.lower() in text.lower() for it in (name, member, "EmptyBatchRequest")):
                 wrong.append(f"{operation}: {what} ({name}): {status} {text[:160]}")
     assert not wrong, f"{len(wrong)} of {count}:\n" + "\n".join(wrong[:40])
     assert count >= 3 * len(description.operations)
@@ -195,7 +196,7 @@ def test_wrong_inputs_are_refused_and_change_nothing(server, service):
 
 def ledger(server):
     """Everything that an operation could have made."""
-    return [server.rows(f"SELECT count(*) FROM {table}") for table in ("documents", "jobs", "queues", "fleets", "named_definitions")]
+    return [server.rows(f"SELECT count(*) FROM {table}") for table in ("documents", "jobs", "queues", "fleets", "named_definitions", "streams", "message_blocks")]
 
 
 def test_the_generator_finds_what_is_accepted(server):
