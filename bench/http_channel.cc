@@ -1,4 +1,4 @@
-#include "worker_channel.h"
+#include "http_channel.h"
 
 #include <fcntl.h>
 #include <netdb.h>
@@ -20,7 +20,7 @@ TrustedAuthority::TrustedAuthority(const std::string& ca_file)
   SSL_CTX_set_mode(context(), SSL_MODE_RELEASE_BUFFERS);
 }
 
-WorkerChannel::WorkerChannel(const ServerPlace& place) : key_(place.key) {
+HttpChannel::HttpChannel(const ServerPlace& place) {
   addrinfo* found = nullptr;
   const addrinfo numeric{.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV, .ai_socktype = SOCK_STREAM};
   if (::getaddrinfo(place.host.c_str(), std::to_string(place.port).c_str(), &numeric, &found) != 0) {
@@ -41,26 +41,24 @@ WorkerChannel::WorkerChannel(const ServerPlace& place) : key_(place.key) {
   ::fcntl(socket_, F_SETFL, ::fcntl(socket_, F_GETFL) | O_NONBLOCK);
 }
 
-WorkerChannel::~WorkerChannel() {
+HttpChannel::~HttpChannel() {
   ::close(socket_);
 }
 
-void WorkerChannel::send(const std::string& call, const std::string& body) {
-  const std::string out = "POST /worker/v1/" + call + " HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer " + key_ +
-                          "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+void HttpChannel::send(std::string_view request) {
   if (tls_) {
-    if (SSL_write(tls_.get(), out.data(), static_cast<int>(out.size())) <= 0) give_up("cannot send");
+    if (SSL_write(tls_.get(), request.data(), static_cast<int>(request.size())) <= 0) give_up("cannot send");
     return;
   }
-  for (std::size_t sent = 0; sent < out.size();) {
-    const ssize_t more = ::send(socket_, out.data() + sent, out.size() - sent, MSG_NOSIGNAL);
-    if (more <= 0) give_up("cannot send");
-    sent += static_cast<std::size_t>(more);
+  while (!request.empty()) {
+    const ssize_t sent = ::send(socket_, request.data(), request.size(), MSG_NOSIGNAL);
+    if (sent <= 0) give_up("cannot send");
+    request.remove_prefix(static_cast<std::size_t>(sent));
   }
 }
 
 // False: there is nothing more for now.
-bool WorkerChannel::read_some() {
+bool HttpChannel::read_some() {
   char buffer[65536];
   if (!tls_) {
     const ssize_t got = ::recv(socket_, buffer, sizeof buffer, MSG_DONTWAIT);
@@ -78,7 +76,7 @@ bool WorkerChannel::read_some() {
   return SSL_pending(tls_.get()) > 0;
 }
 
-std::optional<std::string> WorkerChannel::receive() {
+std::optional<std::string> HttpChannel::receive() {
   while (true) {
     const std::size_t head = in_.find("\r\n\r\n");
     if (head != std::string::npos) {
