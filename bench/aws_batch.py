@@ -8,24 +8,20 @@ API. The CPU of the server alone does not depend on the client.
 Then 64 workers take 100 items a poll and report them with the next, and one client asks each question again and again.
 """
 
-import datetime
-import hashlib
-import hmac
 import itertools
 import json
 import os
 import select
-import socket
 import subprocess
 import sys
 import time
 
+import aws_requests
 import harness
 import served
 
 CONNECTIONS = 32
 SHAPE = (64, 100)
-REGION = "us-east-1"
 LIMIT = "GET /healthz"
 # What Drover's own API has in their place.
 NATIVE = {"submit-job": "native: submit", "describe-jobs, 1": "native: one job", "list-jobs, 100": "native: 100 jobs"}
@@ -39,61 +35,13 @@ JOB = {"jobName": "train", "jobQueue": "short", "jobDefinition": "train", "param
 
 
 class Signer:
-    """Writes requests to AWS Batch, with AWS's signature of version 4."""
+    """Writes requests to AWS Batch."""
 
     def __init__(self, server):
-        self.host = f"127.0.0.1:{server.port}"
-        self.id, self.secret = server.key.split(".")
+        self.host, self.key = f"127.0.0.1:{server.port}", server.key
 
     def __call__(self, operation, value):
-        path, body = f"/v1/{operation.lower()}", json.dumps(value).encode()
-        at = datetime.datetime.now(datetime.timezone.utc).strftime("%Y%m%dT%H%M%SZ")
-        headers = {"content-type": "application/json", "host": self.host, "x-amz-date": at}
-        names, scope = ";".join(headers), f"{at[:8]}/{REGION}/batch/aws4_request"
-        canonical = "\n".join(["POST", path, "", *(f"{name}:{text}" for name, text in headers.items()), "", names, hashlib.sha256(body).hexdigest()])
-        text = "\n".join(["AWS4-HMAC-SHA256", at, scope, hashlib.sha256(canonical.encode()).hexdigest()])
-        key = b"AWS4" + self.secret.encode()
-        for word in scope.split("/"):
-            key = hmac.digest(key, word.encode(), "sha256")
-        signature = hmac.digest(key, text.encode(), "sha256").hex()
-        headers["authorization"] = f"AWS4-HMAC-SHA256 Credential={self.id}/{scope}, SignedHeaders={names}, Signature={signature}"
-        headers["content-length"] = str(len(body))
-        lines = "".join(f"{name}: {text}\r\n" for name, text in headers.items())
-        return f"POST {path} HTTP/1.1\r\n{lines}\r\n".encode() + body
-
-
-class Channel:
-    """A keep-alive connection, a request at a time."""
-
-    def __init__(self, port):
-        self.socket = socket.create_connection(("127.0.0.1", port))
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.received = b""
-
-    def send(self, request):
-        self.sent_ns = time.monotonic_ns()
-        self.socket.sendall(request)
-
-    def receive(self):
-        """To be called when there is something to read: the answer's body, once all of it is there."""
-        piece = self.socket.recv(1 << 20)
-        if not piece:
-            sys.exit("bench: the server closed a connection")
-        self.received += piece
-        head, found, body = self.received.partition(b"\r\n\r\n")
-        if not found or len(body) < int(head.partition(b"Content-Length: ")[2].partition(b"\r\n")[0]):
-            return None
-        if not head.startswith(b"HTTP/1.1 20"):
-            sys.exit(f"bench: the server answered {self.received[:1000]}")
-        self.took_ms = (time.monotonic_ns() - self.sent_ns) / 1e6
-        self.received = b""
-        return body
-
-    def ask(self, request):
-        self.send(request)
-        while (body := self.receive()) is None:
-            pass
-        return body
+        return aws_requests.signed(self.key, self.host, "batch", f"/v1/{operation.lower()}", {"content-type": "application/json"}, json.dumps(value).encode())
 
 
 def drive(server, requests):
@@ -101,7 +49,7 @@ def drive(server, requests):
     channels = {}
     ready = select.epoll()
     for request in itertools.islice(requests, CONNECTIONS):
-        channel = Channel(server.port)
+        channel = aws_requests.Channel(server.port)
         channels[channel.socket.fileno()] = channel
         ready.register(channel.socket, select.EPOLLIN)
         channel.send(request)
@@ -136,7 +84,7 @@ def measure_rate(server, requests):
 
 
 def prepare(server, sign):
-    channel = Channel(server.port)
+    channel = aws_requests.Channel(server.port)
     channel.ask(sign("CreateComputeEnvironment", {"computeEnvironmentName": "here", "type": "UNMANAGED"}))
     channel.ask(sign("CreateJobQueue", {"jobQueueName": "short", "priority": 1, "computeEnvironmentOrder": [{"order": 1, "computeEnvironment": "here"}]}))
     channel.ask(sign("RegisterJobDefinition", DEFINITION))
@@ -157,7 +105,7 @@ def native_requests(server, count):
 
 def questions(server, sign):
     """{name: requests that are sent in turn}, about the jobs that are there."""
-    listed = Channel(server.port).ask(sign("ListJobs", {"jobQueue": "short", "jobStatus": "RUNNABLE"}))
+    listed = aws_requests.Channel(server.port).ask(sign("ListJobs", {"jobQueue": "short", "jobStatus": "RUNNABLE"}))
     ids = [job["jobId"] for job in json.loads(listed)["jobSummaryList"]]
     hundreds = [(ids + ids[:100])[first:first + 100] for first in range(0, len(ids), 10)]
     return {
@@ -189,7 +137,7 @@ def measure_rates(server, sign, jobs, seconds):
 def measure_busy(flags, server, asked, seconds):
     """Items a second, and the milliseconds of each question meanwhile."""
     server.submit("--name", "busy", "--range", "1-1000000000", "--", "true")
-    channel, seen = Channel(server.port), {name: [] for name in asked}
+    channel, seen = aws_requests.Channel(server.port), {name: [] for name in asked}
     turns = {name: itertools.cycle(requests) for name, requests in asked.items()}
     load = [flags.build / "bench/lease_ack_load", "127.0.0.1", server.port, server.key, *SHAPE, seconds]
     with subprocess.Popen([str(word) for word in load], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
