@@ -161,7 +161,7 @@ def main():
     flags = parser.parse_args()
     seconds = flags.seconds or (0.2 if flags.tiny else 2)
     with_peers = flags.peers == "yes" if flags.peers else not flags.tiny
-    if with_peers and (missing := peer_servers.missing()):
+    if with_peers and (missing := peer_servers.missing("nats-server", "postgresql", "redis-server", "golang-go")):
         sys.exit(f"bench: {', '.join(missing)} missing: ./tools/setup bench installs what is needed (or leave them out: --peers no)")
     served.allow_files(8192)
     with harness.work_folder(flags) as work:

@@ -16,10 +16,11 @@ import harness
 PATIENCE_SECONDS = 30
 
 
-def missing():
-    """What has to be installed before there is anything to measure."""
-    return [name for name, path in {"nats-server": nats_program(), "postgresql": postgres_folder(), "redis-server": program("redis-server"),
-                                    "golang-go": program("go")}.items() if path is None]
+def missing(*packages):
+    """Those of the packages that have to be installed before there is anything to measure."""
+    needed = {"nats-server": nats_program, "postgresql": postgres_folder, "redis-server": lambda: program("redis-server"),
+              "golang-go": lambda: program("go"), "default-jre-headless": lambda: program("java")}
+    return [name for name in packages if needed[name]() is None]
 
 
 def program(name):

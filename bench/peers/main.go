@@ -6,7 +6,7 @@
 //
 // Prints one line of JSON when the measured time begins, and another when it has ended; connections stay until standard input ends.
 //
-// PEER is nats, nats-confirmed, postgres, postgres-sharded or redis.
+// PEER is nats, nats-confirmed, nats-messages, postgres, postgres-sharded or redis.
 package main
 
 import (
@@ -43,6 +43,8 @@ func choose(name, address string) (Peer, error) {
 		return newNats(address, false)
 	case "nats-confirmed":
 		return newNats(address, true)
+	case "nats-messages":
+		return newNatsMessages(address)
 	case "postgres":
 		return newPostgres(address, 1)
 	case "postgres-sharded":
