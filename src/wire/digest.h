@@ -9,6 +9,8 @@ namespace drover {
 
 /// 32 bytes.
 std::string sha256(std::string_view bytes);
+/// 16 bytes. Only for protocols that require it.
+std::string md5(std::string_view bytes);
 std::string hmac_sha256(std::string_view key, std::string_view bytes);
 /// 20 bytes. Only for protocols that require it.
 std::string hmac_sha1(std::string_view key, std::string_view bytes);

@@ -1,6 +1,5 @@
 #include "api/sqs/message_md5.h"
 
-#include "wire/checksums.h"
 #include "wire/digest.h"
 
 namespace drover::aws {
@@ -17,9 +16,7 @@ void append_sized(std::string& out, std::string_view part) {
 }  // namespace
 
 std::string md5_hex(std::string_view bytes) {
-  Checksums sums({ChecksumKind::md5});
-  sums.add(bytes);
-  return hex(sums.finish()[ChecksumKind::md5]);
+  return hex(md5(bytes));
 }
 
 std::string md5_of_attributes(const std::vector<MessageAttribute>& attributes) {
