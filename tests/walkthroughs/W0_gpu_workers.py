@@ -48,13 +48,11 @@ def printed(aws):
     return [event["message"] for event in events]
 
 
-@missing("SQS: there are no streams")
 def test_01_create_an_sqs_queue_with_default_settings(aws):
     assert QUEUE in part(aws("sqs", "create-queue", "--queue-name", QUEUE), "QueueUrl")
     assert attribute(aws, "VisibilityTimeout") == "30"
 
 
-@missing("SQS: queues have no policy")
 def test_02_everyone_may_send_if_the_source_is_the_bucket(aws):
     policy = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Principal": "*", "Action": "SQS:SendMessage", "Resource": "*",
                                                       "Condition": {"ArnLike": {"aws:SourceArn": f"arn:aws:s3:*:*:{BUCKET}"}}}]}
