@@ -117,13 +117,14 @@ const std::optional<std::string>& FieldFlags::word(std::string_view field) const
 
 Result<Node> FieldFlags::node_of(const Typed& typed) {
   const JobField& field = *typed.field;
+  const std::string one = typed.word.value_or("");
   switch (field.kind) {
     case FieldKind::flag:
       return Node{.kind = Node::Kind::boolean, .text = flag_of(field).starts_with("--no-") ? "false" : "true"};
     case FieldKind::whole:
     case FieldKind::real:
     case FieldKind::time:
-    case FieldKind::size: return number_node(*typed.word);
+    case FieldKind::size: return number_node(one);
     case FieldKind::labels:
     case FieldKind::settings:
     case FieldKind::accelerators: return members_of(field, typed.words);
@@ -135,7 +136,7 @@ Result<Node> FieldFlags::node_of(const Typed& typed) {
       }
       return list;
     }
-    default: return text_node(with_whole_path(field, *typed.word));
+    default: return text_node(with_whole_path(field, one));
   }
 }
 
