@@ -26,7 +26,7 @@
 namespace drover {
 namespace {
 
-/// The text between `before` and the next quote, from `at` on; moves `at` behind it. False: there is none.
+/// The text between `before` and the next quote, starting at `at`, which then points after it. False if not found.
 bool next_value(std::string_view text, std::string_view before, std::size_t& at, std::string_view& value) {
   const std::size_t found = text.find(before, at);
   if (found == std::string_view::npos) return false;

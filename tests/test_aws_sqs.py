@@ -10,21 +10,11 @@ import pytest
 
 from aws import Aws, AwsError, code_of, json_models
 from drover import wait_until
-from test_server import Server
+from test_aws_batch import aws, server  # noqa: F401 (fixtures)
 
 ACCOUNT = "123456789012"
 ARN = f"arn:aws:sqs:us-east-1:{ACCOUNT}"
 PROTOCOLS = ("query", "json")
-
-
-@pytest.fixture
-def server(drover):
-    return Server(drover)
-
-
-@pytest.fixture
-def aws(server):
-    return Aws(server)
 
 
 @pytest.fixture(scope="module")

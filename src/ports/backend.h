@@ -148,7 +148,7 @@ class Backend {
   /// By its id, a unique beginning of it, or its name, the newest.
   virtual Result<JobView> find_job(const std::string& reference) = 0;
   virtual std::optional<Job> find_job(JobId id) = 0;
-  /// By its name; null: there is none.
+  /// By name; null if not found.
   virtual std::shared_ptr<const Stream> find_stream(const std::string& name) = 0;
   /// Those whose names begin so, by name.
   virtual std::vector<std::shared_ptr<const Stream>> list_streams(const std::string& prefix) = 0;

@@ -19,7 +19,7 @@ class StreamBoard {
   /// What a command about streams was answered, in the order of commits.
   void take(const Effect& effect, const std::string& stream);
 
-  /// Null: there is none.
+  /// Null if not found.
   std::shared_ptr<const Stream> find(const std::string& name) const;
   /// Those whose names begin so, by name.
   std::vector<std::shared_ptr<const Stream>> list(const std::string& prefix) const;

@@ -86,7 +86,7 @@ class AwsApi : public Service {
   virtual std::vector<std::string> passed_roles(const Call& /*call*/) const { return {}; }
   /// What policies call it: "batch:SubmitJob".
   virtual std::string action_name(const Call& call) const { return concat(about_.service, ":", call.operation->name); }
-  /// The policy of what an operation is about, of a service whose resources have one; null: there is none. Must not
+  /// The policy of the resource that an operation is about; null if the resource has no policy. Must not
   /// wait.
   virtual std::shared_ptr<const PolicyDocument> resource_policy(const Call& /*call*/) const { return nullptr; }
   /// What of a request with an input that cannot be right.

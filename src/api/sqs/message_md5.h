@@ -11,7 +11,7 @@ namespace drover::aws {
 
 /// In hexadecimal digits; empty where this machine may not compute MD5.
 std::string md5_hex(std::string_view bytes);
-/// Of attributes that are sorted by name; empty if there are none.
+/// Of attributes that are sorted by name; empty without attributes.
 std::string md5_of_attributes(const std::vector<MessageAttribute>& attributes);
 
 }  // namespace drover::aws

@@ -126,7 +126,7 @@ struct StreamView {
   std::uint64_t visible = 0;
   std::uint64_t in_flight = 0;
   std::uint64_t delayed = 0;
-  std::int64_t oldest_ms = 0;   // about when the oldest message was sent; 0: there is none
+  std::int64_t oldest_ms = 0;   // about when the oldest message was sent; 0 if empty
   std::uint64_t receivers = 0;  // that wait
 };
 struct StreamsNow {

@@ -150,7 +150,7 @@ class Streams : public AttemptListener {
     StreamIndex& index;
   };
   At at(StreamId id);
-  /// Nothing: the ticket was told that there is none of the name.
+  /// Nothing if no stream has this name; the caller is told.
   std::optional<At> find(Ticket ticket, const std::string& name);
   /// There may be something for those who wait, or another time at which something is to be done.
   void changed(At it) { now_.changed_streams.insert(it.stream.id); }

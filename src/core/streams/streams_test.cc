@@ -7,8 +7,6 @@
 namespace drover {
 namespace {
 
-using Messages = std::vector<std::uint64_t>;
-
 class StreamsTest : public testing::Test {
  protected:
   void create(StreamSpec spec) {
