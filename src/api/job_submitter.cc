@@ -54,6 +54,7 @@ void JobSubmitter::submit(Submission submission, const Holder& holder, const std
 }
 
 Result<NewManifest> JobSubmitter::manifest_of(const Submission& submission) {
+  if (!submission.stream.empty()) return NewManifest{};  // its items are messages
   if (const auto* numbers = std::get_if<NumberItems>(&submission.items)) {
     const auto count = static_cast<std::uint64_t>(numbers->last) - static_cast<std::uint64_t>(numbers->first) + 1;
     return backend_.add_range(numbers->first, count);

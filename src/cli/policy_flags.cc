@@ -100,6 +100,10 @@ Result<void> apply_policy_flags(const PolicyFlags& flags, std::uint64_t total, S
     job.said.insert("rules");
   }
   if (!flags.max_failures.empty()) {
+    if (!job.stream.empty() && flags.max_failures.ends_with('%')) {
+      return fail(ErrorCode::bad_input, "--max-failures cannot be a percentage of a stream's messages",
+                  "use a number, such as 10");
+    }
     auto most = parse_max_failures(flags.max_failures, total);
     if (!most) return pass(most);
     policy.max_failures = *most;

@@ -130,10 +130,16 @@ Result<std::variant<ReadyJob, ToldAlready>> prepare(const Flags& flags, const Ve
   auto command = take_command(flags.command, invocation);
   if (!command) return pass(command);
   const CommandFlags& given = flags.command;
-  const bool own_items = !given.items.empty() || !given.jsonl.empty() || !given.dir.empty() || !given.range.empty() ||
-                         std::ranges::find(*command, ":::") != command->end();
+  const bool lists_items = !given.items.empty() || !given.jsonl.empty() || !given.dir.empty() || !given.range.empty() ||
+                           std::ranges::find(*command, ":::") != command->end();
+  const bool names_stream = flags.job.fields.word("stream").has_value();
+  if (lists_items && names_stream) {
+    return fail(ErrorCode::bad_input, "--stream cannot be combined with a list of items: both specify items",
+                "use one of them");
+  }
+  const bool own_items = lists_items || names_stream;
   ReadyJob job;
-  if (own_items || flags.file.empty()) {
+  if (lists_items || (flags.file.empty() && !names_stream)) {
     auto source = choose_source(given, *command);
     if (!source) return pass(source);
     job.source = std::move(*source);
@@ -153,7 +159,8 @@ Result<std::variant<ReadyJob, ToldAlready>> prepare(const Flags& flags, const Ve
       return ToldAlready{};
     }
     const fs::path folder = flags.file == "-" ? fs::path() : fs::path(flags.file).parent_path();
-    if (!own_items) {
+    if (lists_items) file->job.stream.clear();
+    if (!own_items && file->job.stream.empty()) {
       auto source = file_source(flags, *file, folder);
       if (!source) return pass(source);
       job.source = std::move(*source);
@@ -198,6 +205,10 @@ ItemStream::Change change_of(const ReadyJob& job) {
   };
 }
 
+std::string items_text(const Submission& job, std::uint64_t total) {
+  return job.stream.empty() ? plural(total, "item") : fmt::format("the messages of stream '{}'", job.stream);
+}
+
 // What is sent. A command line can hold any bytes; JSON cannot.
 Result<std::string> body_of(const Submission& job) {
   std::string body = submission_to_json(job);
@@ -210,7 +221,9 @@ Result<int> show_only(const Flags& flags, ReadyJob& job, const CommandTemplate& 
   std::uint64_t total = 0;
   std::vector<std::string> first;
   const ItemStream::Change change = change_of(job);
-  if (const auto* range = std::get_if<RangeSource>(&job.source)) {
+  if (!job.submission.stream.empty()) {
+    // Nobody knows which messages there will be.
+  } else if (const auto* range = std::get_if<RangeSource>(&job.source)) {
     total = range->count();
     for (std::uint64_t i = 0; i < std::min<std::uint64_t>(total, kItemsShown); ++i) {
       first.push_back(std::to_string(range->first + static_cast<std::int64_t>(i)));
@@ -238,7 +251,7 @@ Result<int> show_only(const Flags& flags, ReadyJob& job, const CommandTemplate& 
     return kAllSucceeded;
   }
   if (flags.common.quiet) return kAllSucceeded;
-  show("{} would be submitted (dry run, nothing was sent)\n", plural(total, "item"));
+  show("{} would be submitted (dry run, nothing was sent)\n", items_text(job.submission, total));
   for (std::size_t i = 0; i < first.size(); ++i) show("  {:<14}{}\n", i == 0 ? "items" : "", utf8(first[i]));
   if (total > first.size()) show("  {:<14}… and {} more\n", "", format_count(total - first.size()));
   for (const auto& [name, place, value] : body->fields) {
@@ -263,7 +276,9 @@ Result<int> submit(const Flags& flags, const Verb& verb, const Invocation& invoc
   }
   const bool names_image = job.submission.definition.container && !job.submission.definition.container->image.empty();
   std::uint64_t total = 0;
-  if (const auto* range = std::get_if<RangeSource>(&job.source)) {
+  if (!job.submission.stream.empty()) {
+    job.submission.items = std::vector<std::string>();
+  } else if (const auto* range = std::get_if<RangeSource>(&job.source)) {
     job.submission.items = NumberItems{range->first, range->last};
     total = range->count();
   } else {
@@ -284,7 +299,7 @@ Result<int> submit(const Flags& flags, const Verb& verb, const Invocation& invoc
     show("{}\n", json::serialize(*made));
   } else if (!flags.common.quiet) {
     show("job {} '{}': {}\n", std::string_view(made->at("id").as_string()),
-         std::string_view(made->at("name").as_string()), plural(total, "item"));
+         std::string_view(made->at("name").as_string()), items_text(job.submission, total));
     // Of an image that was looked up here it has been said.
     if (const std::string notice = text_in(*made, "notice"); !notice.empty() && !names_image) print_notice(notice);
   }
@@ -324,7 +339,8 @@ void add_submit(const Verb& app, Invocation& invocation) {
               "  drover submit --name sweep --range 1-1000000 --retries 2 -- ./simulate --seed {}\n"
               "  drover submit --cpus 0.5 --memory 2GiB --require gpu=none --items list.txt -- ./process {}\n"
               "  drover submit --image python:3.12 --mount /srv:/srv --range 1-9 -- python /srv/process.py {}\n"
-              "  drover submit --dir /mnt/data --map /mnt/data=s3://bucket/data -- ./process {}");
+              "  drover submit --dir /mnt/data --map /mnt/data=s3://bucket/data -- ./process {}\n"
+              "  drover submit --stream photos --until-empty -- ./process {}");
   verb.callback([flags, verb, &invocation] {
     if (flags->schema) return static_cast<void>(print_text(stdout, job_schema()));
     flags->command.words = verb.remaining();

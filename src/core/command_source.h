@@ -26,6 +26,8 @@ struct RandomWorld {
   }
   /// One that is there, or was, or comes next.
   JobId any_job(const Core& core) { return JobId{below(core.durable().counters.next_job + 1)}; }
+  std::string any_stream() { return any_stream(one_in(3)); }
+  std::string any_stream(bool fifo) { return "stream" + std::to_string(below(2)) + (fifo ? ".fifo" : ""); }
   std::string any_queue() { return one_in(3) ? "default" : "queue" + std::to_string(below(3)); }
 };
 

@@ -18,7 +18,9 @@ struct Core::Parts {
     catalog.set_user(jobs);
     places.set_running_items(jobs);
     jobs.set_holders(workers);
+    jobs.set_messages(streams);
     workers.set_listener(streams);
+    streams.set_taker(jobs);
   }
 
   Durable durable;
@@ -37,9 +39,9 @@ Core::Core(Durable durable, std::int64_t now_ms) : parts_(std::make_unique<Parts
   it.journal.set_now(std::max(now_ms, it.durable.counters.now_ms));
   it.jobs.load();
   it.workers.load();
+  it.streams.load();
   it.jobs.load_places();
   it.places.clear_turned_up();  // nobody waits yet
-  it.streams.load();
 }
 
 Core::~Core() = default;
@@ -56,11 +58,12 @@ void Core::apply(Ticket ticket, const Command& command, std::int64_t now_ms) {
   it.streams.free_some();
   carry_out(ticket, command);
   for (const Request& resumed : it.jobs.take_resumed()) carry_out(resumed.ticket, resumed.command);
+  it.streams.release_some();
+  it.streams.serve_some();
   it.jobs.tell_dependents();
   it.workers.tell_to_stop();
   it.workers.serve_parked();
-  it.streams.release_some();
-  it.streams.serve_some();
+  it.streams.serve_some();  // what workers were given may have changed some
   // That time has passed is by itself not worth a trip to the disk.
   if (it.journal.changes() != before) it.journal.write_time();
 }

@@ -77,6 +77,8 @@ struct JobSpec {
   std::uint64_t max_running = 0;      // so many of its items in workers' hands at most; 0: no limit
   std::int64_t job_timeout_ms = 0;    // from its first item on; 0: none
   std::string named_definition = {};  // "NAME:REVISION" that it was made from; empty: none
+  std::string stream = {};            // whose messages are its items; empty: it has a list of items
+  bool until_empty = false;           // of a job on a stream: it ends when the stream is empty
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
@@ -103,6 +105,8 @@ struct JobSpec {
     visit("max_running", self.max_running);
     visit("job_timeout_ms", self.job_timeout_ms);
     visit("named_definition", self.named_definition);
+    visit("stream", self.stream);
+    visit("until_empty", self.until_empty);
   }
 };
 

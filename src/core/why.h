@@ -20,6 +20,7 @@ enum class WhyCode : std::uint8_t {
   after_item,  // waits for the same item of another job
   before_it,   // one item after the other, and an earlier one has not succeeded
   queue_disabled,
+  no_message,       // its items are messages, and its stream has none to take
   retry_delay,      // waits until a time
   most_running,     // as many of the job's items are in workers' hands as may be
   no_worker,        // there is none that is alive

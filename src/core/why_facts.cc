@@ -51,8 +51,10 @@ class Gatherer {
       if (auto reason = getting_ready(*hands_.noted_by.begin())) return std::move(*reason);
     }
     const std::uint64_t open = blocks_.count(ItemMark::open);
-    if (blocks_.count(ItemMark::pending) == 0 && index_.ready.empty()) {
+    const bool has_messages = !job_.stream.empty() && place_.offered;
+    if (blocks_.count(ItemMark::pending) == 0 && index_.ready.empty() && !has_messages) {
       if (place_.in_hands < open && place_.in_hands == 0) return next_retry();
+      if (!job_.stream.empty()) return no_message();
       return reason::AllOut{open, job_.reopening != nullptr ? reason::AllOut::How::being_reopened
                                   : place_.in_hands == open ? reason::AllOut::How::assigned
                                                             : reason::AllOut::How::running_or_waiting};
@@ -71,6 +73,13 @@ class Gatherer {
  private:
   bool waits_for_items() const {
     return std::ranges::any_of(job_.after, [](const Dependency& it) { return it.each; });
+  }
+
+  Reason no_message() const {
+    const auto stream = now_.stream_by_name.find(job_.stream);
+    if (stream == now_.stream_by_name.end()) return reason::NoMessage{job_.stream, false};
+    const StreamIndex& index = now_.streams_now.at(stream->second);
+    return reason::NoMessage{job_.stream, true, index.in_flight, index.hidden.size() - index.in_flight};
   }
 
   Reason in_hands(ItemIndex item, const OpenItem* open) const {

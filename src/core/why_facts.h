@@ -78,6 +78,13 @@ struct AllOut {
   std::uint64_t items = 0;
   enum class How : std::uint8_t { assigned, being_reopened, running_or_waiting, running } how = How::running;
 };
+/// Its items are messages, and its stream has none that it could take.
+struct NoMessage {
+  std::string stream;
+  bool is_there = true;
+  std::uint64_t in_flight = 0;
+  std::uint64_t delayed = 0;
+};
 struct NoWorker {
   bool none_ever_joined = false;
   std::uint64_t known = 0;
@@ -144,8 +151,8 @@ struct Turn {
 using Reason =
     std::variant<reason::Turn, reason::ItemEnded, reason::ItemRuns, reason::ItemAssigned, reason::GetsReady,
                  reason::JobEnded, reason::JobStops, reason::Waits, reason::EarlierItem, reason::QueueDisabled,
-                 reason::RetryDelay, reason::LimitReached, reason::AllOut, reason::NoWorker, reason::NobodySuits,
-                 reason::SetApart, reason::HeldBack, reason::Declined, reason::NoneAccepts>;
+                 reason::RetryDelay, reason::LimitReached, reason::AllOut, reason::NoMessage, reason::NoWorker,
+                 reason::NobodySuits, reason::SetApart, reason::HeldBack, reason::Declined, reason::NoneAccepts>;
 
 struct WhyFacts {
   Reason reason;

@@ -14,6 +14,7 @@ std::string_view to_string(WhyCode code) {
     case WhyCode::after_item: return "after_item";
     case WhyCode::before_it: return "before_it";
     case WhyCode::queue_disabled: return "queue_disabled";
+    case WhyCode::no_message: return "no_message";
     case WhyCode::retry_delay: return "retry_delay";
     case WhyCode::most_running: return "most_running";
     case WhyCode::no_worker: return "no_worker";
@@ -114,6 +115,14 @@ struct Words {
       case reason::AllOut::How::running: break;
     }
     return {WhyCode::running, "all remaining items are running"};
+  }
+
+  Why operator()(const reason::NoMessage& it) const {
+    if (!it.is_there) return {WhyCode::no_message, concat("stream '", it.stream, "' was deleted")};
+    std::string sentence = concat("stream '", it.stream, "' has no message to receive");
+    if (it.in_flight > 0) sentence += concat("; ", it.in_flight, " in flight");
+    if (it.delayed > 0) sentence += concat("; ", it.delayed, " delayed");
+    return {WhyCode::no_message, std::move(sentence)};
   }
 
   Why operator()(const reason::NoWorker& it) const {

@@ -44,6 +44,10 @@ class FakeReader : public StoreReader {
   Result<std::vector<Stream>> streams() override { return std::vector<Stream>(); }
   Result<std::optional<Stream>> stream(const std::string& /*name*/) override { return std::nullopt; }
   Result<std::optional<std::string>> message(MessageNumber /*number*/) override { return std::nullopt; }
+  Result<void> each_item_message(JobId /*job*/, ItemSpan /*items*/,
+                                 const std::function<bool(ItemIndex, std::string)>& /*take*/) override {
+    return {};
+  }
   Result<std::optional<DeadLetter>> dead_letter(MessageNumber /*number*/) override { return std::nullopt; }
   Result<void> each_event(EventId /*after*/, const std::function<bool(const Event&)>& /*take*/) override { return {}; }
   Result<EventId> newest_event() override { return EventId{}; }

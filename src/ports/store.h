@@ -126,6 +126,9 @@ class StoreReader {
   virtual Result<std::optional<Stream>> stream(const std::string& name) = 0;
   /// What a message says; nothing: it is gone.
   virtual Result<std::optional<std::string>> message(MessageNumber message) = 0;
+  /// What the messages say that are these items of a job, until `take` says to stop. Some may be gone.
+  virtual Result<void> each_item_message(JobId job, ItemSpan items,
+                                         const std::function<bool(ItemIndex item, std::string content)>& take) = 0;
   /// Where a message in a stream for dead letters came from; nothing: it was sent there.
   virtual Result<std::optional<DeadLetter>> dead_letter(MessageNumber message) = 0;
   /// Events in order, after this one, until `take` says to stop.

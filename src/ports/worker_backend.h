@@ -60,6 +60,9 @@ class WorkerBackend {
   /// cannot be read.
   virtual Result<std::vector<std::string>> item_texts(ManifestId manifest, const ManifestInfo& info, ItemIndex first,
                                                       std::uint64_t count, std::size_t most_bytes) = 0;
+  /// The same of a job on a stream: what their messages say.
+  virtual Result<std::vector<std::string>> message_texts(const Job& job, ItemIndex first, std::uint64_t count,
+                                                         std::size_t most_bytes) = 0;
 };
 
 }  // namespace drover

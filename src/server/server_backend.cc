@@ -9,6 +9,7 @@
 #include "server/log_source.h"
 #include "store/ledger_query.h"
 #include "store/manifest.h"
+#include "wire/message_content.h"
 #include "worker/item_list.h"
 #include "worker/local_run.h"
 
@@ -173,6 +174,19 @@ Result<std::vector<ItemView>> ServerBackend::items(const Job& job, const ItemQue
 
 Result<void> ServerBackend::describe(const Job& job, std::vector<ItemView>& items) {
   StoreReader& reader = ReadPool::reader();
+  auto described = job.stream.empty() ? describe_by_list(job, items) : describe_by_messages(job, items);
+  if (!described) return described;
+  for (ItemView& item : items) {
+    if (!item.last) continue;
+    auto name = reader.worker_name(item.last->worker);
+    if (!name) return pass(name);
+    item.worker = std::move(*name);
+  }
+  return {};
+}
+
+Result<void> ServerBackend::describe_by_list(const Job& job, std::vector<ItemView>& items) {
+  StoreReader& reader = ReadPool::reader();
   auto info = reader.manifest(job.manifest);
   if (!info) return pass(info);
   ManifestReader manifest(reader, job.manifest, *info, chunks_);
@@ -180,12 +194,23 @@ Result<void> ServerBackend::describe(const Job& job, std::vector<ItemView>& item
     auto text = manifest.item(item.item);
     if (!text) return pass(text);
     item.text = std::move(*text);
-    if (!item.last) continue;
-    auto name = reader.worker_name(item.last->worker);
-    if (!name) return pass(name);
-    item.worker = std::move(*name);
   }
   return {};
+}
+
+// Of items that are settled the messages are gone, or somebody else's.
+Result<void> ServerBackend::describe_by_messages(const Job& job, std::vector<ItemView>& items) {
+  Result<void> decoded;
+  for (ItemView& item : items) {
+    const auto take = [&](ItemIndex /*index*/, const std::string& content) {
+      auto message = decode_message(content);
+      if (message) item.text = std::move(message->body);
+      if (!message) decoded = pass(message);
+      return false;
+    };
+    if (auto read = ReadPool::reader().each_item_message(job.id, {item.item, item.item}, take); !read) return read;
+  }
+  return decoded;
 }
 
 // What settled an item says how it stands: nothing else needs to be read.

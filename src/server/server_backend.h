@@ -113,6 +113,8 @@ class ServerBackend : public Backend {
   const Parts parts_;
   /// Fills in what people see beside the states: the items themselves, and who ran them.
   Result<void> describe(const Job& job, std::vector<ItemView>& items);
+  Result<void> describe_by_list(const Job& job, std::vector<ItemView>& items);
+  static Result<void> describe_by_messages(const Job& job, std::vector<ItemView>& items);
 
   const FreeSpace space_;
   const std::shared_ptr<ManifestChunks> chunks_;

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "logs/extents.h"
 #include "store/manifest.h"
+#include "wire/message_content.h"
 
 namespace drover {
 namespace {
@@ -91,6 +93,30 @@ Result<std::vector<std::string>> WorkerDesk::item_texts(ManifestId manifest, con
     out.push_back(std::move(*text));
   }
   return out;
+}
+
+Result<std::vector<std::string>> WorkerDesk::message_texts(const Job& job, ItemIndex first, std::uint64_t count,
+                                                           std::size_t most_bytes) {
+  std::vector<std::string> out;
+  std::size_t size = 0;
+  Result<void> decoded;
+  const auto take = [&](ItemIndex item, const std::string& content) {
+    if (item.value != first.value + out.size()) return false;
+    auto message = decode_message(content);
+    if (!message) {
+      decoded = pass(message);
+      return false;
+    }
+    size += message->body.size();
+    out.push_back(std::move(message->body));
+    return size <= most_bytes;
+  };
+  auto read = ReadPool::reader().each_item_message(job.id, {first, ItemIndex{first.value + count - 1}}, take);
+  if (!read) return pass(read);
+  if (!out.empty()) return out;
+  if (!decoded) return pass(decoded);
+  return fail(ErrorCode::damaged, concat("the message that is item ", first.value, " of job ", job.name,
+                                         " is no longer in stream '", job.stream, "': it has expired or was purged"));
 }
 
 }  // namespace drover

@@ -51,6 +51,8 @@ class WorkerDesk : public WorkerBackend {
   Result<std::string> definition(DefinitionId id) override { return ReadPool::reader().definition(id); }
   Result<std::vector<std::string>> item_texts(ManifestId manifest, const ManifestInfo& info, ItemIndex first,
                                               std::uint64_t count, std::size_t most_bytes) override;
+  Result<std::vector<std::string>> message_texts(const Job& job, ItemIndex first, std::uint64_t count,
+                                                 std::size_t most_bytes) override;
 
  private:
   const Parts parts_;

@@ -28,6 +28,9 @@ Durable copy_of(const Durable& from) {
   for (auto& [id, worker] : to.workers) worker.term_ms = 0;
   to.queues = from.queues;
   to.shares = from.shares;
+  to.streams = from.streams;
+  to.messages = from.messages;
+  to.sent_before = from.sent_before;
   return to;
 }
 

@@ -51,6 +51,7 @@ class Facts {
       case WhyCode::after_item: return waits_for(why.job, true) && says_how_far(why);
       case WhyCode::before_it: return job_.sequential && item_ && first_left() < *item_;
       case WhyCode::queue_disabled: return !queue().enabled;
+      case WhyCode::no_message: return has_no_message();
       case WhyCode::retry_delay: return why.until_ms > core_.now_ms() && why.until_ms == next_try_ms(row);
       case WhyCode::most_running: {
         const std::uint64_t most = job_.sequential ? 1 : job_.max_running;
@@ -69,6 +70,14 @@ class Facts {
         });
     }
     return false;
+  }
+
+  bool has_no_message() const {
+    const auto& now = core_.volatile_part();
+    const auto stream = now.stream_by_name.find(job_.stream);
+    if (job_.stream.empty() || stream == now.stream_by_name.end()) return !job_.stream.empty();
+    const StreamIndex& index = now.streams_now.at(stream->second);
+    return index.untouched == 0 && index.ready.empty() && index.ready_groups.empty();
   }
 
   // Before the words about whose turn it is: how many of its job's items are handed out before it.

@@ -46,7 +46,8 @@ class Lifter {
   }
   // Reasons that are gone for good when they are lifted.
   static bool lasts_not(WhyCode code) {
-    return code != WhyCode::most_running && code != WhyCode::busy && code != WhyCode::next && code != WhyCode::behind;
+    return code != WhyCode::no_message && code != WhyCode::most_running && code != WhyCode::busy &&
+           code != WhyCode::next && code != WhyCode::behind;
   }
 
   std::optional<std::string> lift(const Why& said) {
@@ -57,6 +58,7 @@ class Lifter {
       case WhyCode::after_item: lift_forerunner(said.job); break;
       case WhyCode::before_it: twin_.make_succeed(job_, ItemIndex{0}, item_.value_or(ItemIndex{0})); break;
       case WhyCode::queue_disabled: change_queue([](Queue& queue) { queue.enabled = true; }); break;
+      case WhyCode::no_message: send_message(); break;
       case WhyCode::retry_delay: twin_.wait_until(said.until_ms); break;
       case WhyCode::no_worker:
       case WhyCode::nobody_suits: twin_.add_worker({at_least_some(job().ask), job().require}); break;
@@ -77,6 +79,15 @@ class Lifter {
     if (!other) return twin_.make_succeed(job_);
     if (!item_) return twin_.make_succeed(other);
     twin_.make_succeed(other, *item_, ItemIndex{item_->value + 1});
+  }
+
+  void send_message() {
+    const std::string& stream = job().stream;
+    const bool fifo = stream.ends_with(".fifo");
+    twin_.ask(SetStream{StreamSpec{.name = stream, .fifo = fifo}, std::nullopt});
+    NewMessage message{.content = std::make_shared<const std::string>("one more")};
+    if (fifo) message.group = message.deduplication = concat("one more ", ++sent_);
+    twin_.ask(SendMessages{stream, {std::move(message)}});
   }
 
   template <class Change>
@@ -174,6 +185,7 @@ class Lifter {
     return leases.empty() ? "whoever was free was given nothing" : "whoever was free was given another job";
   }
 
+  std::uint64_t sent_ = 0;
   Twin twin_;
   const JobId job_;
   const std::optional<ItemIndex> item_;

@@ -422,6 +422,19 @@ Result<std::optional<std::string>> MemoryStore::message(MessageNumber message) {
   return found->second;
 }
 
+Result<void> MemoryStore::each_item_message(JobId job, ItemSpan items,
+                                            const std::function<bool(ItemIndex item, std::string content)>& take) {
+  auto open = all<OpenMessage>();
+  if (!open) return pass(open);
+  std::ranges::sort(*open, {}, &OpenMessage::job_item);
+  for (const OpenMessage& it : *open) {
+    if (it.job != job || it.job_item < items.first || it.job_item > items.last) continue;
+    const auto content = contents_.find(it.message);
+    if (content != contents_.end() && !take(it.job_item, content->second)) return {};
+  }
+  return {};
+}
+
 Result<std::optional<DeadLetter>> MemoryStore::dead_letter(MessageNumber message) {
   std::optional<DeadLetter> out;
   const std::string at = key(message.value);

@@ -39,6 +39,8 @@ class MemoryStore : public Store, public StoreReader {
   Result<std::vector<Stream>> streams() override;
   Result<std::optional<Stream>> stream(const std::string& name) override;
   Result<std::optional<std::string>> message(MessageNumber message) override;
+  Result<void> each_item_message(JobId job, ItemSpan items,
+                                 const std::function<bool(ItemIndex item, std::string content)>& take) override;
   Result<std::optional<DeadLetter>> dead_letter(MessageNumber message) override;
   Result<void> each_event(EventId after, const std::function<bool(const Event&)>& take) override;
   Result<EventId> newest_event() override;

@@ -14,6 +14,7 @@ CREATE TABLE counters(now_ms INTEGER, next_job INTEGER, next_grant INTEGER, next
 -- milli_cpus to neuron: what each item asks for; require: labels that its worker must have, as JSON.
 -- after: jobs it comes after, by their numbers, as JSON. used_cpu_ms and what follows: what its attempts have used.
 -- reopening: which items a retry under way takes up again, as JSON, from item reopen_next on; NULL: there is none.
+-- stream: whose messages are its items; NULL: it has a list of items. until_empty: it ends when the stream is empty.
 CREATE TABLE jobs(
   job INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, name TEXT, state TEXT, stop TEXT, reason TEXT,
   definition INTEGER, manifest INTEGER, total INTEGER, succeeded INTEGER, failed INTEGER, cancelled INTEGER,
@@ -21,7 +22,7 @@ CREATE TABLE jobs(
   max_tries INTEGER, rules TEXT, lost_limit INTEGER, retry_delay_ms INTEGER, timeout_ms INTEGER, grace_ms INTEGER,
   max_failures INTEGER, milli_cpus INTEGER, memory_bytes INTEGER, nvidia INTEGER, amd INTEGER, neuron INTEGER,
   require TEXT, queue TEXT, share TEXT, priority INTEGER, owner TEXT, after TEXT, sequential INTEGER,
-  max_running INTEGER, job_timeout_ms INTEGER, started_ms INTEGER, named_definition TEXT,
+  max_running INTEGER, job_timeout_ms INTEGER, started_ms INTEGER, named_definition TEXT, stream TEXT, until_empty INTEGER,
   reopening TEXT, reopen_next INTEGER, reopen_epoch INTEGER,
   used_cpu_ms INTEGER, reserved_cpu_ms INTEGER, used_memory_mib_s INTEGER,
   accelerator_ms INTEGER, wasted_cpu_ms INTEGER, wasted_reserved_ms INTEGER, attempts INTEGER, failed_attempts INTEGER,
@@ -103,10 +104,13 @@ CREATE TABLE streams(
 CREATE TABLE message_blocks(
   first INTEGER PRIMARY KEY, stream INTEGER, count INTEGER, taken INTEGER, first_sent_ms INTEGER, last_sent_ms INTEGER);
 CREATE INDEX message_blocks_by_stream ON message_blocks(stream, first);
--- Messages that were received, are delayed, or belong to a group; hidden before visible_ms.
+-- Messages that were received, are delayed, or belong to a group; hidden before visible_ms. job, job_item: whose item
+-- it is; job 0: nobody's.
 CREATE TABLE open_messages(
   message INTEGER PRIMARY KEY, stream INTEGER, message_group TEXT, receives INTEGER, visible_ms INTEGER,
-  received_ms INTEGER, first_received_ms INTEGER, holder_grant INTEGER, holder_item INTEGER);
+  received_ms INTEGER, first_received_ms INTEGER, holder_grant INTEGER, holder_item INTEGER, job INTEGER,
+  job_item INTEGER);
+CREATE INDEX messages_of_items ON open_messages(job, job_item) WHERE job > 0;
 -- What messages say, as a protocol buffer. Rows of deleted messages stay until their block is deleted.
 CREATE TABLE message_contents(message INTEGER PRIMARY KEY, content BLOB);
 -- Messages that FIFO streams have taken in the last five minutes.
@@ -255,6 +259,8 @@ CREATE TABLE documents(
 CREATE TABLE peaks(
   job INTEGER, block INTEGER, wall_us INTEGER, peak_memory_kib INTEGER, PRIMARY KEY(job, block)) WITHOUT ROWID;
 INSERT INTO peaks SELECT job, item / 4096, max(wall_us), max(peak_memory_kib) FROM attempt_rows WHERE settled GROUP BY 1, 2;
+ALTER TABLE jobs ADD COLUMN stream TEXT;
+ALTER TABLE jobs ADD COLUMN until_empty INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE counters ADD COLUMN next_stream INTEGER NOT NULL DEFAULT 1;
 ALTER TABLE counters ADD COLUMN next_message_block INTEGER NOT NULL DEFAULT 1;
 CREATE TABLE streams(
@@ -267,7 +273,9 @@ CREATE TABLE message_blocks(
 CREATE INDEX message_blocks_by_stream ON message_blocks(stream, first);
 CREATE TABLE open_messages(
   message INTEGER PRIMARY KEY, stream INTEGER, message_group TEXT, receives INTEGER, visible_ms INTEGER,
-  received_ms INTEGER, first_received_ms INTEGER, holder_grant INTEGER, holder_item INTEGER);
+  received_ms INTEGER, first_received_ms INTEGER, holder_grant INTEGER, holder_item INTEGER, job INTEGER,
+  job_item INTEGER);
+CREATE INDEX messages_of_items ON open_messages(job, job_item) WHERE job > 0;
 CREATE TABLE message_contents(message INTEGER PRIMARY KEY, content BLOB);
 CREATE TABLE sent_before(
   stream INTEGER, key TEXT, message INTEGER, id TEXT, sent_ms INTEGER, PRIMARY KEY(stream, key)) WITHOUT ROWID;

@@ -63,6 +63,19 @@ class SqliteReader : public StoreReader {
     if (!*row) return std::nullopt;
     return rows->text(0);
   }
+  Result<void> each_item_message(JobId job, ItemSpan items,
+                                 const std::function<bool(ItemIndex item, std::string content)>& take) override {
+    auto rows = lend(
+        "SELECT job_item, content FROM open_messages JOIN message_contents USING(message)"
+        " WHERE job = ? AND job > 0 AND job_item BETWEEN ? AND ? ORDER BY job_item");
+    if (!rows) return pass(rows);
+    rows->bind(1, to_cell(job)).bind(2, to_cell(items.first)).bind(3, to_cell(items.last));
+    while (true) {
+      auto row = rows->step();
+      if (!row) return pass(row);
+      if (!*row || !take(ItemIndex{static_cast<std::uint64_t>(rows->number(0))}, rows->text(1))) return {};
+    }
+  }
   Result<std::optional<DeadLetter>> dead_letter(MessageNumber message) override {
     auto rows = lend(select_sql<DeadLetter>("dead_letter_rows") + " WHERE message = ?");
     if (!rows) return pass(rows);

@@ -112,7 +112,7 @@ std::string flag_value(const JobField& field) {
 }
 
 bool is_source(std::string_view name) {
-  static constexpr std::string_view kSources[] = {"items", "items_file", "range", "dir", "jsonl", "manifest"};
+  static constexpr std::string_view kSources[] = {"items", "items_file", "range", "dir", "jsonl", "manifest", "stream"};
   return std::ranges::find(kSources, name) != std::end(kSources);
 }
 

@@ -34,8 +34,8 @@ void check_sources(JobReader& reader, bool needed) {
   }
   if (!first.empty() || !needed) return;
   reader.missing("items", "is missing, and no other field defines the items",
-                 reader.face() == Face::file ? "set one of items, items_file, range, dir and jsonl"
-                                             : "set one of items, range and manifest");
+                 reader.face() == Face::file ? "set one of items, items_file, range, dir, jsonl and stream"
+                                             : "set one of items, range, manifest and stream");
 }
 
 }  // namespace

@@ -247,9 +247,12 @@ Result<WorkerCalls::JobFacts> WorkerCalls::facts(JobId job) {
   if (auto known = known_facts(job)) return *known;
   auto read = backend_.job(job);
   if (!read) return pass(read);
-  auto manifest = backend_.manifest(read->manifest);
-  if (!manifest) return pass(manifest);
-  JobFacts found{std::move(*read), *manifest};
+  JobFacts found{std::move(*read), {}};
+  if (found.job.stream.empty()) {
+    auto manifest = backend_.manifest(found.job.manifest);
+    if (!manifest) return pass(manifest);
+    found.manifest = *manifest;
+  }
   const std::scoped_lock lock(mutex_);
   facts_[job] = found;
   return found;
@@ -257,6 +260,7 @@ Result<WorkerCalls::JobFacts> WorkerCalls::facts(JobId job) {
 
 Result<std::vector<std::string>> WorkerCalls::texts(const JobFacts& facts, ItemIndex first, std::uint64_t count,
                                                     std::size_t most_bytes) {
+  if (!facts.job.stream.empty()) return backend_.message_texts(facts.job, first, count, most_bytes);
   if (first.value >= facts.job.total || count > facts.job.total - first.value) {
     return fail(ErrorCode::bad_input, concat("job ", facts.job.name, " has only ", plural(facts.job.total, "item")));
   }

@@ -18,11 +18,19 @@ constexpr std::size_t kMostWoken = 256;
 
 // Items that wait for a retry come first, then untouched ones, each as one range of neighbours.
 Jobs::HandedOut Jobs::hand_out(JobId id, GrantId grant, std::uint64_t want) {
-  const Job& job = at(id);
+  Job& job = job_at(id);
   JobIndex& index = now_.jobs.at(id);
   HandedOut out;
   if (index.ready.empty()) {
-    const auto [first, count] = untouched(job, want);
+    auto [first, count] = untouched(job, want);
+    if (count == 0 && !job.stream.empty()) {
+      first = ItemIndex{job.total};
+      count = take_messages(job, want);
+      if (count == 0) {
+        reconsider(job);
+        return out;
+      }
+    }
     DROVER_CHECK(count > 0, "a job that is offered has something to hand out");
     out.first = first;
     out.count = count;
@@ -50,6 +58,7 @@ void Jobs::on_handed_out(JobId id, WorkerId worker, std::uint64_t count) {
   if (job.started_ms == 0) begin(job);
   places_.on_handed_out(job, worker, count);
   reconsider(job);
+  if (!job.stream.empty()) on_stream_changed(job.stream);  // other jobs may have counted on the same messages
 }
 
 // The next items that nobody has had yet and that need not wait for others: where they begin, and how many of them are

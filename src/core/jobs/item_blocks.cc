@@ -51,6 +51,33 @@ ItemMark ItemBlocks::mark_at(const Block& block, std::uint64_t offset) const {
   return static_cast<ItemMark>(((*block.words)[offset / 32] >> (offset % 32 * 2)) & 3);
 }
 
+void ItemBlocks::grow(std::uint64_t total) {
+  DROVER_CHECK(total >= total_, "a job never loses items");
+  const std::uint64_t in_last = total_ % kBlockItems;
+  if (in_last > 0 && total > total_) {
+    Block& last = blocks_.back();
+    const ItemMark before = uniform_mark(last);
+    if (!last.words && before != ItemMark::pending) {
+      last.words = std::make_unique<Words>();
+      last.words->fill(kLowBits * static_cast<std::uint64_t>(before));
+    }
+    for (std::uint64_t offset = in_last; last.words && offset < kBlockItems; ++offset) {
+      (*last.words)[offset / 32] &= ~(std::uint64_t{3} << (offset % 32 * 2));
+    }
+  }
+  const std::uint64_t old_blocks = blocks_.size();
+  counts_[0] += total - total_;
+  blocks_.resize((total + kBlockItems - 1) / kBlockItems);
+  if (in_last > 0) {
+    const std::uint64_t in_block = std::min(kBlockItems, total - (old_blocks - 1) * kBlockItems);
+    blocks_[old_blocks - 1].counts[0] += static_cast<std::uint16_t>(in_block - in_last);
+  }
+  total_ = total;
+  for (std::uint64_t block = old_blocks; block < blocks_.size(); ++block) {
+    blocks_[block].counts[0] = static_cast<std::uint16_t>(block_size(block));
+  }
+}
+
 ItemMark ItemBlocks::get(ItemIndex item) const {
   DROVER_CHECK(item.value < total_, "item index is outside its job");
   return mark_at(blocks_[block_of(item)], item.value % kBlockItems);

@@ -30,6 +30,9 @@ class ItemBlocks {
   std::uint64_t block_count() const { return blocks_.size(); }
   static std::uint64_t block_of(ItemIndex item) { return item.value / kBlockItems; }
 
+  /// More items, all pending.
+  void grow(std::uint64_t total);
+
   ItemMark get(ItemIndex item) const;
   void set(ItemIndex item, ItemMark mark);
   std::uint64_t count(ItemMark mark) const { return counts_[static_cast<std::size_t>(mark)]; }

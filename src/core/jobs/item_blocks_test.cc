@@ -116,5 +116,33 @@ TEST(ItemBlocks, CountsAndFindsWhatALookAtEveryItemWouldFind) {
   }
 }
 
+TEST(ItemBlocks, GrowByPendingItemsWhateverTheOthersAre) {
+  Random random(7);
+  ItemBlocks grown(0);
+  std::vector<ItemMark> marks;
+  while (marks.size() < 20'000) {
+    const std::uint64_t more = random.below(random.one_in(5) ? 6000 : 20);
+    marks.resize(marks.size() + more, ItemMark::pending);
+    grown.grow(marks.size());
+    const auto mark = static_cast<ItemMark>(random.below(4));
+    for (std::size_t i = random.one_in(3) ? 0 : marks.size() - more; i < marks.size(); ++i) {
+      marks[i] = random.one_in(50) ? ItemMark::pending : mark;
+      grown.set(ItemIndex{i}, marks[i]);
+    }
+    ItemBlocks at_once(marks.size());
+    for (std::size_t i = 0; i < marks.size(); ++i) at_once.set(ItemIndex{i}, marks[i]);
+    Hasher one;
+    Hasher other;
+    grown.hash(one);
+    at_once.hash(other);
+    ASSERT_EQ(one.value(), other.value()) << marks.size();
+    for (const ItemMark it : {ItemMark::pending, ItemMark::open, ItemMark::succeeded, ItemMark::ended}) {
+      ASSERT_EQ(grown.count(it), at_once.count(it));
+      ASSERT_EQ(grown.find(it, ItemIndex{0}), at_once.find(it, ItemIndex{0}));
+    }
+    ASSERT_EQ(grown.encode(grown.block_count() - 1), at_once.encode(at_once.block_count() - 1));
+  }
+}
+
 }  // namespace
 }  // namespace drover

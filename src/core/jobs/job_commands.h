@@ -69,6 +69,12 @@ class JobCommands : public CommandSource {
       if (other != nullptr && command.after.back().each && !random_.one_in(10)) command.total = other->total;
     }
     command.sequential = random_.one_in(12);
+    if (random_.one_in(8)) {
+      command.stream = world_.any_stream();
+      command.until_empty = random_.one_in(2);
+      command.total = random_.one_in(10) ? 1 : 0;
+      command.sequential = random_.one_in(10);
+    }
     if (random_.one_in(6)) command.max_running = 1 + random_.below(4);
     if (random_.one_in(6)) command.job_timeout_ms = static_cast<std::int64_t>(1 + random_.below(5000));
     return command;

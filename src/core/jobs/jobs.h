@@ -3,7 +3,7 @@
 // What it does is told by concept: submit.cc (jobs begin, are cancelled, end and are forgotten), reopen.cc (retries),
 // depend.cc (jobs and items that come after others), place.cc (when a job has something to hand out), hand_out.cc
 // (items are handed out and come back), settle.cc (what becomes of an item when an attempt ended), marks.cc (the marks
-// of ended jobs' items, which only the store keeps).
+// of ended jobs' items, which only the store keeps), on_stream.cc (jobs whose items are the messages of a stream).
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,7 @@
 #include "core/catalog/catalog.h"
 #include "core/jobs/item_blocks.h"
 #include "core/journal.h"
+#include "core/message_items.h"
 #include "core/schedule/places.h"
 
 namespace drover {
@@ -75,6 +76,7 @@ struct JobsNow {
   std::vector<JobId> maybe_unneeded;                        // ended jobs whose blocks may no longer be needed
   std::vector<ItemBlocks> unneeded;                         // blocks that are freed part by part
   std::map<JobId, std::vector<Request>> waiting_for_marks;  // of this job's items
+  std::map<std::string, std::set<JobId>> on_stream;         // of a stream: the jobs on it that have not ended
 };
 
 /// Who has a job's items in their hands, and has to hear what becomes of the job.
@@ -90,11 +92,12 @@ class Holders {
   virtual void on_resumed(JobId job) = 0;
 };
 
-class Jobs : public QueueUser, public RunningItems {
+class Jobs : public QueueUser, public RunningItems, public MessageTaker {
  public:
   Jobs(JobRecords& records, JobsNow& now, Journal& journal, const Catalog& catalog, Places& places)
       : records_(records), now_(now), journal_(journal), catalog_(catalog), places_(places) {}
   void set_holders(Holders& holders) { holders_ = &holders; }
+  void set_messages(MessageSource& messages) { messages_ = &messages; }
 
   void on(Ticket ticket, const SubmitJob& command);
   void on(Ticket ticket, const ReopenJob& command);
@@ -127,6 +130,7 @@ class Jobs : public QueueUser, public RunningItems {
     std::uint64_t count = 0;
     std::vector<AttemptNumber> attempts = {};  // of items that were tried before
   };
+  /// None: it is on a stream, where others have taken what there was.
   HandedOut hand_out(JobId job, GrantId grant, std::uint64_t want);
   /// They are in the worker's hands.
   void on_handed_out(JobId job, WorkerId worker, std::uint64_t count);
@@ -164,6 +168,9 @@ class Jobs : public QueueUser, public RunningItems {
   void each_running(JobId job, std::uint64_t count,
                     const std::function<void(const Job& job, std::int64_t started_ms)>& visit) const override;
 
+  void on_stream_changed(const std::string& stream) override;
+  bool is_over(JobId job) const override;
+
   void take_changes(std::vector<Mutation>& out);
   void take_deletions(std::vector<Mutation>& out);
   /// To be called when what has changed in them is written down.
@@ -198,6 +205,12 @@ class Jobs : public QueueUser, public RunningItems {
   void tell_dependent(Job& job, const Job& ended);
   static void look_again(JobIndex& index, std::uint64_t block);
   void unlock(const Job& job, ItemIndex item);
+  // on_stream.cc
+  bool check_stream(Ticket ticket, const SubmitJob& command);
+  void set_on_stream(const Job& job, bool is_there);
+  std::uint64_t take_messages(Job& job, std::uint64_t want);
+  void tell_message(const Job& job, ItemIndex item, AttemptState state);
+  bool is_all_settled(const Job& job) const;
   // hand_out.cc
   std::pair<ItemIndex, std::uint64_t> untouched(const Job& job, std::uint64_t want);
   void make_waiting(OpenItem item, std::int64_t not_before_ms);
@@ -217,6 +230,7 @@ class Jobs : public QueueUser, public RunningItems {
   const Catalog& catalog_;
   Places& places_;
   Holders* holders_ = nullptr;
+  MessageSource* messages_ = nullptr;
   std::vector<Request> resumed_;
   std::vector<JobId> leaving_;  // the jobs of a queue that is about to change
   Changed<JobId> jobs_{journal_};

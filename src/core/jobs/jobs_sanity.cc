@@ -25,15 +25,20 @@ class JobsInspection : Inspection {
     expect(job.failed_before <= job.failed, "job ", job.id.value, ": more old failures than failures");
     expect(job.id.value < durable_.counters.next_job, "job ", job.id.value, ": numbered ahead of the counter");
 
-    const bool all_settled = !job.reopening && job.succeeded + job.failed + job.cancelled == job.total;
+    bool all_settled = !job.reopening && job.succeeded + job.failed + job.cancelled == job.total;
+    if (!job.stream.empty()) all_settled = all_settled && job.until_empty && is_empty(job.stream);
     const JobInHands& in_hands = volatile_.in_hands.at(job.id);
     if (job.ended()) {
       expect(in_hands.grants.empty(), "job ", job.id.value, ": ended with grants");
-      expect(all_settled || job.stop != StopCause::none, "job ", job.id.value, ": ended with items left");
+      // Others may have sent messages since.
+      const bool was_settled = job.stream.empty() ? all_settled : job.until_empty;
+      expect(was_settled || job.stop != StopCause::none, "job ", job.id.value, ": ended with items left");
       expect(job.ended_ms != 0 || now_ms_ == 0, "job ", job.id.value, ": ended at no time");
       expect(!job.reopening, "job ", job.id.value, ": ended with a retry under way");
     } else {
-      expect(!all_settled || job.state == JobState::pending, "job ", job.id.value, ": all is settled but it goes on");
+      const bool is_to_hear = !job.stream.empty() && !volatile_.changed_streams.empty();
+      expect(!all_settled || job.state == JobState::pending || is_to_hear, "job ", job.id.value,
+             ": all is settled but it goes on");
       expect(job.stop == StopCause::none || !in_hands.grants.empty(), "job ", job.id.value, ": stopped but not ended");
     }
     expect(volatile_.runnable.contains(job.id) != job.ended(), "job ", job.id.value, ": wrongly in the runnable set");
@@ -43,6 +48,12 @@ class JobsInspection : Inspection {
       if (grant.job == job.id) grants.insert(id);
     }
     expect(grants == in_hands.grants, "job ", job.id.value, ": its index of grants is off");
+  }
+
+  bool is_empty(const std::string& stream) const {
+    const auto id = volatile_.stream_by_name.find(stream);
+    return id == volatile_.stream_by_name.end() ||
+           (durable_.messages.at(id->second).open.empty() && volatile_.streams_now.at(id->second).untouched == 0);
   }
 
   // Of an ended job, blocks are kept for those that go item by item after it.

@@ -9,6 +9,7 @@ void Jobs::take_place(const Job& job) {
   if (places_.at(job.id).scheduled) return;
   places_.take_place(job);
   now_.runnable.insert(job.id);
+  set_on_stream(job, true);
   for (const Dependency& it : job.after) now_.dependents[it.job].insert(job.id);
   count_item_dependent(job, true);
   if (job.job_timeout_ms > 0 && job.started_ms > 0) {
@@ -43,6 +44,7 @@ void Jobs::leave_place(const Job& job) {
   }
   count_item_dependent(job, false);
   now_.runnable.erase(job.id);
+  set_on_stream(job, false);
   places_.leave_place(job);
 }
 
@@ -92,7 +94,9 @@ bool Jobs::has_work(const Job& job) {
     return first && index.ready.contains(*first);  // else an earlier one waits
   }
   if (!index.ready.empty()) return true;
-  if (blocks.count(ItemMark::pending) == 0) return false;
+  if (blocks.count(ItemMark::pending) == 0) {
+    return !job.stream.empty() && job.total < kMostItems && messages_->has_ready(job.stream);
+  }
   return !waits_for_items(job) || untouched(job, 1).second > 0;
 }
 

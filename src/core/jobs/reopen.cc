@@ -24,6 +24,12 @@ void Jobs::on(Ticket ticket, const ReopenJob& command) {
     return journal_.refuse(ticket, ErrorCode::conflict, concat("job ", job.name, " was reopened in the meantime"),
                            "read it again");
   }
+  if (!job.stream.empty()) {
+    return journal_.refuse(ticket, ErrorCode::conflict,
+                           concat("items of job ", job.name, " are messages of stream '", job.stream,
+                                  "', which receives failed ones again by itself"),
+                           "submit another job on the stream");
+  }
   if (is_cancel(job.stop) && !job.ended()) {
     return journal_.refuse(ticket, ErrorCode::conflict, concat("job ", job.name, " is being cancelled"),
                            "wait until its running items have ended");

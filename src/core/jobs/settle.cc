@@ -128,6 +128,7 @@ Jobs::Ended Jobs::finish(const OpenItem& item, Attempt attempt, ItemMark mark) {
   if (records_.open_items.erase({item.job, item.item}) > 0) open_items_.add({item.job, item.item});
   set_mark(item.job, item.item, mark);
   Job& job = job_at(item.job);
+  tell_message(job, item.item, how.state);
   jobs_.add(job.id);
   if (mark == ItemMark::succeeded) unlock(job, item.item);
   if (job.stop == StopCause::none && job.failed > job.failed_before &&

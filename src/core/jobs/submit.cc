@@ -35,7 +35,7 @@ void Jobs::on(Ticket ticket, const SubmitJob& command) {
                            concat("queue '", queue->name, "' is closed: it accepts no jobs"),
                            concat("reopen it with 'drover queue enable ", queue->name, "', or use another queue"));
   }
-  if (!check_dependencies(ticket, command)) return;
+  if (!check_dependencies(ticket, command) || !check_stream(ticket, command)) return;
   if (const auto other = lacking_marks(command.after)) return wait_for_marks(*other, ticket, command);
   Job job{command};
   job.id = journal_.new_job();
@@ -201,17 +201,18 @@ void Jobs::stop(Job& job, StopCause cause, std::string reason) {
 
 void Jobs::end_if_done(Job& job) {
   if (job.ended()) return;
-  const bool all_settled = !job.reopening && job.succeeded + job.failed + job.cancelled == job.total;
+  const bool all_settled = is_all_settled(job);
   // While a grant is there, somebody is about to hear of its last item.
   if (holders_->hold_some(job.id) || (!all_settled && job.stop == StopCause::none)) return;
   if (job.state == JobState::pending && job.stop == StopCause::none)
     return;  // others come first, even if it has no items
-  if (job.succeeded == job.total) {
+  if (all_settled && job.succeeded == job.total) {
     job.state = JobState::succeeded;  // whatever it was about to be stopped for
   } else {
     job.state = is_cancel(job.stop) ? JobState::cancelled : JobState::failed;
   }
   leave_place(job);
+  if (!job.stream.empty()) messages_->on_job_over(job.id);
   now_.maybe_unneeded.push_back(job.id);
   job.ended_ms = journal_.now_ms();
   jobs_.add(job.id);

@@ -87,7 +87,32 @@ class Reference {
       if (free) return true;
       if (job.sequential) break;
     }
-    return false;
+    return !job.stream.empty() && blocks.count(ItemMark::pending) == 0 && has_a_message(job.stream);
+  }
+
+  bool has_a_message(const std::string& name) const {
+    const auto with_name = [&](const std::string& wanted) {
+      return std::ranges::find_if(durable_.streams, [&](const auto& it) { return it.second.name == wanted; });
+    };
+    const auto stream = with_name(name);
+    if (stream == durable_.streams.end()) return false;
+    const StreamMessages& messages = durable_.messages.at(stream->first);
+    const auto target = with_name(stream->second.dead_letters);
+    const bool may_die = stream->second.max_receives > 0 && target != durable_.streams.end() && target != stream &&
+                         target->second.fifo == stream->second.fifo;
+    const auto is_dead = [&](const OpenMessage& it) {
+      return may_die && it.visible_ms <= now_ms_ && it.receives >= stream->second.max_receives;
+    };
+    const auto in_flight = [&](const OpenMessage& it) { return it.receives > 0 && it.visible_ms > now_ms_; };
+    std::set<std::string> seen;  // groups whose first message has been looked at, or that have some in flight
+    for (const auto& [number, it] : messages.open) {
+      if (stream->second.fifo && in_flight(it)) seen.insert(it.group);
+    }
+    for (const auto& [number, it] : messages.open) {
+      if (is_dead(it) || (stream->second.fifo && !seen.insert(it.group).second)) continue;
+      if (it.visible_ms <= now_ms_) return true;
+    }
+    return std::ranges::any_of(messages.blocks, [](const auto& it) { return it.second.taken < it.second.count; });
   }
 
   const Schedule::Share& share_of(const Job& job) const {

@@ -8,7 +8,8 @@
 namespace drover {
 namespace {
 
-constexpr std::uint64_t kMostInOneStep = 200;  // messages, receivers and the like, with each command
+constexpr std::uint64_t kMostInOneStep = 200;     // messages, receivers and the like, with each command
+constexpr std::uint64_t kStepsOfDeadLetter = 10;  // its content is written again, and may be long
 // Nobody knows any more how large a message is that has become a dead letter.
 constexpr std::uint64_t kBytesOfDeadLetter = MessageBlock::kBytes / 64;
 
@@ -20,14 +21,15 @@ void Streams::pass_time() {
     const At it = at(now_.due.begin()->second);
     pass_time(it, left);
     reschedule(it);
+    changed(it);
   }
 }
 
 void Streams::pass_time(At it, std::uint64_t& left) {
   const std::int64_t now_ms = journal_.now_ms();
   expire_some(it, left);
-  for (; left > 0 && !it.index.hidden.empty() && it.index.hidden.begin()->first <= now_ms; --left) {
-    become_visible(it, it.index.hidden.begin()->second);
+  while (left > 0 && !it.index.hidden.empty() && it.index.hidden.begin()->first <= now_ms) {
+    left -= become_visible(it, it.index.hidden.begin()->second) ? std::min(left, kStepsOfDeadLetter) : 1;
   }
   forget_some(it, left);
   serve(it);
@@ -39,12 +41,13 @@ void Streams::pass_time(At it, std::uint64_t& left) {
   }
 }
 
-/// It can be received again, unless that was tried too often.
-void Streams::become_visible(At it, MessageNumber number) {
+/// It can be received again, unless that was tried too often: whether it was moved.
+bool Streams::become_visible(At it, MessageNumber number) {
   const OpenMessage& message = it.messages.open.at(number);
-  if (move_if_dead(it, message)) return;
+  if (move_if_dead(it, message)) return true;
   unindex(it, message);
   index(it, message);
+  return false;
 }
 
 bool Streams::is_dead(At it, const OpenMessage& message) const {

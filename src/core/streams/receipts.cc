@@ -59,10 +59,14 @@ void Streams::on_attempt_over(Token attempt) {
   now_.attempts_over.push_back(attempt);
 }
 
-/// Messages that an attempt received and has not deleted are visible at once when it ends. Some of them now, the others
-/// with the next commands.
+/// Messages that an attempt received and has not deleted are visible at once when it ends, and those of a job's items
+/// when it is over. Some of them now, the others with the next commands.
 void Streams::release_some() {
-  for (std::size_t left = kMostReleased; !now_.attempts_over.empty() && left > 0; --left) {
+  std::size_t left = kMostReleased;
+  for (; !now_.jobs_over.empty() && left > 0; --left) {
+    if (!release_one_of(now_.jobs_over.back())) now_.jobs_over.pop_back();
+  }
+  for (; !now_.attempts_over.empty() && left > 0; --left) {
     const auto held = now_.held_messages.find(now_.attempts_over.back());
     if (held == now_.held_messages.end()) {
       now_.attempts_over.pop_back();

@@ -64,6 +64,7 @@ void Streams::serve_some() {
     if (!records_.streams.contains(id)) continue;
     serve(at(id));
     reschedule(at(id));
+    taker_->on_stream_changed(at(id).stream.name);
   }
 }
 
@@ -95,24 +96,33 @@ std::vector<MessagesReceived::One> Streams::take(At it, const ReceiveMessages& c
 /// One that has waited longest: one that was received before, or the first that nobody has touched. False: there is
 /// none.
 bool Streams::take_next(At it, const ReceiveMessages& command, std::vector<MessagesReceived::One>& out) {
-  const auto ready = it.index.ready.begin();
-  if (ready != it.index.ready.end()) {
-    bool is_first = it.index.untouched == 0;
-    if (!is_first) {
-      const MessageBlock& block = it.messages.blocks.at(*it.index.untouched_blocks.begin());
-      is_first = ready->first <= sent_ms(block, block.taken);
-    }
-    if (is_first) {
-      OpenMessage& message = it.messages.open.at(ready->second);
-      if (!move_if_dead(it, message)) out.push_back(hand_to(it, message, command));
-      return true;
-    }
+  if (OpenMessage* message = next_open(it)) {
+    if (!move_if_dead(it, *message)) out.push_back(hand_to(it, *message, command));
+    return true;
   }
   if (it.index.untouched == 0) return false;
+  out.push_back(hand_to(it, open_untouched(it), command));
+  return true;
+}
+
+/// The one with a record that is next. Null: there is none, or one that nobody has touched comes first.
+OpenMessage* Streams::next_open(At it) {
+  if (it.stream.fifo) {
+    return it.index.ready_groups.empty() ? nullptr : &it.messages.open.at(it.index.ready_groups.begin()->first);
+  }
+  const auto ready = it.index.ready.begin();
+  if (ready == it.index.ready.end()) return nullptr;
+  if (it.index.untouched > 0) {
+    const MessageBlock& block = it.messages.blocks.at(*it.index.untouched_blocks.begin());
+    if (ready->first > sent_ms(block, block.taken)) return nullptr;
+  }
+  return &it.messages.open.at(ready->second);
+}
+
+OpenMessage& Streams::open_untouched(At it) {
   const MessageNumber message = take_untouched(it);
   add_open(it, {.message = message, .stream = it.stream.id, .visible_ms = journal_.now_ms()});
-  out.push_back(hand_to(it, it.messages.open.at(message), command));
-  return true;
+  return it.messages.open.at(message);
 }
 
 /// As many as there are of the group whose first message is the oldest, in order. False: there is no group.
@@ -137,15 +147,19 @@ MessagesReceived::One Streams::hand_to(At it, OpenMessage& message, const Receiv
   const std::int64_t now_ms = journal_.now_ms();
   std::int64_t visibility_ms = command.visibility_ms.value_or(it.stream.visibility_ms);
   if (planted(StreamPlant::visible_too_soon)) visibility_ms /= 2;
+  set_holder(message, command.holder.value_or(Token{}));
+  receive(it, message, now_ms + std::max<std::int64_t>(visibility_ms, 1));
+  return {message.message, message.receives, message.first_received_ms};
+}
+
+void Streams::receive(At it, OpenMessage& message, std::int64_t hidden_until_ms) {
   unindex(it, message);
   ++message.receives;
-  message.received_ms = now_ms;
-  if (message.first_received_ms == 0) message.first_received_ms = now_ms;
-  message.visible_ms = now_ms + std::max<std::int64_t>(visibility_ms, 1);
-  set_holder(message, command.holder.value_or(Token{}));
+  message.received_ms = journal_.now_ms();
+  if (message.first_received_ms == 0) message.first_received_ms = journal_.now_ms();
+  message.visible_ms = hidden_until_ms;
   index(it, message);
   open_.add({it.stream.id, message.message});
-  return {message.message, message.receives, message.first_received_ms};
 }
 
 }  // namespace drover

@@ -76,6 +76,7 @@ void Streams::remove_open(At it, MessageNumber message) {
   const auto found = it.messages.open.find(message);
   unindex(it, found->second);
   set_holder(found->second, {});
+  set_item(found->second, {}, {});
   it.messages.open.erase(found);
   open_.add({it.stream.id, message});
   const MessageNumber first = MessageBlock::first_of(message);
@@ -164,6 +165,13 @@ void Streams::set_holder(OpenMessage& message, Token holder) {
   }
   message.holder = holder;
   if (holder.grant) now_.held_messages[holder].insert(key);
+}
+
+void Streams::set_item(OpenMessage& message, JobId job, ItemIndex item) {
+  if (message.job) now_.item_messages.erase({message.job, message.job_item});
+  message.job = job;
+  message.job_item = item;
+  if (job) now_.item_messages[{job, item}] = {message.stream, message.message};
 }
 
 /// About when it was sent: as if the block's messages had come evenly.

@@ -18,7 +18,7 @@ class StreamCommands : public CommandSource {
   std::uint64_t weight() const override { return 16; }
 
   Command next(const Core& core, const LedgerModel& /*ledger*/) override {
-    const std::string stream = any_stream();
+    const std::string stream = world_.any_stream();
     if (core.durable().streams.size() < 3 && !random_.one_in(3)) return set(stream);
     switch (random_.below(24)) {
       case 0: return set(stream);
@@ -52,7 +52,7 @@ class StreamCommands : public CommandSource {
     const auto* asked = command == nullptr ? nullptr : std::get_if<ReceiveMessages>(command);
     for (const MessagesReceived::One& it : received->messages) {
       receipts_.push_back(
-          {asked == nullptr ? any_stream() : asked->stream, {received->stream, it.message, it.receive}});
+          {asked == nullptr ? world_.any_stream() : asked->stream, {received->stream, it.message, it.receive}});
     }
     if (receipts_.size() > kMostReceipts) receipts_.erase(receipts_.begin(), receipts_.end() - kMostReceipts);
   }
@@ -64,9 +64,6 @@ class StreamCommands : public CommandSource {
     Receipt receipt;
   };
 
-  std::string any_stream() { return any_stream(random_.one_in(3)); }
-  std::string any_stream(bool fifo) { return "stream" + std::to_string(random_.below(2)) + (fifo ? ".fifo" : ""); }
-
   Command set(const std::string& name) {
     StreamSpec spec{.name = name, .fifo = name.ends_with(".fifo")};
     spec.visibility_ms = static_cast<std::int64_t>(random_.below(4)) * 3'000;
@@ -75,7 +72,7 @@ class StreamCommands : public CommandSource {
     if (random_.one_in(3)) spec.receive_wait_ms = 5'000;
     if (random_.one_in(2)) {
       spec.max_receives = 1 + random_.below(3);
-      spec.dead_letters = any_stream(spec.fifo && !random_.one_in(8));
+      spec.dead_letters = world_.any_stream(spec.fifo && !random_.one_in(8));
     }
     spec.deduplicates_by_group = random_.one_in(3);
     spec.text = random_.one_in(2) ? "{}" : "";

@@ -22,6 +22,9 @@ inline constexpr std::uint64_t kMostReceivedAtOnce = 10;
 inline constexpr std::uint64_t kMostSentAtOnce = 10;
 inline constexpr std::uint64_t kMostMessagesInFlight = 120'000;  // of one stream
 inline constexpr std::int64_t kDeduplicationMs = std::int64_t{5} * 60 * 1000;
+inline constexpr std::size_t kMostStreamText = std::size_t{64} << 10;
+// A message that is a job's item is hidden until the item is settled.
+inline constexpr std::int64_t kUntilSettledMs = 9'000'000'000'000'000;
 inline constexpr std::uint64_t kMostMessageBytes = std::uint64_t{1} << 20;
 
 /// How a stream behaves, as it was asked for.
@@ -116,6 +119,8 @@ struct OpenMessage {
   std::int64_t received_ms = 0;        // last
   std::int64_t first_received_ms = 0;  // 0: never
   Token holder = {};                   // the attempt that received it last, if it was one and has not ended
+  JobId job = {};                      // whose item it is; none: nobody's
+  ItemIndex job_item = {};
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
@@ -128,6 +133,8 @@ struct OpenMessage {
     visit("first_received_ms", self.first_received_ms);
     visit("holder_grant", self.holder.grant);
     visit("holder_item", self.holder.item);
+    visit("job", self.job);
+    visit("job_item", self.job_item);
   }
 };
 

@@ -81,6 +81,7 @@ void Streams::load() {
       if (planted(StreamPlant::restart_forgets_delay) && message.receives == 0) message.visible_ms = 0;
       index(it, message);
       if (message.holder.grant) now_.held_messages[message.holder].emplace(id, number);
+      if (message.job) now_.item_messages[{message.job, message.job_item}] = {id, number};
     }
     if (const auto sent = records_.sent_before.find(id); sent != records_.sent_before.end()) {
       for (const auto& [key, before] : sent->second) it.index.sent_before.emplace(before.sent_ms, key);
@@ -93,6 +94,10 @@ void Streams::load() {
   for (const auto& [attempt, held] : now_.held_messages) {
     if (!holders_.is_held(attempt)) now_.attempts_over.push_back(attempt);
   }
+  for (const auto& [item, message] : now_.item_messages) {
+    const bool is_listed = !now_.jobs_over.empty() && now_.jobs_over.back() == item.first;
+    if (!is_listed && taker_->is_over(item.first)) now_.jobs_over.push_back(item.first);
+  }
 }
 
 std::optional<Streams::At> Streams::find(Ticket ticket, const std::string& name) {
@@ -104,6 +109,11 @@ std::optional<Streams::At> Streams::find(Ticket ticket, const std::string& name)
 }
 
 void Streams::on(Ticket ticket, const SetStream& command) {
+  if (command.spec.text.size() > kMostStreamText) {
+    return journal_.refuse(ticket, ErrorCode::bad_input,
+                           concat("the policy, the tags and other settings of stream '", command.spec.name, "' have ",
+                                  command.spec.text.size(), " bytes; the limit is ", kMostStreamText));
+  }
   const auto known = now_.stream_by_name.find(command.spec.name);
   const bool is_new = known == now_.stream_by_name.end();
   const std::uint64_t version = is_new ? 0 : records_.streams.at(known->second).version;
@@ -152,6 +162,7 @@ void Streams::on(Ticket ticket, const DropStream& command) {
   journal_.count_change();
   gone_streams_.push_back(id);
   journal_.say(ticket, StreamDropped{});
+  taker_->on_stream_changed(command.stream);
 }
 
 void Streams::on(Ticket ticket, const PurgeStream& command) {
@@ -248,24 +259,26 @@ std::int64_t Streams::oldest_ms(At it) {
 }
 
 void Streams::take_changes(std::vector<Mutation>& out) {
+  for (const auto& [stream, first] : blocks_.take()) {
+    const auto of_stream = records_.messages.find(stream);
+    const auto* blocks = of_stream == records_.messages.end() ? nullptr : &of_stream->second.blocks;
+    const auto block = blocks == nullptr ? decltype(blocks->end())() : blocks->find(first);
+    // One that was purged, or dropped with its stream, may hold messages of this very batch. A store finds them by
+    // their block, which it is told of before it hears of the purge.
+    const bool is_there = blocks != nullptr && block != blocks->end();
+    out.emplace_back(PutMessageBlock{is_there ? block->second : MessageBlock{.first = first, .stream = stream}});
+  }
   streams_.take<PutStream>(records_.streams, out);
-  const auto each = [&](auto& changed, const auto& visit) {
-    for (const auto& [stream, number] : changed.take()) {
-      const auto of_stream = records_.messages.find(stream);
-      if (of_stream != records_.messages.end()) visit(of_stream->second, number);
-    }
-  };
-  each(blocks_, [&](const StreamMessages& messages, MessageNumber first) {
-    const auto block = messages.blocks.find(first);
-    if (block != messages.blocks.end()) out.emplace_back(PutMessageBlock{block->second});
-  });
-  each(open_, [&](const StreamMessages& messages, MessageNumber number) {
-    if (const auto message = messages.open.find(number); message != messages.open.end()) {
+  for (const auto& [stream, number] : open_.take()) {
+    const auto of_stream = records_.messages.find(stream);
+    if (of_stream == records_.messages.end()) continue;
+    const auto message = of_stream->second.open.find(number);
+    if (message != of_stream->second.open.end()) {
       out.emplace_back(PutOpenMessage{message->second});
     } else {
       out.emplace_back(DeleteOpenMessage{number});
     }
-  });
+  }
   for (const auto& [stream, key] : sent_before_.take()) {
     const auto of_stream = records_.sent_before.find(stream);
     if (of_stream == records_.sent_before.end()) continue;

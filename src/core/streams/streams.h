@@ -5,8 +5,8 @@
 // of a FIFO stream, and delayed ones, have a record from the beginning.
 //
 // What it does is told by concept: stream_settings.cc (streams come, change and go), send.cc, receive.cc, receipts.cc
-// (what a receiver does with what it holds), message_times.cc (what happens when time passes), shelf.cc (where messages
-// are in blocks, and how they change between hidden and ready).
+// (what a receiver does with what it holds), items.cc (messages that are items of jobs), message_times.cc (what happens
+// when time passes), shelf.cc (where messages are in blocks, and how they change between hidden and ready).
 #pragma once
 
 #include <array>
@@ -24,6 +24,7 @@
 #include "core/attempt_listener.h"
 #include "core/command.h"
 #include "core/journal.h"
+#include "core/message_items.h"
 #include "core/mutation.h"
 
 namespace drover {
@@ -96,6 +97,8 @@ struct StreamIndexes {
   std::map<Token, std::set<std::pair<StreamId, MessageNumber>>> held_messages;  // by attempts
   std::set<StreamId> changed_streams;                                           // receivers may wait for it
   std::vector<Token> attempts_over;                                             // whose messages are to be released
+  std::map<std::pair<JobId, ItemIndex>, std::pair<StreamId, MessageNumber>> item_messages;  // some may be gone
+  std::vector<JobId> jobs_over;  // whose items' messages are to be released
   /// That the core before this one was filling, and of which nothing is left.
   std::vector<std::pair<StreamId, MessageNumber>> done_blocks;
   /// What was purged or dropped, and is freed part by part.
@@ -107,10 +110,11 @@ struct StreamIndexes {
   std::list<Discarded> discarded;
 };
 
-class Streams : public AttemptListener {
+class Streams : public AttemptListener, public MessageSource {
  public:
   Streams(StreamRecords& records, StreamIndexes& now, Journal& journal, const AttemptHolders& holders)
       : records_(records), now_(now), journal_(journal), holders_(holders) {}
+  void set_taker(MessageTaker& taker) { taker_ = &taker; }
 
   void on(Ticket ticket, const SetStream& command);
   void on(Ticket ticket, const DropStream& command);
@@ -133,11 +137,18 @@ class Streams : public AttemptListener {
   std::optional<std::int64_t> next_deadline() const;
   /// Something was left for the next command.
   bool has_more_to_do() const {
-    return !now_.attempts_over.empty() || !now_.discarded.empty() || !now_.changed_streams.empty() ||
-           !now_.done_blocks.empty();
+    return !now_.attempts_over.empty() || !now_.jobs_over.empty() || !now_.discarded.empty() ||
+           !now_.changed_streams.empty() || !now_.done_blocks.empty();
   }
 
   void on_attempt_over(Token attempt) override;
+
+  bool has_stream(const std::string& stream) const override { return now_.stream_by_name.contains(stream); }
+  bool has_ready(const std::string& stream) override;
+  bool is_empty(const std::string& stream) const override;
+  std::uint64_t take(const std::string& stream, JobId job, ItemIndex first, std::uint64_t most) override;
+  void on_settled(JobId job, ItemIndex item, MessageResult result) override;
+  void on_job_over(JobId job) override;
 
   void take_changes(std::vector<Mutation>& out);
   void take_deletions(std::vector<Mutation>& out);
@@ -166,14 +177,21 @@ class Streams : public AttemptListener {
   std::vector<MessagesReceived::One> take(At it, const ReceiveMessages& command);
   bool take_group(At it, const ReceiveMessages& command, std::vector<MessagesReceived::One>& out, std::size_t& left);
   bool take_next(At it, const ReceiveMessages& command, std::vector<MessagesReceived::One>& out);
+  OpenMessage* next_open(At it);
+  OpenMessage& open_untouched(At it);
   MessagesReceived::One hand_to(At it, OpenMessage& message, const ReceiveMessages& command);
+  void receive(At it, OpenMessage& message, std::int64_t hidden_until_ms);
   void serve(At it);
   void remove_receiver(At it, std::uint64_t order);
   // receipts.cc
   ReceiptOutcome delete_one(At it, const Receipt& receipt);
   ReceiptOutcome set_visibility(At it, const SetVisibility::One& one);
+  // items.cc
+  bool clear_way(At it);
+  bool release_one_of(JobId job);
+  void settle(std::pair<StreamId, MessageNumber> where, MessageResult result);
   // message_times.cc
-  void become_visible(At it, MessageNumber message);
+  bool become_visible(At it, MessageNumber message);
   bool is_dead(At it, const OpenMessage& message) const;
   bool move_if_dead(At it, const OpenMessage& message);
   void expire_some(At it, std::uint64_t& left);
@@ -189,6 +207,7 @@ class Streams : public AttemptListener {
   void unindex(At it, const OpenMessage& message);
   void hide(At it, OpenMessage& message, std::int64_t until_ms);
   void set_holder(OpenMessage& message, Token holder);
+  void set_item(OpenMessage& message, JobId job, ItemIndex item);
   void refresh_group(At it, const std::string& name);
   MessageNumber take_untouched(At it);
   void drop_block_if_done(At it, MessageNumber first);
@@ -198,6 +217,7 @@ class Streams : public AttemptListener {
   StreamIndexes& now_;
   Journal& journal_;
   const AttemptHolders& holders_;
+  MessageTaker* taker_ = nullptr;
   Changed<StreamId> streams_{journal_};
   Changed<std::pair<StreamId, MessageNumber>> blocks_{journal_};
   Changed<std::pair<StreamId, MessageNumber>> open_{journal_};

@@ -1,4 +1,6 @@
 // What must hold between the records of streams and what follows from them.
+#include <algorithm>
+
 #include "core/sanity.h"
 
 namespace drover {
@@ -98,8 +100,25 @@ class StreamInspection : Inspection {
     expect((message.receives == 0) == (message.received_ms == 0), "receives are counted");
     expect(message.visible_ms <= now_ms_ || index.hidden.contains({message.visible_ms, message.message}),
            "what is not visible yet is hidden");
-    expect(message.visible_ms - message.received_ms <= kLongestVisibilityMs || message.receives == 0,
+    const bool is_held = message.visible_ms > now_ms_ && message.receives > 0 && !message.job;
+    expect(!is_held || message.visible_ms - message.received_ms <= kLongestVisibilityMs,
            "nobody hides a message for longer than allowed");
+    if (message.job) inspect_item(message);
+  }
+
+  void inspect_item(const OpenMessage& message) {
+    expect(message.visible_ms == kUntilSettledMs && message.receives > 0, "a job's item holds its message");
+    const auto found = volatile_.item_messages.find({message.job, message.job_item});
+    expect(found != volatile_.item_messages.end() && found->second.second == message.message,
+           "the message of an item is found");
+    const auto& over = volatile_.jobs_over;
+    if (std::ranges::find(over, message.job) != over.end()) return;
+    const Job* job = durable_.find_job(message.job);
+    const ItemBlocks* blocks = durable_.find_blocks(message.job);
+    expect(job != nullptr && !job->ended() && blocks != nullptr, "a job that has ended holds no message");
+    if (blocks == nullptr) return;
+    const ItemMark mark = blocks->get(message.job_item);
+    expect(mark == ItemMark::pending || mark == ItemMark::open, "a settled item holds no message");
   }
 
   std::size_t holders_ = 0;

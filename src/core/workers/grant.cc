@@ -29,6 +29,7 @@ std::vector<Lease> Workers::grant_items(const ParkedPoll& poll) {
     const Job& job = jobs_.at(choice->job);
     const std::uint64_t most = choice->makes_room ? 1 : std::min({want, room.holds(job.ask), places_.at_once(job)});
     Lease lease = grant_from(job, poll.worker, poll.number, most);
+    if (lease.count == 0) continue;  // others were faster; the job is no longer offered
     want -= lease.count;
     room = room.minus(job.ask.times(lease.count));
     leases.push_back(std::move(lease));
@@ -41,6 +42,7 @@ std::vector<Lease> Workers::grant_items(const ParkedPoll& poll) {
 Lease Workers::grant_from(const Job& job, WorkerId worker, PollNumber poll, std::uint64_t want) {
   const GrantId id = journal_.new_grant();
   Jobs::HandedOut items = jobs_.hand_out(job.id, id, want);
+  if (items.count == 0) return {};
   records_.grants.emplace(id, Grant{id, job.id, worker, poll, items.first, items.count});
   grants_.add(id);
   now_.grant_left[id] = items.count;
