@@ -240,8 +240,10 @@ int allow_questions(void* /*nothing*/, int action, const char* first, const char
   };
   switch (action) {
     case SQLITE_SELECT:
-    case SQLITE_READ:
     case SQLITE_RECURSIVE: return SQLITE_OK;
+    // What messages say is for those who may receive them.
+    case SQLITE_READ:
+      return one_of(first, {"message_contents"}) && one_of(second, {"content"}) ? SQLITE_DENY : SQLITE_OK;
     case SQLITE_FUNCTION: return one_of(second, {"load_extension", "zeroblob", "randomblob"}) ? SQLITE_DENY : SQLITE_OK;
     case SQLITE_PRAGMA:
       return one_of(first, {"table_info", "table_xinfo", "table_list", "index_list", "index_info", "integrity_check",

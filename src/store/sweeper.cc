@@ -1,5 +1,8 @@
 #include "store/sweeper.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "base/text.h"
 #include "ports/store.h"
 
@@ -11,6 +14,7 @@ constexpr std::int64_t kFreePages = 4096;
 // How many small rows a chunk of a list is like.
 constexpr std::uint64_t kRowsLikeAChunk = 64;
 constexpr auto kBlock = static_cast<std::int64_t>(MessageBlock::kMessages);
+constexpr std::int64_t kFewRows = 64;  // are not worth the trouble
 constexpr std::size_t kDroppedAtOnce = 1000;
 constexpr std::uint64_t kRowsAtOpen = 2'000;
 constexpr int kSweepsAtOpen = 64;
@@ -42,6 +46,7 @@ Result<void> Sweeper::sweep_at_open() {
 }
 
 Result<void> Sweeper::drop_unused(std::int64_t now_ms, std::int64_t unused_ms) {
+  sparse_from_ = 0;
   auto lists = unused_for(unused_ms, now_ms, unused_manifests_,
                           "SELECT manifest FROM manifests WHERE items IS NOT NULL"
                           " AND manifest NOT IN (SELECT manifest FROM jobs)");
@@ -62,20 +67,22 @@ Result<void> Sweeper::drop_unused(std::int64_t now_ms, std::int64_t unused_ms) {
   });
 }
 
+// The first kind that has something to delete, beginning with the one after the last.
 Result<bool> Sweeper::sweep(std::uint64_t rows) {
-  auto more = sweep_jobs(rows);
-  if (!more || *more) return more;
-  more = sweep_lists(rows);
-  if (!more || *more) return more;
-  more = sweep_messages();
-  if (!more || *more) return more;
-  more = sweep_streams(rows);
-  if (!more || *more) return more;
-  more = sweep_former_workers(rows);
-  if (!more || *more) return more;
-  more = sweep_events(rows);
-  if (!more || *more) return more;
-  return give_pages_back(rows);
+  using Kind = Result<bool> (Sweeper::*)(std::uint64_t rows);
+  static constexpr Kind kKinds[] = {&Sweeper::sweep_jobs,          &Sweeper::sweep_lists,
+                                    &Sweeper::sweep_messages,      &Sweeper::sweep_streams,
+                                    &Sweeper::sweep_sparse_blocks, &Sweeper::sweep_former_workers,
+                                    &Sweeper::sweep_events,        &Sweeper::give_pages_back};
+  for (std::size_t i = 0; i < std::size(kKinds); ++i) {
+    const std::size_t kind = (next_kind_ + i) % std::size(kKinds);
+    auto more = (this->*kKinds[kind])(rows);
+    if (!more) return more;
+    if (!*more) continue;
+    next_kind_ = kind + 1;
+    return true;
+  }
+  return false;
 }
 
 // Those of them that were unused for so long; the others are remembered.
@@ -158,15 +165,49 @@ Result<bool> Sweeper::sweep_lists(std::uint64_t rows) {
   return true;
 }
 
-// The messages of one deleted block, which are not many bytes; whether there was one.
-Result<bool> Sweeper::sweep_messages() {
-  auto first = db_.number("SELECT coalesce(min(first), 0) FROM deleted_message_blocks");
+// The messages of a deleted block, which are not many bytes, or of several with few messages; whether there was one.
+Result<bool> Sweeper::sweep_messages(std::uint64_t rows) {
+  bool was_one = false;
+  auto done = db_.in_transaction([&]() -> Result<void> {
+    for (std::uint64_t left = rows; left > 0;) {
+      auto first = db_.number("SELECT coalesce(min(first), 0) FROM deleted_message_blocks");
+      if (!first) return pass(first);
+      if (*first == 0) return {};
+      was_one = true;
+      const std::string which = concat(" WHERE message BETWEEN ", *first, " AND ", *first + kBlock - 1);
+      if (auto gone = db_.run(concat("DELETE FROM message_contents", which)); !gone) return gone;
+      left -= std::min(left, db_.changes() + 1);
+      auto gone = db_.run(
+          concat("DELETE FROM dead_letter_rows", which, "; DELETE FROM deleted_message_blocks WHERE first = ", *first));
+      if (!gone) return gone;
+    }
+    return {};
+  });
+  if (!done) return pass(done);
+  return was_one;
+}
+
+// What deleted messages said, of a block that others keep from being deleted: when most of it is gone. One block;
+// whether there are others to look at.
+Result<bool> Sweeper::sweep_sparse_blocks(std::uint64_t /*rows*/) {
+  if (!sparse_from_) return false;
+  auto first = db_.number(concat("SELECT coalesce(min(first), 0) FROM message_blocks WHERE first >= ", *sparse_from_,
+                                 " AND taken = count"));
   if (!first) return pass(first);
-  if (*first == 0) return false;
-  const std::string which = concat(" WHERE message BETWEEN ", *first, " AND ", *first + kBlock - 1, ";");
+  if (*first == 0) {
+    sparse_from_.reset();
+    return false;
+  }
+  sparse_from_ = *first + kBlock;
+  const std::string which = concat(" WHERE message BETWEEN ", *first, " AND ", *first + kBlock - 1);
+  auto kept = db_.number(concat("SELECT count(*) FROM message_contents", which));
+  if (!kept) return pass(kept);
+  auto open = db_.number(concat("SELECT count(*) FROM open_messages", which));
+  if (!open) return pass(open);
+  if (*kept <= 2 * *open + kFewRows) return true;
   auto done = db_.in_transaction([&] {
-    return db_.run(concat("DELETE FROM message_contents", which, "DELETE FROM dead_letter_rows", which,
-                          "DELETE FROM deleted_message_blocks WHERE first = ", *first));
+    return db_.run(concat("DELETE FROM message_contents", which,
+                          " AND message NOT IN (SELECT message FROM open_messages", which, ")"));
   });
   if (!done) return pass(done);
   return true;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,7 +41,8 @@ class Sweeper {
   Result<std::uint64_t> delete_some(const Rows& rows, const std::string& which, std::uint64_t most);
   Result<bool> sweep_jobs(std::uint64_t rows);
   Result<bool> sweep_lists(std::uint64_t rows);
-  Result<bool> sweep_messages();
+  Result<bool> sweep_messages(std::uint64_t rows);
+  Result<bool> sweep_sparse_blocks(std::uint64_t rows);
   Result<bool> sweep_streams(std::uint64_t rows);
   Result<bool> sweep_former_workers(std::uint64_t rows);
   Result<bool> sweep_events(std::uint64_t rows);
@@ -48,6 +50,8 @@ class Sweeper {
 
   Database& db_;
   Unused unused_manifests_, unused_definitions_;
+  std::size_t next_kind_ = 0;                    // of what is deleted: each has its turn
+  std::optional<std::int64_t> sparse_from_ = 0;  // the next block to look at; nothing: all were looked at
 };
 
 }  // namespace drover
