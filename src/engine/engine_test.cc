@@ -35,6 +35,7 @@ class FakeStore : public Store {
   void drop_manifest(ManifestId) override {}
   Result<ManifestInfo> claim_manifest(ManifestId) override { return ManifestInfo{}; }
   Result<void> drop_unused(std::int64_t, std::int64_t) override { return {}; }
+  Result<bool> drop_old_attempts(std::int64_t, std::uint64_t) override { return false; }
   Result<bool> sweep_deleted(std::uint64_t) override { return false; }
 
   void hold(bool now) {

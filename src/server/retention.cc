@@ -68,9 +68,12 @@ Result<void> Retention::look(std::int64_t now_ms) {
   auto dropped = store_.drop_unused(now_ms, options_.keep_ms > 0 ? std::min(options_.keep_ms, kDayMs) : kDayMs);
   if (!dropped) return dropped;
   if (options_.keep_ms == 0 || now_ms < forget_from_ms_) return {};
-  auto some = forget_jobs(std::min(now_ms, wall_.epoch_ms()) - options_.keep_ms);
+  const std::int64_t ended_by_ms = std::min(now_ms, wall_.epoch_ms()) - options_.keep_ms;
+  auto some = forget_jobs(ended_by_ms);
   if (!some) return pass(some);
-  if (*some) next_look_ms_ = now_ms + kMoreAfterMs;
+  auto more = store_.drop_old_attempts(ended_by_ms, kRowsAtOnce);
+  if (!more) return pass(more);
+  if (*some || *more) next_look_ms_ = now_ms + kMoreAfterMs;
   return {};
 }
 
@@ -91,12 +94,15 @@ Result<bool> Retention::forget_jobs(std::int64_t ended_by_ms) {
   return is_full;
 }
 
-// Whether a job is known that the segment speaks of, or may speak of.
-Result<bool> Retention::is_wanted(const SegmentJobs& segment, std::int64_t ahead_ms) {
+// Whether a job is known that the segment speaks of, or may speak of. Items of jobs on streams are kept as long as
+// other jobs.
+Result<bool> Retention::is_wanted(const SegmentJobs& segment, std::int64_t now_ms, std::int64_t ahead_ms) {
+  const std::int64_t old_by_ms = std::min(now_ms, wall_.epoch_ms()) - options_.keep_ms;
+  const bool is_old = options_.keep_ms > 0 && segment.written_ms <= old_by_ms;
   for (const JobId id : segment.jobs) {
     auto job = reader_->job(id);
-    if (job) return true;
-    if (job.error().code != ErrorCode::not_found) return pass(job);
+    if (job && (job->stream.empty() || !is_old)) return true;
+    if (!job && job.error().code != ErrorCode::not_found) return pass(job);
   }
   if (segment.is_whole) return false;
   return reader_->has_job_created_by(segment.written_ms + ahead_ms);
@@ -123,7 +129,7 @@ Result<bool> Retention::sweep_segments(std::int64_t now_ms) {
       known = known_.emplace(number, std::move(*read)).first;
       is_new = true;
     }
-    auto wanted = is_wanted(known->second, ahead_ms);
+    auto wanted = is_wanted(known->second, now_ms, ahead_ms);
     if (!wanted) return pass(wanted);
     if (!*wanted) {
       const std::string path = segment_path(options_.logs, number);

@@ -59,7 +59,7 @@ class Retention {
   Result<bool> forget_jobs(std::int64_t ended_by_ms);
   /// Looks at one segment that nobody writes any more; whether there are others to look at.
   Result<bool> sweep_segments(std::int64_t now_ms);
-  Result<bool> is_wanted(const SegmentJobs& segment, std::int64_t ahead_ms);
+  Result<bool> is_wanted(const SegmentJobs& segment, std::int64_t now_ms, std::int64_t ahead_ms);
 
   const Options options_;
   WallClock& wall_;

@@ -136,6 +136,34 @@ TEST_F(RetentionOf, VeryManyOldJobsGoAlsoBehindThoseThatStay) {
   EXPECT_EQ(forgotten_.size(), 250U) << "the next pass comes to them again";
 }
 
+TEST_F(RetentionOf, OldItemsOfAJobOnAStreamGoWhileItGoesOn) {
+  for (const std::uint64_t id : {1U, 2U}) {
+    Job job{{.name = "job", .stream = id == 1 ? "photos" : ""}, JobId{id}};
+    job.uuid.bytes[0] = static_cast<std::uint8_t>(id);
+    job.total = 5'000;
+    std::vector<Mutation> all{PutJob{job}};
+    for (std::uint64_t item = 0; item < job.total; ++item) {
+      const std::int64_t ended_ms = kToday - kWeek + static_cast<std::int64_t>(item) * 2 * 60'000;
+      all.emplace_back(
+          AddAttempt{{.job = job.id, .item = ItemIndex{item}, .attempt = AttemptNumber{1}, .ended_ms = ended_ms}});
+    }
+    ASSERT_TRUE(store_->commit({std::move(all)}));
+  }
+  const auto kept = [&](std::uint64_t id) {
+    std::uint64_t count = 0;
+    const auto reader = std::move(*open_sqlite_reader(folder_ + "/drover.db"));
+    const auto take = [&](const Attempt&) { return ++count > 0; };
+    EXPECT_TRUE(reader->each_attempt(JobId{id}, ItemIndex{0}, take));
+    return count;
+  };
+  start(kWeek, 0);
+  wait(2 * kHour);
+  EXPECT_NEAR(static_cast<double>(kept(1)), 5'000 - 60, 10);
+  wait(kDay);
+  EXPECT_NEAR(static_cast<double>(kept(1)), 5'000 - 60 - 720, 10);
+  EXPECT_EQ(kept(2), 5'000U) << "other jobs are kept until they have ended";
+}
+
 TEST_F(RetentionOf, AListThatNobodyUsesGoesAfterADayAlsoWhereJobsAreKeptForEver) {
   add_ended_job(1, 0);
   auto writer = ManifestWriter::begin(*store_);

@@ -21,6 +21,7 @@ class MemoryStore : public Store, public StoreReader {
   void drop_manifest(ManifestId manifest) override;
   Result<ManifestInfo> claim_manifest(ManifestId manifest) override { return this->manifest(manifest); }
   Result<void> drop_unused(std::int64_t /*it is*/, std::int64_t /*not worth it*/) override { return {}; }
+  Result<bool> drop_old_attempts(std::int64_t /*it keeps all*/, std::uint64_t /*rows*/) override { return false; }
   Result<bool> sweep_deleted(std::uint64_t /*nothing is ever left*/) override { return false; }
 
   Result<std::vector<Job>> jobs() override;

@@ -30,6 +30,7 @@ CREATE TABLE jobs(
 
 -- Those that have ended, by when: old ones are deleted.
 CREATE INDEX jobs_by_end ON jobs(ended_ms, job) WHERE ended_ms > 0;
+CREATE INDEX jobs_on_streams ON jobs(job) WHERE stream IS NOT NULL;
 
 -- 4,096 items each, two bits an item: 0 pending, 1 open, 2 succeeded, 3 ended otherwise. One byte: all alike.
 CREATE TABLE blocks(job INTEGER, block INTEGER, marks BLOB, PRIMARY KEY(job, block)) WITHOUT ROWID;
@@ -261,6 +262,7 @@ CREATE TABLE peaks(
 INSERT INTO peaks SELECT job, item / 4096, max(wall_us), max(peak_memory_kib) FROM attempt_rows WHERE settled GROUP BY 1, 2;
 ALTER TABLE jobs ADD COLUMN stream TEXT;
 ALTER TABLE jobs ADD COLUMN until_empty INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX jobs_on_streams ON jobs(job) WHERE stream IS NOT NULL;
 ALTER TABLE counters ADD COLUMN next_stream INTEGER NOT NULL DEFAULT 1;
 ALTER TABLE counters ADD COLUMN next_message_block INTEGER NOT NULL DEFAULT 1;
 CREATE TABLE streams(

@@ -167,6 +167,12 @@ class SqliteStore : public Store {
     return sweeper_.drop_unused(now_ms, unused_ms);
   }
 
+  Result<bool> drop_old_attempts(std::int64_t ended_by_ms, std::uint64_t rows) override {
+    const std::scoped_lock lock(mutex_);
+    const Unsynced unsynced(db_);
+    return sweeper_.drop_old_attempts(ended_by_ms, rows);
+  }
+
   Result<bool> sweep_deleted(std::uint64_t rows) override {
     const std::scoped_lock lock(mutex_);
     const Unsynced unsynced(db_);

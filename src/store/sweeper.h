@@ -22,6 +22,8 @@ class Sweeper {
   Result<void> sweep_at_open();
   /// As Store::drop_unused.
   Result<void> drop_unused(std::int64_t now_ms, std::int64_t unused_ms);
+  /// As Store::drop_old_attempts.
+  Result<bool> drop_old_attempts(std::int64_t ended_by_ms, std::uint64_t rows);
   /// The list is about to be used: the time for which it was unused starts over.
   void claim(ManifestId manifest) { unused_manifests_.erase(static_cast<std::int64_t>(manifest.value)); }
   /// Within a transaction. From then on nobody can refer to them; their chunks are swept.
