@@ -6,7 +6,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "measure.h"
 
@@ -59,24 +61,22 @@ void HttpChannel::send(std::string_view request) {
 
 // False: there is nothing more for now.
 bool HttpChannel::read_some() {
-  char buffer[65536];
-  if (!tls_) {
-    const ssize_t got = ::recv(socket_, buffer, sizeof buffer, MSG_DONTWAIT);
-    if (got < 0 && errno == EAGAIN) return false;
-    if (got <= 0) give_up("the server closed a connection");
-    in_.append(buffer, static_cast<std::size_t>(got));
-    return true;
-  }
-  const int got = SSL_read(tls_.get(), buffer, sizeof buffer);
-  if (got > 0) {
-    in_.append(buffer, static_cast<std::size_t>(got));
-    return true;
-  }
-  if (SSL_get_error(tls_.get(), got) != SSL_ERROR_WANT_READ) give_up("the server closed a connection");
-  return SSL_pending(tls_.get()) > 0;
+  constexpr std::size_t kMost = 65536;
+  const std::size_t before = in_.size();
+  ssize_t got = 0;
+  in_.resize_and_overwrite(before + kMost, [&](char* bytes, std::size_t) {
+    got = tls_ ? SSL_read(tls_.get(), bytes + before, kMost) : ::recv(socket_, bytes + before, kMost, MSG_DONTWAIT);
+    return before + static_cast<std::size_t>(std::max<ssize_t>(got, 0));
+  });
+  if (got > 0) return true;
+  const bool waits =
+      tls_ ? SSL_get_error(tls_.get(), static_cast<int>(got)) == SSL_ERROR_WANT_READ : got < 0 && errno == EAGAIN;
+  if (!waits) give_up("the server closed a connection");
+  return tls_ && SSL_pending(tls_.get()) > 0;
 }
 
-std::optional<std::string> HttpChannel::receive() {
+std::optional<std::string_view> HttpChannel::receive() {
+  in_.erase(0, std::exchange(answered_, 0));
   while (true) {
     const std::size_t head = in_.find("\r\n\r\n");
     if (head != std::string::npos) {
@@ -84,9 +84,8 @@ std::optional<std::string> HttpChannel::receive() {
       const std::size_t length = at < head ? std::strtoull(in_.c_str() + at + 16, nullptr, 10) : 0;
       if (in_.size() >= head + 4 + length) {
         if (!in_.starts_with("HTTP/1.1 200")) give_up("the server said: " + in_.substr(0, 400));
-        std::string body = in_.substr(head + 4, length);
-        in_.erase(0, head + 4 + length);
-        return body;
+        answered_ = head + 4 + length;
+        return std::string_view(in_).substr(head + 4, length);
       }
     }
     if (!read_some()) return std::nullopt;

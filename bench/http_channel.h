@@ -39,8 +39,9 @@ class HttpChannel {
   int socket() const { return socket_; }
   /// All of a request: its head and its body.
   void send(std::string_view request);
-  /// To be called when the socket is readable: the answer's body, once all of it is there.
-  std::optional<std::string> receive();
+  /// To be called when the socket is readable: the answer's body, once all of it is there. It is valid until the next
+  /// call.
+  std::optional<std::string_view> receive();
 
  private:
   bool read_some();
@@ -48,6 +49,7 @@ class HttpChannel {
   int socket_ = -1;
   std::unique_ptr<SSL, decltype(&SSL_free)> tls_{nullptr, SSL_free};
   std::string in_;
+  std::size_t answered_ = 0;  // bytes at the front of it, of an answer that was given out
 };
 
 }  // namespace drover

@@ -51,12 +51,44 @@ class Bodies {
   std::size_t at_ = 0;
 };
 
+/// Requests that can be sent more than once, made and signed before anything is measured: clients share the cores with
+/// the server, and their own work is not what is measured.
+class ReadyRequests {
+ public:
+  ReadyRequests(SqsRequests& requests, std::size_t batch)
+      : requests_(requests), batch_(batch), receive_(requests.receive(static_cast<int>(batch))) {
+    for (std::size_t i = 0; i < kSends; ++i) sends_.push_back(requests.send(bodies_.next(batch)));
+  }
+
+  std::size_t batch() const { return batch_; }
+  /// Of messages up to a batch; only the last requests are about less than that. Valid until the next call.
+  std::string_view send(std::size_t count) {
+    if (count == batch_) return sends_[next_++ % kSends];
+    return smaller_ = requests_.send(bodies_.next(count));
+  }
+  std::string_view receive(std::size_t most) {
+    if (most == batch_) return receive_;
+    return smaller_ = requests_.receive(static_cast<int>(most));
+  }
+
+ private:
+  static constexpr std::size_t kSends = 256;
+
+  SqsRequests& requests_;
+  const std::size_t batch_;
+  Bodies bodies_;
+  std::vector<std::string> sends_;
+  std::size_t next_ = 0;
+  const std::string receive_;
+  std::string smaller_;
+};
+
 enum class Operation { none, send, receive, remove };
 
 /// One connection: a request at a time, of any of the operations.
 class Client {
  public:
-  Client(const ServerPlace& place, SqsRequests& requests) : channel_(place), requests_(requests) {}
+  explicit Client(const ServerPlace& place) : channel_(place) {}
 
   int socket() const { return channel_.socket(); }
   /// none: the connection is free.
@@ -64,11 +96,9 @@ class Client {
   /// What was received and is not deleted yet.
   std::vector<std::string>& handles() { return handles_; }
 
-  void send(const std::vector<std::string_view>& bodies) {
-    ask(Operation::send, bodies.size(), requests_.send(bodies));
-  }
-  void receive(std::size_t most) { ask(Operation::receive, most, requests_.receive(static_cast<int>(most))); }
-  void remove() { ask(Operation::remove, handles_.size(), requests_.remove(handles_)); }
+  void send(ReadyRequests& ready, std::size_t count) { ask(Operation::send, count, ready.send(count)); }
+  void receive(ReadyRequests& ready, std::size_t most) { ask(Operation::receive, most, ready.receive(most)); }
+  void remove(SqsRequests& requests) { ask(Operation::remove, handles_.size(), requests.remove(handles_)); }
 
   struct Answered {
     Operation operation = Operation::none;
@@ -96,14 +126,13 @@ class Client {
   }
 
  private:
-  void ask(Operation operation, std::size_t count, const std::string& request) {
+  void ask(Operation operation, std::size_t count, std::string_view request) {
     asked_ = operation;
     count_ = count;
     channel_.send(request);
   }
 
   HttpChannel channel_;
-  SqsRequests& requests_;
   Operation asked_ = Operation::none;
   std::size_t count_ = 0;
   std::vector<std::string> handles_;
@@ -111,26 +140,26 @@ class Client {
 
 class Load {
  public:
-  Load(const ServerPlace& place, const std::string& queue_url, int connections)
-      : requests_(place, queue_url), poll_(::epoll_create1(EPOLL_CLOEXEC)) {
+  Load(const ServerPlace& place, const std::string& queue_url, int connections, std::size_t batch)
+      : requests_(place, queue_url), ready_(requests_, batch), poll_(::epoll_create1(EPOLL_CLOEXEC)) {
     for (int i = 0; i < connections; ++i) {
-      clients_.push_back(std::make_unique<Client>(place, requests_));
+      clients_.push_back(std::make_unique<Client>(place));
       epoll_event event{.events = EPOLLIN, .data = {.ptr = clients_.back().get()}};
       ::epoll_ctl(poll_, EPOLL_CTL_ADD, clients_.back()->socket(), &event);
     }
   }
 
-  void send_for(double seconds, std::uint64_t most, std::size_t batch) {
+  void send_for(double seconds, std::uint64_t most) {
     const Stopwatch watch;
     run("send", Operation::send, [&](Client& client, const Client::Answered&) {
       if (waiting_ >= most || watch.seconds() >= seconds) return;
-      const std::size_t count = std::min<std::uint64_t>(batch, most - waiting_);
+      const std::size_t count = std::min<std::uint64_t>(ready_.batch(), most - waiting_);
       waiting_ += count;
-      client.send(bodies_.next(count));
+      client.send(ready_, count);
     });
   }
 
-  void receive_all(std::size_t batch) {
+  void receive_all() {
     const Stopwatch watch;
     run("receive", Operation::receive, [&](Client& client, const Client::Answered& answered) {
       waiting_ += answered.wanted - answered.done;
@@ -138,32 +167,32 @@ class Load {
       client.handles().clear();
       if (waiting_ == 0) return;
       if (watch.seconds() > kPatienceSeconds) give_up(concat(waiting_, " messages cannot be received"));
-      const std::size_t count = std::min<std::uint64_t>(batch, waiting_);
+      const std::size_t count = std::min<std::uint64_t>(ready_.batch(), waiting_);
       waiting_ -= count;
-      client.receive(count);
+      client.receive(ready_, count);
     });
   }
 
-  void remove_all(std::size_t batch) {
+  void remove_all() {
     run("delete", Operation::remove, [&](Client& client, const Client::Answered&) {
-      for (; !held_.empty() && client.handles().size() < batch; held_.pop_front()) {
+      for (; !held_.empty() && client.handles().size() < ready_.batch(); held_.pop_front()) {
         client.handles().push_back(std::move(held_.front()));
       }
-      if (!client.handles().empty()) client.remove();
+      if (!client.handles().empty()) client.remove(requests_);
     });
   }
 
   /// Each connection ends with a delete.
-  void cycle_for(const char* name, double seconds, std::size_t batch) {
+  void cycle_for(const char* name, double seconds) {
     const Stopwatch watch;
     run(name, Operation::remove, [&](Client& client, const Client::Answered& answered) {
       if (watch.seconds() > seconds + kPatienceSeconds) give_up("messages that were sent cannot be received");
-      if (!client.handles().empty()) return client.remove();
+      if (!client.handles().empty()) return client.remove(requests_);
       // A receive that found nothing is repeated: there is a message for each that was sent.
       if (answered.operation == Operation::send || answered.operation == Operation::receive) {
-        return client.receive(batch);
+        return client.receive(ready_, ready_.batch());
       }
-      if (watch.seconds() < seconds) client.send(bodies_.next(batch));
+      if (watch.seconds() < seconds) client.send(ready_, ready_.batch());
     });
   }
 
@@ -200,8 +229,8 @@ class Load {
   }
 
   SqsRequests requests_;
+  ReadyRequests ready_;
   int poll_;
-  Bodies bodies_;
   std::vector<std::unique_ptr<Client>> clients_;
   std::uint64_t waiting_ = 0;     // messages that were sent and are not asked for
   std::deque<std::string> held_;  // receipt handles
@@ -212,19 +241,19 @@ int run(int argc, char** argv) {
   if (argc < 8) return 2;
   const ServerPlace place{.host = words[1], .port = std::atoi(argv[2]), .key = words[3]};
   const std::string& mode = words[5];
-  Load load(place, words[4], std::atoi(argv[6]));
+  const int connections = std::atoi(argv[6]);
   if (mode == "fill" && argc == 8) {
-    load.send_for(kNoEnd, std::strtoull(argv[7], nullptr, 10), kLargestBatch);
+    Load(place, words[4], connections, kLargestBatch).send_for(kNoEnd, std::strtoull(argv[7], nullptr, 10));
     return 0;
   }
   if (mode != "phases" || argc != 10) return 2;
-  const std::size_t batch = std::strtoull(argv[7], nullptr, 10);
+  Load load(place, words[4], connections, std::strtoull(argv[7], nullptr, 10));
   const double seconds = std::atof(argv[8]);
-  load.cycle_for("warm-up", seconds / 4, batch);
-  load.send_for(seconds, std::strtoull(argv[9], nullptr, 10), batch);
-  load.receive_all(batch);
-  load.remove_all(batch);
-  load.cycle_for("cycle", seconds, batch);
+  load.cycle_for("warm-up", seconds / 4);
+  load.send_for(seconds, std::strtoull(argv[9], nullptr, 10));
+  load.receive_all();
+  load.remove_all();
+  load.cycle_for("cycle", seconds);
   return 0;
 }
 

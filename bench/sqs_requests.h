@@ -13,6 +13,7 @@
 namespace drover {
 
 /// Requests about one queue. One message is sent and deleted with the operations for one, more with those for batches.
+/// A signature is valid for 15 minutes, so a request can be sent more than once.
 class SqsRequests {
  public:
   SqsRequests(const ServerPlace& place, std::string queue_url);

@@ -18,7 +18,7 @@ class WorkerChannel {
     channel_.send(concat("POST /worker/v1/", call, " HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer ", key_,
                          "\r\nContent-Length: ", body.size(), "\r\n\r\n", body));
   }
-  std::optional<std::string> receive() { return channel_.receive(); }
+  std::optional<std::string_view> receive() { return channel_.receive(); }
 
  private:
   HttpChannel channel_;
