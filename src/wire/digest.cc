@@ -1,8 +1,10 @@
 #include "wire/digest.h"
 
+#include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
+#include <openssl/params.h>
 #include <openssl/sha.h>
 
 #include <algorithm>
@@ -29,14 +31,6 @@ std::string digest(const EVP_MD* kind, std::string_view bytes) {
   return out;
 }
 
-std::string hmac(const EVP_MD* digest, std::size_t size, std::string_view key, std::string_view bytes) {
-  std::string out(size, '\0');
-  DROVER_CHECK(HMAC(digest, key.data(), static_cast<int>(key.size()), unsigned_bytes(bytes), bytes.size(),
-                    unsigned_bytes(out), nullptr) != nullptr,
-               "OpenSSL has no HMAC");
-  return out;
-}
-
 }  // namespace
 
 // To look a digest up takes OpenSSL as long as to digest a kilobyte.
@@ -51,11 +45,40 @@ std::string md5(std::string_view bytes) {
 }
 
 std::string hmac_sha256(std::string_view key, std::string_view bytes) {
-  return hmac(EVP_sha256(), SHA256_DIGEST_LENGTH, key, bytes);
+  return HmacSha256(key).of(bytes);
 }
 
 std::string hmac_sha1(std::string_view key, std::string_view bytes) {
-  return hmac(EVP_sha1(), SHA_DIGEST_LENGTH, key, bytes);
+  std::string out(SHA_DIGEST_LENGTH, '\0');
+  DROVER_CHECK(HMAC(EVP_sha1(), key.data(), static_cast<int>(key.size()), unsigned_bytes(bytes), bytes.size(),
+                    unsigned_bytes(out), nullptr) != nullptr,
+               "OpenSSL has no HMAC");
+  return out;
+}
+
+void HmacSha256::Free::operator()(evp_mac_ctx_st* context) const {
+  EVP_MAC_CTX_free(context);
+}
+
+HmacSha256::HmacSha256(std::string_view key) {
+  static EVP_MAC* const kind = EVP_MAC_fetch(nullptr, OSSL_MAC_NAME_HMAC, nullptr);
+  keyed_.reset(EVP_MAC_CTX_new(kind));
+  char digest[] = "SHA256";
+  const OSSL_PARAM parameters[] = {OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest, 0),
+                                   OSSL_PARAM_construct_end()};
+  // Without an address it would be no key at all, not an empty one.
+  const unsigned char* const bytes = unsigned_bytes(key.empty() ? std::string_view("") : key);
+  DROVER_CHECK(keyed_ && EVP_MAC_init(keyed_.get(), bytes, key.size(), parameters) == 1, "OpenSSL has no HMAC");
+}
+
+std::string HmacSha256::of(std::string_view bytes) const {
+  const Context context(EVP_MAC_CTX_dup(keyed_.get()));
+  std::string out(SHA256_DIGEST_LENGTH, '\0');
+  std::size_t size = 0;
+  DROVER_CHECK(context && EVP_MAC_update(context.get(), unsigned_bytes(bytes), bytes.size()) == 1 &&
+                   EVP_MAC_final(context.get(), unsigned_bytes(out), &size, out.size()) == 1,
+               "OpenSSL has no HMAC");
+  return out;
 }
 
 bool equal_in_constant_time(std::string_view a, std::string_view b) {
@@ -71,6 +94,7 @@ void wipe(std::string& secret) {
 std::string hex(std::string_view bytes) {
   constexpr std::string_view digits = "0123456789abcdef";
   std::string text;
+  text.reserve(2 * bytes.size());
   for (const char byte : bytes) {
     const auto value = static_cast<unsigned char>(byte);
     text += digits[value >> 4];

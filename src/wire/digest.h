@@ -1,9 +1,12 @@
 // SHA-256, HMAC, and bytes as text.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+
+struct evp_mac_ctx_st;  // of OpenSSL
 
 namespace drover {
 
@@ -14,6 +17,21 @@ std::string md5(std::string_view bytes);
 std::string hmac_sha256(std::string_view key, std::string_view bytes);
 /// 20 bytes. Only for protocols that require it.
 std::string hmac_sha1(std::string_view key, std::string_view bytes);
+
+/// HMAC with SHA-256 for many texts under one key, whose share of the work is done once. May be used from any thread.
+class HmacSha256 {
+ public:
+  explicit HmacSha256(std::string_view key);
+  std::string of(std::string_view bytes) const;
+
+ private:
+  struct Free {
+    void operator()(evp_mac_ctx_st* context) const;
+  };
+  using Context = std::unique_ptr<evp_mac_ctx_st, Free>;
+
+  Context keyed_;
+};
 
 /// Takes a time that depends on the lengths alone: for signatures and other secrets.
 bool equal_in_constant_time(std::string_view a, std::string_view b);

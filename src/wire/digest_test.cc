@@ -12,6 +12,14 @@ TEST(Digest, GivesTheNumbersOfTheStandards) {
   EXPECT_EQ(hex(hmac_sha1("Jefe", "what do ya want for nothing?")), "effcdf6ae5eb2fa2d27416d5f184df9c259a7c79");
 }
 
+TEST(Digest, AKeyServesManyTexts) {
+  const HmacSha256 key("Jefe");
+  for (const char* text : {"", "a", "what do ya want for nothing?", "a"}) {
+    EXPECT_EQ(key.of(text), hmac_sha256("Jefe", text)) << text;
+  }
+  EXPECT_EQ(hex(hmac_sha256({}, {})), "b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad");
+}
+
 TEST(Digest, ComparesAllOfBothTexts) {
   EXPECT_TRUE(equal_in_constant_time("", ""));
   EXPECT_TRUE(equal_in_constant_time("abc", "abc"));

@@ -3,30 +3,33 @@
 #include <utility>
 
 #include "base/text.h"
-#include "wire/digest.h"
 
 namespace drover::aws {
+namespace {
+
+HmacSha256 derived(std::string_view secret, const SigningScope& scope) {
+  std::string bytes = concat("AWS4", secret);
+  for (const std::string_view part : {std::string_view(scope.day), std::string_view(scope.region),
+                                      std::string_view(scope.service), std::string_view("aws4_request")}) {
+    std::string next = hmac_sha256(bytes, part);
+    bytes.swap(next);
+    wipe(next);
+  }
+  HmacSha256 out(bytes);
+  wipe(bytes);
+  return out;
+}
+
+}  // namespace
 
 std::string SigningScope::text() const {
   return concat(day, "/", region, "/", service, "/aws4_request");
 }
 
-SigningKey::SigningKey(std::string_view secret, const SigningScope& scope) {
-  bytes_ = concat("AWS4", secret);
-  for (const std::string_view part : {std::string_view(scope.day), std::string_view(scope.region),
-                                      std::string_view(scope.service), std::string_view("aws4_request")}) {
-    std::string next = hmac_sha256(bytes_, part);
-    bytes_.swap(next);
-    wipe(next);
-  }
-}
-
-SigningKey::~SigningKey() {
-  wipe(bytes_);
-}
+SigningKey::SigningKey(std::string_view secret, const SigningScope& scope) : key_(derived(secret, scope)) {}
 
 std::string SigningKey::sign(std::string_view text) const {
-  return hex(hmac_sha256(bytes_, text));
+  return hex(key_.of(text));
 }
 
 std::string SigningKeyCache::name_of(std::string_view access_key_id, std::string_view secret,

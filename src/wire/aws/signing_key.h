@@ -10,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "wire/digest.h"
+
 namespace drover::aws {
 
 /// Where and when a signature is valid.
@@ -25,15 +27,12 @@ struct SigningScope {
 class SigningKey {
  public:
   SigningKey(std::string_view secret, const SigningScope& scope);
-  ~SigningKey();
-  SigningKey(const SigningKey&) = delete;
-  SigningKey& operator=(const SigningKey&) = delete;
 
   /// In hexadecimal digits, small letters.
   std::string sign(std::string_view text) const;
 
  private:
-  std::string bytes_;
+  const HmacSha256 key_;
 };
 
 /// Derived keys that have verified a signature. Only those: a stranger cannot fill it. May be used from any thread.
