@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "base/utf8.h"
+#include "wire/aws/arena.h"
 #include "wire/aws/bad_input.h"
 #include "wire/aws/times.h"
 #include "wire/base64.h"
@@ -43,48 +44,48 @@ Value read_time(const json::value& from) {
   return json::value(static_cast<std::int64_t>(std::llround(seconds * 1000)));
 }
 
-Value read_value(const Shape& shape, const json::value& from);
+Value read_value(const Shape& shape, json::value from);
 
-Value read_list(const Shape& shape, const json::value& from) {
+Value read_list(const Shape& shape, json::value from) {
   if (!from.is_array()) return bad("must be a list");
-  json::array out;
-  out.reserve(from.get_array().size());
-  for (const json::value& it : from.get_array()) {
-    auto element = read_value(*shape.element, it);
-    if (!element) return within(concat("[", out.size(), "]"), std::move(element.error()));
-    out.push_back(std::move(*element));
+  std::size_t index = 0;
+  for (json::value& it : from.get_array()) {
+    auto element = read_value(*shape.element, std::move(it));
+    if (!element) return within(concat("[", index, "]"), std::move(element.error()));
+    it = std::move(*element);
+    ++index;
   }
-  return out;
+  return from;
 }
 
-Value read_map(const Shape& shape, const json::value& from) {
+Value read_map(const Shape& shape, json::value from) {
   if (!from.is_object()) return bad("must be an object");
-  json::object out;
-  for (const auto& [key, it] : from.get_object()) {
-    auto element = read_value(*shape.element, it);
+  for (auto& [key, it] : from.get_object()) {
+    auto element = read_value(*shape.element, std::move(it));
     if (!element) return within(concat("['", shown_name(key), "']"), std::move(element.error()));
-    out[key] = std::move(*element);
+    it = std::move(*element);
   }
-  return out;
+  return from;
 }
 
-Value read_structure(const Shape& shape, const json::value& from) {
+Value read_structure(const Shape& shape, json::value from) {
   if (!from.is_object()) return bad("must be an object");
-  json::object out;
-  for (const auto& [key, it] : from.get_object()) {
+  json::object out(from.storage());
+  out.reserve(from.get_object().size());
+  for (auto& [key, it] : from.get_object()) {
     const auto found = std::ranges::find_if(shape.members, [&](const Member& member) {
       return member.location == Location::body && member.wire_name == std::string_view(key);
     });
     if (found == shape.members.end()) return within(shown_name(key), {{}, "is not a member that this operation has"});
     if (it.is_null()) continue;
-    auto member = read_value(*found->shape, it);
+    auto member = read_value(*found->shape, std::move(it));
     if (!member) return within(found->name, std::move(member.error()));
     out[found->name] = std::move(*member);
   }
   return out;
 }
 
-Value read_value(const Shape& shape, const json::value& from) {
+Value read_value(const Shape& shape, json::value from) {
   switch (shape.kind) {
     case Kind::string:
       if (!from.is_string()) return bad("must be a string");
@@ -103,9 +104,9 @@ Value read_value(const Shape& shape, const json::value& from) {
       if (!bytes) return bad("must be bytes in base64");
       return json::value(*bytes);
     }
-    case Kind::list: return read_list(shape, from);
-    case Kind::map: return read_map(shape, from);
-    case Kind::structure: return read_structure(shape, from);
+    case Kind::list: return read_list(shape, std::move(from));
+    case Kind::map: return read_map(shape, std::move(from));
+    case Kind::structure: return read_structure(shape, std::move(from));
     case Kind::any: return from;
   }
   return bad("has no type");
@@ -133,7 +134,9 @@ std::optional<std::pair<double, std::string_view>> extent_of(const json::value& 
 std::expected<void, BadInput> check(const Shape& shape, const json::value& value);
 
 std::expected<void, BadInput> check_member(const Member& member, const json::value& value) {
-  if (const auto extent = extent_of(value); extent && (member.least || member.most)) {
+  // Long texts without bounds are not counted.
+  const auto extent = member.least || member.most ? extent_of(value) : std::nullopt;
+  if (extent) {
     const bool inside =
         (!member.least || extent->first >= *member.least) && (!member.most || extent->first <= *member.most);
     if (!inside) {
@@ -220,14 +223,12 @@ Value read_text(const Shape& shape, std::string_view text) {
 }
 
 Input read_json_input(const Shape& input, std::string_view body, const QueryPairs& others) {
-  json::value parsed = json::object();
-  if (!body.empty()) {
-    json::error_code error;
-    parsed = json::parse(body, error);
-    if (error) return bad(concat("the body is not valid JSON: ", error.message()));
-  }
+  constexpr std::size_t kBesidesStrings = 2048;
+  json::error_code error;
+  json::value parsed = json::parse(body.empty() ? "{}" : body, error, arena(body.size() + kBesidesStrings));
+  if (error) return bad(concat("the body is not valid JSON: ", error.message()));
   if (!parsed.is_object()) return bad("the body must be a JSON object");
-  auto read = read_structure(input, parsed);
+  auto read = read_structure(input, std::move(parsed));
   if (!read) return std::unexpected(std::move(read.error()));
   json::object out = std::move(read->get_object());
   for (const auto& [name, text] : others) {

@@ -2,6 +2,7 @@
 
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
+#include <boost/json/serializer.hpp>
 #include <charconv>
 
 #include "base/check.h"
@@ -21,8 +22,17 @@ std::string number_text(double value) {
   return {text, end};
 }
 
+// Straight into `out`: bodies are long.
 void write_string(std::string_view text, std::string& out) {
-  out += json::serialize(json::value(text));
+  constexpr std::size_t kQuotes = 2;
+  json::serializer writer;
+  writer.reset(text);
+  while (!writer.done()) {
+    const std::size_t before = out.size();
+    out.resize_and_overwrite(before + text.size() + kQuotes, [&](char* bytes, std::size_t size) {
+      return before + writer.read(bytes + before, size - before).size();
+    });
+  }
 }
 
 void write_json(const Shape& shape, const json::value& value, std::string& out);
