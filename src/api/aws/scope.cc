@@ -7,25 +7,29 @@
 namespace drover::aws {
 namespace {
 
-/// "KEY/20261115/us-east-1/batch/aws4_request", in the header or the query; empty if the request has none.
-std::string credential(const HttpHead& head) {
+/// "KEY/20261115/us-east-1/batch/aws4_request", in the header or the query; empty if the request has none. One that has
+/// to be decoded is kept in `decoded`.
+std::string_view credential(const HttpHead& head, std::string& decoded) {
   constexpr std::string_view kBegin = "Credential=";
   constexpr std::string_view kInQuery = "X-Amz-Credential=";
   if (const std::string* header = head.header("Authorization"); header != nullptr && header->starts_with("AWS4-")) {
     const std::size_t at = header->find(kBegin);
     if (at == std::string::npos) return {};
-    return header->substr(at + kBegin.size(), header->find_first_of(", ", at) - at - kBegin.size());
+    const std::string_view rest = std::string_view(*header).substr(at + kBegin.size());
+    return rest.substr(0, rest.find_first_of(", "));
   }
   const std::size_t at = head.query.find(kInQuery);
   if (at == std::string::npos || (at > 0 && head.query[at - 1] != '&')) return {};
   const std::size_t begin = at + kInQuery.size();
-  return percent_decoded(std::string_view(head.query).substr(begin, head.query.find('&', begin) - begin))
-      .value_or(std::string());
+  decoded = percent_decoded(std::string_view(head.query).substr(begin, head.query.find('&', begin) - begin))
+                .value_or(std::string());
+  return decoded;
 }
 
-/// The field with this number, from 0.
-std::string field(const std::string& credential, std::size_t number) {
-  std::string_view rest = credential;
+/// The field with this number, from 0, of the credential.
+std::string field(const HttpHead& head, std::size_t number) {
+  std::string decoded;
+  std::string_view rest = credential(head, decoded);
   for (; number > 0; --number) {
     const std::size_t slash = rest.find('/');
     if (slash == std::string_view::npos) return {};
@@ -37,12 +41,12 @@ std::string field(const std::string& credential, std::size_t number) {
 }  // namespace
 
 std::string signed_service(const HttpHead& head) {
-  if (std::string service = field(credential(head), 3); !service.empty()) return service;
+  if (std::string service = field(head, 3); !service.empty()) return service;
   return head.query.find("AWSAccessKeyId=") == std::string::npos ? "" : "s3";
 }
 
 std::string signed_region(const HttpHead& head) {
-  std::string region = field(credential(head), 2);
+  std::string region = field(head, 2);
   return region.empty() ? "us-east-1" : region;
 }
 
