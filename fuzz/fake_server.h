@@ -111,6 +111,7 @@ class FakeBackend : public Backend {
 /// Keeps the answer, of which there must be one.
 class FakeExchange : public HttpExchange {
  public:
+  void resume(std::move_only_function<void()> work) override { work(); }
   void send(HttpResponse response) override { answer = std::move(response); }
   void send(HttpResponse head, std::unique_ptr<HttpBodySource>) override { answer = std::move(head); }
   void send(HttpResponse head, HttpFilePart) override { answer = std::move(head); }

@@ -6,15 +6,13 @@
 namespace drover {
 namespace {
 
-Result<DeliveredMessage> delivered(const MessagesReceived& received, const MessagesReceived::One& one,
-                                   std::string_view bytes) {
-  auto content = decode_message(bytes);
-  if (!content) return pass(content);
-  return DeliveredMessage{.receipt = {received.stream, one.message, one.receive},
-                          .receives = one.receive,
-                          .first_received_ms = one.first_received_ms,
-                          .content = std::move(*content),
-                          .dead_letter_of = {}};
+DeliveredMessage delivered(const MessagesReceived& received, const MessagesReceived::One& one,
+                           std::shared_ptr<const MessageContent> content) {
+  return {.receipt = {received.stream, one.message, one.receive},
+          .receives = one.receive,
+          .first_received_ms = one.first_received_ms,
+          .content = std::move(content),
+          .dead_letter_of = {}};
 }
 
 /// The name of the stream that a message was moved from; empty: it was not moved, or that stream was deleted.
@@ -31,51 +29,58 @@ Result<std::string> origin_of(StoreReader& ledger, MessageNumber message) {
 
 }  // namespace
 
-void MessageExchange::send(std::string stream, std::vector<OutgoingMessage> messages,
+void MessageExchange::send(std::string stream, std::vector<OutgoingMessage> messages, Resume resume,
                            std::function<void(Result<MessagesSent>)> answered) {
   SendMessages command{.stream = std::move(stream), .messages = {}};
-  std::vector<Content> contents;
+  std::vector<Cached> contents;
+  contents.reserve(messages.size());
+  command.messages.reserve(messages.size());
   for (OutgoingMessage& it : messages) {
-    contents.push_back(std::make_shared<const std::string>(encode_message(it.content)));
+    auto bytes = std::make_shared<const std::string>(encode_message(it.content));
+    contents.push_back({std::make_shared<const MessageContent>(std::move(it.content)), bytes->size() + kBytesOfEntry});
+    const MessageContent& content = *contents.back().content;
     // Other streams may have groups in what they say; those mean nothing to the core.
-    const bool is_fifo = !it.content.deduplication.empty();
-    command.messages.push_back({.id = it.content.id,
-                                .content = contents.back(),
+    const bool is_fifo = !content.deduplication.empty();
+    command.messages.push_back({.id = content.id,
+                                .content = std::move(bytes),
                                 .bytes = it.bytes,
                                 .delay_ms = it.delay_ms,
-                                .group = is_fifo ? std::move(it.content.group) : std::string(),
-                                .deduplication = std::move(it.content.deduplication)});
+                                .group = is_fifo ? content.group : std::string(),
+                                .deduplication = content.deduplication});
   }
+  EffectTaken taken = resumed(std::move(resume), [answered = std::move(answered)](Result<Effect> effect) {
+    if (!effect) return answered(pass(effect));
+    answered(std::move(std::get<MessagesSent>(*effect)));
+  });
   backend_.post(std::move(command),
-                [this, contents = std::move(contents), answered = std::move(answered)](Result<Effect> effect) {
-                  if (!effect) return answered(pass(effect));
-                  auto& sent = std::get<MessagesSent>(*effect);
-                  for (std::size_t i = 0; i < contents.size(); ++i) {
-                    if (!sent.messages[i].is_duplicate) remember(sent.messages[i].message, contents[i]);
-                  }
-                  answered(std::move(sent));
+                [this, contents = std::move(contents), taken = std::move(taken)](Result<Effect> effect) mutable {
+                  // Now: the next answer may hand them to a receiver.
+                  if (effect) remember(std::get<MessagesSent>(*effect), std::move(contents));
+                  taken(std::move(effect));
                 });
 }
 
-void MessageExchange::receive(ReceiveMessages command, const Holder& holder,
+void MessageExchange::receive(ReceiveMessages command, const Holder& holder, Resume resume,
                               std::function<void(Result<std::vector<DeliveredMessage>>)> answered) {
-  backend_.post(std::move(command), [this, holder, answered = std::move(answered)](Result<Effect> effect) {
-    if (!effect) return answered(pass(effect));
-    auto& received = std::get<MessagesReceived>(*effect);
-    if (auto all = from_cache(received)) return answered(std::move(*all));
-    backend_.later(holder, [this, received = std::move(received), answered] { answered(from_ledger(received)); });
-  });
+  backend_.post(std::move(command),
+                resumed(std::move(resume), [this, holder, answered = std::move(answered)](Result<Effect> effect) {
+                  if (!effect) return answered(pass(effect));
+                  auto& received = std::get<MessagesReceived>(*effect);
+                  if (auto all = from_cache(received)) return answered(std::move(*all));
+                  backend_.later(holder,
+                                 [this, received = std::move(received), answered] { answered(from_ledger(received)); });
+                }));
 }
 
-std::optional<Result<std::vector<DeliveredMessage>>> MessageExchange::from_cache(const MessagesReceived& received) {
+std::optional<std::vector<DeliveredMessage>> MessageExchange::from_cache(const MessagesReceived& received) {
   std::vector<DeliveredMessage> out;
+  out.reserve(received.messages.size());
+  const std::scoped_lock lock(mutex_);
   for (const MessagesReceived::One& one : received.messages) {
     // What is cached was sent: a dead letter has a number of its own.
-    const Content content = recall(one.message);
-    if (!content) return std::nullopt;
-    auto message = delivered(received, one, *content);
-    if (!message) return pass(message);
-    out.push_back(std::move(*message));
+    const auto found = cached_.find(one.message);
+    if (found == cached_.end()) return std::nullopt;
+    out.push_back(delivered(received, one, found->second.content));
   }
   return out;
 }
@@ -84,42 +89,42 @@ Result<std::vector<DeliveredMessage>> MessageExchange::from_ledger(const Message
   StoreReader& ledger = backend_.ledger();
   std::vector<DeliveredMessage> out;
   for (const MessagesReceived::One& one : received.messages) {
-    auto content = ledger.message(one.message);
-    if (!content) return pass(content);
-    const std::optional<std::string>& bytes = *content;
+    auto stored = ledger.message(one.message);
+    if (!stored) return pass(stored);
+    const std::optional<std::string>& bytes = *stored;
     if (!bytes) continue;
-    auto message = delivered(received, one, *bytes);
-    if (!message) return pass(message);
+    auto content = decode_message(*bytes);
+    if (!content) return pass(content);
     auto origin = origin_of(ledger, one.message);
     if (!origin) return pass(origin);
-    message->dead_letter_of = std::move(*origin);
-    out.push_back(std::move(*message));
+    out.push_back(delivered(received, one, std::make_shared<const MessageContent>(std::move(*content))));
+    out.back().dead_letter_of = std::move(*origin);
   }
   return out;
 }
 
-void MessageExchange::remember(MessageNumber message, Content content) {
+void MessageExchange::remember(const MessagesSent& sent, std::vector<Cached> contents) {
   const std::scoped_lock lock(mutex_);
-  const auto [it, is_new] = cached_.try_emplace(message, std::move(content));
-  if (!is_new) return;
-  cached_bytes_ += it->second->size() + kBytesOfEntry;
+  for (std::size_t i = 0; i < contents.size(); ++i) {
+    if (sent.messages[i].is_duplicate) continue;
+    cached_bytes_ += contents[i].bytes;
+    cached_.emplace_hint(cached_.end(), sent.messages[i].message, std::move(contents[i]));
+  }
   while (cached_bytes_ > kCachedBytes) drop(cached_.begin());
 }
 
-void MessageExchange::drop(std::map<MessageNumber, Content>::iterator it) {
-  cached_bytes_ -= it->second->size() + kBytesOfEntry;
+void MessageExchange::drop(std::map<MessageNumber, Cached>::iterator it) {
+  cached_bytes_ -= it->second.bytes;
   cached_.erase(it);
 }
 
-void MessageExchange::forget(MessageNumber message) {
+void MessageExchange::forget_deleted(const std::vector<Receipt>& receipts,
+                                     const std::vector<ReceiptOutcome>& outcomes) {
   const std::scoped_lock lock(mutex_);
-  if (const auto found = cached_.find(message); found != cached_.end()) drop(found);
-}
-
-MessageExchange::Content MessageExchange::recall(MessageNumber message) {
-  const std::scoped_lock lock(mutex_);
-  const auto found = cached_.find(message);
-  return found == cached_.end() ? nullptr : found->second;
+  for (std::size_t i = 0; i < receipts.size(); ++i) {
+    if (outcomes.at(i) != ReceiptOutcome::done) continue;
+    if (const auto found = cached_.find(receipts[i].message); found != cached_.end()) drop(found);
+  }
 }
 
 }  // namespace drover

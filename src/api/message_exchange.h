@@ -29,7 +29,7 @@ struct DeliveredMessage {
   Receipt receipt;
   std::uint64_t receives = 0;
   std::int64_t first_received_ms = 0;
-  MessageContent content;
+  std::shared_ptr<const MessageContent> content;
   std::string dead_letter_of;  // the name of the stream that it came from; empty: it was sent here
 };
 
@@ -37,32 +37,34 @@ class MessageExchange {
  public:
   explicit MessageExchange(Backend& backend) : backend_(backend) {}
 
-  /// Answered when all are durable.
-  void send(std::string stream, std::vector<OutgoingMessage> messages,
+  /// Answered when all are durable, where `resume` does its work.
+  void send(std::string stream, std::vector<OutgoingMessage> messages, Resume resume,
             std::function<void(Result<MessagesSent>)> answered);
-  /// Answered on any thread. One that was deleted in the meantime is left out.
-  void receive(ReceiveMessages command, const Holder& holder,
+  /// Answered likewise, or on a thread that may wait for disks. One that was deleted in the meantime is left out.
+  void receive(ReceiveMessages command, const Holder& holder, Resume resume,
                std::function<void(Result<std::vector<DeliveredMessage>>)> answered);
-  /// It was deleted.
-  void forget(MessageNumber message);
+  /// What became of receipts that were to be deleted: what was is not needed any more.
+  void forget_deleted(const std::vector<Receipt>& receipts, const std::vector<ReceiptOutcome>& outcomes);
 
  private:
-  using Content = std::shared_ptr<const std::string>;
-  void remember(MessageNumber message, Content content);
-  void drop(std::map<MessageNumber, Content>::iterator it);
-  /// Null: it is not in the cache.
-  Content recall(MessageNumber message);
+  /// What was sent, and how much of the cache it takes.
+  struct Cached {
+    std::shared_ptr<const MessageContent> content;
+    std::size_t bytes = 0;
+  };
+  void remember(const MessagesSent& sent, std::vector<Cached> contents);
+  void drop(std::map<MessageNumber, Cached>::iterator it);
   /// Nothing: the cache does not have all of them.
-  std::optional<Result<std::vector<DeliveredMessage>>> from_cache(const MessagesReceived& received);
+  std::optional<std::vector<DeliveredMessage>> from_cache(const MessagesReceived& received);
   /// From within Backend::later().
   Result<std::vector<DeliveredMessage>> from_ledger(const MessagesReceived& received);
 
   static constexpr std::size_t kCachedBytes = std::size_t{64} << 20;
-  static constexpr std::size_t kBytesOfEntry = 192;  // besides what a message says
+  static constexpr std::size_t kBytesOfEntry = 512;  // besides what a message says
 
   Backend& backend_;
-  std::mutex mutex_;                         // guards everything below
-  std::map<MessageNumber, Content> cached_;  // the lowest numbers leave first
+  std::mutex mutex_;                        // guards everything below
+  std::map<MessageNumber, Cached> cached_;  // the lowest numbers leave first
   std::size_t cached_bytes_ = 0;
 };
 

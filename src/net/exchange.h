@@ -63,6 +63,7 @@ class Exchange final : public HttpExchange {
   Exchange(std::shared_ptr<Inbox> inbox, std::weak_ptr<Connection> connection)
       : inbox_(std::move(inbox)), connection_(std::move(connection)) {}
 
+  void resume(std::move_only_function<void()> work) override { inbox_->post(std::move(work)); }
   void send(HttpResponse response) override { answer({.head = std::move(response)}); }
   void send(HttpResponse head, std::unique_ptr<HttpBodySource> body) override {
     answer({.head = std::move(head), .source = std::move(body)});

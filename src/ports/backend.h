@@ -125,14 +125,23 @@ inline std::string_view state_of(const WorkerView& it) {
   return it.standing == Standing::draining ? "draining" : "alive";
 }
 
+using EffectTaken = std::function<void(Result<Effect>)>;
+
+/// Takes a command's answer on another thread. The one that commits would wait while a long answer is made.
+inline EffectTaken resumed(Resume resume, EffectTaken answered) {
+  return [resume = std::move(resume), answered = std::move(answered)](Result<Effect> effect) mutable {
+    resume([answered = std::move(answered), effect = std::move(effect)]() mutable { answered(std::move(effect)); });
+  };
+}
+
 class Backend {
  public:
   virtual ~Backend() = default;
 
   /// Answered when it is durable, on any thread.
-  virtual void post(Command command, std::function<void(Result<Effect>)> answered) = 0;
+  virtual void post(Command command, EffectTaken answered) = 0;
   /// Removes a job that has ended, with its items and logs. The answer is that of ForgetJob.
-  virtual void remove_job(JobId job, std::function<void(Result<Effect>)> answered) = 0;
+  virtual void remove_job(JobId job, EffectTaken answered) = 0;
   /// Does the work on a thread that may wait for disks. Holders have their turns one after another.
   virtual void later(const Holder& holder, std::function<void()> work) = 0;
 

@@ -98,10 +98,14 @@ class HttpStream {
   virtual void end() = 0;
 };
 
+/// Does work on another thread, some time soon.
+using Resume = std::function<void(std::move_only_function<void()> work)>;
+
 /// What a reply is made to. Only net/ and tests see it.
 class HttpExchange {
  public:
   virtual ~HttpExchange() = default;
+  virtual void resume(std::move_only_function<void()> work) = 0;
   virtual void send(HttpResponse response) = 0;
   virtual void send(HttpResponse head, std::unique_ptr<HttpBodySource> body) = 0;
   virtual void send(HttpResponse head, HttpFilePart body) = 0;
@@ -122,6 +126,9 @@ class HttpReply {
   }
   ~HttpReply() { drop(); }
 
+  /// Does work on the I/O thread that serves the peer, before it is answered. The work must not wait. It is dropped if
+  /// the server stops before.
+  void resume(std::move_only_function<void()> work) { exchange_->resume(std::move(work)); }
   void send(HttpResponse response) { std::exchange(exchange_, nullptr)->send(std::move(response)); }
   /// `head.body` is empty. The peer knows the length beforehand only if there is a Content-Length among the headers.
   void send(HttpResponse head, std::unique_ptr<HttpBodySource> body) {
@@ -146,6 +153,11 @@ class HttpReply {
 
   std::shared_ptr<HttpExchange> exchange_;
 };
+
+/// HttpReply::resume() of a reply that others may own as well.
+inline Resume resume_of(std::shared_ptr<HttpReply> reply) {
+  return [reply = std::move(reply)](std::move_only_function<void()> work) { reply->resume(std::move(work)); };
+}
 
 struct HttpRequest {
   HttpHead head;

@@ -39,6 +39,7 @@ class TracedExchange final : public HttpExchange {
         failures_(failures),
         metrics_(metrics) {}
 
+  void resume(std::move_only_function<void()> work) override { reply_.resume(std::move(work)); }
   void send(HttpResponse response) override {
     tell(response);
     reply_.send(std::move(response));

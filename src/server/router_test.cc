@@ -12,6 +12,7 @@ namespace {
 
 class Exchange : public HttpExchange {
  public:
+  void resume(std::move_only_function<void()> work) override { work(); }
   void send(HttpResponse response) override { answer = std::move(response); }
   void send(HttpResponse head, std::unique_ptr<HttpBodySource> /*body*/) override { answer = std::move(head); }
   void send(HttpResponse head, HttpFilePart /*body*/) override { answer = std::move(head); }

@@ -29,6 +29,7 @@ std::string encode_message(const MessageContent& content) {
   for (const MessageAttribute& it : content.system_attributes) write(it, *out.add_system_attributes());
   out.set_group(content.group);
   out.set_deduplication(content.deduplication);
+  out.set_body_md5(content.body_md5);
   return out.SerializeAsString();
 }
 
@@ -46,6 +47,7 @@ Result<MessageContent> decode_message(std::string_view bytes) {
   for (const auto& it : in.system_attributes()) out.system_attributes.push_back(read(it));
   out.group = in.group();
   out.deduplication = in.deduplication();
+  out.body_md5 = in.body_md5();
   return out;
 }
 

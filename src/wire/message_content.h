@@ -28,6 +28,7 @@ struct MessageContent {
   std::vector<MessageAttribute> system_attributes = {};  // such as AWSTraceHeader
   std::string group = {};
   std::string deduplication = {};
+  std::string body_md5 = {};  // 16 bytes, of a message sent by SQS, whose receivers get it; else empty
 
   bool operator==(const MessageContent&) const = default;
 };

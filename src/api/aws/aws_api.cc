@@ -221,6 +221,7 @@ void AwsApi::carry_out(const Handler& handler, Call call, const std::shared_ptr<
   if (auto allowed = check_access(call, handler); !allowed) {
     return reply->send(answer_fault(call.protocol, allowed.error()));
   }
+  call.resume = resume_of(reply);
   call.when_client_leaves = [weak = std::weak_ptr(reply)](std::function<void()> leave) {
     if (const auto it = weak.lock()) it->when_peer_leaves(std::move(leave));
   };

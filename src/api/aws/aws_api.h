@@ -31,6 +31,8 @@ struct Call {
   std::string region;
   std::string origin;  // "http://HOST:PORT", as the client reached the server
   Protocol protocol = Protocol::json;
+  /// The I/O thread that serves the client: where long answers are made. See HttpReply::resume().
+  Resume resume = [](std::move_only_function<void()> work) { work(); };
   /// Calls back once, from any thread, if the client leaves before it is answered. The call must not wait.
   std::function<void(std::function<void()> call)> when_client_leaves = [](const auto&) {};
 

@@ -60,17 +60,17 @@ json::object delivered_json(const DeliveredMessage& it) {
   const auto text_or_null = [](const std::string& text) {
     return text.empty() ? json::value(nullptr) : json::value(utf8(text));
   };
-  json::object out{{"id", it.content.id.text()},
+  json::object out{{"id", it.content->id.text()},
                    {"receipt", receipt_text(it.receipt)},
-                   {"attributes", attributes_to_json(it.content.attributes)},
-                   {"sent_ms", it.content.sent_ms},
-                   {"sender", text_or_null(it.content.sender)},
+                   {"attributes", attributes_to_json(it.content->attributes)},
+                   {"sent_ms", it.content->sent_ms},
+                   {"sender", text_or_null(it.content->sender)},
                    {"receives", it.receives},
                    {"first_received_ms", it.first_received_ms},
-                   {"group", text_or_null(it.content.group)},
-                   {"deduplication", text_or_null(it.content.deduplication)},
+                   {"group", text_or_null(it.content->group)},
+                   {"deduplication", text_or_null(it.content->deduplication)},
                    {"dead_letter_of", text_or_null(it.dead_letter_of)}};
-  put_bytes(out, "body", it.content.body);
+  put_bytes(out, "body", it.content->body);
   return out;
 }
 
@@ -108,15 +108,15 @@ void NativeApi::send_messages(Asked asked, HttpReply reply) {
                         .bytes = bytes,
                         .delay_ms = draft.delay_ms});
   }
-  messages_.send(name, std::move(messages),
-                 [reply = std::make_shared<HttpReply>(std::move(reply))](const Result<MessagesSent>& sent) {
-                   if (!sent) return reply->send(problem(sent.error()));
-                   json::array out;
-                   for (const MessagesSent::One& it : sent->messages) {
-                     out.push_back(json::object{{"id", it.id.text()}, {"duplicate", it.is_duplicate}});
-                   }
-                   reply->send(json_response(200, json::object{{"messages", std::move(out)}}));
-                 });
+  const auto shared = std::make_shared<HttpReply>(std::move(reply));
+  messages_.send(name, std::move(messages), resume_of(shared), [reply = shared](const Result<MessagesSent>& sent) {
+    if (!sent) return reply->send(problem(sent.error()));
+    json::array out;
+    for (const MessagesSent::One& it : sent->messages) {
+      out.push_back(json::object{{"id", it.id.text()}, {"duplicate", it.is_duplicate}});
+    }
+    reply->send(json_response(200, json::object{{"messages", std::move(out)}}));
+  });
 }
 
 void NativeApi::receive_messages(Asked asked, HttpReply reply) {
@@ -126,15 +126,16 @@ void NativeApi::receive_messages(Asked asked, HttpReply reply) {
   fields.add("visibility", time_up_to(kLongestVisibilityMs, "12h", command.visibility_ms));
   fields.add("wait", time_up_to(kLongestReceiveWaitMs, "20s", command.wait_ms));
   if (auto read = fields.read(asked.request.body, "the receive"); !read) return reply.send(problem(read.error()));
-  messages_.receive(std::move(command), asked.asker.holder,
-                    [this, stream = asked.parts[0], reply = std::make_shared<HttpReply>(std::move(reply))](
-                        const Result<std::vector<DeliveredMessage>>& received) {
-                      if (!received) return reply->send(problem(received.error()));
-                      if (reply->peer_is_gone()) give_back(stream, *received);
-                      json::array out;
-                      for (const DeliveredMessage& it : *received) out.push_back(delivered_json(it));
-                      reply->send(json_response(200, json::object{{"messages", std::move(out)}}));
-                    });
+  const auto shared = std::make_shared<HttpReply>(std::move(reply));
+  messages_.receive(
+      std::move(command), asked.asker.holder, resume_of(shared),
+      [this, stream = asked.parts[0], reply = shared](const Result<std::vector<DeliveredMessage>>& received) {
+        if (!received) return reply->send(problem(received.error()));
+        if (reply->peer_is_gone()) give_back(stream, *received);
+        json::array out;
+        for (const DeliveredMessage& it : *received) out.push_back(delivered_json(it));
+        reply->send(json_response(200, json::object{{"messages", std::move(out)}}));
+      });
 }
 
 // Whoever has hung up would otherwise hide them from others until the visibility timeout.
@@ -158,9 +159,7 @@ void NativeApi::delete_messages(Asked asked, HttpReply reply) {
                  reply = std::make_shared<HttpReply>(std::move(reply))](const Result<Effect>& effect) {
                   if (!effect) return reply->send(problem(effect.error()));
                   const std::vector<ReceiptOutcome>& outcomes = std::get<MessagesDeleted>(*effect).outcomes;
-                  for (std::size_t i = 0; i < outcomes.size(); ++i) {
-                    if (outcomes[i] == ReceiptOutcome::done) messages_.forget(receipts[i].message);
-                  }
+                  messages_.forget_deleted(receipts, outcomes);
                   reply->send(outcomes_response(receipts, outcomes));
                 });
 }

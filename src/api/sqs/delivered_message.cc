@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/json/array.hpp>
 
 #include "api/sqs/message_md5.h"
 #include "api/sqs/receipt_handle.h"
 #include "api/sqs/sqs_fault.h"
+#include "wire/aws/arena.h"
+#include "wire/digest.h"
 
 namespace drover::aws {
 namespace {
@@ -24,6 +25,8 @@ constexpr std::array<std::string_view, 10> kSystemAttributes{"All",
                                                              "AWSTraceHeader",
                                                              "DeadLetterQueueSourceArn"};
 constexpr std::size_t kSequenceDigits = 20;
+constexpr std::size_t kMostMembers = 6;    // of a message
+constexpr std::size_t kBesidesBody = 768;  // bytes of a message without attributes
 
 /// "All", ".*", "name", "prefix.*".
 bool names_attribute(std::string_view wanted, std::string_view name) {
@@ -33,7 +36,7 @@ bool names_attribute(std::string_view wanted, std::string_view name) {
 
 json::object system_attributes(const DeliveredMessage& message, const WantedAttributes& wanted,
                                const QueuePlace& place) {
-  const MessageContent& content = message.content;
+  const MessageContent& content = *message.content;
   json::object out;
   const auto put = [&](std::string_view name, std::string value) {
     if (!value.empty() && wanted.wants(name)) out[name] = std::move(value);
@@ -57,6 +60,32 @@ json::object value_json(const MessageAttribute& attribute) {
   return {{is_binary ? "BinaryValue" : "StringValue", attribute.value}, {"DataType", attribute.type}};
 }
 
+json::object message_json(const DeliveredMessage& message, const WantedAttributes& wanted, const QueuePlace& place,
+                          json::storage_ptr memory) {
+  const MessageContent& content = *message.content;
+  json::object out(kMostMembers, std::move(memory));
+  out.emplace("MessageId", content.id.text());
+  out.emplace("ReceiptHandle", receipt_handle(message.receipt));
+  out.emplace("Body", content.body);
+  out.emplace("MD5OfBody", content.body_md5.empty() ? md5_hex(content.body) : hex(content.body_md5));
+  if (!wanted.system.empty()) {
+    if (json::object shown = system_attributes(message, wanted, place); !shown.empty()) {
+      out["Attributes"] = std::move(shown);
+    }
+  }
+  std::vector<MessageAttribute> chosen;
+  std::ranges::copy_if(content.attributes, std::back_inserter(chosen), [&](const MessageAttribute& it) {
+    return std::ranges::any_of(wanted.of_message,
+                               [&](const std::string& name) { return names_attribute(name, it.name); });
+  });
+  if (chosen.empty()) return out;
+  if (std::string md5 = md5_of_attributes(chosen); !md5.empty()) out["MD5OfMessageAttributes"] = std::move(md5);
+  json::object shown;
+  for (const MessageAttribute& it : chosen) shown[it.name] = value_json(it);
+  out["MessageAttributes"] = std::move(shown);
+  return out;
+}
+
 }  // namespace
 
 std::expected<WantedAttributes, Fault> wanted_attributes(const json::object& input) {
@@ -78,26 +107,14 @@ std::expected<WantedAttributes, Fault> wanted_attributes(const json::object& inp
   return out;
 }
 
-json::object message_json(const DeliveredMessage& message, const WantedAttributes& wanted, const QueuePlace& place) {
-  const MessageContent& content = message.content;
-  json::object out{
-      {"MessageId", content.id.text()}, {"ReceiptHandle", receipt_handle(message.receipt)}, {"Body", content.body}};
-  if (std::string md5 = md5_hex(content.body); !md5.empty()) out["MD5OfBody"] = std::move(md5);
-  if (!wanted.system.empty()) {
-    if (json::object shown = system_attributes(message, wanted, place); !shown.empty()) {
-      out["Attributes"] = std::move(shown);
-    }
-  }
-  std::vector<MessageAttribute> chosen;
-  std::ranges::copy_if(content.attributes, std::back_inserter(chosen), [&](const MessageAttribute& it) {
-    return std::ranges::any_of(wanted.of_message,
-                               [&](const std::string& name) { return names_attribute(name, it.name); });
-  });
-  if (chosen.empty()) return out;
-  if (std::string md5 = md5_of_attributes(chosen); !md5.empty()) out["MD5OfMessageAttributes"] = std::move(md5);
-  json::object shown;
-  for (const MessageAttribute& it : chosen) shown[it.name] = value_json(it);
-  out["MessageAttributes"] = std::move(shown);
+json::array messages_json(const std::vector<DeliveredMessage>& messages, const WantedAttributes& wanted,
+                          const QueuePlace& place) {
+  std::size_t bytes = 0;
+  for (const DeliveredMessage& it : messages) bytes += it.content->body.size() + kBesidesBody;
+  const json::storage_ptr memory = arena(bytes);
+  json::array out(memory);
+  out.reserve(messages.size());
+  for (const DeliveredMessage& it : messages) out.push_back(message_json(it, wanted, place, memory));
   return out;
 }
 

@@ -1,6 +1,7 @@
 // Messages as a client that received them sees them.
 #pragma once
 
+#include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <expected>
 #include <set>
@@ -27,7 +28,8 @@ struct QueuePlace {
   std::string region;
   bool is_fifo = false;
 };
-boost::json::object message_json(const DeliveredMessage& message, const WantedAttributes& wanted,
+/// The list that a receive is answered with.
+boost::json::array messages_json(const std::vector<DeliveredMessage>& messages, const WantedAttributes& wanted,
                                  const QueuePlace& place);
 
 /// Twenty digits, which rise within a queue.

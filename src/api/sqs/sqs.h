@@ -70,7 +70,6 @@ class SqsApi : public AwsApi {
   void delete_batch(const Call& call, Answered answered);
   void change_one(const Call& call, Answered answered);
   void change_batch(const Call& call, Answered answered);
-  void forget_deleted(const std::vector<Receipt>& receipts, const std::vector<ReceiptOutcome>& outcomes);
 
   MessageExchange& messages_;
   const std::function<std::int64_t()> now_ms_;

@@ -6,6 +6,7 @@
 #include "api/sqs/message_md5.h"
 #include "api/sqs/sqs.h"
 #include "api/sqs/sqs_fault.h"
+#include "wire/digest.h"
 
 namespace drover::aws {
 
@@ -19,7 +20,7 @@ json::object sums_of(const MessageContent& content) {
   const auto put = [&](std::string_view name, std::string sum) {
     if (!sum.empty()) out[name] = std::move(sum);
   };
-  put("MD5OfMessageBody", md5_hex(content.body));
+  put("MD5OfMessageBody", hex(content.body_md5));
   put("MD5OfMessageAttributes", md5_of_attributes(content.attributes));
   put("MD5OfMessageSystemAttributes", md5_of_attributes(content.system_attributes));
   return out;
@@ -72,7 +73,7 @@ void SqsApi::send_one(const Call& call, Answered answered) {
   json::object answer = sums_of(message->content);
   std::vector<OutgoingMessage> messages;
   messages.push_back(std::move(*message));
-  messages_.send((*queue)->name, std::move(messages),
+  messages_.send((*queue)->name, std::move(messages), call.resume,
                  [this, answer = std::move(answer), is_fifo = (*queue)->fifo, protocol = call.protocol,
                   later = std::make_shared<Answered>(std::move(answered))](const Result<MessagesSent>& sent) mutable {
                    if (!sent) return (*later)(std::unexpected(fault_for(protocol, sent.error())));
@@ -111,7 +112,7 @@ void SqsApi::send_batch(const Call& call, Answered answered) {
                                                              " bytes. You have sent ", bytes, " bytes.")));
   }
   if (messages.empty()) return answered(std::move(pending->outcome).output());
-  messages_.send((*queue)->name, std::move(messages),
+  messages_.send((*queue)->name, std::move(messages), call.resume,
                  [this, pending, is_fifo = (*queue)->fifo, protocol = call.protocol,
                   later = std::make_shared<Answered>(std::move(answered))](const Result<MessagesSent>& sent) {
                    if (!sent) return (*later)(std::unexpected(fault_for(protocol, sent.error())));
@@ -147,16 +148,16 @@ void SqsApi::receive(const Call& call, Answered answered) {
     });
   }
   messages_.receive(
-      std::move(*asked), call.asker.holder,
+      std::move(*asked), call.asker.holder, call.resume,
       [this, wanted = std::move(*wanted), protocol = call.protocol,
        place = QueuePlace{account(), call.region, (*queue)->fifo},
        later = std::make_shared<Answered>(std::move(answered))](const Result<std::vector<DeliveredMessage>>& received) {
         if (!received) return (*later)(std::unexpected(fault_for(protocol, received.error())));
-        json::array messages;
-        for (const DeliveredMessage& it : *received) messages.push_back(message_json(it, wanted, place));
         // Clients expect no list rather than an empty one.
-        json::object out;
-        if (!messages.empty()) out["Messages"] = std::move(messages);
+        if (received->empty()) return (*later)(json::object());
+        json::array messages = messages_json(*received, wanted, place);
+        json::object out(messages.storage());
+        out["Messages"] = std::move(messages);
         (*later)(std::move(out));
       });
   if (*has_left) stop();

@@ -95,27 +95,22 @@ std::expected<std::shared_ptr<Batch<T>>, Fault> batch_of(const Call& call,
 
 }  // namespace
 
-void SqsApi::forget_deleted(const std::vector<Receipt>& receipts, const std::vector<ReceiptOutcome>& outcomes) {
-  for (std::size_t i = 0; i < receipts.size(); ++i) {
-    if (outcomes.at(i) == ReceiptOutcome::done) messages_.forget(receipts[i].message);
-  }
-}
-
 void SqsApi::delete_one(const Call& call, Answered answered) {
   auto queue = queue_of(call);
   if (!queue) return answered(std::unexpected(std::move(queue.error())));
   auto receipt = receipt_in(call.input);
   if (!receipt) return answered(std::unexpected(std::move(receipt.error())));
-  backend().post(DeleteMessages{(*queue)->name, {*receipt}},
-                 [this, entry = call.input, receipt = *receipt, protocol = call.protocol,
-                  later = std::make_shared<Answered>(std::move(answered))](const Result<Effect>& effect) {
-                   if (!effect) return (*later)(std::unexpected(fault_for(protocol, effect.error())));
-                   const auto& outcomes = std::get<MessagesDeleted>(*effect).outcomes;
-                   forget_deleted({receipt}, outcomes);
-                   auto done = outcome_of(outcomes.at(0), entry);
-                   if (!done) return (*later)(std::unexpected(std::move(done.error())));
-                   (*later)(json::object());
-                 });
+  backend().post(
+      DeleteMessages{(*queue)->name, {*receipt}},
+      resumed(call.resume, [this, entry = call.input, receipt = *receipt, protocol = call.protocol,
+                            later = std::make_shared<Answered>(std::move(answered))](const Result<Effect>& effect) {
+        if (!effect) return (*later)(std::unexpected(fault_for(protocol, effect.error())));
+        const auto& outcomes = std::get<MessagesDeleted>(*effect).outcomes;
+        messages_.forget_deleted({receipt}, outcomes);
+        auto done = outcome_of(outcomes.at(0), entry);
+        if (!done) return (*later)(std::unexpected(std::move(done.error())));
+        (*later)(json::object());
+      }));
 }
 
 void SqsApi::delete_batch(const Call& call, Answered answered) {
@@ -124,14 +119,15 @@ void SqsApi::delete_batch(const Call& call, Answered answered) {
   auto batch = batch_of<Receipt>(call, receipt_in);
   if (!batch) return answered(std::unexpected(std::move(batch.error())));
   if ((*batch)->good.empty()) return answered((*batch)->finish({}));
-  backend().post(DeleteMessages{(*queue)->name, (*batch)->good},
-                 [this, batch = *batch, protocol = call.protocol,
-                  later = std::make_shared<Answered>(std::move(answered))](const Result<Effect>& effect) {
-                   if (!effect) return (*later)(std::unexpected(fault_for(protocol, effect.error())));
-                   const auto& outcomes = std::get<MessagesDeleted>(*effect).outcomes;
-                   forget_deleted(batch->good, outcomes);
-                   (*later)(batch->finish(outcomes));
-                 });
+  backend().post(
+      DeleteMessages{(*queue)->name, (*batch)->good},
+      resumed(call.resume, [this, batch = *batch, protocol = call.protocol,
+                            later = std::make_shared<Answered>(std::move(answered))](const Result<Effect>& effect) {
+        if (!effect) return (*later)(std::unexpected(fault_for(protocol, effect.error())));
+        const auto& outcomes = std::get<MessagesDeleted>(*effect).outcomes;
+        messages_.forget_deleted(batch->good, outcomes);
+        (*later)(batch->finish(outcomes));
+      }));
 }
 
 void SqsApi::change_one(const Call& call, Answered answered) {
@@ -139,14 +135,15 @@ void SqsApi::change_one(const Call& call, Answered answered) {
   if (!queue) return answered(std::unexpected(std::move(queue.error())));
   auto change = visibility_in(call.input);
   if (!change) return answered(std::unexpected(std::move(change.error())));
-  backend().post(SetVisibility{(*queue)->name, {*change}},
-                 [this, entry = call.input, protocol = call.protocol,
-                  later = std::make_shared<Answered>(std::move(answered))](const Result<Effect>& effect) {
-                   if (!effect) return (*later)(std::unexpected(fault_for(protocol, effect.error())));
-                   auto done = outcome_of(std::get<VisibilitySet>(*effect).outcomes.at(0), entry);
-                   if (!done) return (*later)(std::unexpected(std::move(done.error())));
-                   (*later)(json::object());
-                 });
+  backend().post(
+      SetVisibility{(*queue)->name, {*change}},
+      resumed(call.resume, [this, entry = call.input, protocol = call.protocol,
+                            later = std::make_shared<Answered>(std::move(answered))](const Result<Effect>& effect) {
+        if (!effect) return (*later)(std::unexpected(fault_for(protocol, effect.error())));
+        auto done = outcome_of(std::get<VisibilitySet>(*effect).outcomes.at(0), entry);
+        if (!done) return (*later)(std::unexpected(std::move(done.error())));
+        (*later)(json::object());
+      }));
 }
 
 void SqsApi::change_batch(const Call& call, Answered answered) {
@@ -155,12 +152,13 @@ void SqsApi::change_batch(const Call& call, Answered answered) {
   auto batch = batch_of<SetVisibility::One>(call, visibility_in);
   if (!batch) return answered(std::unexpected(std::move(batch.error())));
   if ((*batch)->good.empty()) return answered((*batch)->finish({}));
-  backend().post(SetVisibility{(*queue)->name, (*batch)->good},
-                 [this, batch = *batch, protocol = call.protocol,
-                  later = std::make_shared<Answered>(std::move(answered))](const Result<Effect>& effect) {
-                   if (!effect) return (*later)(std::unexpected(fault_for(protocol, effect.error())));
-                   (*later)(batch->finish(std::get<VisibilitySet>(*effect).outcomes));
-                 });
+  backend().post(
+      SetVisibility{(*queue)->name, (*batch)->good},
+      resumed(call.resume, [this, batch = *batch, protocol = call.protocol,
+                            later = std::make_shared<Answered>(std::move(answered))](const Result<Effect>& effect) {
+        if (!effect) return (*later)(std::unexpected(fault_for(protocol, effect.error())));
+        (*later)(batch->finish(std::get<VisibilitySet>(*effect).outcomes));
+      }));
 }
 
 }  // namespace drover::aws
