@@ -2,6 +2,7 @@
 role says, and nothing when the attempt has ended."""
 
 import json
+import time
 import uuid
 
 import boto3
@@ -15,6 +16,8 @@ from aws import REGION, Aws, code_of
 from drover import wait_until
 from test_aws_batch import CONTAINER, ended, image  # noqa: F401
 from test_server import Server, worker
+from test_streams import counts, create
+from test_verbs import said
 
 TRUST = json.dumps({"Statement": [{"Effect": "Allow", "Principal": {"Service": "ecs-tasks.amazonaws.com"}, "Action": "sts:AssumeRole"}]})
 # The machine's own Python and AWS CLI, in a container.
@@ -396,3 +399,21 @@ def test_a_session_token_is_its_key_for_a_while(server, aws, batch):
     assert code_of(client_of(server, session, "batch").cancel_job, jobId="x", reason="y")[0] == "AccessDeniedException"
     server.cli("key", "delete", read_key.split(".")[0])
     assert code_of(client_of(server, session, "batch").describe_job_queues)[0] == "UnrecognizedClientException"
+
+
+def test_a_killed_attempt_holds_no_messages_back(server, aws, batch, image, tmp_path):
+    """A worker of the user's own that runs as a job received ten messages for 8,000 seconds."""
+    create(server, "orders")
+    said(server.cli("stream", "send", "orders", *range(10)))
+    arn = role(aws, "receiver", allow("sqs:*"))
+    attempt = Attempt(batch, server, image, tmp_path / "take", jobRoleArn=arn)
+    sqs = client_of(server, attempt.said()["environment"], "sqs")
+    url = sqs.get_queue_url(QueueName="orders")["QueueUrl"]
+    taken = []
+    while len(taken) < 10:
+        taken += sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10, VisibilityTimeout=8000).get("Messages", [])
+    assert counts(server, "orders") == (0, 10, 0)
+    batch.terminate_job(jobId=attempt.job, reason="enough")
+    begun = time.monotonic()
+    wait_until(lambda: counts(server, "orders") == (10, 0, 0), "the messages to be visible again")
+    print(f"visible again after {time.monotonic() - begun:.1f} s")

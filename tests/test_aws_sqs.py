@@ -339,11 +339,27 @@ def test_the_longest_message(sqs, queue):
     ("send_message", {"MessageBody": ""}, MISSING), ("send_message", {"MessageBody": "\x01"}, ("InvalidMessageContents",)),
     ("send_message", {"MessageBody": "x", "DelaySeconds": 901}, BAD_VALUE),
     ("send_message", {"MessageBody": "x", "MessageAttributes": {"AWS.a": {"DataType": "String", "StringValue": "x"}}}, BAD_VALUE),
+    ("send_message", {"MessageBody": "x", "MessageAttributes": {"a": {"DataType": "String.\ufffe", "StringValue": "x"}}}, BAD_VALUE),
+    ("send_message", {"MessageBody": "x", "MessageSystemAttributes": {"AWSTraceHeader": {"DataType": "String", "StringValue": "x" * 1025}}}, BAD_VALUE),
+    ("set_queue_attributes", {"Attributes": {"RedrivePolicy": json.dumps({"deadLetterTargetArn": f"{ARN}:jobs", "maxReceiveCount": 3})}}, BAD_VALUE),
+    ("set_queue_attributes", {"Attributes": {"KmsMasterKeyId": "x" * 70_000}}, BAD_VALUE),
     ("delete_message", {"ReceiptHandle": "nonsense"}, ("ReceiptHandleIsInvalid",)),
     ("change_message_visibility", {"ReceiptHandle": "nonsense", "VisibilityTimeout": 1}, ("ReceiptHandleIsInvalid",)),
     ("remove_permission", {"Label": "none"}, BAD_VALUE)])
 def test_what_cannot_be_right_is_refused(sqs, queue, call, arguments, code):
     assert code_of(getattr(sqs, call), QueueUrl=queue, **arguments)[0] in code
+
+
+def test_bytes_that_sqs_cannot_carry_come_in_base64(server, sqs, queue):
+    sqs.send_message(QueueUrl=queue, MessageBody="before")
+    status, _ = server.ask("POST", "/api/v1/streams/jobs/messages", [{"body_b64": "AP8="}, {"body": "\x01"}])
+    assert status == 200
+    got = take(sqs, queue, 3)
+    assert sorted(it["Body"] for it in got) == ["AP8=", "AQ==", "before"]
+    assert all(it["MD5OfBody"] == hashlib.md5(it["Body"].encode()).hexdigest() for it in got)
+    for attribute in ({"type": "String.\ufffe", "value": "x"}, {"value_b64": "AP8="}):
+        status, _ = server.ask("POST", "/api/v1/streams/jobs/messages", [{"body": "x", "attributes": {"a": attribute}}])
+        assert status == 400, attribute
 
 
 def test_a_receipt_is_good_for_its_queue_only(sqs, queue):

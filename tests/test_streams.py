@@ -255,6 +255,28 @@ def test_a_receive_waits_for_the_first_message(server, api):
     assert (done.status, done.out) == (0, "here\n") and counts(server, "s") == (0, 0, 0)
 
 
+def test_receivers_that_hang_up_cost_no_receive(server, api):
+    create(server, "dead")
+    create(server, "work", "--max-receives", 2, "--dead-letters", "dead")
+    for _ in range(3):
+        connection = server.connection()
+        connection.request("POST", "/api/v1/streams/work/receive", '{"wait": "20s"}', {"Authorization": f"Bearer {server.key}"})
+        wait_until(lambda: shown(server, "work")["receivers"] == 1, "it to wait")
+        connection.close()
+        wait_until(lambda: shown(server, "work")["receivers"] == 0, "it to be noticed that it left")
+    api("POST", "streams/work/messages", [{"body": "x"}])
+    assert bodies(api("POST", "streams/work/receive", {})) == ["x"]
+    assert counts(server, "dead") == (0, 0, 0)
+
+
+def test_what_messages_say_is_for_those_who_may_receive_them(server, api):
+    create(server, "secrets")
+    api("POST", "streams/secrets/messages", [{"body": "x"}])
+    refused = api("POST", "sql", {"query": "select content from message_contents"}, status=400)
+    assert "message_contents.content" in json.dumps(refused)
+    assert api("POST", "sql", {"query": "select count(*) from message_contents"})["rows"] == [[1]]
+
+
 def test_a_receiver_that_hangs_up_hides_nothing(server, api):
     create(server, "s", "--visibility", "12h")
     receiving = server.drover.start("stream", "receive", "s", "--wait", "20s")

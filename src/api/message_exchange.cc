@@ -61,7 +61,21 @@ void MessageExchange::send(std::string stream, std::vector<OutgoingMessage> mess
 }
 
 void MessageExchange::receive(ReceiveMessages command, const Holder& holder, Resume resume,
+                              const WhenLeaves& when_leaves,
                               std::function<void(Result<std::vector<DeliveredMessage>>)> answered) {
+  // It may leave before the command is posted.
+  std::function<void()> stop;
+  const auto has_left = when_leaves ? std::make_shared<std::atomic<bool>>(false) : nullptr;
+  if (when_leaves) {
+    command.receiver = next_receiver_++;
+    stop = [this, stream = command.stream, receiver = command.receiver] {
+      backend_.post(StopReceiving{stream, receiver}, [](const Result<Effect>&) {});
+    };
+    when_leaves([stop, has_left] {
+      *has_left = true;
+      stop();
+    });
+  }
   backend_.post(std::move(command),
                 resumed(std::move(resume), [this, holder, answered = std::move(answered)](Result<Effect> effect) {
                   if (!effect) return answered(pass(effect));
@@ -70,6 +84,7 @@ void MessageExchange::receive(ReceiveMessages command, const Holder& holder, Res
                   backend_.later(holder,
                                  [this, received = std::move(received), answered] { answered(from_ledger(received)); });
                 }));
+  if (has_left && *has_left) stop();
 }
 
 std::optional<std::vector<DeliveredMessage>> MessageExchange::from_cache(const MessagesReceived& received) {

@@ -3,6 +3,7 @@
 // ledger.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -41,7 +42,9 @@ class MessageExchange {
   void send(std::string stream, std::vector<OutgoingMessage> messages, Resume resume,
             std::function<void(Result<MessagesSent>)> answered);
   /// Answered likewise, or on a thread that may wait for disks. One that was deleted in the meantime is left out.
-  void receive(ReceiveMessages command, const Holder& holder, Resume resume,
+  /// One that may wait says how it hears that whoever waits has left: then no message is handed to it.
+  using WhenLeaves = std::function<void(std::function<void()> call)>;
+  void receive(ReceiveMessages command, const Holder& holder, Resume resume, const WhenLeaves& when_leaves,
                std::function<void(Result<std::vector<DeliveredMessage>>)> answered);
   /// What became of receipts that were to be deleted: what was is not needed any more.
   void forget_deleted(const std::vector<Receipt>& receipts, const std::vector<ReceiptOutcome>& outcomes);
@@ -63,6 +66,7 @@ class MessageExchange {
   static constexpr std::size_t kBytesOfEntry = 512;  // besides what a message says
 
   Backend& backend_;
+  std::atomic<std::uint64_t> next_receiver_ = 1;
   std::mutex mutex_;                        // guards everything below
   std::map<MessageNumber, Cached> cached_;  // the lowest numbers leave first
   std::size_t cached_bytes_ = 0;

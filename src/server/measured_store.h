@@ -35,6 +35,9 @@ class MeasuredStore : public Store {
   Result<void> drop_unused(std::int64_t now_ms, std::int64_t unused_ms) override {
     return store_.drop_unused(now_ms, unused_ms);
   }
+  Result<bool> drop_old_attempts(std::int64_t ended_by_ms, std::uint64_t rows) override {
+    return store_.drop_old_attempts(ended_by_ms, rows);
+  }
   Result<bool> sweep_deleted(std::uint64_t rows) override { return store_.sweep_deleted(rows); }
 
  private:

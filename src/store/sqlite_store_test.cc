@@ -15,6 +15,7 @@
 
 #include "base/random.h"
 #include "base/text.h"
+#include "core/core.h"
 #include "store/manifest.h"
 #include "store/memory_store.h"
 #include "store/sqlite_db.h"
@@ -436,6 +437,48 @@ TEST_F(SqliteStoreFile, WhatADeletedJobLeftIsSweptInSmallSteps) {
   EXPECT_EQ(count("SELECT count(*) FROM manifests WHERE manifest = " + std::to_string(shared.value)), 1)
       << "the third job has it too";
   EXPECT_EQ(count("SELECT count(DISTINCT manifest) FROM manifest_chunks"), 1);
+}
+
+TEST_F(SqliteStoreFile, WhatMessagesSaidGoesWithThem) {
+  auto opened = open_sqlite_store(path_);
+  ASSERT_TRUE(opened);
+  Core core;
+  std::uint64_t ticket = 0;
+  std::vector<Receipt> receipts;
+  const auto apply = [&](const Command& command) {
+    core.apply(Ticket{++ticket}, command, 1'000);
+    for (const Answer& answer : core.take_answers()) {
+      const auto* received = std::get_if<MessagesReceived>(&answer.effect);
+      if (received == nullptr) continue;
+      for (const auto& it : received->messages) receipts.push_back({received->stream, it.message, it.receive});
+    }
+  };
+  const auto commit = [&] { ASSERT_TRUE((*opened)->commit({core.take_mutations()})); };
+  const auto send = [&](const std::string& stream, std::uint64_t count) {
+    for (std::uint64_t i = 0; i < count; ++i) {
+      apply(SendMessages{stream, {{.content = std::make_shared<const std::string>("content"), .bytes = 7}}});
+    }
+  };
+  for (const char* name : {"purged", "dropped", "sparse"}) {
+    apply(SetStream{StreamSpec{.name = name}, std::nullopt});
+    send(name, name == std::string("sparse") ? 1'000 : 50);
+  }
+  // Some of what goes was never stored.
+  apply(PurgeStream{"purged"});
+  apply(DropStream{"dropped"});
+  commit();
+  sweep_all(**opened);
+  EXPECT_EQ(rows_of("message_contents"), 1'000);
+
+  while (receipts.size() < 1'000) apply(ReceiveMessages{.stream = "sparse", .most = 10});
+  for (std::size_t i = 0; i < receipts.size(); ++i) {
+    if (i % 100 != 0) apply(DeleteMessages{"sparse", {receipts[i]}});
+  }
+  commit();
+  ASSERT_TRUE((*opened)->drop_unused(0, 1'000));
+  sweep_all(**opened);
+  EXPECT_EQ(rows_of("message_contents"), 10) << "only what is still there";
+  EXPECT_EQ(rows_of("open_messages"), 10);
 }
 
 }  // namespace

@@ -1,7 +1,10 @@
 #include "wire/message_content.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
 
+#include "base/utf8.h"
 #include "message.pb.h"
 
 namespace drover {
@@ -17,7 +20,32 @@ MessageAttribute read(const message::Attribute& from) {
   return {from.name(), from.type(), from.value()};
 }
 
+bool is_allowed(char32_t c) {
+  return c == 0x9 || c == 0xA || c == 0xD || (c >= 0x20 && c <= 0xD7FF) || (c >= 0xE000 && c <= 0xFFFD) ||
+         (c >= 0x10000 && c <= 0x10FFFF);
+}
+
+/// Whether eight bytes from there on are all ASCII and no control characters.
+bool are_plain(const char* bytes) {
+  constexpr std::uint64_t kEach = 0x0101010101010101;
+  std::uint64_t eight = 0;
+  std::memcpy(&eight, bytes, sizeof eight);
+  // A byte below 0x20 borrows into its highest bit.
+  return ((eight | (eight - 0x20 * kEach)) & 0x80 * kEach) == 0;
+}
+
 }  // namespace
+
+bool is_plain_text(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    while (text.size() - at >= sizeof(std::uint64_t) && are_plain(text.data() + at)) at += sizeof(std::uint64_t);
+    if (at == text.size()) return true;
+    const Utf8Char it = utf8_char(text, at);
+    if (!it.valid || !is_allowed(it.point)) return false;
+    at += it.length;
+  }
+  return true;
+}
 
 std::string encode_message(const MessageContent& content) {
   message::Content out;

@@ -33,6 +33,9 @@ struct MessageContent {
   bool operator==(const MessageContent&) const = default;
 };
 
+/// Whether XML can carry it: UTF-8 without control characters other than tabs and line ends.
+bool is_plain_text(std::string_view text);
+
 std::string encode_message(const MessageContent& content);
 Result<MessageContent> decode_message(std::string_view bytes);
 

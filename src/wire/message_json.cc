@@ -28,7 +28,8 @@ bool is_attribute_name(std::string_view name) {
 
 bool is_attribute_type(std::string_view type) {
   const std::string_view kind = type.substr(0, type.find('.'));
-  return (kind == "String" || kind == "Number" || kind == "Binary") && type.size() <= kLongestAttributeName;
+  return (kind == "String" || kind == "Number" || kind == "Binary") && type.size() <= kLongestAttributeName &&
+         is_plain_text(type);
 }
 
 /// Visible ASCII: what every API can carry.
@@ -88,6 +89,9 @@ Result<MessageAttribute> attribute_from(std::string_view name, const json::value
     return wrong("must be a string or an object");
   }
   if (out.value.empty()) return wrong("has no value");
+  if (!out.type.starts_with("Binary") && !is_plain_text(out.value)) {
+    return wrong("has control characters or bytes that are not UTF-8, which takes the type Binary");
+  }
   return out;
 }
 

@@ -129,6 +129,7 @@ void NativeApi::receive_messages(Asked asked, HttpReply reply) {
   const auto shared = std::make_shared<HttpReply>(std::move(reply));
   messages_.receive(
       std::move(command), asked.asker.holder, resume_of(shared),
+      [shared](std::function<void()> call) { shared->when_peer_leaves(std::move(call)); },
       [this, stream = asked.parts[0], reply = shared](const Result<std::vector<DeliveredMessage>>& received) {
         if (!received) return reply->send(problem(received.error()));
         if (reply->peer_is_gone()) give_back(stream, *received);

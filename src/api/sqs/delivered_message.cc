@@ -7,6 +7,7 @@
 #include "api/sqs/receipt_handle.h"
 #include "api/sqs/sqs_fault.h"
 #include "wire/aws/arena.h"
+#include "wire/base64.h"
 #include "wire/digest.h"
 
 namespace drover::aws {
@@ -66,8 +67,11 @@ json::object message_json(const DeliveredMessage& message, const WantedAttribute
   json::object out(kMostMembers, std::move(memory));
   out.emplace("MessageId", content.id.text());
   out.emplace("ReceiptHandle", receipt_handle(message.receipt));
-  out.emplace("Body", content.body);
-  out.emplace("MD5OfBody", content.body_md5.empty() ? md5_hex(content.body) : hex(content.body_md5));
+  // Drover's own API sends any bytes. Clients of SQS could not read them, nor the other messages of the answer.
+  const bool is_text = is_plain_text(content.body);
+  out.emplace("Body", is_text ? content.body : base64(content.body));
+  const bool has_md5 = is_text && !content.body_md5.empty();
+  out.emplace("MD5OfBody", has_md5 ? hex(content.body_md5) : md5_hex(out.at("Body").get_string()));
   if (!wanted.system.empty()) {
     if (json::object shown = system_attributes(message, wanted, place); !shown.empty()) {
       out["Attributes"] = std::move(shown);

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstring>
 
 #include "api/sqs/sqs_fault.h"
 #include "base/entropy.h"
 #include "wire/digest.h"
+#include "wire/message_content.h"
 
 namespace drover::aws {
 namespace {
@@ -18,35 +18,10 @@ constexpr std::size_t kMostAttributes = 10;
 constexpr std::size_t kLongestAttributeName = 256;
 constexpr std::size_t kLongestOrderId = 128;
 constexpr std::string_view kTraceHeader = "AWSTraceHeader";
+constexpr std::size_t kLongestTraceHeader = 1024;
 
 bool is_letter_or_digit(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
-bool is_allowed(char32_t c) {
-  return c == 0x9 || c == 0xA || c == 0xD || (c >= 0x20 && c <= 0xD7FF) || (c >= 0xE000 && c <= 0xFFFD) ||
-         (c >= 0x10000 && c <= 0x10FFFF);
-}
-
-/// Whether eight bytes from there on are all ASCII and no control characters.
-bool are_plain(const char* bytes) {
-  constexpr std::uint64_t kEach = 0x0101010101010101;
-  std::uint64_t eight = 0;
-  std::memcpy(&eight, bytes, sizeof eight);
-  // A byte below 0x20 borrows into its highest bit.
-  return ((eight | (eight - 0x20 * kEach)) & 0x80 * kEach) == 0;
-}
-
-/// What XML 1.0 can carry.
-bool has_allowed_characters(std::string_view text) {
-  for (std::size_t at = 0; at < text.size();) {
-    while (text.size() - at >= sizeof(std::uint64_t) && are_plain(text.data() + at)) at += sizeof(std::uint64_t);
-    if (at == text.size()) return true;
-    const Utf8Char it = utf8_char(text, at);
-    if (!it.valid || !is_allowed(it.point)) return false;
-    at += it.length;
-  }
-  return true;
 }
 
 std::unexpected<Fault> bad_characters() {
@@ -88,7 +63,7 @@ std::expected<MessageAttribute, Fault> attribute_of(std::string_view name, const
   const std::string kind = type.substr(0, type.find('.'));
   if (type.empty() || type.size() > kLongestAttributeName)
     return bad("must contain a non-empty message attribute type.");
-  if (kind != "String" && kind != "Number" && kind != "Binary") {
+  if ((kind != "String" && kind != "Number" && kind != "Binary") || !is_plain_text(type)) {
     return bad(
         "has an invalid message attribute type, the set of supported type prefixes is Binary, Number, and String.");
   }
@@ -100,7 +75,7 @@ std::expected<MessageAttribute, Fault> attribute_of(std::string_view name, const
     return bad(concat("must contain a non-empty message attribute value for message attribute type '", kind, "'."));
   }
   if (given.contains(kind == "Binary" ? "StringValue" : "BinaryValue")) return bad("must have only one value.");
-  if (kind != "Binary" && !has_allowed_characters(*value)) return bad_characters();
+  if (kind != "Binary" && !is_plain_text(*value)) return bad_characters();
   if (kind == "Number" && !is_number(*value)) {
     return refused(SqsError::bad_parameter,
                    concat("Can't cast the value of message (user) attribute '", utf8(name), "' to a number."));
@@ -147,6 +122,10 @@ Attributes system_attributes_of(const json::object& input) {
     if (attribute->type != "String") {
       return refused(SqsError::bad_parameter,
                      "The message system attribute 'AWSTraceHeader' must be of type 'String'.");
+    }
+    if (attribute->value.size() > kLongestTraceHeader) {
+      return refused(SqsError::bad_parameter, concat("The message system attribute 'AWSTraceHeader' has more than ",
+                                                     kLongestTraceHeader, " bytes."));
     }
     out.push_back(std::move(*attribute));
   }
@@ -217,7 +196,7 @@ std::expected<OutgoingMessage, Fault> outgoing_message(const json::object& input
   content.sent_ms = sender.now_ms;
   content.body = input.at("MessageBody").get_string();
   if (content.body.empty()) return missing("MessageBody");
-  if (!has_allowed_characters(content.body)) return bad_characters();
+  if (!is_plain_text(content.body)) return bad_characters();
   content.body_md5 = md5(content.body);
   auto attributes = attributes_of(input);
   if (!attributes) return std::unexpected(std::move(attributes.error()));

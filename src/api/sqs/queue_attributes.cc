@@ -114,6 +114,7 @@ Done set_redrive(std::string_view text, const QueueNeighbours& neighbours, Strea
   const std::string name = queue_in_arn(string_or_none(*policy, "deadLetterTargetArn"), neighbours.account);
   const std::shared_ptr<const Stream> target = name.empty() ? nullptr : neighbours.find(name);
   if (!target) return bad("Dead letter target does not exist or is not configured correctly.");
+  if (name == spec.name) return bad("A queue cannot be its own dead-letter queue.");
   if (target->fifo != spec.fifo) return bad("Dead-letter queue must be same type of queue as the source.");
   if (!takes_dead_letters_of(*target, spec.name, neighbours.account)) {
     return bad("The redrive allow policy of the dead-letter queue does not permit this source queue.");
@@ -338,6 +339,24 @@ bool takes_dead_letters_of(const StreamSpec& target, const std::string& source, 
          std::ranges::any_of(sources->get_array(), [&](const json::value& it) {
            return it.is_string() && queue_in_arn(it.get_string(), account) == source;
          });
+}
+
+std::expected<void, Fault> add_tags(const json::object& tags, StreamSpec& queue) {
+  constexpr std::size_t kMostTags = 50;
+  constexpr std::size_t kLongestKey = 128;
+  constexpr std::size_t kLongestValue = 256;
+  QueueText text = queue_text(queue);
+  for (const auto& [key, value] : tags) {
+    if (key.empty() || key.size() > kLongestKey || value.get_string().size() > kLongestValue) {
+      return bad_value("Tags", std::string_view(key), "A key has 1 to 128 characters, and a value at most 256.");
+    }
+    text.tags[std::string(key)] = std::string(value.get_string());
+  }
+  if (text.tags.size() > kMostTags) {
+    return refused(SqsError::bad_parameter, concat("Too many tags added for queue ", queue.name, "."));
+  }
+  set_queue_text(queue, text);
+  return {};
 }
 
 }  // namespace drover::aws

@@ -16,8 +16,6 @@
 
 namespace drover::aws {
 
-inline constexpr std::size_t kMostQueueTags = 50;
-
 /// What a stream's text holds of a queue.
 struct QueueText {
   std::map<std::string, std::string, std::less<>> attributes;  // such as Policy
@@ -28,6 +26,7 @@ struct QueueText {
 QueueText queue_text(const StreamSpec& spec);
 /// What others keep in the text stays.
 void set_queue_text(StreamSpec& spec, const QueueText& text);
+std::expected<void, Fault> add_tags(const boost::json::object& tags, StreamSpec& queue);
 
 /// What attributes refer to.
 struct QueueNeighbours {

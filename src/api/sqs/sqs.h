@@ -2,8 +2,6 @@
 // here waits for disks: queues are looked up in memory, and what messages say comes from api/message_exchange.h.
 #pragma once
 
-#include <atomic>
-
 #include "api/aws/aws_api.h"
 #include "api/message_exchange.h"
 #include "api/sqs/outgoing_message.h"
@@ -73,7 +71,6 @@ class SqsApi : public AwsApi {
 
   MessageExchange& messages_;
   const std::function<std::int64_t()> now_ms_;
-  std::atomic<std::uint64_t> next_receiver_ = 1;
 };
 
 }  // namespace drover::aws

@@ -133,22 +133,10 @@ void SqsApi::receive(const Call& call, Answered answered) {
   if (!asked) return answered(std::unexpected(std::move(asked.error())));
   asked->stream = (*queue)->name;
   asked->holder = call.asker.caller.attempt;
-
-  // A client that leaves while it waits takes no message with it. It may leave before the command is posted.
-  std::function<void()> stop;
-  auto has_left = std::make_shared<std::atomic<bool>>(false);
-  if (asked->wait_ms.value_or((*queue)->receive_wait_ms) > 0) {
-    asked->receiver = next_receiver_++;
-    stop = [this, stream = asked->stream, receiver = asked->receiver] {
-      backend().post(StopReceiving{stream, receiver}, [](const Result<Effect>&) {});
-    };
-    call.when_client_leaves([stop, has_left] {
-      *has_left = true;
-      stop();
-    });
-  }
+  MessageExchange::WhenLeaves when_leaves;
+  if (asked->wait_ms.value_or((*queue)->receive_wait_ms) > 0) when_leaves = call.when_client_leaves;
   messages_.receive(
-      std::move(*asked), call.asker.holder, call.resume,
+      std::move(*asked), call.asker.holder, call.resume, when_leaves,
       [this, wanted = std::move(*wanted), protocol = call.protocol,
        place = QueuePlace{account(), call.region, (*queue)->fifo},
        later = std::make_shared<Answered>(std::move(answered))](const Result<std::vector<DeliveredMessage>>& received) {
@@ -160,7 +148,6 @@ void SqsApi::receive(const Call& call, Answered answered) {
         out["Messages"] = std::move(messages);
         (*later)(std::move(out));
       });
-  if (*has_left) stop();
 }
 
 }  // namespace drover::aws

@@ -83,12 +83,7 @@ void SqsApi::create_queue(const Call& call, Answered answered, int more_times) {
     return refuse(std::move(set.error()));
   }
   if (const json::value* tags = call.input.if_contains("tags")) {
-    if (tags->get_object().size() > kMostQueueTags) {
-      return refuse(sqs_fault(SqsError::bad_parameter, concat("Too many tags added for queue ", name, ".")));
-    }
-    QueueText text = queue_text(spec);
-    for (const auto& [key, value] : tags->get_object()) text.tags[std::string(key)] = std::string(value.get_string());
-    set_queue_text(spec, text);
+    if (auto added = add_tags(tags->get_object(), spec); !added) return refuse(std::move(added.error()));
   }
   auto later = std::make_shared<Answered>(std::move(answered));
   backend().post(std::move(command), [this, call, name, later, more_times](const Result<Effect>& effect) {

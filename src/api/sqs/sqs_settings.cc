@@ -11,10 +11,6 @@ namespace drover::aws {
 namespace json = boost::json;
 
 namespace {
-
-constexpr std::size_t kLongestTagKey = 128;
-constexpr std::size_t kLongestTagValue = 256;
-
 std::vector<std::string> texts_in(const json::value& list) {
   std::vector<std::string> out;
   for (const json::value& it : list.get_array()) out.emplace_back(it.get_string());
@@ -45,18 +41,7 @@ SqsApi::Found<void> SqsApi::set_queue_attributes(const Call& call, StreamSpec& q
 }
 
 SqsApi::Found<void> SqsApi::tag(const Call& call, StreamSpec& queue) const {
-  QueueText text = queue_text(queue);
-  for (const auto& [key, value] : call.input.at("Tags").get_object()) {
-    if (key.empty() || key.size() > kLongestTagKey || value.get_string().size() > kLongestTagValue) {
-      return bad_value("Tags", std::string_view(key), "A key has 1 to 128 characters, and a value at most 256.");
-    }
-    text.tags[std::string(key)] = std::string(value.get_string());
-  }
-  if (text.tags.size() > kMostQueueTags) {
-    return refused(SqsError::bad_parameter, concat("Too many tags added for queue ", queue.name, "."));
-  }
-  set_queue_text(queue, text);
-  return {};
+  return add_tags(call.input.at("Tags").get_object(), queue);
 }
 
 SqsApi::Found<void> SqsApi::untag(const Call& call, StreamSpec& queue) const {
