@@ -77,7 +77,10 @@ bool Streams::move_if_dead(At it, const OpenMessage& message) {
 
 std::optional<std::int64_t> Streams::expiry_of_first_block(At it) {
   if (it.messages.blocks.empty()) return std::nullopt;
-  return it.messages.blocks.begin()->second.last_sent_ms + it.stream.retention_ms;
+  std::int64_t retention_ms = it.stream.retention_ms;
+  if (planted(StreamPlant::expires_too_soon)) retention_ms /= 2;
+  if (planted(StreamPlant::expires_too_late)) retention_ms *= 2;
+  return it.messages.blocks.begin()->second.last_sent_ms + retention_ms;
 }
 
 /// Messages of a block expire together, the untouched ones at once.

@@ -49,6 +49,7 @@ ReceiptOutcome Streams::set_visibility(At it, const SetVisibility::One& one) {
   if (message.receives != one.receipt.receive) return ReceiptOutcome::expired;
   if (message.visible_ms <= now_ms) return ReceiptOutcome::not_in_flight;
   if (now_ms + one.visibility_ms > message.received_ms + kLongestVisibilityMs) return ReceiptOutcome::too_long;
+  if (planted(StreamPlant::extension_ignored) && one.visibility_ms > 0) return ReceiptOutcome::done;
   hide(it, message, now_ms + one.visibility_ms);
   if (one.visibility_ms == 0) move_if_dead(it, message);
   return ReceiptOutcome::done;

@@ -74,7 +74,7 @@ void Streams::serve(At it) {
     const auto first = it.index.receivers.begin();
     const auto& holder = first->second.command.holder;
     MessagesReceived received{it.stream.id, {}};
-    const bool is_over = holder && !holders_.is_held(*holder);
+    const bool is_over = holder && !holders_.is_held(*holder) && !planted(StreamPlant::ended_attempt_served);
     if (!is_over) received.messages = take(it, first->second.command);
     if (!is_over && received.messages.empty()) return;
     journal_.say(first->second.ticket, std::move(received));

@@ -22,6 +22,10 @@ enum class StreamPlant : std::uint8_t {
   purge_changes_nothing,
   restart_forgets_delay,         // a delayed message is visible after a restart
   expired_fifo_receipt_deletes,  // although its time has run out
+  extension_ignored,             // a message is not hidden for longer, and its receiver is told that it is
+  ended_attempt_served,          // an attempt that ended while it waited is given messages
+  expires_too_soon,              // when half of its time is over
+  expires_too_late,
 };
 
 }  // namespace drover
