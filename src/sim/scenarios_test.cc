@@ -5,6 +5,7 @@
 #include "sim/happenings/network_faults.h"
 #include "sim/happenings/queues.h"
 #include "sim/happenings/server_faults.h"
+#include "sim/happenings/streams.h"
 #include "sim/happenings/worker_faults.h"
 #include "sim/times.h"
 #include "sim/world.h"
@@ -160,6 +161,60 @@ TEST(Scenario, WhatEndedWhileTheServerWasAwaySurvivesARestartOfItsWorker) {
                    {4 * kSecond, CrashServer{CrashPoint::at_once, 5 * kMinute}},
                    {2 * kMinute, CrashWorker{0, kSecond}}};
   expect_one_run_each(script);
+}
+
+// Not faults that were found, but what is asked of streams: whatever happens, those who check miss nothing at the end.
+TEST(Scenario, WhatReceiversHeldThatWereKilledComesAgain) {
+  Script script;
+  script.workers = {{.slots = 1}};
+  script.events = {{0, ChangeStream{{.name = "s", .max_receives = 3, .dead_letters = "dead"}}},
+                   {0, ChangeStream{{.name = "dead"}}},
+                   {kSecond, SendToStream{.stream = "s", .messages = 100, .at_once = 10}}};
+  ReceiveFromStream receive{.stream = "s", .receivers = 3, .for_ms = 20 * kSecond, .at_once = 4};
+  receive.wait_ms = 5 * kSecond;
+  receive.work_ms = 40 * kSecond;
+  receive.fail_percent = 20;
+  for (std::int64_t at_ms = 5 * kSecond; at_ms < 5 * kMinute; at_ms += 25 * kSecond) {
+    script.events.push_back({at_ms, receive});
+    script.events.push_back({at_ms + 9 * kSecond, CrashServer{CrashPoint::after_commit, 3 * kSecond}});
+  }
+  expect_good_end(script, 10);
+}
+
+TEST(Scenario, WhatIsSentAgainToAFifoStreamIsThereOnceAndInOrder) {
+  Script script;
+  script.workers = {{.slots = 1}};
+  script.events = {
+      {0, ChangeStream{{.name = "s.fifo", .fifo = true, .visibility_ms = 5 * kSecond}}},
+      {0, BadWeather{300, 300, 4 * kSecond, 10 * kMinute}},
+      {kSecond, SendToStream{.stream = "s.fifo", .messages = 60, .at_once = 5, .groups = 3, .doubts = true}},
+      {20 * kSecond, CrashServer{CrashPoint::after_commit, kSecond}},
+      {50 * kSecond, CrashServer{CrashPoint::between_two, 6 * kMinute}}};
+  ReceiveFromStream receive{.stream = "s.fifo", .receivers = 3, .for_ms = 20 * kMinute, .at_once = 3};
+  receive.wait_ms = 10 * kSecond;
+  receive.work_ms = 6 * kSecond;
+  receive.fail_percent = 10;
+  script.events.push_back({2 * kSecond, receive});
+  expect_good_end(script, 10);
+}
+
+TEST(Scenario, WhatAnAttemptReceivedIsVisibleWhenItEndsOrItsWorkerIsLost) {
+  Script script;
+  script.workers = {{.slots = 2}, {.slots = 2}};
+  script.events = {{0, ChangeStream{{.name = "s"}}}, {0, job(1, 30, 20 * kSecond)}};
+  for (std::int64_t at_ms = 2 * kSecond; at_ms < 5 * kMinute; at_ms += 10 * kSecond) {
+    script.events.push_back({at_ms, SendToStream{.stream = "s", .messages = 5, .at_once = 5}});
+    ReceiveFromStream receive{.stream = "s", .receivers = 2, .for_ms = kMinute, .at_once = 2};
+    receive.visibility_ms = 30 * kMinute;
+    receive.wait_ms = 5 * kSecond;
+    receive.work_ms = 5 * kMinute;
+    receive.are_attempts = true;
+    script.events.push_back({at_ms + kSecond, receive});
+  }
+  script.events.push_back({kMinute, LoseMachine{0, kMinute}});
+  script.events.push_back({2 * kMinute, CrashServer{CrashPoint::at_once, 20 * kSecond}});
+  script.events.push_back({2 * kMinute + kSecond, CrashWorker{1, kSecond}});
+  expect_good_end(script, 10);
 }
 
 /// A queue with shares of weights 1, 1 and 2, and three workers with room for sixteen items together.

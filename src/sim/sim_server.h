@@ -48,6 +48,8 @@ class SimServer {
   static constexpr std::size_t kReopenPage = 3;
 
   const Core& core() const { return stepper_->core(); }
+  /// The core's time, which what is applied next is given.
+  std::int64_t clock_ms() const { return timeline_->now_ms(); }
   MemoryStore& store() { return store_; }
   /// Nothing is under way and nothing waits to be applied.
   bool settled() const { return up() && under_way_.empty() && inbox_ == 0 && door_.empty(); }

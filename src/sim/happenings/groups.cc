@@ -4,6 +4,7 @@
 #include "sim/happenings/network_faults.h"
 #include "sim/happenings/queues.h"
 #include "sim/happenings/server_faults.h"
+#include "sim/happenings/streams.h"
 #include "sim/happenings/worker_faults.h"
 
 namespace drover::sim {
@@ -15,6 +16,7 @@ std::vector<HappeningGroup> happening_groups() {
   groups.push_back(network_faults());
   groups.push_back(server_faults());
   groups.push_back(worker_faults());
+  groups.push_back(stream_happenings());
   return groups;
 }
 

@@ -17,6 +17,7 @@
 #include "sim/mutants/job_mutants.h"
 #include "sim/mutants/schedule_mutants.h"
 #include "sim/mutants/seam_mutants.h"
+#include "sim/mutants/stream_mutants.h"
 #include "sim/mutants/worker_mutants.h"
 #include "sim/world.h"
 
@@ -35,6 +36,7 @@ std::vector<Mutant> all_mutants() {
   add(worker_mutants());
   add(schedule_mutants());
   add(catalog_mutants());
+  add(stream_mutants());
   add(engine_mutants());
   add(agent_mutants());
   return all;
