@@ -123,6 +123,18 @@ TEST(Scenario, APollThatTheNextServerHearsAgainIsNotGrantedTwice) {
   expect_good_end(script);
 }
 
+// A worker that was fenced and registered again counted as another process: a poll of it that the network had doubled
+// was granted although the worker had been answered before, and nobody ever gave that grant back.
+TEST(Scenario, APollThatComesAgainAfterItsWorkerWasFencedIsNotGranted) {
+  Script script;
+  script.workers = {{.slots = 2}};
+  script.events = {{0, BadWeather{0, 500, 4 * kSecond, 5 * kMinute}}, {0, job(1, 300, 500)}};
+  for (std::int64_t at_ms = 5 * kSecond; at_ms < 4 * kMinute; at_ms += 9 * kSecond) {
+    script.events.push_back({at_ms, FenceWorker{0}});
+  }
+  expect_good_end(script);
+}
+
 // Lost workers stayed in the ledger for ever, and came to life again for a term at each restart.
 TEST(Scenario, AWorkerThatIsAwayForMoreThanADayIsForgottenAndComesBack) {
   Script script;

@@ -31,8 +31,7 @@ void Workers::depart(Worker& worker, WorkerState how) {
   answer_empty(session);
   set_expiry(worker.id, session, 0);
   if (how != WorkerState::lost) {
-    // Nobody has this one: whatever the worker says next, it is told to register.
-    worker.incarnation = 0;
+    // Whatever the worker says next, it is told to register.
     worker.registered_ms = 0;
   }
   worker.state = how;

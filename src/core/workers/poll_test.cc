@@ -192,7 +192,7 @@ TEST(Poll, WhatAFencedWorkerHeldGoesToOthersAtOnceAndNoTryIsSpent) {
   Report report{.worker = mad, .incarnation = 1, .running = {{Token{taken.grant, ItemIndex{0}}, 1000}}};
   EXPECT_EQ(std::get<Refused>(world.ask(report)).error.code, ErrorCode::not_found);
   world.worker("mad");
-  const auto answer = std::get<PollAnswer>(world.ask(Poll{report, PollNumber{1}, {}, 0, 0}));
+  const auto answer = std::get<PollAnswer>(world.ask(Poll{report, PollNumber{2}, {}, 0, 0}));
   EXPECT_EQ(answer.gone.size(), 1U);
   EXPECT_EQ(world.core.durable().jobs.at(job).failed, 0U);
   EXPECT_EQ(std::get<Refused>(world.ask(Fence{"nobody"})).error.code, ErrorCode::not_found);
@@ -270,6 +270,25 @@ TEST(Poll, APollThatTheServerBeforeARestartHasAnsweredGrantsNothing) {
   const auto next = std::get<PollAnswer>(world.ask(Poll{report, PollNumber{2}, {PollNumber{1}}, 2, 0}));
   EXPECT_EQ(next.leases.at(0).first, ItemIndex{0});
   EXPECT_EQ(world.core.durable().blocks.at(job).count(ItemMark::open), 2U);
+}
+
+TEST(Poll, APollThatWasAnsweredBeforeItsWorkerWasFencedGrantsNothing) {
+  StoryWorld world;
+  world.submit(10);
+  const WorkerId worker = world.worker("w");
+  const Report report{.worker = worker, .incarnation = 1};
+  world.ask(Poll{report, PollNumber{1}, {}, 2, 0});
+  world.ask(Fence{"w"});
+  world.worker("w");
+  const Effect again = world.ask(Poll{report, PollNumber{1}, {}, 2, 0});
+  ASSERT_TRUE(std::holds_alternative<Refused>(again)) << "the worker does not wait for it, and would not give it up";
+  EXPECT_EQ(std::get<Refused>(again).error.code, ErrorCode::conflict);
+  EXPECT_EQ(std::get<PollAnswer>(world.ask(Poll{report, PollNumber{2}, {}, 2, 0})).leases.size(), 1U);
+  world.ask(Fence{"w"});
+  world.worker("w", 2);
+  const Report anew{.worker = worker, .incarnation = 2};
+  EXPECT_EQ(std::get<PollAnswer>(world.ask(Poll{anew, PollNumber{1}, {}, 2, 0})).leases.size(), 1U)
+      << "another process";
 }
 
 TEST(Poll, WhatAGivenUpPollGrantedGoesBack) {

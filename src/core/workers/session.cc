@@ -32,7 +32,8 @@ void Workers::on(Ticket ticket, const RegisterWorker& command) {
     const std::uint64_t held = planted(WorkerPlant::new_incarnation_keeps) ? 0 : take_all_from(worker.id);
     Session& session = now_.sessions[worker.id];
     answer_empty(session);
-    session.polls.begin_anew();
+    // One that was fenced and registers again goes on counting: a poll of it that was answered before may come again.
+    if (worker.incarnation != command.incarnation) session.polls.begin_anew();
     session.gone.clear();
     session.watched.clear();
     drop_notes(worker.id);
