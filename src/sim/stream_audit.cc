@@ -8,7 +8,7 @@
 namespace drover::sim {
 namespace {
 
-// A receive does not see what became visible this shortly before it was asked for.
+// A receive need not have been given what became visible this shortly before its wait was over.
 constexpr std::int64_t kAtOnceMs = 1000;
 
 }  // namespace
@@ -124,25 +124,30 @@ void StreamAudit::received(const ReceiveMessages& command, const Asked& asked, c
   }
 }
 
-/// It was visible when a receive was asked for, and nobody has taken it since.
-bool StreamAudit::could_be_received(const Message& message, std::int64_t at_ms) const {
-  const std::int64_t before_ms = at_ms - kAtOnceMs;
+/// It was visible at this time, and nobody has taken it since.
+bool StreamAudit::could_be_received(const Message& message, std::int64_t before_ms) const {
   if (message.visible_ms > before_ms || message.since_ms > before_ms || is_expired(message)) return false;
   if (!message.received_ms.empty() && message.received_ms.rbegin()->second > before_ms) return false;
   const std::uint64_t most = spec(message).max_receives;
   return most == 0 || message.receives < most;
 }
 
-bool StreamAudit::could_be_received(const std::vector<const Message*>& group, std::int64_t at_ms) const {
-  return could_be_received(*group.front(), at_ms) && std::ranges::none_of(group, [&](const Message* it) {
-           return it->receives > 0 && !could_be_received(*it, at_ms);
+/// And none of its group was in flight: not one of those that are left, nor one that was deleted since.
+bool StreamAudit::could_be_received(const std::vector<const Message*>& group, std::int64_t before_ms) const {
+  const Message& first = *group.front();
+  const auto left = left_ms_.find({first.stream, first.group});
+  if (left != left_ms_.end() && left->second > before_ms) return false;
+  return could_be_received(first, before_ms) && std::ranges::none_of(group, [&](const Message* it) {
+           return it->receives > 0 && !could_be_received(*it, before_ms);
          });
 }
 
 void StreamAudit::found_nothing(const ReceiveMessages& command, const Asked& asked) {
   // One that does not wait is applied before the server looks at its clock.
-  const bool waited = command.wait_ms.value_or(0) > 0;
-  if (!waited || (command.holder && !is_held(*command.holder))) return;
+  const std::int64_t wait_ms = command.wait_ms.value_or(0);
+  if (wait_ms == 0 || (command.holder && !is_held(*command.holder))) return;
+  // What could be received when its wait was over, or before, had to be given to it.
+  const std::int64_t before_ms = asked.at_ms + wait_ms - kAtOnceMs;
   for (const auto& [id, numbers] : live_) {
     if (name(id) != command.stream) continue;
     now_ms_ = std::max(now_ms_, asked.at_ms + stage_.events.now_ms() - asked.true_ms);
@@ -150,12 +155,12 @@ void StreamAudit::found_nothing(const ReceiveMessages& command, const Asked& ask
     for (const Message* it : live(id)) {
       if (!it->group.empty()) {
         groups[it->group].push_back(it);
-      } else if (could_be_received(*it, asked.at_ms)) {
+      } else if (could_be_received(*it, before_ms)) {
         return fail(*it, "was there when a receive found nothing");
       }
     }
     for (const auto& [group, members] : groups) {
-      if (could_be_received(members, asked.at_ms)) {
+      if (could_be_received(members, before_ms)) {
         return fail(*members.front(), "was the first of its group when a receive found nothing");
       }
     }

@@ -17,6 +17,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/command.h"
@@ -124,8 +125,8 @@ class StreamAudit {
   /// Its receiver still holds it for certain.
   bool is_claimed(const Message& message, std::uint64_t receive, std::int64_t at_ms) const;
   bool was_valid(const Message& message, const Receipt& receipt, const Asked& asked) const;
-  bool could_be_received(const Message& message, std::int64_t at_ms) const;
-  bool could_be_received(const std::vector<const Message*>& group, std::int64_t at_ms) const;
+  bool could_be_received(const Message& message, std::int64_t before_ms) const;
+  bool could_be_received(const std::vector<const Message*>& group, std::int64_t before_ms) const;
   std::vector<const Message*> live(StreamId stream) const;
 
   // What became durable.
@@ -155,7 +156,8 @@ class StreamAudit {
   std::map<std::string, std::int64_t> added_ms_;                                // by content, last
   std::map<MessageNumber, Message> messages_;
   std::map<StreamId, std::set<MessageNumber>> live_;
-  std::set<MessageNumber> handed_;  // in the batch
+  std::map<std::pair<StreamId, std::string>, std::int64_t> left_ms_;  // by group, when a message of it last went
+  std::set<MessageNumber> handed_;                                    // in the batch
   std::uint64_t next_order_ = 1;
 };
 

@@ -68,6 +68,7 @@ StreamAudit::Message& StreamAudit::add(MessageNumber number, std::string content
 void StreamAudit::end(Message& message) {
   message.gone = true;
   live_[message.stream].erase(message.number);
+  if (!message.group.empty()) left_ms_[{message.stream, message.group}] = now_ms_;
 }
 
 void StreamAudit::take(const AddMessage& it) {
