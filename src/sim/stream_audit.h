@@ -4,7 +4,7 @@
 // - a message that was acknowledged is there until somebody deletes it with the receipt of its last receive, it was
 //   received too often, its time is over, or its stream is purged or deleted;
 // - nobody is given a message that somebody else still holds, that is still delayed, or that comes after another one of
-//   its group; nobody waits for one that can be received;
+//   its group; nobody waits for one that can be received, and no attempt that has ended is given one;
 // - a message is received max_receives times at most, and is then a dead letter;
 // - what was sent to a FIFO stream twice is there once, and what was said is what is read.
 //
@@ -75,6 +75,8 @@ class StreamAudit {
   void acknowledged(const std::string& content, const MessagesSent::One& one);
 
   // Receivers.
+  /// Somebody receives in the name of this attempt.
+  void receives_for(Token attempt) { attempts_.insert(attempt); }
   void received(const ReceiveMessages& command, const Asked& asked, const MessagesReceived& answer,
                 const std::vector<GivenMessage>& given);
   void found_nothing(const ReceiveMessages& command, const Asked& asked);
@@ -139,8 +141,9 @@ class StreamAudit {
   void take(const PutOpenMessage& it);
   void take(const DeleteMessageBlock& it);
   void inspect_order_of_sending(const Message& message, const SentMessage& sent);
-  void inspect_handed(const Message& message, std::uint64_t receives);
+  void inspect_handed(const Message& message, const OpenMessage& now);
   void inspect_groups() const;
+  void note_ended_attempts();
   Message& add(MessageNumber number, std::string content, std::string group, std::int64_t visible_ms);
   void end(Message& message);
 
@@ -159,6 +162,9 @@ class StreamAudit {
   std::map<std::pair<StreamId, std::string>, std::int64_t> left_ms_;  // by group, when a message of it last went
   std::set<MessageNumber> handed_;                                    // in the batch
   std::uint64_t next_order_ = 1;
+  std::set<Token> attempts_;                // in whose name somebody receives
+  std::map<Token, std::int64_t> ended_ms_;  // those that have ended, by the server's books, at the latest
+  std::uint64_t server_ = 0;                // the generation whose books these are
 };
 
 }  // namespace drover::sim

@@ -1,5 +1,6 @@
 // What becomes durable of streams, held against what was asked for.
 #include <algorithm>
+#include <utility>
 
 #include "base/text.h"
 #include "sim/stage.h"
@@ -20,13 +21,15 @@ void each(const Batch& batch, const Visit& visit) {
 // In an order in which they make sense: within a batch, messages come before they are moved, and are deleted before
 // others are handed out.
 void StreamAudit::committed(const Batch& batch) {
+  // What a server had not made durable when it died is as if it had never happened.
+  if (std::exchange(server_, stage_.server.generation()) != stage_.server.generation()) ended_ms_.clear();
   const bool matters = std::ranges::any_of(batch.mutations, [](const Mutation& it) {
     return std::holds_alternative<PutStream>(it) || std::holds_alternative<DeleteStream>(it) ||
            std::holds_alternative<PutMessageBlock>(it) || std::holds_alternative<DeleteMessageBlock>(it) ||
            std::holds_alternative<PutOpenMessage>(it) || std::holds_alternative<DeleteOpenMessage>(it) ||
            std::holds_alternative<AddMessage>(it) || std::holds_alternative<MoveMessage>(it);
   });
-  if (!matters) return;
+  if (!matters) return note_ended_attempts();
   each<PutCounters>(batch, [&](const PutCounters& it) { now_ms_ = it.counters.now_ms; });
   handed_.clear();
   const auto take_it = [&](const auto& it) { take(it); };
@@ -40,6 +43,17 @@ void StreamAudit::committed(const Batch& batch) {
   each<PutOpenMessage>(batch, take_it);
   each<DeleteMessageBlock>(batch, take_it);
   inspect_groups();
+  note_ended_attempts();
+}
+
+/// The core is ahead of what becomes durable: what it applies from now on comes later than what ended by now.
+void StreamAudit::note_ended_attempts() {
+  if (!stage_.server.up()) return;
+  std::erase_if(attempts_, [&](Token it) {
+    if (is_held(it)) return false;
+    ended_ms_.emplace(it, stage_.server.core().now_ms());
+    return true;
+  });
 }
 
 bool StreamAudit::is_expired(const Message& message) const {
@@ -145,7 +159,7 @@ void StreamAudit::take(const PutOpenMessage& it) {
   Message& message = found->second;
   if (message.gone) return fail(message, "is there again");
   if (it.message.receives > message.receives) {
-    inspect_handed(message, it.message.receives);
+    inspect_handed(message, it.message);
     message.received_ms[it.message.receives] = now_ms_;
     handed_.insert(message.number);
   }
@@ -154,9 +168,13 @@ void StreamAudit::take(const PutOpenMessage& it) {
   if (it.message.receives > 0) message.visible_ms = it.message.visible_ms;
 }
 
-void StreamAudit::inspect_handed(const Message& message, std::uint64_t receives) {
+void StreamAudit::inspect_handed(const Message& message, const OpenMessage& now) {
+  const std::uint64_t receives = now.receives;
   const std::uint64_t most = spec(message).max_receives;
   if (most > 0 && receives > most) fail(message, concat("was received ", receives, " times"));
+  const auto ended = ended_ms_.find(now.holder);
+  if (ended != ended_ms_.end() && now.received_ms > ended->second)
+    fail(message, "was given to an attempt that had ended");
   if (message.receives == 0 && message.visible_ms > now_ms_) fail(message, "was received before its delay was over");
   if (is_claimed(message, receives, now_ms_)) fail(message, "was given to another receiver too soon");
 }

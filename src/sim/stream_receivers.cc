@@ -53,6 +53,7 @@ void StreamClients::receive_more(const ReceiverRef& receiver) {
                                 .holder = receiver->attempt,
                                 .receiver = ++receivers_};
   const Asked asked = audit_.asked();
+  if (receiver->attempt) audit_.receives_for(*receiver->attempt);
   ask_once(command, how.wait_ms + kPatienceOfReceiverMs, [this, receiver, command, asked](const Parcel* parcel) {
     if (!is_alive(*receiver)) return;
     if (parcel != nullptr) return on_answer(receiver, command, asked, *parcel);

@@ -8,6 +8,7 @@ namespace drover::sim {
 namespace {
 
 constexpr const char* kPassing = "passing";  // is deleted now and then
+constexpr const char* kBrief = "brief";      // keeps messages for minutes
 
 class StreamWriter : public ScriptWriter {
  public:
@@ -20,7 +21,7 @@ class StreamWriter : public ScriptWriter {
     StreamSpec tries{
         .name = "tries.fifo", .fifo = true, .max_receives = 1 + own_.below(4), .dead_letters = "dead.fifo"};
     tries.deduplicates_by_group = own_.one_in(2);
-    StreamSpec brief{.name = "brief", .retention_ms = between(kShortestRetentionMs, 10 * kMinute)};
+    StreamSpec brief{.name = kBrief, .retention_ms = between(kShortestRetentionMs, 10 * kMinute)};
     StreamSpec passing{.name = kPassing};
     if (own_.one_in(2)) passing.delay_ms = between(kSecond, 5 * kMinute);
     for (StreamSpec spec : {work, steps, tries, brief, passing, StreamSpec{.name = "dead"},
@@ -33,6 +34,7 @@ class StreamWriter : public ScriptWriter {
   void write_hour(std::int64_t from_ms) override {
     const std::uint64_t scenes = 1 + own_.below(2);
     for (std::uint64_t i = 0; i < scenes; ++i) write_scene(from_ms + between(0, kHour - 1));
+    if (own_.one_in(2)) write_patient_attempts(from_ms + between(0, kHour - 1));
     if (own_.one_in(4)) draft_.add(from_ms + between(0, kHour - 1), EmptyStream{any_stream().name});
     if (own_.one_in(4)) draft_.add(from_ms + between(0, kHour - 1), RemoveStream{kPassing});
     if (!own_.one_in(4)) return;
@@ -58,12 +60,25 @@ class StreamWriter : public ScriptWriter {
     send.pause_ms = own_.one_in(2) ? 0 : between(0, 20 * kSecond);
     send.doubts = own_.one_in(2);
     draft_.add(at_ms, send);
+    if (stream.name == kBrief && own_.one_in(2)) return;  // they expire
     const std::uint64_t crews = 1 + own_.below(2);
     for (std::uint64_t i = 0; i < crews; ++i) write_receivers(at_ms + between(0, 10 * kMinute), stream);
     if (!stream.dead_letters.empty() && own_.one_in(2)) write_receivers(at_ms, {.name = stream.dead_letters});
     if (own_.one_in(4)) return;
     write_sweep(at_ms + between(10 * kMinute, 20 * kMinute), stream.name);
     if (!stream.dead_letters.empty()) write_sweep(at_ms + between(20 * kMinute, 30 * kMinute), stream.dead_letters);
+  }
+
+  // Attempts wait for messages that come one by one. Some end before there is one for them.
+  void write_patient_attempts(std::int64_t at_ms) {
+    const std::string& stream = specs_[own_.below(4)].name;
+    SendToStream send{.stream = stream, .messages = 5 + own_.below(20), .groups = 4};
+    send.pause_ms = kLongestReceiveWaitMs;
+    draft_.add(at_ms, send);
+    ReceiveFromStream receive{.stream = stream, .receivers = 1 + own_.below(4), .for_ms = 5 * kMinute};
+    receive.wait_ms = kLongestReceiveWaitMs;
+    receive.are_attempts = true;
+    draft_.add(at_ms, receive);
   }
 
   void write_receivers(std::int64_t at_ms, const StreamSpec& stream) {
