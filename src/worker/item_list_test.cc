@@ -89,6 +89,10 @@ class FakeReader : public StoreReader {
   Result<std::vector<Stream>> streams() override { return none(); }
   Result<std::optional<Stream>> stream(const std::string& /*name*/) override { return none(); }
   Result<std::optional<std::string>> message(MessageNumber /*number*/) override { return none(); }
+  Result<void> each_item_message(JobId /*job*/, ItemSpan /*items*/,
+                                 const std::function<bool(ItemIndex, std::string)>& /*take*/) override {
+    return none();
+  }
   Result<std::optional<DeadLetter>> dead_letter(MessageNumber /*number*/) override { return none(); }
   Result<void> each_event(EventId, const std::function<bool(const Event&)>&) override { return none(); }
   Result<EventId> newest_event() override { return none(); }
