@@ -76,7 +76,8 @@ Result<Effect> Engine::ask(Command command) {
 void Engine::run_core() {
   std::unique_lock lock(mutex_);
   while (true) {
-    const auto may_step = [&] { return under_way_ < kMostUnderWay; };
+    // While the store is stalled no time passes for the core: see engine/stepper.h.
+    const auto may_step = [&] { return !next_ || timeline_.now_ms() - committing_since_ms_ < Stepper::kBeatMs; };
     const auto wakes = [&] { return failed_ || (may_step() && (closing_ || !inbox_.empty())); };
     const auto deadline = stepper_.next_deadline();
     if (deadline && may_step()) {
@@ -93,14 +94,15 @@ void Engine::run_core() {
     for (Request& request : requests) stepper_.post(std::move(request));
     auto step = stepper_.step(timeline_.now_ms());
     lock.lock();
-    if (step && step->batch.empty() && under_way_ == 0) {
+    if (step && step->batch.empty() && !next_ && !committing_) {
       // Nothing to wait for: no disk, and nobody whose answer should go out first.
       lock.unlock();
       let_out(std::move(step->answers));
       lock.lock();
+    } else if (step && next_) {
+      next_->append(std::move(*step));
     } else if (step) {
-      ++under_way_;
-      to_commit_.push_back(std::move(*step));
+      next_ = std::move(*step);
       store_wakes_.notify_one();
     } else if (last) {
       break;
@@ -113,41 +115,50 @@ void Engine::run_core() {
 void Engine::run_store() {
   std::unique_lock lock(mutex_);
   while (true) {
-    store_wakes_.wait(lock, [&] { return !to_commit_.empty() || core_done_; });
-    if (to_commit_.empty()) return;
-    Step step = std::move(to_commit_.front());
-    to_commit_.pop_front();
+    store_wakes_.wait(lock, [&] { return next_ || core_done_; });
+    if (!next_) return;
+    Step step = std::move(*next_);
+    next_.reset();
+    committing_ = true;
+    committing_since_ms_ = timeline_.now_ms();
     lock.unlock();
+    core_wakes_.notify_one();
     auto done = step.batch.empty() ? Result<void>{} : store_.commit(step.batch);
     if (done) let_out(std::move(step.answers));
     lock.lock();
     if (!done) {
       failed_ = done.error();
-      to_commit_.clear();
+      next_.reset();
       lock.unlock();
       core_wakes_.notify_all();
       return stop_with(done.error());
     }
-    --under_way_;
-    core_wakes_.notify_one();
+    committing_ = false;
   }
 }
 
+std::vector<Engine::Reply> Engine::take_replies(const std::vector<Answer>& answers) {
+  std::vector<Reply> out(answers.size());
+  const std::scoped_lock lock(mutex_);
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    if (!answers[i].to) continue;
+    if (auto node = waiting_.extract(answers[i].to)) out[i] = std::move(node.mapped());
+  }
+  return out;
+}
+
 void Engine::let_out(std::vector<Answer> answers) {
-  for (Answer& answer : answers) {
+  const std::vector<Reply> replies = take_replies(answers);
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    Answer& answer = answers[i];
     if (!answer.to) {
       if (const auto* page = std::get_if<ReopenWanted>(&answer.effect)) fetch(*page);
       if (const auto* marks = std::get_if<MarksWanted>(&answer.effect)) fetch(*marks);
       listener_(answer.effect);
       continue;
     }
-    Reply reply;
-    {
-      const std::scoped_lock lock(mutex_);
-      auto node = waiting_.extract(answer.to);
-      if (node.empty()) continue;
-      reply = std::move(node.mapped());
-    }
+    const Reply& reply = replies[i];
+    if (!reply) continue;
     if (auto* refused = std::get_if<Refused>(&answer.effect)) {
       reply(std::unexpected(std::move(refused->error)));
     } else {

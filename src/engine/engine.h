@@ -1,14 +1,15 @@
 // The two threads that turn the stepper: the core thread applies, the store thread commits and lets the answers out. At
-// most two batches are under way: one being committed while the next is filled.
+// most two batches are under way: one being committed while the next is filled. What is applied before the store comes
+// to the next one is part of it, so that as many commands as possible share a commit.
 // A failed commit stops the engine for good: what is in memory is then ahead of what is durable, and only a new start
 // from the store makes them one again.
 #pragma once
 
 #include <condition_variable>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "engine/ledger_fetcher.h"
@@ -48,11 +49,11 @@ class Engine {
          LedgerFetcher::OpenReader open_reader);
   void run_core();
   void run_store();
+  /// Those of the answers' tickets, in the same order; none where nobody waits.
+  std::vector<Reply> take_replies(const std::vector<Answer>& answers);
   void let_out(std::vector<Answer> answers);
   void fetch(LedgerFetcher::Wanted wanted);
   void stop_with(const Error& error);
-
-  static constexpr std::size_t kMostUnderWay = 2;
 
   Store& store_;
   const Timeline timeline_;
@@ -64,8 +65,9 @@ class Engine {
   std::condition_variable core_wakes_;
   std::condition_variable store_wakes_;
   std::vector<Request> inbox_;
-  std::deque<Step> to_commit_;
-  std::size_t under_way_ = 0;  // stepped and not yet durable
+  std::optional<Step> next_;  // to be committed
+  bool committing_ = false;
+  std::int64_t committing_since_ms_ = 0;
   std::map<Ticket, Reply> waiting_;
   std::uint64_t next_ticket_ = 1;
   bool closing_ = false;

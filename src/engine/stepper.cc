@@ -7,6 +7,11 @@
 
 namespace drover {
 
+void Step::append(Step next) {
+  std::ranges::move(next.batch.mutations, std::back_inserter(batch.mutations));
+  std::ranges::move(next.answers, std::back_inserter(answers));
+}
+
 std::int64_t Stepper::stalled_ms(std::int64_t now_ms) const {
   const std::int64_t gap_ms = core_.has_leases() ? now_ms - last_ms_ : 0;
   return gap_ms > 2 * kBeatMs ? gap_ms - kBeatMs : 0;

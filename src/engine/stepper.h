@@ -22,6 +22,9 @@ namespace drover {
 struct Step {
   Batch batch;
   std::vector<Answer> answers;
+
+  /// The step after this one becomes part of it.
+  void append(Step next);
 };
 
 class Stepper {

@@ -59,6 +59,33 @@ class Turned {
   std::uint64_t polls_ = 0;
 };
 
+TEST(Stepper, AStepThatIsAppendedComesAfterTheOneBefore) {
+  Stepper stepper{Core{}};
+  std::optional<Step> all;
+  for (std::uint8_t number = 1; number <= 3; ++number) {
+    SubmitJob job{{.name = "job"}, 1};
+    job.uuid.bytes[0] = number;
+    stepper.post({Ticket{number}, job});
+    auto step = stepper.step(1'700'000'000'000 + number);
+    ASSERT_TRUE(step);
+    if (all) {
+      all->append(std::move(*step));
+    } else {
+      all = std::move(step);
+    }
+  }
+  std::vector<std::uint64_t> tickets;
+  for (const Answer& it : all->answers) {
+    if (it.to) tickets.push_back(it.to.value);
+  }
+  EXPECT_EQ(tickets, (std::vector<std::uint64_t>{1, 2, 3}));
+  std::vector<std::uint8_t> jobs;
+  for (const Mutation& it : all->batch.mutations) {
+    if (const auto* put = std::get_if<PutJob>(&it)) jobs.push_back(put->job.uuid.bytes[0]);
+  }
+  EXPECT_EQ(jobs, (std::vector<std::uint8_t>{1, 2, 3}));
+}
+
 TEST(Stepper, ASilentWorkerIsLostWhenItsTermIsOver) {
   Turned it;
   it.serve(kTermMs - 1);
