@@ -101,6 +101,7 @@ class SqliteStore : public Store {
       return write_peaks();
     });
     if (!done) return done;
+    traffic_ = Traffic::some;
     return file_.check();
   }
 
@@ -181,7 +182,7 @@ class SqliteStore : public Store {
       if (!done) return pass(done);
       return true;
     }
-    return sweeper_.sweep(rows);
+    return sweeper_.sweep(rows, std::exchange(traffic_, Traffic::none));
   }
 
  private:
@@ -385,6 +386,7 @@ class SqliteStore : public Store {
       put_open_message_, delete_open_message_, put_sent_before_, delete_sent_before_, add_message_, move_message_,
       put_dead_letter_;
   Sweeper sweeper_{db_};
+  Traffic traffic_ = Traffic::none;
 
   std::mutex dropped_mutex_;  // guards what follows, and nobody holds it for long
   std::vector<std::int64_t> dropped_;

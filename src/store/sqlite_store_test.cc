@@ -382,6 +382,20 @@ TEST_F(SqliteStoreFile, AFileThatCannotGivePagesBackIsNotAskedForEver) {
   sweep_all(**store);
 }
 
+TEST_F(SqliteStoreFile, FewPagesAreGivenBackWhileCommitsCome) {
+  ASSERT_TRUE(open_sqlite_store(path_));
+  run_sql("CREATE TABLE big(a); INSERT INTO big VALUES(zeroblob(40000000)); DROP TABLE big;");
+  const std::int64_t free = count("PRAGMA freelist_count");
+  auto store = open_sqlite_store(path_);
+  ASSERT_TRUE(store);
+  ASSERT_TRUE((*store)->commit({{PutJob{stored_job(1, 1)}}}));
+  EXPECT_FALSE((*store)->sweep_deleted(2000).value()) << "not again before the next sweep";
+  EXPECT_LT(count("PRAGMA freelist_count"), free);
+  EXPECT_GT(count("PRAGMA freelist_count"), free - 300);
+  sweep_all(**store);
+  EXPECT_LE(count("PRAGMA freelist_count"), 4096);
+}
+
 TEST_F(SqliteStoreFile, WhatADeletedJobLeftIsSweptInSmallSteps) {
   auto opened = open_sqlite_store(path_);
   ASSERT_TRUE(opened);

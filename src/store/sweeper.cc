@@ -11,6 +11,8 @@ namespace {
 
 // More free pages than this are given back to the file system.
 constexpr std::int64_t kFreePages = 4096;
+// While commits come, so many of them at a time. Those commits wait, and most free pages will be used again anyway.
+constexpr std::uint64_t kPagesBesideTraffic = 256;
 // How many small rows a chunk of a list is like.
 constexpr std::uint64_t kRowsLikeAChunk = 64;
 constexpr auto kBlock = static_cast<std::int64_t>(MessageBlock::kMessages);
@@ -93,12 +95,11 @@ Result<bool> Sweeper::drop_old_attempts(std::int64_t ended_by_ms, std::uint64_t 
 }
 
 // The first kind that has something to delete, beginning with the one after the last.
-Result<bool> Sweeper::sweep(std::uint64_t rows) {
+Result<bool> Sweeper::sweep(std::uint64_t rows, Traffic traffic) {
   using Kind = Result<bool> (Sweeper::*)(std::uint64_t rows);
-  static constexpr Kind kKinds[] = {&Sweeper::sweep_jobs,          &Sweeper::sweep_lists,
-                                    &Sweeper::sweep_messages,      &Sweeper::sweep_streams,
-                                    &Sweeper::sweep_sparse_blocks, &Sweeper::sweep_former_workers,
-                                    &Sweeper::sweep_events,        &Sweeper::give_pages_back};
+  static constexpr Kind kKinds[] = {
+      &Sweeper::sweep_jobs,          &Sweeper::sweep_lists,          &Sweeper::sweep_messages, &Sweeper::sweep_streams,
+      &Sweeper::sweep_sparse_blocks, &Sweeper::sweep_former_workers, &Sweeper::sweep_events};
   for (std::size_t i = 0; i < std::size(kKinds); ++i) {
     const std::size_t kind = (next_kind_ + i) % std::size(kKinds);
     auto more = (this->*kKinds[kind])(rows);
@@ -107,7 +108,10 @@ Result<bool> Sweeper::sweep(std::uint64_t rows) {
     next_kind_ = kind + 1;
     return true;
   }
-  return false;
+  if (traffic == Traffic::none) return give_pages_back(rows);
+  auto given = give_pages_back(std::min(rows, kPagesBesideTraffic));
+  if (!given) return given;
+  return false;  // the others with later sweeps
 }
 
 // Those of them that were unused for so long; the others are remembered.

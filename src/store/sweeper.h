@@ -13,6 +13,9 @@
 
 namespace drover {
 
+/// Whether anything was committed since the last sweep.
+enum class Traffic : std::uint8_t { none, some };
+
 /// The caller holds the lock of the store's writer during each call.
 class Sweeper {
  public:
@@ -29,7 +32,7 @@ class Sweeper {
   /// Within a transaction. From then on nobody can refer to them; their chunks are swept.
   Result<void> delete_lists(const std::vector<std::int64_t>& manifests);
   /// About so many rows at most; whether there is more.
-  Result<bool> sweep(std::uint64_t rows);
+  Result<bool> sweep(std::uint64_t rows, Traffic traffic);
 
  private:
   using Unused = std::map<std::int64_t, std::int64_t>;  // which, and since when
