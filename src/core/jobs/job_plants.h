@@ -20,7 +20,6 @@ enum class JobPlant : std::uint8_t {
   dependency_ignored,       // a job does not wait for the one before it
   item_dependency_ignored,  // nor an item for the item before it
   sequential_out_of_order,  // of items that follow each other the second goes first
-  failed_message_deleted,   // the message of an item that failed is gone
 };
 
 }  // namespace drover

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "core/jobs/job_plants.h"
 #include "core/jobs/jobs.h"
 
 namespace drover {
@@ -81,12 +80,10 @@ std::uint64_t Jobs::take_messages(Job& job, std::uint64_t want) {
 /// An item is settled.
 void Jobs::tell_message(const Job& job, ItemIndex item, AttemptState state) {
   if (job.stream.empty()) return;
-  const MessageResult failed =
-      planted(JobPlant::failed_message_deleted) ? MessageResult::processed : MessageResult::failed;
   messages_->on_settled(job.id, item,
                         state == AttemptState::succeeded   ? MessageResult::processed
                         : state == AttemptState::cancelled ? MessageResult::untouched
-                                                           : failed);
+                                                           : MessageResult::failed);
 }
 
 /// Nothing is left to be done of it, now or later.

@@ -2,7 +2,6 @@
 // settled.
 #include <algorithm>
 
-#include "core/streams/stream_plants.h"
 #include "core/streams/streams.h"
 
 namespace drover {
@@ -82,7 +81,7 @@ void Streams::settle(std::pair<StreamId, MessageNumber> where, MessageResult res
 }
 
 void Streams::on_job_over(JobId job) {
-  if (!planted(StreamPlant::job_keeps_messages)) now_.jobs_over.push_back(job);
+  now_.jobs_over.push_back(job);
 }
 
 /// What an item of a job holds that is over. False: none holds anything any more.

@@ -17,7 +17,6 @@ enum class StreamPlant : std::uint8_t {
   one_receive_too_few,
   duplicate_taken,         // a FIFO stream takes the same message twice
   attempt_keeps_messages,  // an attempt that ended holds on to what it received
-  job_keeps_messages,      // a job that ended holds on to the messages of items that were not settled
   delay_skipped,
   purge_changes_nothing,
   restart_forgets_delay,         // a delayed message is visible after a restart
