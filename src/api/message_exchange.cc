@@ -16,15 +16,14 @@ DeliveredMessage delivered(const MessagesReceived& received, const MessagesRecei
 }
 
 /// The name of the stream that a message was moved from; empty: it was not moved, or that stream was deleted.
-Result<std::string> origin_of(StoreReader& ledger, MessageNumber message) {
-  auto moved = ledger.dead_letter(message);
+Result<std::string> origin_of(Backend& backend, MessageNumber message) {
+  auto moved = backend.ledger().dead_letter(message);
   if (!moved) return pass(moved);
   const std::optional<DeadLetter>& letter = *moved;
   if (!letter) return std::string();
-  auto streams = ledger.streams();
-  if (!streams) return pass(streams);
-  const auto source = std::ranges::find(*streams, letter->source, &Stream::id);
-  return source == streams->end() ? std::string() : source->name;
+  const auto streams = backend.list_streams("");
+  const auto source = std::ranges::find_if(streams, [&](const auto& it) { return it->id == letter->source; });
+  return source == streams.end() ? std::string() : (*source)->name;
 }
 
 }  // namespace
@@ -110,7 +109,7 @@ Result<std::vector<DeliveredMessage>> MessageExchange::from_ledger(const Message
     if (!bytes) continue;
     auto content = decode_message(*bytes);
     if (!content) return pass(content);
-    auto origin = origin_of(ledger, one.message);
+    auto origin = origin_of(backend_, one.message);
     if (!origin) return pass(origin);
     out.push_back(delivered(received, one, std::make_shared<const MessageContent>(std::move(*content))));
     out.back().dead_letter_of = std::move(*origin);

@@ -1,8 +1,11 @@
 #include "cli/verb_options.h"
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <cstdint>
 #include <optional>
+
+#include "base/text.h"
 
 namespace drover {
 
@@ -37,7 +40,12 @@ Option Option::range(double least, double most) const {
 }
 
 Option Option::positive() const {
-  it_->check(CLI::PositiveNumber);
+  it_->check([](const std::string& text) {
+    double number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    const bool is_good = error == std::errc() && end == text.data() + text.size() && number > 0;
+    return is_good ? std::string() : concat("'", text, "' is not a number above 0");
+  });
   return *this;
 }
 
