@@ -34,7 +34,7 @@ class Worker {
   std::uint64_t polls() const { return polls_; }
 
   void readable() {
-    if (const auto body = channel_.receive()) answered(*body);
+    if (const auto body = channel_.receive()) answered(std::string(*body));
   }
 
  private:
