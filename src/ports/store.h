@@ -67,8 +67,8 @@ class Store {
 
   /// Drops lists and definitions that no job has referred to for so long, as far as these calls have seen.
   virtual Result<void> drop_unused(std::int64_t now_ms, std::int64_t unused_ms) = 0;
-  /// Deletes attempts at items of jobs on streams, which may have no end, that ended by this time: about so many rows
-  /// of each job at most; whether there may be more.
+  /// Deletes attempts at items of jobs on streams, which may have no end, that ended by this time: of one job, about so
+  /// many rows at most. False: it has been through all jobs.
   virtual Result<bool> drop_old_attempts(std::int64_t ended_by_ms, std::uint64_t rows) = 0;
   /// Deletes of what deleted jobs and dropped lists left behind about so many rows at most; whether there is more.
   virtual Result<bool> sweep_deleted(std::uint64_t rows) = 0;

@@ -54,6 +54,12 @@ Result<bool> Retention::do_some(std::int64_t now_ms) {
     rows_left_ = *more;
     return true;
   }
+  if (old_attempts_by_ms_) {
+    auto more = store_.drop_old_attempts(*old_attempts_by_ms_, kRowsAtOnce);
+    if (!more) return more;
+    if (!*more) old_attempts_by_ms_.reset();
+    return true;
+  }
   const bool may_sweep = options_.keep_ms > 0 || young_segments_too_;
   if (segments_left_ && may_sweep) {
     auto more = sweep_segments(now_ms);
@@ -71,9 +77,8 @@ Result<void> Retention::look(std::int64_t now_ms) {
   const std::int64_t ended_by_ms = std::min(now_ms, wall_.epoch_ms()) - options_.keep_ms;
   auto some = forget_jobs(ended_by_ms);
   if (!some) return pass(some);
-  auto more = store_.drop_old_attempts(ended_by_ms, kRowsAtOnce);
-  if (!more) return pass(more);
-  if (*some || *more) next_look_ms_ = now_ms + kMoreAfterMs;
+  if (*some) next_look_ms_ = now_ms + kMoreAfterMs;
+  old_attempts_by_ms_ = ended_by_ms;
   return {};
 }
 

@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "logs/segment_jobs.h"
@@ -71,9 +72,10 @@ class Retention {
 
   const std::int64_t forget_from_ms_;
   std::int64_t next_look_ms_ = 0;
-  std::int64_t next_sweep_ms_ = 0;  // when rows may be left again
-  EndedAt asked_up_to_;             // the last job of this pass that the core was asked to forget
-  bool rows_left_ = true;           // perhaps from before the server's last end
+  std::int64_t next_sweep_ms_ = 0;                  // when rows may be left again
+  EndedAt asked_up_to_;                             // the last job of this pass that the core was asked to forget
+  std::optional<std::int64_t> old_attempts_by_ms_;  // those of jobs on streams that ended by then are to be deleted
+  bool rows_left_ = true;                           // perhaps from before the server's last end
   bool segments_left_ = true;
   bool young_segments_too_ = false;             // those that are younger than jobs are kept are also looked at
   std::map<std::uint64_t, SegmentJobs> known_;  // of segments that stay, for now

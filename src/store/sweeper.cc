@@ -69,29 +69,21 @@ Result<void> Sweeper::drop_unused(std::int64_t now_ms, std::int64_t unused_ms) {
   });
 }
 
-// Items are numbered in the order in which they were handed out, which is about that in which they ended.
+// Of one job. Items are numbered in the order in which they were handed out, which is about that in which they ended.
 Result<bool> Sweeper::drop_old_attempts(std::int64_t ended_by_ms, std::uint64_t rows) {
-  std::vector<std::int64_t> jobs;
-  {
-    auto found = db_.prepare("SELECT job FROM jobs WHERE stream IS NOT NULL");
-    if (!found) return pass(found);
-    for (auto row = found->step();; row = found->step()) {
-      if (!row) return pass(row);
-      if (!*row) break;
-      jobs.push_back(found->number(0));
-    }
-  }
-  bool more = false;
-  for (const std::int64_t job : jobs) {
-    auto done = db_.in_transaction([&] {
-      return db_.run(concat("DELETE FROM attempt_rows WHERE job = ", job, " AND ended_ms <= ", ended_by_ms,
-                            " AND item <= (SELECT max(item) FROM (SELECT item FROM attempt_rows WHERE job = ", job,
-                            " ORDER BY item LIMIT ", rows, "))"));
-    });
-    if (!done) return pass(done);
-    more = more || db_.changes() >= rows;
-  }
-  return more;
+  auto job =
+      db_.number(concat("SELECT coalesce(min(job), 0) FROM jobs WHERE stream IS NOT NULL AND job >= ", old_from_));
+  if (!job) return pass(job);
+  old_from_ = *job == 0 ? 0 : *job + 1;
+  if (*job == 0) return false;
+  auto done = db_.in_transaction([&] {
+    return db_.run(concat("DELETE FROM attempt_rows WHERE job = ", *job, " AND ended_ms <= ", ended_by_ms,
+                          " AND item <= (SELECT max(item) FROM (SELECT item FROM attempt_rows WHERE job = ", *job,
+                          " ORDER BY item LIMIT ", rows, "))"));
+  });
+  if (!done) return pass(done);
+  if (db_.changes() >= rows) old_from_ = *job;  // there may be more of it
+  return true;
 }
 
 // The first kind that has something to delete, beginning with the one after the last.

@@ -55,6 +55,7 @@ class Sweeper {
 
   Database& db_;
   Unused unused_manifests_, unused_definitions_;
+  std::int64_t old_from_ = 0;                    // the next job whose old attempts are deleted
   std::size_t next_kind_ = 0;                    // of what is deleted: each has its turn
   std::optional<std::int64_t> sparse_from_ = 0;  // the next block to look at; nothing: all were looked at
 };
