@@ -340,7 +340,7 @@ void add_submit(const Verb& app, Invocation& invocation) {
               "  drover submit --cpus 0.5 --memory 2GiB --require gpu=none --items list.txt -- ./process {}\n"
               "  drover submit --image python:3.12 --mount /srv:/srv --range 1-9 -- python /srv/process.py {}\n"
               "  drover submit --dir /mnt/data --map /mnt/data=s3://bucket/data -- ./process {}\n"
-              "  drover submit --stream photos --until-empty -- ./process {}");
+              "  drover submit --stream orders --until-empty -- ./process {}");
   verb.callback([flags, verb, &invocation] {
     if (flags->schema) return static_cast<void>(print_text(stdout, job_schema()));
     flags->command.words = verb.remaining();
