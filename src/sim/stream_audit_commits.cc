@@ -23,6 +23,8 @@ void each(const Batch& batch, const Visit& visit) {
 void StreamAudit::committed(const Batch& batch) {
   // What a server had not made durable when it died is as if it had never happened.
   if (std::exchange(server_, stage_.server.generation()) != stage_.server.generation()) ended_ms_.clear();
+  // Another batch of the same millisecond does not say the time again.
+  each<PutCounters>(batch, [&](const PutCounters& it) { now_ms_ = it.counters.now_ms; });
   const bool matters = std::ranges::any_of(batch.mutations, [](const Mutation& it) {
     return std::holds_alternative<PutStream>(it) || std::holds_alternative<DeleteStream>(it) ||
            std::holds_alternative<PutMessageBlock>(it) || std::holds_alternative<DeleteMessageBlock>(it) ||
@@ -30,7 +32,6 @@ void StreamAudit::committed(const Batch& batch) {
            std::holds_alternative<AddMessage>(it) || std::holds_alternative<MoveMessage>(it);
   });
   if (!matters) return note_ended_attempts();
-  each<PutCounters>(batch, [&](const PutCounters& it) { now_ms_ = it.counters.now_ms; });
   handed_.clear();
   const auto take_it = [&](const auto& it) { take(it); };
   each<PutStream>(batch, [&](const PutStream& it) { names_[it.stream.id] = it.stream.name; });
