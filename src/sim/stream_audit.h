@@ -113,6 +113,7 @@ class StreamAudit {
     Token holder = {};
     std::optional<DeadLetter> letter = {};
     bool gone = false;
+    std::int64_t gone_ms = 0;
     std::set<std::uint64_t> heard_of = {};  // receives
     std::set<std::uint64_t> deletes = {};   // receives whose receipts were used for it
     bool visibility_asked = false;

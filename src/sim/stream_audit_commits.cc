@@ -82,6 +82,7 @@ StreamAudit::Message& StreamAudit::add(MessageNumber number, std::string content
 
 void StreamAudit::end(Message& message) {
   message.gone = true;
+  message.gone_ms = now_ms_;
   live_[message.stream].erase(message.number);
   if (!message.group.empty()) left_ms_[{message.stream, message.group}] = now_ms_;
 }
