@@ -394,6 +394,7 @@ TEST_F(SqliteStoreFile, FewPagesAreGivenBackWhileCommitsCome) {
   EXPECT_GT(count("PRAGMA freelist_count"), free - 300);
   sweep_all(**store);
   EXPECT_LE(count("PRAGMA freelist_count"), 4096);
+  EXPECT_LT(std::filesystem::file_size(path_), 17'000'000) << "without another commit";
 }
 
 TEST_F(SqliteStoreFile, WhatADeletedJobLeftIsSweptInSmallSteps) {

@@ -100,10 +100,12 @@ Result<bool> Sweeper::sweep(std::uint64_t rows, Traffic traffic) {
     next_kind_ = kind + 1;
     return true;
   }
-  if (traffic == Traffic::none) return give_pages_back(rows);
-  auto given = give_pages_back(std::min(rows, kPagesBesideTraffic));
-  if (!given) return given;
-  return false;  // the others with later sweeps
+  auto more = give_pages_back(traffic == Traffic::none ? rows : std::min(rows, kPagesBesideTraffic));
+  if (!more || traffic == Traffic::some) return more ? false : more;  // the others with later sweeps
+  if (!*more) {
+    if (auto done = shorten_file(); !done) return pass(done);
+  }
+  return more;
 }
 
 // Those of them that were unused for so long; the others are remembered.
@@ -293,7 +295,23 @@ Result<bool> Sweeper::give_pages_back(std::uint64_t pages) {
   if (auto done = db_.run(concat("PRAGMA incremental_vacuum(", pages, ")")); !done) return pass(done);
   auto left = db_.number("PRAGMA freelist_count");
   if (!left) return pass(left);
-  return *left < *free;  // a file that was not made for it keeps them all
+  const bool is_less = *left < *free;  // a file that was not made for it keeps them all
+  is_file_longer_ = is_file_longer_ || is_less;
+  return is_less;
+}
+
+// Pages that were given back leave the file when SQLite copies its log into it. Commits bring that about; after the
+// last of them it is done here. Somebody who still reads what was there before puts it off until the next sweep.
+Result<void> Sweeper::shorten_file() {
+  if (!is_file_longer_) return {};
+  auto copied = db_.prepare("PRAGMA wal_checkpoint(PASSIVE)");
+  if (!copied) return pass(copied);
+  auto row = copied->step();
+  if (!row) return pass(row);
+  const bool is_busy = copied->number(0) != 0;
+  const std::int64_t pages = copied->number(1), copied_pages = copied->number(2);
+  is_file_longer_ = is_busy || copied_pages < pages;
+  return {};
 }
 
 }  // namespace drover

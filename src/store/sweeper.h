@@ -52,12 +52,14 @@ class Sweeper {
   Result<bool> sweep_former_workers(std::uint64_t rows);
   Result<bool> sweep_events(std::uint64_t rows);
   Result<bool> give_pages_back(std::uint64_t pages);
+  Result<void> shorten_file();
 
   Database& db_;
   Unused unused_manifests_, unused_definitions_;
   std::int64_t old_from_ = 0;                    // the next job whose old attempts are deleted
   std::size_t next_kind_ = 0;                    // of what is deleted: each has its turn
   std::optional<std::int64_t> sparse_from_ = 0;  // the next block to look at; nothing: all were looked at
+  bool is_file_longer_ = false;                  // than its pages, because some were given back
 };
 
 }  // namespace drover
