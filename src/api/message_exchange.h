@@ -41,8 +41,9 @@ class MessageExchange {
   /// Answered when all are durable, where `resume` does its work.
   void send(std::string stream, std::vector<OutgoingMessage> messages, Resume resume,
             std::function<void(Result<MessagesSent>)> answered);
-  /// Answered likewise, or on a thread that may wait for disks. One that was deleted in the meantime is left out.
-  /// One that may wait says how it hears that whoever waits has left: then no message is handed to it.
+  /// Answered likewise, or on a thread that may wait for disks. A message that was deleted in the meantime is left out.
+  /// A receive that may wait passes `when_leaves`, which calls back when its client has left: a client that is gone is
+  /// handed no message.
   using WhenLeaves = std::function<void(std::function<void()> call)>;
   void receive(ReceiveMessages command, const Holder& holder, Resume resume, const WhenLeaves& when_leaves,
                std::function<void(Result<std::vector<DeliveredMessage>>)> answered);

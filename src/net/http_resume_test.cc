@@ -1,4 +1,4 @@
-// Work that goes on where a peer is served.
+// A handler that answers later continues on the thread of its connection.
 #include <future>
 #include <thread>
 
