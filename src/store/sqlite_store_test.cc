@@ -397,6 +397,26 @@ TEST_F(SqliteStoreFile, FewPagesAreGivenBackWhileCommitsCome) {
   EXPECT_LT(std::filesystem::file_size(path_), 17'000'000) << "without another commit";
 }
 
+TEST_F(SqliteStoreFile, OldAttemptsOfAJobOnAStreamGoAlsoBehindOnesThatStay) {
+  auto opened = open_sqlite_store(path_);
+  ASSERT_TRUE(opened);
+  Store& store = **opened;
+  Job job = stored_job(1, 500);
+  job.stream = "photos";
+  Batch batch;
+  batch.mutations.emplace_back(PutJob{job});
+  for (std::uint64_t item = 0; item < 500; ++item) {
+    Attempt attempt{.job = job.id, .item = ItemIndex{item}, .attempt = AttemptNumber{1}};
+    attempt.ended_ms = item % 100 == 0 || item >= 400 ? 2000 : 1000;
+    batch.mutations.emplace_back(AddAttempt{attempt});
+  }
+  ASSERT_TRUE(store.commit(batch));
+  int steps = 0;
+  while (store.drop_old_attempts(1500, 50).value()) ++steps;
+  EXPECT_EQ(rows_of("attempt_rows"), 104) << "100 young ones, and four that took long";
+  EXPECT_LT(steps, 12);
+}
+
 TEST_F(SqliteStoreFile, WhatADeletedJobLeftIsSweptInSmallSteps) {
   auto opened = open_sqlite_store(path_);
   ASSERT_TRUE(opened);

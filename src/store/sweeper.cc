@@ -69,20 +69,23 @@ Result<void> Sweeper::drop_unused(std::int64_t now_ms, std::int64_t unused_ms) {
   });
 }
 
-// Of one job. Items are numbered in the order in which they were handed out, which is about that in which they ended.
+// Of one job. Items are numbered in the order in which they were handed out, which is about that in which they ended:
+// where none was deleted, the others are young.
 Result<bool> Sweeper::drop_old_attempts(std::int64_t ended_by_ms, std::uint64_t rows) {
+  kept_from_ms_ = ended_by_ms;
   auto job =
-      db_.number(concat("SELECT coalesce(min(job), 0) FROM jobs WHERE stream IS NOT NULL AND job >= ", old_from_));
+      db_.number(concat("SELECT coalesce(min(job), 0) FROM jobs WHERE stream IS NOT NULL AND job >= ", old_from_.job));
   if (!job) return pass(job);
-  old_from_ = *job == 0 ? 0 : *job + 1;
+  if (*job != old_from_.job) old_from_ = {*job, 0};
   if (*job == 0) return false;
-  auto done = db_.in_transaction([&] {
-    return db_.run(concat("DELETE FROM attempt_rows WHERE job = ", *job, " AND ended_ms <= ", ended_by_ms,
-                          " AND item <= (SELECT max(item) FROM (SELECT item FROM attempt_rows WHERE job = ", *job,
-                          " ORDER BY item LIMIT ", rows, "))"));
-  });
+  const std::string from = concat("FROM attempt_rows WHERE job = ", *job, " AND item >= ", old_from_.item);
+  auto last =
+      db_.number(concat("SELECT coalesce(max(item), -1) FROM (SELECT item ", from, " ORDER BY item LIMIT ", rows, ")"));
+  if (!last) return pass(last);
+  auto done = db_.in_transaction(
+      [&] { return db_.run(concat("DELETE ", from, " AND item <= ", *last, " AND ended_ms <= ", ended_by_ms)); });
   if (!done) return pass(done);
-  if (db_.changes() >= rows) old_from_ = *job;  // there may be more of it
+  old_from_ = db_.changes() > 0 ? OldAttempts{*job, *last + 1} : OldAttempts{*job + 1, 0};
   return true;
 }
 
@@ -269,10 +272,18 @@ Result<bool> Sweeper::sweep_streams(std::uint64_t rows) {
 }
 
 // Some of the forgotten workers that no attempt refers to, because they were forgotten before the oldest job was
-// created; whether there were some. Jobs are numbered in the order in which they are created.
+// created; whether there were some. Jobs are numbered in the order in which they are created. Those on streams may be
+// very old, but not their attempts.
 Result<bool> Sweeper::sweep_former_workers(std::uint64_t rows) {
-  auto gone = delete_some({"former_workers", "worker"},
-                          "forgotten_ms < coalesce((SELECT created_ms FROM jobs ORDER BY job LIMIT 1), 1 << 62)", rows);
+  constexpr std::int64_t kNever = std::int64_t{1} << 62;
+  auto oldest_ms =
+      db_.number(concat("SELECT coalesce((SELECT created_ms FROM jobs ", kept_from_ms_ ? "WHERE stream IS NULL " : "",
+                        "ORDER BY job LIMIT 1), ", kNever, ")"));
+  if (!oldest_ms) return pass(oldest_ms);
+  auto on_streams = db_.number("SELECT count(*) FROM jobs WHERE stream IS NOT NULL");
+  if (!on_streams) return pass(on_streams);
+  const std::int64_t before_ms = *on_streams > 0 ? std::min(*oldest_ms, kept_from_ms_.value_or(kNever)) : *oldest_ms;
+  auto gone = delete_some({"former_workers", "worker"}, concat("forgotten_ms < ", before_ms), rows);
   if (!gone) return pass(gone);
   return *gone > 0;
 }

@@ -40,6 +40,10 @@ class Sweeper {
     const char* table;
     const char* key;
   };
+  struct OldAttempts {
+    std::int64_t job = 0;
+    std::int64_t item = 0;
+  };
 
   Result<std::vector<std::int64_t>> unused_for(std::int64_t least_ms, std::int64_t now_ms, Unused& known,
                                                const char* which);
@@ -56,7 +60,8 @@ class Sweeper {
 
   Database& db_;
   Unused unused_manifests_, unused_definitions_;
-  std::int64_t old_from_ = 0;                    // the next job whose old attempts are deleted
+  OldAttempts old_from_;                         // the next attempts that may be old
+  std::optional<std::int64_t> kept_from_ms_;     // what ended before that goes, of jobs on streams
   std::size_t next_kind_ = 0;                    // of what is deleted: each has its turn
   std::optional<std::int64_t> sparse_from_ = 0;  // the next block to look at; nothing: all were looked at
   bool is_file_longer_ = false;                  // than its pages, because some were given back
