@@ -24,8 +24,9 @@ class SpanMarks {
     const auto found = marks_.find(mark, ItemIndex{from.value - before()});
     return found ? std::optional(ItemIndex{found->value + before()}) : std::nullopt;
   }
-  [[nodiscard]] bool decode(std::uint64_t block, std::string_view bytes) {
-    return block >= first_block_ && marks_.decode(block - first_block_, bytes);
+  [[nodiscard]] bool decode(std::uint64_t block, std::string_view bytes, bool grows) {
+    if (block < first_block_) return false;
+    return grows ? marks_.decode_known_part(block - first_block_, bytes) : marks_.decode(block - first_block_, bytes);
   }
   ItemBlocks take() && { return std::move(marks_); }
 
@@ -44,11 +45,14 @@ class SpanMarks {
   ItemBlocks marks_;
 };
 
-inline Result<SpanMarks> read_span_marks(StoreReader& reader, JobId job, std::uint64_t total, ItemSpan items) {
+/// A job on a stream may have grown since its `total` was read.
+inline Result<SpanMarks> read_span_marks(StoreReader& reader, JobId job, std::uint64_t total, ItemSpan items,
+                                         bool grows) {
   SpanMarks marks(total, items);
   bool fits = true;
-  auto read = reader.each_block(
-      job, items, [&](const BlockRecord& block) { fits = marks.decode(block.block, block.marks.value) && fits; });
+  auto read = reader.each_block(job, items, [&](const BlockRecord& block) {
+    fits = marks.decode(block.block, block.marks.value, grows) && fits;
+  });
   if (!read) return pass(read);
   if (!fits) {
     return fail(ErrorCode::damaged, "the stored item states do not match the job",
@@ -59,7 +63,7 @@ inline Result<SpanMarks> read_span_marks(StoreReader& reader, JobId job, std::ui
 
 /// Of all its items.
 inline Result<ItemBlocks> read_item_marks(StoreReader& reader, JobId job, std::uint64_t total) {
-  auto marks = read_span_marks(reader, job, total, {});
+  auto marks = read_span_marks(reader, job, total, {}, false);
   if (!marks) return pass(marks);
   return std::move(*marks).take();
 }
@@ -75,7 +79,9 @@ inline Result<bool> is_in_hands(StoreReader& reader, const Job& job, Token token
   if (!rows) return pass(rows);
   if (holder) return *holder == token.grant;
   // One without a history has no row: its mark tells.
-  auto marks = read_span_marks(reader, job.id, job.total, only);
+  const bool grows = !job.stream.empty();
+  const std::uint64_t total = grows ? std::max(job.total, token.item.value + 1) : job.total;
+  auto marks = read_span_marks(reader, job.id, total, only, grows);
   if (!marks) return pass(marks);
   return marks->get(token.item) == ItemMark::open;
 }

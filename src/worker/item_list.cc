@@ -22,7 +22,7 @@ class StateTeller {
       : job_(job), running_(running), among_(among) {}
 
   Result<void> read(StoreReader& reader) {
-    auto marks = read_span_marks(reader, job_.id, job_.total, among_);
+    auto marks = read_span_marks(reader, job_.id, job_.total, among_, !job_.stream.empty());
     if (!marks) return pass(marks);
     blocks_ = std::move(*marks);
     return reader.each_open_item(job_.id, among_, [&](const OpenItem& item) {

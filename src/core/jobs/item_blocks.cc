@@ -26,6 +26,13 @@ std::size_t packed_bytes(std::uint64_t items) {
   return std::max<std::size_t>(2, (items + 3) / 4);
 }
 
+void clear_from(std::string& packed, std::uint64_t item) {
+  for (; item < packed.size() * 4; ++item) {
+    auto& byte = packed[item / 4];
+    byte = static_cast<char>(static_cast<unsigned char>(byte) & ~(3U << (item % 4 * 2)));
+  }
+}
+
 }  // namespace
 
 ItemBlocks::ItemBlocks(std::uint64_t total) : total_(total), blocks_((total + kBlockItems - 1) / kBlockItems) {
@@ -214,12 +221,17 @@ std::string ItemBlocks::encode(std::uint64_t block) const {
     bytes[i] = static_cast<char>((*it.words)[i / 8] >> (i % 8 * 8));
   }
   // Past the end of the job the bits are whatever the block was filled with: they must not reach the store.
-  const std::uint64_t size = block_size(block);
-  for (std::uint64_t offset = size; offset < bytes.size() * 4; ++offset) {
-    auto& byte = bytes[offset / 4];
-    byte = static_cast<char>(static_cast<unsigned char>(byte) & ~(3U << (offset % 4 * 2)));
-  }
+  clear_from(bytes, block_size(block));
   return bytes;
+}
+
+bool ItemBlocks::decode_known_part(std::uint64_t block, std::string_view bytes) {
+  if (block >= blocks_.size()) return true;
+  const std::size_t known = packed_bytes(block_size(block));
+  if (bytes.size() < known) return decode(block, bytes);
+  std::string part(bytes.substr(0, known));
+  clear_from(part, block_size(block));
+  return decode(block, part);
 }
 
 bool ItemBlocks::decode(std::uint64_t block, std::string_view bytes) {

@@ -58,6 +58,8 @@ class ItemBlocks {
   std::string encode(std::uint64_t block) const;
   /// False when the bytes cannot be this block's.
   [[nodiscard]] bool decode(std::uint64_t block, std::string_view bytes);
+  /// Of a job that may have grown since its total was read: what is beyond that is left out.
+  [[nodiscard]] bool decode_known_part(std::uint64_t block, std::string_view bytes);
 
   void hash(Hasher& hasher) const;
 

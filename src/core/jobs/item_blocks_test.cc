@@ -144,5 +144,20 @@ TEST(ItemBlocks, GrowByPendingItemsWhateverTheOthersAre) {
   }
 }
 
+TEST(ItemBlocks, OfOneThatHasGrownTheKnownPartIsRead) {
+  Random random(8);
+  for (const std::uint64_t known : {1U, 3U, 8U, 9U, 4095U, 4096U, 4097U, 9000U}) {
+    for (const std::uint64_t more : {0U, 1U, 2U, 5U, 4096U, 9000U}) {
+      ItemBlocks all(known + more);
+      for (std::uint64_t i = 0; i < all.total(); ++i) all.set(ItemIndex{i}, static_cast<ItemMark>(random.below(4)));
+      ItemBlocks read(known);
+      for (std::uint64_t block = 0; block < all.block_count(); ++block) {
+        ASSERT_TRUE(read.decode_known_part(block, all.encode(block))) << known << " + " << more;
+      }
+      for (std::uint64_t i = 0; i < known; ++i) ASSERT_EQ(read.get(ItemIndex{i}), all.get(ItemIndex{i})) << i;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace drover
