@@ -22,7 +22,7 @@ class MessageSource {
   virtual bool has_stream(const std::string& stream) const = 0;
   /// Whether take() would take one.
   virtual bool has_ready(const std::string& stream) = 0;
-  /// Whether there is none: neither one that can be received, nor one that is hidden.
+  /// Whether it has no messages, hidden ones included.
   virtual bool is_empty(const std::string& stream) const = 0;
   /// At most so many messages, of a FIFO stream one of each group, become the job's items from `first` on. Each is
   /// hidden until its item is settled or the job is over.
@@ -35,10 +35,12 @@ class MessageSource {
 class MessageTaker {
  public:
   virtual ~MessageTaker() = default;
-  /// There may be messages to take, or none any more.
-  virtual void on_stream_changed(const std::string& stream) = 0;
+  /// There may be messages to take, or none any more. Gives how many jobs that concerned.
+  virtual std::size_t on_stream_changed(const std::string& stream) = 0;
   /// Whether it has ended, or is unknown.
   virtual bool is_over(JobId job) const = 0;
+  /// Whether an attempt at the item has failed, which waits for another one.
+  virtual bool has_failed(JobId job, ItemIndex item) const = 0;
 };
 
 }  // namespace drover

@@ -75,7 +75,7 @@ TEST(RandomCommands, KeepTheStateSoundAndReplayToTheSameHash) {
     dead_letters += ledger.dead_letters().size();
   }
   // The world must really have got somewhere, or all of the above says nothing.
-  EXPECT_GT(settled, count * 15);
+  EXPECT_GT(settled, count * 12);
   EXPECT_GT(ended_jobs, count);
   EXPECT_GT(received, count);
   EXPECT_GT(dead_letters, count / 10);

@@ -57,8 +57,7 @@ void Jobs::on_handed_out(JobId id, WorkerId worker, std::uint64_t count) {
   Job& job = job_at(id);
   if (job.started_ms == 0) begin(job);
   places_.on_handed_out(job, worker, count);
-  reconsider(job);
-  if (!job.stream.empty()) on_stream_changed(job.stream);  // other jobs may have counted on the same messages
+  reconsider(job);  // other jobs on its stream hear of it later
 }
 
 // The next items that nobody has had yet and that need not wait for others: where they begin, and how many of them are

@@ -168,8 +168,9 @@ class Jobs : public QueueUser, public RunningItems, public MessageTaker {
   void each_running(JobId job, std::uint64_t count,
                     const std::function<void(const Job& job, std::int64_t started_ms)>& visit) const override;
 
-  void on_stream_changed(const std::string& stream) override;
+  std::size_t on_stream_changed(const std::string& stream) override;
   bool is_over(JobId job) const override;
+  bool has_failed(JobId job, ItemIndex item) const override;
 
   void take_changes(std::vector<Mutation>& out);
   void take_deletions(std::vector<Mutation>& out);
@@ -209,7 +210,7 @@ class Jobs : public QueueUser, public RunningItems, public MessageTaker {
   bool check_stream(Ticket ticket, const SubmitJob& command);
   void set_on_stream(const Job& job, bool is_there);
   std::uint64_t take_messages(Job& job, std::uint64_t want);
-  void tell_message(const Job& job, ItemIndex item, AttemptState state);
+  void tell_message(const Job& job, const OpenItem& item, AttemptState state);
   bool is_all_settled(const Job& job) const;
   // hand_out.cc
   std::pair<ItemIndex, std::uint64_t> untouched(const Job& job, std::uint64_t want);

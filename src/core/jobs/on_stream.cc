@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "core/jobs/job_plants.h"
 #include "core/jobs/jobs.h"
 
 namespace drover {
@@ -78,33 +79,45 @@ std::uint64_t Jobs::take_messages(Job& job, std::uint64_t want) {
 }
 
 /// An item is settled.
-void Jobs::tell_message(const Job& job, ItemIndex item, AttemptState state) {
+void Jobs::tell_message(const Job& job, const OpenItem& item, AttemptState state) {
   if (job.stream.empty()) return;
-  messages_->on_settled(job.id, item,
-                        state == AttemptState::succeeded   ? MessageResult::processed
-                        : state == AttemptState::cancelled ? MessageResult::untouched
-                                                           : MessageResult::failed);
+  const bool has_run = state != AttemptState::cancelled || item.tries > 0;
+  messages_->on_settled(job.id, item.item,
+                        state == AttemptState::succeeded ? MessageResult::processed
+                        : has_run                        ? MessageResult::failed
+                                                         : MessageResult::untouched);
 }
 
 /// Nothing is left to be done of it, now or later.
 bool Jobs::is_all_settled(const Job& job) const {
   if (job.reopening || job.succeeded + job.failed + job.cancelled < job.total) return false;
-  return job.stream.empty() || (job.until_empty && messages_->is_empty(job.stream));
+  const auto is_empty = [&] {
+    if (planted(JobPlant::hidden_counts_as_gone)) return !messages_->has_ready(job.stream);
+    return messages_->is_empty(job.stream);
+  };
+  return job.stream.empty() || (job.until_empty && is_empty());
 }
 
-void Jobs::on_stream_changed(const std::string& stream) {
+std::size_t Jobs::on_stream_changed(const std::string& stream) {
   const auto found = now_.on_stream.find(stream);
-  if (found == now_.on_stream.end()) return;
-  for (const JobId id : std::vector(found->second.begin(), found->second.end())) {
+  if (found == now_.on_stream.end()) return 0;
+  const std::vector jobs(found->second.begin(), found->second.end());
+  for (const JobId id : jobs) {
     Job& job = job_at(id);
     reconsider(job);
     end_if_done(job);
   }
+  return jobs.size();
 }
 
 bool Jobs::is_over(JobId id) const {
   const Job* job = find(id);
   return job == nullptr || job->ended();
+}
+
+bool Jobs::has_failed(JobId job, ItemIndex item) const {
+  const OpenItem* open = records_.find_open(job, item);
+  return open != nullptr && open->tries > 0;
 }
 
 }  // namespace drover

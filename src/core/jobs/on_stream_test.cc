@@ -194,6 +194,83 @@ TEST_F(OnStream, AnItemOutlivesThePurgeOfItsMessageAndTheStream) {
   EXPECT_EQ(world.poll(worker, 1).size(), 1U) << "it goes on when there is such a stream again";
 }
 
+TEST_F(OnStream, AFailedTryCountsAsAReceiveEvenIfTheJobIsCancelledBeforeTheNext) {
+  set({.name = "dead"});
+  set({.name = "photos", .max_receives = 1, .dead_letters = "dead"});
+  send(1);
+  const WorkerId worker = world.worker("w");
+  SubmitJob command = on("photos");
+  command.policy.max_tries = 3;
+  command.policy.retry_delay_ms = 60'000;
+  const JobId job = world.submit(command);
+  world.end(worker, world.poll(worker, 1).at(0), TestWorld::failure());
+  world.ask(CancelJob{job, "enough"});
+  world.pass(60'000);
+  world.tick_while_due();
+  EXPECT_EQ(view("dead").visible, 1U);
+  EXPECT_EQ(view().visible + view().in_flight, 0U);
+}
+
+TEST_F(OnStream, NoReceiptActsOnAMessageThatAnItemHolds) {
+  for (const bool fifo : {false, true}) {
+    const std::string name = fifo ? "photos.fifo" : "photos";
+    if (fifo) set({.name = name, .fifo = true});
+    send(1, fifo ? "a" : "");
+    const WorkerId worker = world.worker("w");
+    const JobId job = world.submit(on(name));
+    const Lease lease = world.poll(worker, 1).at(0);
+    const auto& messages = world.core.durable().messages.at(view(name).stream.id);
+    const Receipt guessed{view(name).stream.id, messages.open.begin()->first, 1};
+    const Effect set = world.ask(SetVisibility{name, {{guessed, 0}}});
+    EXPECT_EQ(std::get<VisibilitySet>(set).outcomes, std::vector{ReceiptOutcome::expired});
+    world.ask(DeleteMessages{name, {guessed}});
+    EXPECT_EQ(view(name).in_flight, 1U);
+    world.end(worker, lease);
+    EXPECT_EQ(view(name).in_flight, 0U);
+    world.ask(CancelJob{job, "enough"});
+  }
+}
+
+TEST_F(OnStream, WhatIsDeadByNewSettingsIsMovedInSmallStepsAndNotRun) {
+  constexpr std::uint64_t kMessages = 500;
+  send(kMessages);
+  const auto receive_all = [&] {
+    for (std::uint64_t got = 0; got < kMessages;) {
+      const Effect effect = world.ask(ReceiveMessages{.stream = "photos", .most = 10, .visibility_ms = 0});
+      got += std::get<MessagesReceived>(effect).messages.size();
+      world.pass(1);
+    }
+  };
+  receive_all();
+  set({.name = "dead"});
+  std::vector<JobId> jobs;
+  for (int i = 0; i < 20; ++i) jobs.push_back(world.submit(on("photos", true)));
+  set({.name = "photos", .max_receives = 1, .dead_letters = "dead"});
+  std::uint64_t most = 0;
+  for (std::uint64_t moved = 0; moved < kMessages;) {
+    world.ask(Tick{});
+    const std::uint64_t before = std::exchange(moved, view("dead").visible);
+    most = std::max(most, moved - before);
+  }
+  EXPECT_LE(most, 50U) << "with one command";
+  for (const JobId job : jobs) EXPECT_EQ(world.state(job), JobState::succeeded) << "without an item";
+}
+
+TEST_F(OnStream, AJobHearsAfterARestartThatItsStreamIsEmpty) {
+  std::vector<JobId> jobs;
+  const auto name = [](int i) { return "s" + std::to_string(i); };
+  for (int i = 0; i < 100; ++i) {
+    set({.name = name(i), .retention_ms = 60'000});
+    NewMessage message{.content = std::make_shared<const std::string>("x"), .bytes = 1};
+    world.ask(SendMessages{name(i), {message}});
+    jobs.push_back(world.submit(on(name(i), true)));
+  }
+  world.pass(62'000);  // all expire with one command, and not all jobs hear of it
+  world.restart();
+  world.tick_while_due();
+  for (const JobId job : jobs) EXPECT_EQ(world.state(job), JobState::succeeded);
+}
+
 TEST_F(OnStream, WhatCannotBeIsRefused) {
   EXPECT_EQ(refusal(on("nothing")), "stream 'nothing' not found");
   SubmitJob command = on("photos");

@@ -12,7 +12,9 @@ namespace {
 
 constexpr std::int64_t kLongestSettledMs = 1'000'000'000'000;  // no attempt is charged for more than thirty years
 
-Attempt attempt_row(const Job& job, const Grant& grant, const OpenItem& item, const EndedAttempt& ended) {
+// A worker's clock may be ahead: what has ended is not in the future.
+Attempt attempt_row(const Job& job, const Grant& grant, const OpenItem& item, const EndedAttempt& ended,
+                    std::int64_t now_ms) {
   const Outcome& outcome = ended.outcome;
   const Usage usage = bounded(ended.usage);
   Attempt row;
@@ -25,8 +27,8 @@ Attempt attempt_row(const Job& job, const Grant& grant, const OpenItem& item, co
   if (outcome.signal != 0) row.signal = outcome.signal;
   row.reason = outcome.success() ? outcome.reason : describe(outcome);
   row.worker = grant.worker;
-  row.started_ms = usage.started_ms;
-  row.ended_ms = usage.started_ms + (usage.wall_us + 500) / 1000;
+  row.ended_ms = std::min(usage.started_ms + (usage.wall_us + 500) / 1000, now_ms);
+  row.started_ms = std::min(usage.started_ms, row.ended_ms);
   row.wall_us = usage.wall_us;
   row.user_us = usage.user_us;
   row.system_us = usage.system_us;
@@ -67,7 +69,7 @@ Jobs::Ended Jobs::settle(const Grant& grant, const EndedAttempt& ended) {
   if (outcome.ending == Ending::lost) return lose(grant, item, ended);
 
   Job& job = job_at(grant.job);
-  Attempt row = attempt_row(job, grant, item, ended);
+  Attempt row = attempt_row(job, grant, item, ended, journal_.now_ms());
   row.state = outcome.success()                   ? AttemptState::succeeded
               : outcome.ending == Ending::stopped ? AttemptState::cancelled
                                                   : AttemptState::failed;
@@ -103,7 +105,7 @@ Jobs::Ended Jobs::lose_running(const Grant& grant, ItemIndex index, const char* 
 // A lost attempt is not the item's fault: no try is spent.
 Jobs::Ended Jobs::lose(const Grant& grant, OpenItem item, const EndedAttempt& ended) {
   Job& job = job_at(grant.job);
-  Attempt row = attempt_row(job, grant, item, ended);
+  Attempt row = attempt_row(job, grant, item, ended, journal_.now_ms());
   row.state = AttemptState::lost;
   charge(job, row);
   ++item.losses;
@@ -128,7 +130,7 @@ Jobs::Ended Jobs::finish(const OpenItem& item, Attempt attempt, ItemMark mark) {
   if (records_.open_items.erase({item.job, item.item}) > 0) open_items_.add({item.job, item.item});
   set_mark(item.job, item.item, mark);
   Job& job = job_at(item.job);
-  tell_message(job, item.item, how.state);
+  tell_message(job, item, how.state);
   jobs_.add(job.id);
   if (mark == ItemMark::succeeded) unlock(job, item.item);
   if (job.stop == StopCause::none && job.failed > job.failed_before &&

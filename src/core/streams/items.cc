@@ -2,24 +2,29 @@
 // settled.
 #include <algorithm>
 
+#include "core/streams/stream_plants.h"
 #include "core/streams/streams.h"
 
 namespace drover {
 namespace {
 
-constexpr std::size_t kMostDeadAhead = 100;  // that are moved out of the way at a time
+constexpr std::size_t kMostDeadAhead = 20;  // that are put aside at a time
 
 }  // namespace
 
-/// Moves dead messages out of the way. False: there is nothing to take, or not yet.
+/// Puts aside messages that have been dead since the stream's settings were changed: pass_time() moves them. False:
+/// there is nothing to take, or not yet.
 bool Streams::clear_way(At it) {
   if (it.index.in_flight >= kMostMessagesInFlight) return false;
   for (std::size_t left = kMostDeadAhead; left > 0; --left) {
     const OpenMessage* next = next_open(it);
     if (next == nullptr) return it.index.untouched > 0;
-    if (!move_if_dead(it, *next)) return true;
+    if (!is_dead(it, *next)) return true;
+    unindex(it, *next);
+    index(it, *next);
+    changed(it);
   }
-  return false;  // move_if_dead() has made sure that the stream is looked at again
+  return false;
 }
 
 bool Streams::has_ready(const std::string& stream) {
@@ -43,7 +48,7 @@ std::uint64_t Streams::take(const std::string& stream, JobId job, ItemIndex firs
     OpenMessage& message = next != nullptr ? *next : open_untouched(it);
     set_holder(message, {});
     set_item(message, job, ItemIndex{first.value + taken});
-    receive(it, message, kUntilSettledMs);
+    receive(it, message, planted(StreamPlant::item_does_not_hold) ? it.stream.visibility_ms : kUntilSettledMs);
     ++taken;
   }
   if (taken > 0) changed(it);
@@ -66,6 +71,9 @@ void Streams::settle(std::pair<StreamId, MessageNumber> where, MessageResult res
   if (found == it.messages.open.end()) return;  // it was purged, or has expired
   OpenMessage& message = found->second;
   changed(it);
+  if (planted(StreamPlant::failed_item_deletes) && result == MessageResult::failed) result = MessageResult::processed;
+  if (planted(StreamPlant::done_item_keeps) && result == MessageResult::processed) result = MessageResult::failed;
+  if (planted(StreamPlant::item_not_run_counts) && result == MessageResult::untouched) result = MessageResult::failed;
   if (result == MessageResult::processed) return remove_open(it, number);
   unindex(it, message);
   set_item(message, {}, {});
@@ -81,14 +89,15 @@ void Streams::settle(std::pair<StreamId, MessageNumber> where, MessageResult res
 }
 
 void Streams::on_job_over(JobId job) {
-  now_.jobs_over.push_back(job);
+  if (!planted(StreamPlant::job_over_holds_on)) now_.jobs_over.push_back(job);
 }
 
 /// What an item of a job holds that is over. False: none holds anything any more.
 bool Streams::release_one_of(JobId job) {
   const auto found = now_.item_messages.lower_bound({job, ItemIndex{0}});
   if (found == now_.item_messages.end() || found->first.first != job) return false;
-  on_settled(job, found->first.second, MessageResult::untouched);
+  const ItemIndex item = found->first.second;
+  on_settled(job, item, taker_->has_failed(job, item) ? MessageResult::failed : MessageResult::untouched);
   return true;
 }
 

@@ -23,7 +23,9 @@ ReceiptOutcome Streams::delete_one(At it, const Receipt& receipt) {
   const auto found = it.messages.open.find(receipt.message);
   if (found == it.messages.open.end()) return ReceiptOutcome::done;
   const OpenMessage& message = found->second;
-  const bool is_last = message.receives == receipt.receive || planted(StreamPlant::stale_receipt_deletes);
+  // One that an item of a job holds has no receipt.
+  const bool is_last =
+      (message.receives == receipt.receive || planted(StreamPlant::stale_receipt_deletes)) && !message.job;
   const bool has_run_out =
       message.visible_ms <= journal_.now_ms() && !planted(StreamPlant::expired_fifo_receipt_deletes);
   if (it.stream.fifo && (!is_last || has_run_out)) return ReceiptOutcome::expired;
@@ -46,7 +48,7 @@ ReceiptOutcome Streams::set_visibility(At it, const SetVisibility::One& one) {
   if (found == it.messages.open.end()) return ReceiptOutcome::gone;
   OpenMessage& message = found->second;
   const std::int64_t now_ms = journal_.now_ms();
-  if (message.receives != one.receipt.receive) return ReceiptOutcome::expired;
+  if (message.receives != one.receipt.receive || message.job) return ReceiptOutcome::expired;
   if (message.visible_ms <= now_ms) return ReceiptOutcome::not_in_flight;
   if (now_ms + one.visibility_ms > message.received_ms + kLongestVisibilityMs) return ReceiptOutcome::too_long;
   if (planted(StreamPlant::extension_ignored) && one.visibility_ms > 0) return ReceiptOutcome::done;

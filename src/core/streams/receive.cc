@@ -8,7 +8,8 @@
 namespace drover {
 namespace {
 
-constexpr std::size_t kMostStreamsServed = 16;  // streams, with each command
+constexpr std::size_t kMostStreamsServed = 16;  // with each command
+constexpr std::size_t kJobsLikeAStream = 8;     // take as long
 constexpr std::size_t kMostLookedAt = 100;      // messages, for one receive: some may turn out to be dead
 
 }  // namespace
@@ -63,8 +64,9 @@ void Streams::serve_some() {
     now_.changed_streams.erase(now_.changed_streams.begin());
     if (!records_.streams.contains(id)) continue;
     serve(at(id));
+    const std::size_t jobs = taker_->on_stream_changed(at(id).stream.name);
     reschedule(at(id));
-    taker_->on_stream_changed(at(id).stream.name);
+    left -= std::min(left - 1, jobs / kJobsLikeAStream);
   }
 }
 
@@ -105,7 +107,7 @@ bool Streams::take_next(At it, const ReceiveMessages& command, std::vector<Messa
   return true;
 }
 
-/// The one with a record that is next. Null: there is none, or one that nobody has touched comes first.
+/// The next message, if it has a record. Null: no message is ready, or the next one has never been received.
 OpenMessage* Streams::next_open(At it) {
   if (it.stream.fifo) {
     return it.index.ready_groups.empty() ? nullptr : &it.messages.open.at(it.index.ready_groups.begin()->first);

@@ -25,6 +25,11 @@ enum class StreamPlant : std::uint8_t {
   ended_attempt_served,          // an attempt that ended while it waited is given messages
   expires_too_soon,              // when half of its time is over
   expires_too_late,
+  item_does_not_hold,   // others receive the message of an item that takes long
+  failed_item_deletes,  // its message
+  done_item_keeps,      // its message
+  item_not_run_counts,  // as a receive
+  job_over_holds_on,    // to the messages of its items
 };
 
 }  // namespace drover

@@ -90,6 +90,7 @@ void Streams::load() {
       if (open == 0 && !it.index.untouched_blocks.contains(first)) now_.done_blocks.emplace_back(id, first);
     }
     reschedule(it);
+    if (it.messages.blocks.empty()) changed(it);  // a job that was to end with it may not have heard of that
   }
   for (const auto& [attempt, held] : now_.held_messages) {
     if (!holders_.is_held(attempt)) now_.attempts_over.push_back(attempt);

@@ -11,7 +11,8 @@ namespace {
 
 // However many a worker wants, one answer carries no more.
 constexpr std::uint64_t kMostAtOnce = 1'024;
-constexpr std::size_t kMostGrantsTold = 256;  // grants of a stopped job whose workers are thought of at a time
+constexpr std::uint64_t kMostMessagesAtOnce = 256;  // each is a step of its own
+constexpr std::size_t kMostGrantsTold = 256;        // grants of a stopped job whose workers are thought of at a time
 
 }  // namespace
 
@@ -22,15 +23,19 @@ std::vector<Lease> Workers::grant_items(const ParkedPoll& poll) {
   const std::vector<JobId> hidden = places_.hide(poll.not_now);
   const Session& session = now_.sessions.at(poll.worker);
   std::uint64_t want = std::min(poll.want, kMostAtOnce);
+  std::uint64_t messages_left = kMostMessagesAtOnce;
   Resources room = poll.room;
   while (want > 0) {
     const auto choice = places_.choose(session.kind, room, poll.worker);
     if (!choice) break;
     const Job& job = jobs_.at(choice->job);
-    const std::uint64_t most = choice->makes_room ? 1 : std::min({want, room.holds(job.ask), places_.at_once(job)});
+    std::uint64_t most = choice->makes_room ? 1 : std::min({want, room.holds(job.ask), places_.at_once(job)});
+    if (!job.stream.empty()) most = std::min(most, messages_left);
+    if (most == 0) break;
     Lease lease = grant_from(job, poll.worker, poll.number, most);
     if (lease.count == 0) continue;  // others were faster; the job is no longer offered
     want -= lease.count;
+    if (!job.stream.empty()) messages_left -= lease.count;
     room = room.minus(job.ask.times(lease.count));
     leases.push_back(std::move(lease));
     if (choice->makes_room) break;

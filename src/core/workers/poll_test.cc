@@ -82,10 +82,10 @@ TEST(Poll, AWorkerAskedToDrainIsToldOnceAndGetsNothingMore) {
   EXPECT_TRUE(next.leases.empty());
   // The answer that said so was lost.
   EXPECT_TRUE(std::get<PollAnswer>(world.ask(Poll{report, PollNumber{4}, {PollNumber{2}}, 2, 0})).drain);
-  // One that begins anew before it has drained is told again, and gets nothing.
+  // A worker that restarts before it has drained is told again, and gets nothing.
   world.worker("w", 2);
-  const Report anew{.worker = worker, .incarnation = 2};
-  const auto again = std::get<PollAnswer>(world.ask(Poll{anew, PollNumber{1}, {}, 2, 0}));
+  const Report second{.worker = worker, .incarnation = 2};
+  const auto again = std::get<PollAnswer>(world.ask(Poll{second, PollNumber{1}, {}, 2, 0}));
   EXPECT_TRUE(again.drain);
   EXPECT_TRUE(again.leases.empty());
   // It had nothing in its hands any more: that was it.
@@ -286,8 +286,8 @@ TEST(Poll, APollThatWasAnsweredBeforeItsWorkerWasFencedGrantsNothing) {
   EXPECT_EQ(std::get<PollAnswer>(world.ask(Poll{report, PollNumber{2}, {}, 2, 0})).leases.size(), 1U);
   world.ask(Fence{"w"});
   world.worker("w", 2);
-  const Report anew{.worker = worker, .incarnation = 2};
-  EXPECT_EQ(std::get<PollAnswer>(world.ask(Poll{anew, PollNumber{1}, {}, 2, 0})).leases.size(), 1U)
+  const Report second{.worker = worker, .incarnation = 2};
+  EXPECT_EQ(std::get<PollAnswer>(world.ask(Poll{second, PollNumber{1}, {}, 2, 0})).leases.size(), 1U)
       << "another process";
 }
 
