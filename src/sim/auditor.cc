@@ -225,6 +225,23 @@ bool Auditor::has_succeeded(JobId job, ItemIndex item) const {
          book->second.rows.back().state == AttemptState::succeeded;
 }
 
+std::optional<AttemptState> Auditor::settled_as(JobId job, ItemIndex item) const {
+  const auto book = items_.find({job, item});
+  if (book == items_.end() || !book->second.rows.back().settled) return std::nullopt;
+  return book->second.rows.back().state;
+}
+
+bool Auditor::has_failed(JobId job, ItemIndex item) const {
+  const auto book = items_.find({job, item});
+  return book != items_.end() &&
+         std::ranges::any_of(book->second.rows, [](const Row& it) { return it.state == AttemptState::failed; });
+}
+
+bool Auditor::is_over(JobId job) const {
+  const auto latest = latest_.find(job);
+  return latest == latest_.end() || latest->second.ended();
+}
+
 // What must have come before an item. A success is never taken back, so it does not matter how late a lease is.
 void Auditor::inspect_order(JobId job, ItemIndex item, AttemptNumber attempt) {
   const Submit* submit = job_of(job);
@@ -324,7 +341,7 @@ void Auditor::inspect_job(const Job& job) {
   const Submit* submit = job_of(job.id);
   if (submit == nullptr) return fail("a job that nobody submitted");
   const std::string what = concat("job ", submit->job);
-  if (job.total != submit->total) fail(concat(what, ": has another size"));
+  if (submit->stream.empty() && job.total != submit->total) fail(concat(what, ": has another size"));
   if (!job.ended()) return fail(concat(what, ": has not ended"));
   std::map<AttemptState, std::uint64_t> settled;
   for (auto it = items_.lower_bound({job.id, ItemIndex{0}}); it != items_.end() && it->first.first == job.id; ++it) {
@@ -340,7 +357,9 @@ void Auditor::inspect_job(const Job& job) {
   if (!all && job.stop == StopCause::none) fail(concat(what, ": ended with items left"));
   if (is_cancel(job.stop) && !cancel_asked_.contains(job.id)) fail(concat(what, ": cancelled unasked"));
   inspect_stop(*submit, job);
-  JobState state = job.succeeded == job.total ? JobState::succeeded : JobState::failed;
+  // One on a stream that is stopped has succeeded if its stream was empty just then.
+  const bool may_be_done = job.stream.empty() || job.stop == StopCause::none || job.state == JobState::succeeded;
+  JobState state = job.succeeded == job.total && may_be_done ? JobState::succeeded : JobState::failed;
   if (state != JobState::succeeded && is_cancel(job.stop)) state = JobState::cancelled;
   if (job.state != state) fail(concat(what, ": ended as ", to_string(job.state), " instead of ", to_string(state)));
 }

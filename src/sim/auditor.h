@@ -73,6 +73,13 @@ class Auditor {
   void strictly_begun(JobId job, ItemIndex item, const std::string& worker);
   void strictly_over(JobId job, ItemIndex item);
 
+  /// How the item was settled; nothing: it is not.
+  std::optional<AttemptState> settled_as(JobId job, ItemIndex item) const;
+  /// An attempt at it has failed, if only for a time.
+  bool has_failed(JobId job, ItemIndex item) const;
+  /// The job has ended, or was forgotten.
+  bool is_over(JobId job) const;
+
   /// Everything was given time to end.
   void at_end(const Core& core, StoreReader& reader);
 

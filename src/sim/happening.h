@@ -88,4 +88,16 @@ class Happening {
   std::shared_ptr<const Held> held_;
 };
 
+/// For smaller(): with half of a number, a quarter of it, and so on.
+template <class Kind, class Number>
+std::vector<Happening> halved(const Kind& what, Number Kind::* number) {
+  std::vector<Happening> out;
+  for (Number fewer = what.*number / 2; fewer > 0; fewer /= 2) {
+    Kind small = what;
+    small.*number = fewer;
+    out.emplace_back(std::move(small));
+  }
+  return out;
+}
+
 }  // namespace drover::sim

@@ -36,7 +36,9 @@ void JobClients::send(std::uint64_t number) {
   command.uuid = job.uuid;
   command.name = concat("job-", submit.job);
   command.definition = DefinitionId{1};
-  command.manifest = ManifestId{submit.job};
+  command.stream = submit.stream;
+  command.until_empty = submit.until_empty;
+  if (submit.stream.empty()) command.manifest = ManifestId{submit.job};
   command.total = submit.total;
   command.policy = submit.policy;
   command.ask = submit.ask;
@@ -98,7 +100,8 @@ void JobClients::cancel_what_never_ends() {
   for (const auto& [number, job] : jobs_) {
     const Job* known = job.id && server_.up() ? server_.core().durable().find_job(*job.id) : nullptr;
     if (known != nullptr && (known->ended() || known->stop == StopCause::cancelled)) continue;
-    if (job.submit.may_hang_for_ever() || job.submit.fits_nobody) cancel(number);
+    const Submit& submit = job.submit;
+    if (submit.may_hang_for_ever() || submit.fits_nobody || submit.is_open_ended()) cancel(number);
   }
 }
 

@@ -112,8 +112,25 @@ void SimServer::turn_soon() {
   });
 }
 
+// As the engine does it: beside a commit that hangs, one step at most.
+bool SimServer::may_step() const {
+  return under_way_.size() < 2 || events_.now_ms() - committing_since_ms_ < Stepper::kBeatMs;
+}
+
+void SimServer::take(Step step) {
+  UnderWay::Applied part{step.batch, events_.now_ms()};
+  if (under_way_.size() < 2) {
+    under_way_.push_back({std::move(step), {}, std::nullopt});
+  } else {
+    under_way_.back().step.append(std::move(step));
+  }
+  UnderWay& batch = under_way_.back();
+  batch.parts.push_back(std::move(part));
+  if (crash_due_ || batch.hash || random_.one_in(kCompareOneIn)) batch.hash = hash(core().durable());
+}
+
 void SimServer::turn() {
-  if (!up() || is_stopped() || under_way_.size() >= kMostUnderWay) return;
+  if (!up() || is_stopped() || !may_step()) return;
   const auto core_deadline = core().next_deadline();
   const bool something_is_due = inbox_ > 0 || (core_deadline && *core_deadline <= timeline_->now_ms());
   if (something_is_due) referee_.before_step(core());
@@ -124,11 +141,10 @@ void SimServer::turn() {
     referee_.after_step(core(), *step);
     if (const auto wrong = leases_.inspect_losses(core(), *step, auditor_, events_.now_ms())) auditor_.fail(*wrong);
     if (const auto fault = find_fault(core())) auditor_.fail(*fault);
-    const bool compare = crash_due_ || random_.one_in(kCompareOneIn);
-    under_way_.push_back(
-        {std::move(*step), events_.now_ms(), compare ? std::optional(hash(core().durable())) : std::nullopt});
+    const bool is_first = under_way_.empty();
+    take(std::move(*step));
     if (plants_.plant == SeamPlant::answers_before_commit) let_out(std::exchange(under_way_.back().step.answers, {}));
-    if (under_way_.size() == 1) begin_commit();
+    if (is_first) begin_commit();
     die_if_due();
   }
   if (!up()) return;
@@ -175,6 +191,7 @@ std::int64_t SimServer::commit_ms() {
 }
 
 void SimServer::begin_commit() {
+  committing_since_ms_ = events_.now_ms();
   const std::int64_t took_ms = under_way_.front().step.batch.empty() ? 0 : commit_ms();
   events_.after(took_ms, [this, generation = generation_] {
     if (generation == generation_) end_commit();
@@ -208,9 +225,11 @@ void SimServer::make_durable(const UnderWay& batch) {
     const auto committed =
         plants_.are_in_store() ? store_.commit(as_planted(batch.step.batch, plants_)) : store_.commit(batch.step.batch);
     if (!committed) auditor_.fail(committed.error().message);
-    auditor_.committed(batch.step.batch, batch.applied_ms);
-    leases_.committed(batch.step.batch, batch.applied_ms);
-    on_committed(batch.step.batch, batch.applied_ms);
+    for (const UnderWay::Applied& part : batch.parts) {
+      auditor_.committed(part.batch, part.at_ms);
+      leases_.committed(part.batch, part.at_ms);
+      on_committed(part.batch, part.at_ms);
+    }
   }
   if (batch.hash && hash(load()) != *batch.hash) auditor_.fail("the store loads something else than was committed");
 }

@@ -73,12 +73,18 @@ class SimServer {
     std::int64_t elapsed_ns() override { return events.now_ms() * 1'000'000; }
   };
   struct UnderWay {
+    struct Applied {
+      Batch batch;
+      std::int64_t at_ms = 0;
+    };
     Step step;
-    std::int64_t applied_ms = 0;
-    std::optional<std::uint64_t> hash;  // of the core, when it was made
+    std::vector<Applied> parts;         // of the step, each from a turn of its own
+    std::optional<std::uint64_t> hash;  // of the core, after the last of them
   };
 
+  bool may_step() const;
   void turn();
+  void take(Step step);
   void turn_soon();
   void begin_commit();
   void end_commit();
@@ -92,8 +98,6 @@ class SimServer {
   void die_if_due();
   Durable load();
   std::int64_t commit_ms();
-
-  static constexpr std::size_t kMostUnderWay = 2;
 
   EventQueue& events_;
   Auditor& auditor_;
@@ -113,7 +117,8 @@ class SimServer {
   bool has_stepped_ = false;  // since its start, which moves the core's time ahead of the store's
   bool turn_is_due_ = false;
   std::optional<std::int64_t> wake_at_ms_;
-  std::deque<UnderWay> under_way_;
+  std::deque<UnderWay> under_way_;  // being committed, and what comes after it
+  std::int64_t committing_since_ms_ = 0;
   std::optional<CrashServer> crash_due_;
   bool crash_with_grant_ = false;  // only in a step that grants something
   std::optional<FillDisk> full_due_;

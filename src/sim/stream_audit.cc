@@ -188,7 +188,7 @@ bool StreamAudit::was_valid(const Message& message, const Receipt& receipt, cons
 void StreamAudit::deleted(const Receipt& receipt, const Asked& asked, ReceiptOutcome outcome) {
   const Message* message = find(receipt);
   if (message == nullptr || !was_valid(*message, receipt, asked)) return;
-  if (outcome != ReceiptOutcome::done) fail(*message, "could not be deleted by whoever held it");
+  if (outcome != ReceiptOutcome::done) fail(*message, "could not be deleted with a receipt that was valid");
   if (!message->gone) fail(*message, "is there after it was deleted");
 }
 
@@ -205,7 +205,8 @@ void StreamAudit::visibility_set(const Receipt& receipt, const Asked& asked, std
   Message* message = find(receipt);
   if (message == nullptr) return;
   const bool is_good = outcome == ReceiptOutcome::done || (outcome == ReceiptOutcome::gone && message->gone);
-  if (!is_good && was_valid(*message, receipt, asked)) fail(*message, "could not be kept by whoever held it");
+  if (!is_good && was_valid(*message, receipt, asked))
+    fail(*message, "could not be kept hidden with a receipt that was valid");
   if (outcome != ReceiptOutcome::done || !message->claim || message->claim->receive != receipt.receive) return;
   message->claim->until_ms = asked.at_ms + visibility_ms;
 }
@@ -247,6 +248,7 @@ void StreamAudit::look() {
         fail(*it, "is hidden although the attempt that received it has ended");
       }
       if (it->holder.grant && !is_held(it->holder)) fail(*it, "is held by an attempt that has ended");
+      if (it->item && is_over(*it->item)) fail(*it, "is held by an item that is settled, or whose job is over");
     }
   }
 }

@@ -6,7 +6,9 @@
 // - nobody is given a message that somebody else still holds, that is still delayed, or that comes after another one of
 //   its group; nobody waits for one that can be received, and no attempt that has ended is given one;
 // - a message is received max_receives times at most, and is then a dead letter;
-// - what was sent to a FIFO stream twice is there once, and what was said is what is read.
+// - what was sent to a FIFO stream twice is there once, and what was said is what is read;
+// - an item of a job holds its message until it is settled, and then it is deleted, or counts as received, or is as it
+//   was before; a job that was to end when its stream is empty did not leave a message behind.
 //
 // Times are the server's own unless they are called true: its clock may jump when it starts.
 #pragma once
@@ -100,6 +102,7 @@ class StreamAudit {
     std::int64_t until_ms = 0;  // at least
     std::optional<Token> holder;
   };
+  using Item = std::pair<JobId, ItemIndex>;
   struct Message {
     MessageNumber number;
     StreamId stream;
@@ -111,6 +114,7 @@ class StreamAudit {
     std::uint64_t receives = 0;
     std::map<std::uint64_t, std::int64_t> received_ms = {};  // by receive
     Token holder = {};
+    std::optional<Item> item = {};  // of a job, which holds it
     std::optional<DeadLetter> letter = {};
     bool gone = false;
     std::int64_t gone_ms = 0;
@@ -144,6 +148,9 @@ class StreamAudit {
   void inspect_order_of_sending(const Message& message, const SentMessage& sent);
   void inspect_handed(const Message& message, const OpenMessage& now);
   void inspect_groups() const;
+  void inspect_ended(const Job& job) const;
+  bool is_over(const Item& item) const;
+  void let_go(Message& message);
   void note_ended_attempts();
   Message& add(MessageNumber number, std::string content, std::string group, std::int64_t visible_ms);
   void end(Message& message);

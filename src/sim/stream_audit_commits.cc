@@ -26,10 +26,11 @@ void StreamAudit::committed(const Batch& batch) {
   // Another batch of the same millisecond does not say the time again.
   each<PutCounters>(batch, [&](const PutCounters& it) { now_ms_ = it.counters.now_ms; });
   const bool matters = std::ranges::any_of(batch.mutations, [](const Mutation& it) {
-    return std::holds_alternative<PutStream>(it) || std::holds_alternative<DeleteStream>(it) ||
-           std::holds_alternative<PutMessageBlock>(it) || std::holds_alternative<DeleteMessageBlock>(it) ||
-           std::holds_alternative<PutOpenMessage>(it) || std::holds_alternative<DeleteOpenMessage>(it) ||
-           std::holds_alternative<AddMessage>(it) || std::holds_alternative<MoveMessage>(it);
+    return std::holds_alternative<PutJob>(it) || std::holds_alternative<PutStream>(it) ||
+           std::holds_alternative<DeleteStream>(it) || std::holds_alternative<PutMessageBlock>(it) ||
+           std::holds_alternative<DeleteMessageBlock>(it) || std::holds_alternative<PutOpenMessage>(it) ||
+           std::holds_alternative<DeleteOpenMessage>(it) || std::holds_alternative<AddMessage>(it) ||
+           std::holds_alternative<MoveMessage>(it);
   });
   if (!matters) return note_ended_attempts();
   handed_.clear();
@@ -43,6 +44,7 @@ void StreamAudit::committed(const Batch& batch) {
   each<DeleteOpenMessage>(batch, take_it);
   each<PutOpenMessage>(batch, take_it);
   each<DeleteMessageBlock>(batch, take_it);
+  each<PutJob>(batch, [&](const PutJob& it) { inspect_ended(it.job); });
   inspect_groups();
   note_ended_attempts();
 }
@@ -115,6 +117,7 @@ void StreamAudit::take(const MoveMessage& it) {
     fail(message, concat("is a dead letter after ", it.to.receives, " receives instead of ", of.max_receives));
   }
   if (it.to.source != message.stream) fail(message, "is a dead letter of another stream");
+  let_go(message);
   if (is_claimed(message, it.to.receives + 1, now_ms_)) fail(message, "became a dead letter while it was held");
   end(message);
   Message& letter = add(it.to.message, message.content, message.group, now_ms_);
@@ -143,6 +146,10 @@ void StreamAudit::take(const DeleteOpenMessage& it) {
   const auto found = messages_.find(it.message);
   if (found == messages_.end() || found->second.gone) return;
   Message& message = found->second;
+  if (message.item && stage_.auditor.settled_as(message.item->first, message.item->second) == AttemptState::succeeded) {
+    return end(message);
+  }
+  if (!is_expired(message)) let_go(message);
   const bool was_asked = message.deletes.contains(message.receives);
   const bool has_run_out = !message.group.empty() && message.visible_ms <= now_ms_ && !message.visibility_asked;
   if (!is_expired(message)) {
@@ -160,11 +167,17 @@ void StreamAudit::take(const PutOpenMessage& it) {
   if (found == messages_.end()) return stage_.auditor.fail("a message is received that nobody has sent");
   Message& message = found->second;
   if (message.gone) return fail(message, "is there again");
+  const std::optional<Item> item =
+      it.message.job ? std::optional(Item{it.message.job, it.message.job_item}) : std::nullopt;
+  if (message.item != item) let_go(message);
   if (it.message.receives > message.receives) {
     inspect_handed(message, it.message);
     message.received_ms[it.message.receives] = now_ms_;
     handed_.insert(message.number);
+  } else if (it.message.receives < message.receives || (item && message.item != item)) {
+    fail(message, concat("was received ", message.receives, " times, and now ", it.message.receives));
   }
+  message.item = item;
   message.receives = it.message.receives;
   message.holder = it.message.holder;
   if (it.message.receives > 0) message.visible_ms = it.message.visible_ms;
@@ -179,6 +192,37 @@ void StreamAudit::inspect_handed(const Message& message, const OpenMessage& now)
     fail(message, "was given to an attempt that had ended");
   if (message.receives == 0 && message.visible_ms > now_ms_) fail(message, "was received before its delay was over");
   if (is_claimed(message, receives, now_ms_)) fail(message, "was given to another receiver too soon");
+  if (message.item) fail(message, "was given to another receiver while an item held it");
+}
+
+bool StreamAudit::is_over(const Item& item) const {
+  return stage_.auditor.is_over(item.first) || stage_.auditor.settled_as(item.first, item.second).has_value();
+}
+
+/// The item that held it does so no longer. One that failed has received it, and one that was not run has not.
+void StreamAudit::let_go(Message& message) {
+  if (!message.item) return;
+  const Item item = *message.item;
+  if (!is_over(item)) return fail(message, "was let go before the item that held it was settled");
+  message.item.reset();
+  if (stage_.auditor.has_failed(item.first, item.second)) {
+    const std::int64_t since_ms = message.received_ms[message.receives];
+    message.claim = {message.receives, since_ms + spec(message).visibility_ms, std::nullopt};
+    return;
+  }
+  message.received_ms.erase(message.receives--);
+  if (message.receives == 0) message.visible_ms = now_ms_;
+}
+
+/// A job that was to end with its stream leaves nothing behind that was there before.
+void StreamAudit::inspect_ended(const Job& job) const {
+  if (job.stream.empty() || !job.ended() || job.stop != StopCause::none) return;
+  for (const auto& [id, numbers] : live_) {
+    if (name(id) != job.stream) continue;
+    for (const Message* it : live(id)) {
+      if (it->since_ms < job.ended_ms) fail(*it, "was there when a job ended that was to take all");
+    }
+  }
 }
 
 /// Whoever was given one of a group was given all before it, in one go.
@@ -187,7 +231,8 @@ void StreamAudit::inspect_groups() const {
     const Message& message = messages_.at(number);
     if (message.group.empty() || message.gone) continue;
     for (const Message* it : live(message.stream)) {
-      if (it->group != message.group || it->order >= message.order || handed_.contains(it->number)) continue;
+      if (it->group != message.group || it->order >= message.order) continue;
+      if (handed_.contains(it->number) && !message.item && !it->item) continue;
       fail(message, concat("was received before '", it->content, "' of its group was deleted"));
     }
   }

@@ -150,7 +150,7 @@ class World {
       const Why said = in_words(facts);
       if (const auto wrong = untruth(core, id, std::nullopt, said)) return stage_.auditor.fail(*wrong);
       Waiting now{said.code, core.durable().blocks.at(id).count(ItemMark::pending), index.ready.size(),
-                  stage_.events.now_ms()};
+                  core.durable().jobs.at(id).total, stage_.events.now_ms()};
       if (const auto before = waiting_.find(id); before != waiting_.end() && before->second.is_like(now)) {
         now.since_ms = before->second.since_ms;
       }
@@ -243,10 +243,11 @@ class World {
     WhyCode code;
     std::uint64_t pending;
     std::uint64_t ready;
+    std::uint64_t total;  // grows when a job on a stream takes messages
     std::int64_t since_ms;
 
     bool is_like(const Waiting& other) const {
-      return code == other.code && pending == other.pending && ready == other.ready;
+      return code == other.code && pending == other.pending && ready == other.ready && total == other.total;
     }
   };
 

@@ -26,10 +26,12 @@ std::string image_name(std::uint32_t image) {
 
 std::string Submit::describe() const {
   return concat(
-      "submit job ", job, ": ", total, " items of ", nature.typical_ms, " ms, ", nature.fail_percent, "% fail, ",
-      nature.hang_percent, "% hang; tries ", policy.max_tries, ", lost limit ", policy.lost_limit, ", retry after ",
-      policy.retry_delay_ms, " ms, timeout ", policy.timeout_ms, " ms, grace ", policy.grace_ms, " ms, ",
-      policy.rules.size(), " rules", sim::describe(ask, require),
+      "submit job ", job, ": ",
+      stream.empty() ? concat(total) : concat("messages of ", stream, until_empty ? " until it is empty as" : " as"),
+      " items of ", nature.typical_ms, " ms, ", nature.fail_percent, "% fail, ", nature.hang_percent, "% hang; tries ",
+      policy.max_tries, ", lost limit ", policy.lost_limit, ", retry after ", policy.retry_delay_ms, " ms, timeout ",
+      policy.timeout_ms, " ms, grace ", policy.grace_ms, " ms, ", policy.rules.size(), " rules",
+      sim::describe(ask, require),
       policy.max_failures == Policy::kNoLimit ? std::string() : concat(", at most ", policy.max_failures, " failures"),
       place_of(*this), image > 0 ? concat(", in image ", image) : std::string());
 }
@@ -38,13 +40,7 @@ void Submit::happen(Stage& stage) const {
 }
 
 std::vector<Happening> Submit::smaller() const {
-  std::vector<Happening> out;
-  for (std::uint64_t fewer = total / 2; fewer > 0; fewer /= 2) {
-    Submit small = *this;
-    small.total = fewer;
-    out.emplace_back(small);
-  }
-  return out;
+  return halved(*this, &Submit::total);
 }
 
 std::vector<Happening> Submit::plainer() const {

@@ -40,12 +40,16 @@ struct Submit {
   std::int64_t job_timeout_ms = 0;
   bool fits_nobody = false;  // only a cancel ends it
   std::uint32_t image = 0;   // its number; 0: its items run without a container
+  std::string stream = {};   // whose messages are its items; empty: it has `total` items
+  bool until_empty = false;
 
   /// How many of its items may be in workers' hands; 0: no limit.
   std::uint64_t most_running() const { return sequential ? 1 : max_running; }
   std::uint64_t max_failures() const { return sequential ? 0 : policy.max_failures; }
   /// Whether some of its items may run until somebody cancels it.
   bool may_hang_for_ever() const { return nature.hang_percent > 0 && policy.timeout_ms == 0; }
+  /// Whether it waits for items until somebody cancels it.
+  bool is_open_ended() const { return !stream.empty() && !until_empty; }
 
   static constexpr bool kIsFault = false;
   std::string describe() const;

@@ -1,5 +1,6 @@
 // Which streams a script has, and who uses them when.
 #include "sim/happenings/groups.h"
+#include "sim/happenings/jobs.h"
 #include "sim/happenings/streams.h"
 #include "sim/stream_clients.h"
 #include "sim/times.h"
@@ -7,8 +8,9 @@
 namespace drover::sim {
 namespace {
 
-constexpr const char* kPassing = "passing";  // is deleted now and then
-constexpr const char* kBrief = "brief";      // keeps messages for minutes
+constexpr const char* kPassing = "passing";     // is deleted now and then
+constexpr const char* kBrief = "brief";         // keeps messages for minutes
+constexpr std::uint64_t kFirstJob = 1'000'000;  // other jobs have lower numbers
 
 class StreamWriter : public ScriptWriter {
  public:
@@ -62,7 +64,11 @@ class StreamWriter : public ScriptWriter {
     draft_.add(at_ms, send);
     if (stream.name == kBrief && own_.one_in(2)) return;  // they expire
     const std::uint64_t crews = 1 + own_.below(2);
-    for (std::uint64_t i = 0; i < crews; ++i) write_receivers(at_ms + between(0, 10 * kMinute), stream);
+    for (std::uint64_t i = 0; i < crews; ++i) {
+      const std::int64_t begin_ms = at_ms + between(0, 10 * kMinute);
+      if (own_.one_in(2)) write_job(begin_ms, stream.name);
+      if (own_.one_in(2)) write_receivers(begin_ms, stream);
+    }
     if (!stream.dead_letters.empty() && own_.one_in(2)) write_receivers(at_ms, {.name = stream.dead_letters});
     if (own_.one_in(4)) return;
     write_sweep(at_ms + between(10 * kMinute, 20 * kMinute), stream.name);
@@ -94,6 +100,24 @@ class StreamWriter : public ScriptWriter {
     draft_.add(at_ms, receive);
   }
 
+  // A job whose items are messages.
+  void write_job(std::int64_t at_ms, const std::string& stream) {
+    Submit submit;
+    submit.job = kFirstJob + ++jobs_;
+    submit.stream = stream;
+    submit.until_empty = !own_.one_in(3);
+    submit.nature = {.seed = own_.next(), .typical_ms = between(50, 20 * kSecond)};
+    submit.nature.fail_percent = own_.one_in(3) ? 0 : static_cast<std::uint32_t>(own_.below(50));
+    submit.policy.max_tries = static_cast<std::uint32_t>(1 + own_.below(3));
+    if (own_.one_in(3)) submit.policy.lost_limit = static_cast<std::uint32_t>(1 + own_.below(3));
+    if (own_.one_in(3)) submit.policy.retry_delay_ms = between(1, kMinute);
+    if (own_.one_in(6)) submit.policy.max_failures = own_.below(5);
+    if (own_.one_in(4)) submit.max_running = 1 + own_.below(3);
+    draft_.add(at_ms, submit);
+    const bool is_cancelled = submit.is_open_ended() || own_.one_in(4);
+    if (is_cancelled) draft_.add(at_ms + between(0, 20 * kMinute), Cancel{submit.job});
+  }
+
   // Somebody who takes what is left.
   void write_sweep(std::int64_t at_ms, const std::string& stream) {
     ReceiveFromStream receive{.stream = stream, .for_ms = kMinute, .at_once = kMostReceivedAtOnce};
@@ -103,6 +127,7 @@ class StreamWriter : public ScriptWriter {
 
   Random own_;
   std::vector<StreamSpec> specs_;
+  std::uint64_t jobs_ = 0;
 };
 
 }  // namespace

@@ -40,13 +40,7 @@ void SendToStream::happen(Stage& stage) const {
 }
 
 std::vector<Happening> SendToStream::smaller() const {
-  std::vector<Happening> out;
-  for (std::uint64_t fewer = messages / 2; fewer > 0; fewer /= 2) {
-    SendToStream small = *this;
-    small.messages = fewer;
-    out.emplace_back(small);
-  }
-  return out;
+  return halved(*this, &SendToStream::messages);
 }
 
 std::string ReceiveFromStream::describe() const {
@@ -60,13 +54,7 @@ void ReceiveFromStream::happen(Stage& stage) const {
 }
 
 std::vector<Happening> ReceiveFromStream::smaller() const {
-  std::vector<Happening> out;
-  for (std::uint64_t fewer = receivers / 2; fewer > 0; fewer /= 2) {
-    ReceiveFromStream small = *this;
-    small.receivers = fewer;
-    out.emplace_back(small);
-  }
-  return out;
+  return halved(*this, &ReceiveFromStream::receivers);
 }
 
 std::vector<Happening> ReceiveFromStream::plainer() const {

@@ -29,6 +29,7 @@ inline std::vector<Mutant> job_mutants() {
       {"core: the job before it ignored", JobPlant::dependency_ignored},
       {"core: the item before it ignored", JobPlant::item_dependency_ignored},
       {"core: sequential items out of order", JobPlant::sequential_out_of_order},
+      {"core: hidden messages count as gone", JobPlant::hidden_counts_as_gone},
   };
 }
 // clang-format on

@@ -37,6 +37,11 @@ inline std::vector<Mutant> stream_mutants() {
       {"core: an attempt served that has ended", StreamPlant::ended_attempt_served},
       {"core: messages expire too soon", StreamPlant::expires_too_soon},
       {"core: messages expire too late", StreamPlant::expires_too_late},
+      {"core: an item does not hold its message", StreamPlant::item_does_not_hold},
+      {"core: an item that failed deletes its message", StreamPlant::failed_item_deletes},
+      {"core: an item that is done keeps its message", StreamPlant::done_item_keeps},
+      {"core: an item that was not run counts as a receive", StreamPlant::item_not_run_counts},
+      {"core: a job that is over holds on to messages", StreamPlant::job_over_holds_on},
   };
 }
 // clang-format on
