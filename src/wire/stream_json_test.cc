@@ -59,7 +59,8 @@ TEST(StreamJson, BoundsAreSaid) {
   EXPECT_EQ(refusal_of_spec(R"({"wait": "21s"})"), "field 'wait' must be a time from 0s to 20s");
   EXPECT_EQ(refusal_of_spec(R"({"max_message": "2MiB"})"), "field 'max_message' must be a size from 1KiB to 1MiB");
   EXPECT_EQ(refusal_of_spec(R"({"max_receives": 1001})"), "field 'max_receives' must be a whole number from 0 to 1000");
-  EXPECT_EQ(refusal_of_spec(R"({"dead_letters": "a b"})"), "field 'dead_letters' is 'a b', which is not a valid stream name");
+  EXPECT_EQ(refusal_of_spec(R"({"dead_letters": "a b"})"),
+            "field 'dead_letters' is 'a b', which is not a valid stream name");
   EXPECT_EQ(refusal_of_spec(R"({"colour": 1})"), "unknown field 'colour'");
 }
 
@@ -72,7 +73,8 @@ TEST(StreamJson, WhatDoesNotGoTogetherIsRefused) {
   EXPECT_TRUE(refusal_of_spec(R"({"dead_letters": "failed"})").contains("requires 'max_receives'"));
   EXPECT_TRUE(refusal_of_spec(R"({"max_receives": 3, "dead_letters": "orders"})").contains("its own"));
   EXPECT_TRUE(refusal_of_spec(R"({"max_receives": 3, "dead_letters": "a.fifo"})").contains("cannot be a FIFO stream"));
-  EXPECT_TRUE(refusal_of_spec(R"({"max_receives": 3, "dead_letters": "a"})", "b.fifo").contains("must be a FIFO stream"));
+  EXPECT_TRUE(
+      refusal_of_spec(R"({"max_receives": 3, "dead_letters": "a"})", "b.fifo").contains("must be a FIFO stream"));
 }
 
 TEST(StreamJson, ANameMakesAFifoStream) {
