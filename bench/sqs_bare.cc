@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -154,7 +155,9 @@ std::string removed(BareQueue& queue, std::string_view body, bool is_batch) {
   std::string_view handle;
   int entry = 0;
   for (std::size_t at = 0; next_value(body, R"("ReceiptHandle":")", at, handle); ++entry) {
-    queue.remove(std::strtoull(handle.data(), nullptr, 10));
+    std::uint64_t message = 0;
+    std::from_chars(handle.begin(), handle.end(), message);
+    queue.remove(message);
     if (is_batch) out += concat(entry == 0 ? "" : ",", R"({"Id":")", entry, R"("})");
   }
   return out + (is_batch ? "]}" : "}");

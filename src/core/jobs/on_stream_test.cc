@@ -243,8 +243,8 @@ TEST_F(OnStream, WhatIsDeadByNewSettingsIsMovedInSmallStepsAndNotRun) {
   };
   receive_all();
   set({.name = "dead"});
-  std::vector<JobId> jobs;
-  for (int i = 0; i < 20; ++i) jobs.push_back(world.submit(on("photos", true)));
+  std::vector<JobId> jobs(20);
+  for (JobId& job : jobs) job = world.submit(on("photos", true));
   set({.name = "photos", .max_receives = 1, .dead_letters = "dead"});
   std::uint64_t most = 0;
   for (std::uint64_t moved = 0; moved < kMessages;) {
@@ -258,6 +258,7 @@ TEST_F(OnStream, WhatIsDeadByNewSettingsIsMovedInSmallStepsAndNotRun) {
 
 TEST_F(OnStream, AJobHearsAfterARestartThatItsStreamIsEmpty) {
   std::vector<JobId> jobs;
+  jobs.reserve(100);
   const auto name = [](int i) { return "s" + std::to_string(i); };
   for (int i = 0; i < 100; ++i) {
     set({.name = name(i), .retention_ms = 60'000});
