@@ -243,8 +243,9 @@ void StreamAudit::look() {
       const std::int64_t latest_ms =
           it->since_ms + of.retention_ms + std::max<std::int64_t>(1000, of.retention_ms / 1000);
       if (clock_ms > latest_ms) fail(*it, "is there although its time is over");
-      const bool is_of_attempt = it->claim && it->claim->receive == it->receives && it->claim->holder;
-      if (is_of_attempt && !is_held(*it->claim->holder) && it->visible_ms > clock_ms) {
+      const bool is_claimed_now = it->claim && it->claim->receive == it->receives;
+      const std::optional<Token> attempt = is_claimed_now ? it->claim->holder : std::nullopt;
+      if (attempt && !is_held(*attempt) && it->visible_ms > clock_ms) {
         fail(*it, "is hidden although the attempt that received it has ended");
       }
       if (it->holder.grant && !is_held(it->holder)) fail(*it, "is held by an attempt that has ended");

@@ -45,15 +45,16 @@ void StreamClients::receive_more(const ReceiverRef& receiver) {
   if (!stage_.server.up()) return later(receiver, 5 * kSecond);
   const ReceiveFromStream& how = receiver->how;
   // When one has ended, the next takes its place.
-  if (how.are_attempts && !(receiver->attempt && audit_.is_held(*receiver->attempt))) receiver->attempt = any_attempt();
+  std::optional<Token>& attempt = receiver->attempt;
+  if (how.are_attempts && !(attempt && audit_.is_held(*attempt))) attempt = any_attempt();
   const ReceiveMessages command{.stream = how.stream,
                                 .most = how.at_once,
                                 .visibility_ms = how.visibility_ms,
                                 .wait_ms = how.wait_ms,
-                                .holder = receiver->attempt,
+                                .holder = attempt,
                                 .receiver = ++receivers_};
   const Asked asked = audit_.asked();
-  if (receiver->attempt) audit_.receives_for(*receiver->attempt);
+  if (attempt) audit_.receives_for(*attempt);
   ask_once(command, how.wait_ms + kPatienceOfReceiverMs, [this, receiver, command, asked](const Parcel* parcel) {
     if (!is_alive(*receiver)) return;
     if (parcel != nullptr) return on_answer(receiver, command, asked, *parcel);
@@ -68,8 +69,9 @@ void StreamClients::on_answer(const ReceiverRef& receiver, const ReceiveMessages
   const auto* received = std::get_if<MessagesReceived>(&parcel.effect);
   if (received == nullptr) {
     const auto* refused = std::get_if<Refused>(&parcel.effect);
-    const bool is_over = refused != nullptr && refused->error.code == ErrorCode::denied && receiver->attempt;
-    if (is_over && !audit_.is_held(*receiver->attempt)) return later(receiver, kSecond);
+    const std::optional<Token>& attempt = receiver->attempt;
+    const bool is_denied = refused != nullptr && refused->error.code == ErrorCode::denied;
+    if (is_denied && attempt && !audit_.is_held(*attempt)) return later(receiver, kSecond);
     if (!is_unknown(parcel.effect)) return stage_.auditor.fail("a receive was refused");
     return later(receiver, 10 * kSecond);
   }

@@ -26,8 +26,8 @@ class StreamWriter : public ScriptWriter {
     StreamSpec brief{.name = kBrief, .retention_ms = between(kShortestRetentionMs, 10 * kMinute)};
     StreamSpec passing{.name = kPassing};
     if (own_.one_in(2)) passing.delay_ms = between(kSecond, 5 * kMinute);
-    for (StreamSpec spec : {work, steps, tries, brief, passing, StreamSpec{.name = "dead"},
-                            StreamSpec{.name = "dead.fifo", .fifo = true}}) {
+    for (const StreamSpec& spec : {work, steps, tries, brief, passing, StreamSpec{.name = "dead"},
+                                   StreamSpec{.name = "dead.fifo", .fifo = true}}) {
       specs_.push_back(spec);
       draft_.add(0, ChangeStream{spec});
     }
