@@ -142,7 +142,7 @@ class NativeApi : public Service {
   void purge_stream(Asked asked, HttpReply reply);
   void answer_with_stream(const std::string& name, HttpReply reply);
   struct StreamChange;
-  void change_stream(std::shared_ptr<StreamChange> change);
+  void change_stream(const std::shared_ptr<StreamChange>& change);
 
   // native_messages.cc
   void send_messages(Asked asked, HttpReply reply);

@@ -81,7 +81,8 @@ void NativeApi::send_messages(Asked asked, HttpReply reply) {
   const std::string& name = asked.parts[0];
   auto found = backend_.ledger().stream(name);
   if (!found) return reply.send(problem(found.error()));
-  if (!*found) return reply.send(problem(no_such_stream(name)));
+  const std::optional<Stream>& stream = *found;
+  if (!stream) return reply.send(problem(no_such_stream(name)));
   auto drafts = messages_from_json(asked.request.body);
   if (!drafts) return reply.send(problem(drafts.error()));
   if (drafts->empty()) {
@@ -92,7 +93,7 @@ void NativeApi::send_messages(Asked asked, HttpReply reply) {
   std::vector<OutgoingMessage> messages;
   messages.reserve(drafts->size());
   for (MessageDraft& draft : *drafts) {
-    if (auto fits = check_message(**found, draft); !fits) {
+    if (auto fits = check_message(*stream, draft); !fits) {
       Error error = fits.error();
       error.message = concat("message ", messages.size() + 1, ": ", error.message);
       return reply.send(problem(error));
@@ -173,11 +174,12 @@ void NativeApi::set_visibility(Asked asked, HttpReply reply) {
   fields.add("visibility", time_up_to(kLongestVisibilityMs, "12h", visibility_ms));
   auto read = fields.read(asked.request.body, "the change of visibility");
   if (read) read = require_receipts(receipts);
-  if (read && !visibility_ms) {
-    read = fail(ErrorCode::bad_input, "field 'visibility' is missing",
-                "say for how long the messages shall be hidden from now on, such as \"2m\"; 0 shows them again");
-  }
   if (!read) return reply.send(problem(read.error()));
+  if (!visibility_ms) {
+    return reply.send(
+        problem({ErrorCode::bad_input, "field 'visibility' is missing",
+                 "say for how long the messages shall be hidden from now on, such as \"2m\"; 0 shows them again"}));
+  }
   SetVisibility command{.stream = asked.parts[0], .messages = {}};
   for (const Receipt& it : receipts) command.messages.push_back({it, *visibility_ms});
   backend_.post(std::move(command),

@@ -59,12 +59,13 @@ void NativeApi::set_stream(Asked asked, HttpReply reply) {
 }
 
 // What is not said stays as it is, or is usual for a new one.
-void NativeApi::change_stream(std::shared_ptr<StreamChange> change) {
+void NativeApi::change_stream(const std::shared_ptr<StreamChange>& change) {
   auto found = backend_.ledger().stream(change->name());
   if (!found) return change->reply.send(problem(found.error()));
+  const std::optional<Stream>& known = *found;
   StreamSpec spec;
-  if (*found) {
-    spec = **found;
+  if (known) {
+    spec = *known;
   } else {
     spec.name = change->name();
     spec.owner = change->asked.asker.owner();
@@ -72,7 +73,7 @@ void NativeApi::change_stream(std::shared_ptr<StreamChange> change) {
   auto settings = stream_from_json(change->asked.request.body, std::move(spec));
   if (!settings) return change->reply.send(problem(settings.error()));
   const std::string& dead_letters = settings->spec.dead_letters;
-  if (!dead_letters.empty() && (!*found || dead_letters != (*found)->dead_letters)) {
+  if (!dead_letters.empty() && (!known || dead_letters != known->dead_letters)) {
     auto target = backend_.ledger().stream(dead_letters);
     if (!target) return change->reply.send(problem(target.error()));
     if (!*target) {
@@ -81,7 +82,7 @@ void NativeApi::change_stream(std::shared_ptr<StreamChange> change) {
                    concat("create it first: drover stream create ", dead_letters)}));
     }
   }
-  const std::uint64_t version = *found ? (*found)->version : 0;
+  const std::uint64_t version = known ? known->version : 0;
   const bool is_callers_version = settings->version.has_value();
   SetStream command{.spec = std::move(settings->spec), .version = settings->version.value_or(version)};
   backend_.post(std::move(command), [this, change, is_callers_version](const Result<Effect>& effect) {

@@ -39,8 +39,8 @@ json::object system_attributes(const DeliveredMessage& message, const WantedAttr
                                const QueuePlace& place) {
   const MessageContent& content = *message.content;
   json::object out;
-  const auto put = [&](std::string_view name, std::string value) {
-    if (!value.empty() && wanted.wants(name)) out[name] = std::move(value);
+  const auto put = [&](std::string_view name, std::string_view value) {
+    if (!value.empty() && wanted.wants(name)) out[name] = value;
   };
   put("SenderId", content.sender);
   put("SentTimestamp", concat(content.sent_ms));
@@ -83,7 +83,7 @@ json::object message_json(const DeliveredMessage& message, const WantedAttribute
                                [&](const std::string& name) { return names_attribute(name, it.name); });
   });
   if (chosen.empty()) return out;
-  if (std::string md5 = md5_of_attributes(chosen); !md5.empty()) out["MD5OfMessageAttributes"] = std::move(md5);
+  if (const std::string md5 = md5_of_attributes(chosen); !md5.empty()) out["MD5OfMessageAttributes"] = md5;
   json::object shown;
   for (const MessageAttribute& it : chosen) shown[it.name] = value_json(it);
   out["MessageAttributes"] = std::move(shown);

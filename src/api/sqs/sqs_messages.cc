@@ -17,8 +17,8 @@ namespace {
 /// What the sender can check.
 json::object sums_of(const MessageContent& content) {
   json::object out;
-  const auto put = [&](std::string_view name, std::string sum) {
-    if (!sum.empty()) out[name] = std::move(sum);
+  const auto put = [&](std::string_view name, std::string_view sum) {
+    if (!sum.empty()) out[name] = sum;
   };
   put("MD5OfMessageBody", hex(content.body_md5));
   put("MD5OfMessageAttributes", md5_of_attributes(content.attributes));
