@@ -33,7 +33,7 @@ bool has_number(const json::value& object, const char* name) {
 /// How an attempt ended, in a few words.
 std::string ending_words(const json::value& attempt) {
   if (has_number(attempt, "exit_code")) return fmt::format("exit code {}", signed_in(attempt, "exit_code"));
-  const std::string ending = text_in(attempt, "ending");
+  std::string ending = text_in(attempt, "ending");
   if (ending == to_string(Ending::out_of_memory)) return "out of memory";
   if (has_number(attempt, "signal")) return fmt::format("signal {}", signed_in(attempt, "signal"));
   return ending;
