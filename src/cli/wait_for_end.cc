@@ -96,15 +96,16 @@ Result<int> wait_for_run(const WaitLimits& limits, const std::string& reference)
   while (true) {
     auto seen = look_at_run(common, which->run);
     if (!seen) return pass(seen);
-    if (seen->job && seen->job->ended()) {
-      const Job& job = *seen->job;
+    const std::optional<Job>& known = seen->job;
+    if (known && known->ended()) {
+      const Job& job = *known;
       const ItemCounts& counts = seen->counts;
       tell(common, job_to_json(job, counts),
            fmt::format("run '{}' {}: {}", which->run, to_string(job.state),
                        counts_text(counts.succeeded, counts.failed, counts.cancelled, job.total)));
       return job.state == JobState::succeeded ? kAllSucceeded : kSomeDidNot;
     }
-    if (seen->job && !seen->is_held) {
+    if (known && !seen->is_held) {
       const std::uint64_t left = seen->counts.pending + seen->counts.waiting + seen->counts.running;
       print_error({ErrorCode::conflict, fmt::format("run '{}' is stopped: {} left", which->run, plural(left, "item")),
                    fmt::format("continue it: drover resume {}", which->run)});
