@@ -88,12 +88,12 @@ class Life {
   }
 
  private:
-  JobId submit(std::string what, SubmitJob job) {
+  JobId submit(const std::string& what, SubmitJob job) {
     ++uuids_;
     for (int byte = 0; byte < 8; ++byte) job.uuid.bytes[byte] = static_cast<std::uint8_t>(uuids_ >> (8 * byte));
     job.name = "job";
     if (job.ask.milli_cpus == 0) job.ask = {1000, kGiB, {}};
-    return std::get<JobAccepted>(tell(std::move(what), job)).job;
+    return std::get<JobAccepted>(tell(what, job)).job;
   }
 
   WorkerId join(std::uint64_t number) {
@@ -248,7 +248,7 @@ class Life {
 
   /// Whatever was left for later.
   void ticks() {
-    while (core_.next_deadline() && *core_.next_deadline() <= now_ms_) tell("tick", Tick{});
+    while (core_.next_deadline().value_or(now_ms_ + 1) <= now_ms_) tell("tick", Tick{});
   }
 
   void pass(std::int64_t ms) {
