@@ -1,7 +1,9 @@
 // Small things with text. Putting it together without a formatting library: base and core have none.
 #pragma once
 
+#include <algorithm>
 #include <concepts>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -19,21 +21,42 @@ void append_text(std::string& out, T part) {
   out += std::to_string(part);
 }
 
-/// concat("item ", 3, " of ", name) → one string.
+inline std::size_t text_size(std::string_view part) {
+  return part.size();
+}
+inline std::size_t text_size(char /*part*/) {
+  return 1;
+}
+/// Or a few more.
+template <std::integral T>
+  requires(!std::same_as<T, char>)
+constexpr std::size_t text_size(T /*part*/) {
+  return std::numeric_limits<T>::digits10 + 2;
+}
+
+/// concat("item ", 3, " of ", name) → one string, which is allocated once.
 template <class... Parts>
 std::string concat(const Parts&... parts) {
   std::string out;
+  out.reserve((text_size(parts) + ... + 0));
   (append_text(out, parts), ...);
   return out;
 }
 
-/// ASCII letters; all else stays as it is.
+// Of ASCII letters; all else stays as it is.
+
+inline char small_letter(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
 inline std::string in_small_letters(std::string_view text) {
   std::string out(text);
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
+  for (char& c : out) c = small_letter(c);
   return out;
+}
+
+inline bool is_same_but_for_case(std::string_view a, std::string_view b) {
+  return std::ranges::equal(a, b, {}, small_letter, small_letter);
 }
 
 /// The value of a hexadecimal digit, or -1 if it is not one.

@@ -24,11 +24,6 @@ std::unexpected<Error> wrong(std::string_view what, std::string_view kind, std::
               concat("use a number with a unit, such as ", example));
 }
 
-bool is_same_word(std::string_view a, std::string_view b) {
-  return std::ranges::equal(
-      a, b, {}, [](unsigned char c) { return std::tolower(c); }, [](unsigned char c) { return std::tolower(c); });
-}
-
 /// "1.5h" is 1.5 times what "h" counts; where several follow each other, as in "1h30m", their sum.
 template <std::size_t N>
 Result<std::uint64_t> scale(std::string_view text, std::string_view kind, std::string_view example,
@@ -41,7 +36,8 @@ Result<std::uint64_t> scale(std::string_view text, std::string_view kind, std::s
     if (error != std::errc{} || number < 0 || !std::isfinite(number)) return wrong("invalid", kind, text, example);
     const std::string_view behind = rest.substr(static_cast<std::size_t>(end - rest.data()));
     const std::string_view unit = behind.substr(0, behind.find_first_of("0123456789."));
-    const auto known = std::ranges::find_if(units, [&](const auto& it) { return is_same_word(it.first, unit); });
+    const auto known =
+        std::ranges::find_if(units, [&](const auto& it) { return is_same_but_for_case(it.first, unit); });
     // Only what stands alone needs no unit: "1h30" may be minutes to some.
     const bool is_part = rest.size() < text.size() || unit.size() < behind.size();
     if (known == units.end() || (unit.empty() && is_part)) return wrong("unknown unit in", kind, text, example);

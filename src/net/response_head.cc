@@ -8,14 +8,10 @@
 namespace drover {
 namespace {
 
-bool same_name(std::string_view a, std::string_view b) {
-  const auto same = [](char x, char y) { return (x | 0x20) == (y | 0x20); };
-  return std::ranges::equal(a, b, same);
-}
-
 /// How the body is framed is said here alone.
 bool is_framing(std::string_view name) {
-  return same_name(name, "content-length") || same_name(name, "transfer-encoding") || same_name(name, "connection");
+  return is_same_but_for_case(name, "content-length") || is_same_but_for_case(name, "transfer-encoding") ||
+         is_same_but_for_case(name, "connection");
 }
 
 void append_line(std::string& out, std::string_view name, std::string_view value) {

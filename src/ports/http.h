@@ -15,6 +15,7 @@
 
 #include "base/holder.h"
 #include "base/result.h"
+#include "base/text.h"
 #include "ports/descriptor.h"
 
 namespace drover {
@@ -28,11 +29,8 @@ struct HttpHeader {
 
 /// The value of the first one of that name; nullptr: there is none. Letter case does not matter.
 inline const std::string* find_header(const std::vector<HttpHeader>& headers, std::string_view name) {
-  const auto same = [](char a, char b) {
-    return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
-  };
   for (const HttpHeader& it : headers) {
-    if (std::ranges::equal(it.name, name, same)) return &it.value;
+    if (is_same_but_for_case(it.name, name)) return &it.value;
   }
   return nullptr;
 }
@@ -181,6 +179,9 @@ class HttpHandler {
   virtual ~HttpHandler() = default;
   /// On an I/O thread: must not wait.
   virtual HttpPlan plan(const HttpHead& head) = 0;
+  /// Requests that came together are handed on between these two, on the thread that read them.
+  virtual void begin_turn() {}
+  virtual void end_turn() {}
 };
 
 }  // namespace drover

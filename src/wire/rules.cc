@@ -2,15 +2,13 @@
 
 #include <boost/json.hpp>
 
+#include "base/text.h"
+
 namespace drover {
 namespace json = boost::json;
 namespace {
 
 constexpr std::string_view kAction = "action";
-
-bool equal_ignoring_case(std::string_view a, std::string_view b) {
-  return std::ranges::equal(a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
-}
 
 }  // namespace
 
@@ -48,9 +46,9 @@ Result<std::vector<ExitRule>> rules_from_json(std::string_view text) {
         rule.on_reason = content;
       } else if (key == "onExitCode") {
         rule.on_exit_code = content;
-      } else if (key == kAction && equal_ignoring_case(content, "retry")) {
+      } else if (key == kAction && is_same_but_for_case(content, "retry")) {
         rule.action = RuleAction::retry;
-      } else if (key == kAction && equal_ignoring_case(content, "exit")) {
+      } else if (key == kAction && is_same_but_for_case(content, "exit")) {
         rule.action = RuleAction::exit;
       } else {
         return bad("'" + std::string(key) + "' with the value '" + content + "' is unknown");

@@ -1,6 +1,6 @@
 #include "api/aws/scope.h"
 
-#include <array>
+#include <algorithm>
 
 #include "base/url.h"
 
@@ -16,7 +16,8 @@ std::string_view credential(const HttpHead& head, std::string& decoded) {
     const std::size_t at = header->find(kBegin);
     if (at == std::string::npos) return {};
     const std::string_view rest = std::string_view(*header).substr(at + kBegin.size());
-    return rest.substr(0, rest.find_first_of(", "));
+    const auto ends = [](char c) { return c == ',' || c == ' '; };
+    return {rest.begin(), std::ranges::find_if(rest, ends)};
   }
   const std::size_t at = head.query.find(kInQuery);
   if (at == std::string::npos || (at > 0 && head.query[at - 1] != '&')) return {};

@@ -77,6 +77,9 @@ CanonicalHeaders canonical_headers(std::span<const Header> headers, std::string_
   });
 
   CanonicalHeaders out;
+  std::size_t most_bytes = 0;
+  for (const Header& header : headers) most_bytes += header.name.size() + header.value.size() + 2;
+  out.text.reserve(most_bytes);
   auto at = sorted.begin();
   const auto skip_one = [&] {
     if (has_to_be_signed((*at)->name)) append_name(out.not_signed, (*at)->name);

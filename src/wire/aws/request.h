@@ -6,6 +6,8 @@
 #include <span>
 #include <string_view>
 
+#include "base/text.h"
+
 namespace drover::aws {
 
 inline constexpr std::string_view kS3 = "s3";
@@ -22,10 +24,6 @@ struct Request {
   std::span<const Header> headers;
 };
 
-inline char small_letter(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
 /// By bytes, as if all letters were small.
 inline std::strong_ordering compare_names(std::string_view a, std::string_view b) {
   return std::lexicographical_compare_three_way(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
@@ -36,7 +34,7 @@ inline std::strong_ordering compare_names(std::string_view a, std::string_view b
 /// The first one of that name.
 inline std::optional<std::string_view> find_header(const Request& request, std::string_view name) {
   const auto found =
-      std::ranges::find_if(request.headers, [&](const Header& it) { return std::is_eq(compare_names(it.name, name)); });
+      std::ranges::find_if(request.headers, [&](const Header& it) { return is_same_but_for_case(it.name, name); });
   if (found == request.headers.end()) return std::nullopt;
   return found->value;
 }
