@@ -23,10 +23,17 @@ unsigned char* unsigned_bytes(std::string& text) {
   return reinterpret_cast<unsigned char*>(text.data());
 }
 
+struct FreeDigest {
+  void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
+};
+
 std::string digest(const EVP_MD* kind, std::string_view bytes) {
-  DROVER_CHECK(kind != nullptr, "OpenSSL has no such digest");
+  thread_local const std::unique_ptr<EVP_MD_CTX, FreeDigest> context(EVP_MD_CTX_new());
+  DROVER_CHECK(kind != nullptr && context != nullptr, "OpenSSL has no such digest");
   std::string out(static_cast<std::size_t>(EVP_MD_get_size(kind)), '\0');
-  DROVER_CHECK(EVP_Digest(bytes.data(), bytes.size(), unsigned_bytes(out), nullptr, kind, nullptr) == 1,
+  DROVER_CHECK(EVP_DigestInit_ex2(context.get(), kind, nullptr) == 1 &&
+                   EVP_DigestUpdate(context.get(), bytes.data(), bytes.size()) == 1 &&
+                   EVP_DigestFinal_ex(context.get(), unsigned_bytes(out), nullptr) == 1,
                "OpenSSL has no such digest");
   return out;
 }
@@ -60,7 +67,7 @@ void HmacSha256::Free::operator()(evp_mac_ctx_st* context) const {
   EVP_MAC_CTX_free(context);
 }
 
-HmacSha256::HmacSha256(std::string_view key) {
+HmacSha256::HmacSha256(std::string_view key) : spare_(std::make_unique<Spare>()) {
   static EVP_MAC* const kind = EVP_MAC_fetch(nullptr, OSSL_MAC_NAME_HMAC, nullptr);
   keyed_.reset(EVP_MAC_CTX_new(kind));
   char digest[] = "SHA256";
@@ -71,13 +78,25 @@ HmacSha256::HmacSha256(std::string_view key) {
   DROVER_CHECK(keyed_ && EVP_MAC_init(keyed_.get(), bytes, key.size(), parameters) == 1, "OpenSSL has no HMAC");
 }
 
+HmacSha256::Context HmacSha256::take_spare() const {
+  {
+    const std::scoped_lock lock(spare_->mutex);
+    if (spare_->context) return std::move(spare_->context);
+  }
+  return Context(EVP_MAC_CTX_dup(keyed_.get()));
+}
+
 std::string HmacSha256::of(std::string_view bytes) const {
-  const Context context(EVP_MAC_CTX_dup(keyed_.get()));
+  Context context = take_spare();
   std::string out(SHA256_DIGEST_LENGTH, '\0');
   std::size_t size = 0;
-  DROVER_CHECK(context && EVP_MAC_update(context.get(), unsigned_bytes(bytes), bytes.size()) == 1 &&
+  // Without a key it begins anew with the one that it has.
+  DROVER_CHECK(context && EVP_MAC_init(context.get(), nullptr, 0, nullptr) == 1 &&
+                   EVP_MAC_update(context.get(), unsigned_bytes(bytes), bytes.size()) == 1 &&
                    EVP_MAC_final(context.get(), unsigned_bytes(out), &size, out.size()) == 1,
                "OpenSSL has no HMAC");
+  const std::scoped_lock lock(spare_->mutex);
+  spare_->context = std::move(context);
   return out;
 }
 

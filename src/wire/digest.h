@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,8 +30,15 @@ class HmacSha256 {
     void operator()(evp_mac_ctx_st* context) const;
   };
   using Context = std::unique_ptr<evp_mac_ctx_st, Free>;
+  /// A copy of what is keyed, from the last text: to copy takes OpenSSL longer than to digest a kilobyte.
+  struct Spare {
+    std::mutex mutex;
+    Context context;
+  };
+  Context take_spare() const;
 
   Context keyed_;
+  std::unique_ptr<Spare> spare_;
 };
 
 /// Takes a time that depends on the lengths alone: for signatures and other secrets.
