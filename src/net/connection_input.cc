@@ -154,6 +154,7 @@ void Connection::hand_over() {
   parser_.reset();
   if (!asks_as_stranger_) loop_.get_to_know(*this);
   enter(State::handling);
+  loop_.begin_turn();
   exchange_ = std::make_shared<Exchange>(loop_.inbox(), weak_from_this());
   in_handler_ = true;
   std::exchange(handle_, nullptr)(std::move(request), HttpReply(exchange_));

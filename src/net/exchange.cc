@@ -144,6 +144,10 @@ void Exchange::answer(Answer answer) {
     const auto connection = connection_.lock();
     if (!connection) return;
     if (connection->is_in_handler()) return connection->keep(std::move(answer));
+    if (inbox_->take_turn()) {
+      connection->keep(std::move(answer));
+      return connection->run();
+    }
   }
   inbox_->post([connection = connection_, answer = std::move(answer)]() mutable {
     const auto it = connection.lock();

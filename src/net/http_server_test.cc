@@ -62,6 +62,33 @@ TEST_F(HttpServerTest, PipelinedRequestsAreAnsweredInOrder) {
   for (int i = 0; i < 500; ++i) ASSERT_EQ(peer.read_response().body, std::to_string(i));
 }
 
+TEST_F(HttpServerTest, RequestsThatCameTogetherAreHandedOnInOneTurn) {
+  std::atomic<int> outside = 0;
+  handler_.on_request = [&](HttpRequest, HttpReply reply) {
+    if (handler_.turns_begun == handler_.turns_ended) ++outside;
+    reply.send(text_response("x"));
+  };
+  start();
+  RawPeer peer = connect();
+  std::string all;
+  for (int i = 0; i < 20; ++i) all += kHello;
+  ASSERT_TRUE(peer.send(all));
+  for (int i = 0; i < 20; ++i) ASSERT_EQ(peer.read_response().body, "x");
+  server_.reset();
+  EXPECT_EQ(handler_.turns_begun, 1);
+  EXPECT_EQ(handler_.turns_ended, 1);
+  EXPECT_EQ(outside, 0);
+}
+
+TEST_F(HttpServerTest, ATurnThatTheStopCutsShortEndsToo) {
+  start();
+  RawPeer peer = connect();
+  ASSERT_TRUE(peer.send(kLater));
+  HttpReply reply = handler_.later.next();
+  server_->stop(0);
+  EXPECT_EQ(handler_.turns_begun, handler_.turns_ended);
+}
+
 TEST_F(HttpServerTest, ALaterReplyHoldsBackTheOnesBehindIt) {
   start();
   RawPeer peer = connect();

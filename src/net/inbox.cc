@@ -24,7 +24,11 @@ void Inbox::run() {
     const std::scoped_lock lock(mutex_);
     tasks.swap(tasks_);
   }
-  for (Task& task : tasks) task();
+  for (Task& task : tasks) {
+    has_turn_ = true;
+    task();
+    has_turn_ = false;
+  }
 }
 
 }  // namespace drover

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace drover {
@@ -28,6 +29,8 @@ class Inbox : public std::enable_shared_from_this<Inbox> {
   void settle_here() { thread_ = std::this_thread::get_id(); }
   /// True on the I/O thread.
   bool is_here() const { return std::this_thread::get_id() == thread_; }
+  /// On the I/O thread: true once for each task. Until then no connection runs, and the task may run one.
+  bool take_turn() { return std::exchange(has_turn_, false); }
 
  private:
   void run();
@@ -37,6 +40,7 @@ class Inbox : public std::enable_shared_from_this<Inbox> {
   std::vector<Task> tasks_;
 
   std::atomic<std::thread::id> thread_;
+  bool has_turn_ = false;  // the I/O thread's alone
 };
 
 }  // namespace drover

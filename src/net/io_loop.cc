@@ -1,6 +1,7 @@
 #include "net/io_loop.h"
 
 #include <algorithm>
+#include <boost/asio/post.hpp>
 #include <chrono>
 
 #include "net/quiet_thread.h"
@@ -106,6 +107,17 @@ void IoLoop::forget(Connection& connection) {
   if (--server_.connections == 0) server_.changed.notify_all();
 }
 
+// What the system has reported is handled first: it was put into the same queue before.
+void IoLoop::begin_turn() {
+  if (std::exchange(in_turn_, true)) return;
+  server_.handler.begin_turn();
+  boost::asio::post(context_, [this] { end_turn(); });
+}
+
+void IoLoop::end_turn() {
+  if (std::exchange(in_turn_, false)) server_.handler.end_turn();
+}
+
 void IoLoop::close_idle() {
   inbox_->post([this] { each([](Connection& connection) { connection.close_if_idle(); }); });
 }
@@ -118,6 +130,7 @@ void IoLoop::stop() {
   });
   thread_.join();
   inbox_->close();
+  end_turn();
 }
 
 }  // namespace drover

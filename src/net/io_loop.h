@@ -62,12 +62,16 @@ class IoLoop {
   /// From now on the connection counts for this holder. False: the holder has too many.
   bool count_for(Connection& connection, const Holder& holder);
   void forget(Connection& connection);
+  /// A request is handed on, and perhaps more that came with it: the handler is told so before the first of them and
+  /// after the last.
+  void begin_turn();
 
   static std::int64_t now_ms();
 
  private:
   void run();
   void watch_clock();
+  void end_turn();
   bool count_one_more();
   template <class Visit>
   void each(Visit&& visit);
@@ -81,6 +85,7 @@ class IoLoop {
   std::unique_ptr<std::array<char, (std::size_t{64} << 10)>> scratch_;
   std::list<std::shared_ptr<Connection>> strangers_;  // no request of theirs was ever handed on; the newest first
   std::list<std::shared_ptr<Connection>> known_;
+  bool in_turn_ = false;
   std::thread thread_;
 };
 

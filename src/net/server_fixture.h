@@ -61,12 +61,16 @@ class TestHandler : public HttpHandler {
     plan.handle = [this](HttpRequest request, HttpReply reply) { handle(std::move(request), std::move(reply)); };
     return plan;
   }
+  void begin_turn() override { ++turns_begun; }
+  void end_turn() override { ++turns_ended; }
 
   std::function<HttpPlan(const HttpHead&)> on_plan;
   std::function<void(HttpRequest, HttpReply)> on_request;
   std::uint64_t most_bytes = 1 << 20;
   std::atomic<int> plans = 0;
   std::atomic<int> requests = 0;
+  std::atomic<int> turns_begun = 0;
+  std::atomic<int> turns_ended = 0;
   KeptReplies later;
 
  private:
