@@ -55,10 +55,26 @@ void Engine::post(Command command, Reply reply) {
     return;
   }
   const Ticket ticket{next_ticket_++};
-  waiting_.emplace(ticket, std::move(reply));
+  waiting_.emplace_hint(waiting_.end(), ticket, std::move(reply));
   inbox_.push_back({ticket, std::move(command)});
+  // Those before it have woken the core, or the end of the commit will.
+  const bool wakes_core = inbox_.size() == enough_work();
   lock.unlock();
-  core_wakes_.notify_one();
+  if (wakes_core) core_wakes_.notify_one();
+}
+
+void Engine::hold() {
+  const std::scoped_lock lock(mutex_);
+  ++holds_;
+}
+
+void Engine::release() {
+  std::unique_lock lock(mutex_);
+  --holds_;
+  is_released_ = !inbox_.empty();
+  const bool wakes_core = inbox_.size() >= enough_work();
+  lock.unlock();
+  if (wakes_core) core_wakes_.notify_one();
 }
 
 std::optional<Error> Engine::failure() {
@@ -73,12 +89,15 @@ Result<Effect> Engine::ask(Command command) {
   return answer.get();
 }
 
+// While the store is stalled no time passes for the core: see engine/stepper.h.
+bool Engine::may_step() const {
+  return !next_ || timeline_.now_ms() - committing_since_ms_ < Stepper::kBeatMs;
+}
+
 void Engine::run_core() {
   std::unique_lock lock(mutex_);
   while (true) {
-    // While the store is stalled no time passes for the core: see engine/stepper.h.
-    const auto may_step = [&] { return !next_ || timeline_.now_ms() - committing_since_ms_ < Stepper::kBeatMs; };
-    const auto wakes = [&] { return failed_ || (may_step() && (closing_ || !inbox_.empty())); };
+    const auto wakes = [&] { return failed_ || (may_step() && (closing_ || inbox_.size() >= enough_work())); };
     const auto deadline = stepper_.next_deadline();
     if (deadline && may_step()) {
       core_wakes_.wait_for(lock, std::chrono::milliseconds(*deadline - timeline_.now_ms()), wakes);
@@ -89,12 +108,13 @@ void Engine::run_core() {
     if (!may_step()) continue;
 
     std::vector<Request> requests = std::exchange(inbox_, {});
+    is_released_ = false;
     const bool last = closing_;
     lock.unlock();
     for (Request& request : requests) stepper_.post(std::move(request));
     auto step = stepper_.step(timeline_.now_ms());
     lock.lock();
-    if (step && step->batch.empty() && !next_ && !committing_) {
+    if (step && step->batch.empty() && !next_ && !committing_ && !letting_out_) {
       // Nothing to wait for: no disk, and nobody whose answer should go out first.
       lock.unlock();
       let_out(std::move(step->answers));
@@ -117,14 +137,14 @@ void Engine::run_store() {
   while (true) {
     store_wakes_.wait(lock, [&] { return next_ || core_done_; });
     if (!next_) return;
+    const bool core_was_stalled = !may_step();
     Step step = std::move(*next_);
     next_.reset();
     committing_ = true;
     committing_since_ms_ = timeline_.now_ms();
     lock.unlock();
-    core_wakes_.notify_one();
+    if (core_was_stalled) core_wakes_.notify_one();
     auto done = step.batch.empty() ? Result<void>{} : store_.commit(step.batch);
-    if (done) let_out(std::move(step.answers));
     lock.lock();
     if (!done) {
       failed_ = done.error();
@@ -133,7 +153,15 @@ void Engine::run_store() {
       core_wakes_.notify_all();
       return stop_with(done.error());
     }
+    // The core goes on while the answers go out.
     committing_ = false;
+    letting_out_ = true;
+    const bool wakes_core = !inbox_.empty();
+    lock.unlock();
+    if (wakes_core) core_wakes_.notify_one();
+    let_out(std::move(step.answers));
+    lock.lock();
+    letting_out_ = false;
   }
 }
 

@@ -1,6 +1,8 @@
 // The two threads that turn the stepper: the core thread applies, the store thread commits and lets the answers out. At
 // most two batches are under way: one being committed while the next is filled. What is applied before the store comes
-// to the next one is part of it, so that as many commands as possible share a commit.
+// to the next one is part of it, so that as many commands as possible share a commit. The core sleeps while the store
+// commits, unless many commands come: their answers have to wait for that commit in any case, and to wake a thread for
+// each of them would cost more than to apply them.
 // A failed commit stops the engine for good: what is in memory is then ahead of what is durable, and only a new start
 // from the store makes them one again.
 #pragma once
@@ -35,6 +37,9 @@ class Engine {
   Engine& operator=(const Engine&) = delete;
 
   void post(Command command, Reply reply);
+  /// Until the next release() many commands may be posted one after another: it is enough to apply them all then.
+  void hold();
+  void release();
   /// Posts and waits for the answer.
   Result<Effect> ask(Command command);
 
@@ -45,8 +50,14 @@ class Engine {
   std::optional<Error> failure();
 
  private:
+  /// So many commands are applied while the store is busy; fewer can wait for it.
+  static constexpr std::size_t kWorthWaking = 64;
+
   Engine(Store& store, Timeline timeline, std::int64_t quiet_before_ms, Core core, Listener listener,
          LedgerFetcher::OpenReader open_reader);
+  bool may_step() const;
+  /// With so many commands the core is woken.
+  std::size_t enough_work() const { return committing_ || (holds_ > 0 && !is_released_) ? kWorthWaking : 1; }
   void run_core();
   void run_store();
   /// Those of the answers' tickets, in the same order; none where nobody waits.
@@ -65,8 +76,11 @@ class Engine {
   std::condition_variable core_wakes_;
   std::condition_variable store_wakes_;
   std::vector<Request> inbox_;
+  int holds_ = 0;
+  bool is_released_ = false;  // what is in the inbox, or some of it
   std::optional<Step> next_;  // to be committed
   bool committing_ = false;
+  bool letting_out_ = false;  // the answers of what was committed last
   std::int64_t committing_since_ms_ = 0;
   std::map<Ticket, Reply> waiting_;
   std::uint64_t next_ticket_ = 1;

@@ -119,6 +119,58 @@ TEST(Engine, ManyCommandsShareOneCommit) {
   EXPECT_LE(it.store.commits, 50);
 }
 
+TEST(Engine, WhatIsPostedDuringACommitSharesTheNext) {
+  Fixture it;
+  auto engine = it.start();
+  it.store.hold(true);
+  engine->post(job(1), [](const Result<Effect>&) {});
+  it.store.wait_until_committing(1);
+  for (std::uint8_t i = 2; i < 20; ++i) engine->post(job(i), [](const Result<Effect>&) {});
+  it.store.hold(false);
+  engine.reset();
+  EXPECT_EQ(it.store.commits, 2);
+}
+
+TEST(Engine, WhatIsPostedDuringAHoldIsCommittedTogether) {
+  Fixture it;
+  auto engine = it.start();
+  engine->hold();
+  std::promise<void> last;
+  engine->post(job(1), [](const Result<Effect>&) {});
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  engine->post(job(2), [&](const Result<Effect>&) { last.set_value(); });
+  engine->release();
+  last.get_future().wait();
+  EXPECT_EQ(it.store.commits, 1);
+}
+
+TEST(Engine, OneReleaseIsEnoughWhereOthersHold) {
+  Fixture it;
+  auto engine = it.start();
+  engine->hold();
+  engine->hold();
+  std::promise<void> answered;
+  engine->post(job(1), [&](const Result<Effect>&) { answered.set_value(); });
+  engine->release();
+  answered.get_future().wait();
+  engine->release();
+  EXPECT_TRUE(engine->ask(job(2)));
+}
+
+TEST(Engine, ManyCommandsWaitForNoRelease) {
+  Fixture it;
+  auto engine = it.start();
+  engine->hold();
+  std::promise<void> last;
+  for (std::uint8_t i = 0; i < 200; ++i) {
+    engine->post(job(i), [&, i](const Result<Effect>&) {
+      if (i == 50) last.set_value();
+    });
+  }
+  last.get_future().wait();
+  engine->release();
+}
+
 TEST(Engine, WhatWasPostedBeforeTheEndIsCommittedAndAnswered) {
   Fixture it;
   int answers = 0;

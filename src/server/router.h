@@ -2,6 +2,7 @@
 #pragma once
 
 #include <expected>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,13 +15,27 @@
 
 namespace drover {
 
+/// What is done before and after requests that came together, on an I/O thread.
+struct Turns {
+  std::function<void()> begin = [] {};
+  std::function<void()> end = [] {};
+};
+
 class Router : public HttpHandler {
  public:
   /// The first service that owns a request gets it.
-  Router(const std::vector<std::unique_ptr<Service>>& services, Identify identify, Metrics& metrics, ServerLog& log)
-      : services_(services), identify_(std::move(identify)), metrics_(metrics), log_(log), failures_(log) {}
+  Router(const std::vector<std::unique_ptr<Service>>& services, Identify identify, Metrics& metrics, ServerLog& log,
+         Turns turns = {})
+      : services_(services),
+        identify_(std::move(identify)),
+        metrics_(metrics),
+        log_(log),
+        failures_(log),
+        turns_(std::move(turns)) {}
 
   HttpPlan plan(const HttpHead& head) override;
+  void begin_turn() override { turns_.begin(); }
+  void end_turn() override { turns_.end(); }
 
  private:
   Service* owner_of(const HttpHead& head) const;
@@ -35,6 +50,7 @@ class Router : public HttpHandler {
   Metrics& metrics_;
   ServerLog& log_;
   FailureLog failures_;
+  const Turns turns_;
   SystemSteadyClock steady_;
 };
 

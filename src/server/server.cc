@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <filesystem>
 #include <mutex>
@@ -61,6 +62,11 @@ constexpr std::int64_t kSweepMs = 3'600'000;
 bool is_loopback(std::string_view address) {
   return address.starts_with("127.") || address.starts_with("[::1]") || address.starts_with("localhost:") ||
          address.starts_with("unix:");
+}
+
+/// They read requests, check signatures and write answers; the core and the store have threads of their own.
+int io_threads() {
+  return static_cast<int>(std::clamp(std::thread::hardware_concurrency() / 2, 2U, 8U));
 }
 
 /// A signal that ends the server, or -1 after so long.
@@ -270,7 +276,8 @@ void Server::Parts::make_services() {
   });
   serve<NativeApi>(*backend, *messages,
                    NativeApi::About{.version = options.version, .now_ms = now_ms, .others = KeyCalls::calls()});
-  router = std::make_unique<Router>(services, identify_by_key(*keys, signing_keys, now_ms), *metrics, log);
+  router = std::make_unique<Router>(services, identify_by_key(*keys, signing_keys, now_ms), *metrics, log,
+                                    Turns{.begin = [this] { engine->hold(); }, .end = [this] { engine->release(); }});
 }
 
 std::unique_ptr<LogFollowers> Server::Parts::make_followers() {
@@ -291,6 +298,7 @@ std::unique_ptr<LogFollowers> Server::Parts::make_followers() {
 
 Result<void> Server::Parts::listen() {
   HttpServerOptions http_options{.listen = options.listen, .tls = std::nullopt, .limits = {}};
+  http_options.io_threads = io_threads();
   http_options.limits.connections = std::min(http_options.limits.connections, connections_within_descriptors());
   if (http_options.listen.empty()) http_options.listen.emplace_back(kDefaultAddress);
   const std::string own_socket = concat("unix:", server_socket_file(options.data));
