@@ -47,7 +47,7 @@ GENERATED = {"build_info.h", "worker.pb.h", "message.pb.h"}
 
 # Libraries that only these rooms may see.
 LIBRARY_ROOMS = {
-    r"sqlite3(ext)?\.h": {"store", "objects"},
+    r"sqlite3(ext)?\.h": {"sqlite"},
     r"CLI/.*": {"cli"},
     r"yaml-cpp/.*": {"wire"},
     r"boost/(asio|beast)[/.].*": {"net"},
@@ -166,7 +166,7 @@ def test_the_build_gives_each_room_only_the_rooms_of_the_table():
 
 
 @pytest.mark.parametrize("room, line", [
-    ("core", '#include "store/sqlite_db.h"'),
+    ("core", '#include "sqlite/database.h"'),
     ("core", '#include "agent/agent.h"'),
     ("store", '#include "run/descriptor.h"'),
     ("store", '#include "core/state.h"'),

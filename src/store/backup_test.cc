@@ -11,7 +11,7 @@
 
 #include "base/text.h"
 #include "core/core.h"
-#include "store/sqlite_db.h"
+#include "sqlite/database.h"
 #include "store/sqlite_store.h"
 
 namespace drover {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ports/store.h"
-#include "store/sqlite_db.h"
+#include "sqlite/database.h"
 
 namespace drover {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "base/text.h"
-#include "store/sqlite_db.h"
+#include "sqlite/database.h"
 
 namespace drover {
 namespace {

@@ -3,7 +3,7 @@
 #include <chrono>
 
 #include "base/text.h"
-#include "store/memory_budget.h"
+#include "sqlite/memory_budget.h"
 #include "store/read_only.h"
 
 namespace drover {

@@ -1,7 +1,7 @@
 // Opening a ledger to read it, beside its writer or without one.
 #pragma once
 
-#include "store/sqlite_db.h"
+#include "sqlite/database.h"
 
 namespace drover {
 

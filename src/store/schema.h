@@ -1,7 +1,7 @@
 // The ledger's tables. They are an interface: people query them with `drover sql` or the sqlite3 shell.
 #pragma once
 
-#include "store/sqlite_db.h"
+#include "sqlite/database.h"
 
 namespace drover {
 

@@ -1,9 +1,9 @@
 #include "base/text.h"
-#include "store/idle_statements.h"
+#include "sqlite/idle_statements.h"
 #include "store/largest_first.h"
 #include "store/read_only.h"
 #include "store/record_sql.h"
-#include "store/sqlite_db.h"
+#include "sqlite/database.h"
 #include "store/sqlite_store.h"
 
 namespace drover {

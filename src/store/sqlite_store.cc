@@ -12,7 +12,7 @@
 #include "store/ledger_file.h"
 #include "store/record_sql.h"
 #include "store/schema.h"
-#include "store/sqlite_db.h"
+#include "sqlite/database.h"
 #include "store/sweeper.h"
 
 namespace drover {

@@ -18,7 +18,7 @@
 #include "core/core.h"
 #include "store/manifest.h"
 #include "store/memory_store.h"
-#include "store/sqlite_db.h"
+#include "sqlite/database.h"
 
 namespace {
 std::atomic<int> g_syncs = 0;

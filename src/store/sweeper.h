@@ -9,7 +9,7 @@
 
 #include "base/ids.h"
 #include "base/result.h"
-#include "store/sqlite_db.h"
+#include "sqlite/database.h"
 
 namespace drover {
 

@@ -1,4 +1,4 @@
-#include "store/memory_budget.h"
+#include "sqlite/memory_budget.h"
 
 #include <sqlite3.h>
 

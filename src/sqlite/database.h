@@ -1,4 +1,4 @@
-// SQLite, as little of it as the stores need, with errors as values. Only this room knows sqlite3.h.
+// SQLite, as little of it as the ledger and the index of objects need, with errors as values.
 #pragma once
 
 #include <atomic>

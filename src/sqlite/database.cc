@@ -1,4 +1,4 @@
-#include "store/sqlite_db.h"
+#include "sqlite/database.h"
 
 #include <sqlite3.h>
 #include <algorithm>
@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "base/text.h"
-#include "store/memory_budget.h"
+#include "sqlite/memory_budget.h"
 
 namespace drover {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "store/sqlite_db.h"
+#include "sqlite/database.h"
 
 namespace drover {
 
