@@ -241,6 +241,8 @@ void write_seeds(const Folder& folder) {
   folder.put("aws_api", aws_requests());
   folder.put("aws_session", session_tokens());
   folder.put("receipt_handle", {"AAAAAAAAAAEAAAAAAAAQAAAAAAAAAAABBIpbUCYRgq0=", "AAAA"});
+  folder.put("chunked_body", {"6\r\nhello\n\r\n0\r\nx-amz-checksum-crc32:NjowIA==\r\n\r\n",
+                              "3;chunk-signature=00\r\nabc\r\n0\r\n\r\n"});
   folder.put("batch_names",
              {"6f1c1f9e-2f0b-4c53-9d3f-0a8f7f5b1c11:3", "drover-native/default/6f1c1f9e-2f0b-4c53-9d3f-0a8f7f5b1c11",
               "name:2/default/6f1c1f9e-2f0b-4c53-9d3f-0a8f7f5b1c11.17.2"});

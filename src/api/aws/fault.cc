@@ -30,6 +30,7 @@ Codes codes_of(SignatureFault fault) {
     case SignatureFault::incomplete:
     case SignatureFault::bad_query:
     case SignatureFault::bad_body_hash:
+    case SignatureFault::bad_chunks:
       return {"IncompleteSignatureException", "IncompleteSignature", "IncompleteSignature"};
     case SignatureFault::unknown_key: return {"UnrecognizedClientException", "InvalidClientTokenId", "AuthFailure"};
     case SignatureFault::mismatch:

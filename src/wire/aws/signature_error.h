@@ -23,6 +23,7 @@ enum class SignatureFault {
   expired_token,       // a session's, or a key that has expired: ExpiredToken. For those who know keys
   not_yet_valid,       // a presigned URL: AccessDenied
   bad_body_hash,       // x-amz-content-sha256 is malformed: InvalidArgument
+  bad_chunks,          // an aws-chunked body is malformed: S3 IncompleteBody
   body_mismatch,       // S3 XAmzContentSHA256Mismatch; others as mismatch
 };
 

@@ -13,4 +13,8 @@ std::optional<std::int64_t> parse_iso_time(std::string_view text);
 /// "2026-01-31T12:00:00.000Z"
 std::string iso_time(std::int64_t ms);
 
+/// "Sat, 31 Jan 2026 12:00:00 GMT", as HTTP's headers have it.
+std::string http_time(std::int64_t ms);
+std::optional<std::int64_t> parse_http_time(std::string_view text);
+
 }  // namespace drover::aws
