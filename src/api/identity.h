@@ -12,6 +12,7 @@
 #include "keys/caller.h"
 #include "ports/http.h"
 #include "wire/aws/signature_error.h"
+#include "wire/aws/sigv4.h"
 
 namespace drover {
 
@@ -28,6 +29,9 @@ struct Identity {
   Caller caller;
   /// Set while the caller is only claimed: verifies it against the whole body.
   std::move_only_function<std::expected<void, Refusal>(std::string_view body)> verify = {};
+  /// Set where the head alone shows the caller, as it states what the body is: for a body that goes to a sink, in place
+  /// of `verify`. See api/signed_body.h.
+  std::optional<aws::VerifiedHead> signed_head = {};
   /// Whether the key is still valid. From any thread.
   std::function<bool()> is_valid = [] { return true; };
 };

@@ -51,6 +51,7 @@ class Signatures {
     }
     auto verified = aws::verify_head(request, *signature, signer->secret.reveal(), now_ms_(), cache_);
     if (!verified) return refused(std::move(verified.error()));
+    if (const auto* checked = std::get_if<aws::VerifiedHead>(&*verified)) identity.signed_head = *checked;
     identity.verify = [checks = std::move(*verified)](std::string_view body) -> std::expected<void, Refusal> {
       auto checked = std::visit([&](const auto& it) { return it.check_body(sha256(body)); }, checks);
       if (!checked) return refused(std::move(checked.error()));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/signed_body.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "server/request_trace.h"
@@ -115,8 +116,13 @@ HttpPlan Router::plan(const HttpHead& head) {
   auto call = service->resolve(head);
   auto identity = admit(head, *service, call);
   if (!identity) return refuse(head, std::move(identity.error()));
+  HttpPlan plan{.most_bytes = call->most_bytes, .sink = std::move(call->sink)};
+  if (plan.sink && identity->signed_head) {
+    plan.sink = std::make_unique<SignedBody>(std::move(plan.sink), std::move(*identity->signed_head));
+    identity->verify = nullptr;
+  }
   const bool is_stranger = !call->needs || identity->verify;
-  HttpPlan plan{.most_bytes = call->most_bytes, .sink = std::move(call->sink), .is_from_stranger = is_stranger};
+  plan.is_from_stranger = is_stranger;
   if (identity->verify) {
     if (plan.sink) {
       return refuse(head, service->error(head, 400,
@@ -139,6 +145,11 @@ HttpPlan Router::plan(const HttpHead& head) {
     if (verify) {
       if (auto verified = verify(request.body); !verified)
         return reply.send(service->refuse(request.head, verified.error()));
+    }
+    if (auto* body = dynamic_cast<SignedBody*>(request.sink.get())) {
+      if (body->refusal()) return reply.send(service->refuse(request.head, *body->refusal()));
+      std::ranges::move(body->checksums(), std::back_inserter(request.head.headers));
+      request.sink = body->release();
     }
     const bool took_time = request.sink != nullptr || !request.body.empty();
     if (needs_key && took_time && !asker.is_valid())
