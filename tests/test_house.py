@@ -16,7 +16,9 @@ agent → base
 wire → core, agent, base
 ports → core, agent, base
 engine → core, ports, base
+sqlite → wire, base
 store, logs, net, run, accel, objects, provide → ports, wire, base
+store, objects → sqlite
 keys → wire, base
 notices → base
 screen → base

@@ -19,6 +19,7 @@
 #include "api/message_exchange.h"
 #include "api/metrics/metrics_page.h"
 #include "api/native/native.h"
+#include "api/s3/s3_api.h"
 #include "api/sqs/sqs.h"
 #include "api/sts/sts.h"
 #include "api/worker/worker_calls.h"
@@ -30,6 +31,7 @@
 #include "keys/key_ring.h"
 #include "keys/private_file.h"
 #include "net/http_server.h"
+#include "objects/bucket_store.h"
 #include "server/descriptor_limit.h"
 #include "server/identify.h"
 #include "server/log_followers.h"
@@ -125,6 +127,7 @@ struct Server::Parts {
   std::unique_ptr<LogIntake> logs;
   std::unique_ptr<WorkerDesk> worker_desk;
   std::unique_ptr<MessageExchange> messages;
+  std::unique_ptr<BucketStore> buckets;
   std::vector<std::unique_ptr<Service>> services;
   Health* health = nullptr;
   WorkerCalls* workers = nullptr;
@@ -231,6 +234,9 @@ Result<void> Server::Parts::make_rooms() {
         if (!trouble) return log.info("logs can be stored again");
         log.error(concat("logs cannot be stored; workers delay their reports: ", trouble->message));
       });
+  auto opened_buckets = BucketStore::open(folder->objects(), [this] { return engine->now_ms(); });
+  if (!opened_buckets) return pass(opened_buckets);
+  buckets = std::move(*opened_buckets);
   make_services();
   auto known = reader_of_retention->workers();
   if (!known) return pass(known);
@@ -264,6 +270,7 @@ void Server::Parts::make_services() {
   serve<aws::Ec2Api>(*backend, aws_account, now_ms);
   serve<aws::IamApi>(*backend, aws_account, now_ms);
   serve<aws::SqsApi>(*backend, aws_account, *messages, now_ms);
+  serve<aws::S3Api>(*backend, aws_account, *buckets);
   serve<aws::NoService>();
   health = serve<Health>();
   serve<MetricsPage>(*backend, [this] { return metrics->text(); });

@@ -51,6 +51,7 @@ class RunFolder {
   const std::string& path() const { return path_; }
   std::string database() const { return path_ + "/drover.db"; }
   std::string logs() const { return path_ + "/logs"; }
+  std::string objects() const { return path_ + "/objects"; }
   bool has_database() const;
   /// It has a job, or cannot be read, which whoever reads it will say.
   bool has_job() const;

@@ -67,7 +67,7 @@ def test_03_a_shared_file_system_to_read_and_write(world, image):
     assert [(shared / "out" / name).read_text() for name in ("a", "b")] == ["a was read\n", "b was read\n"]
 
 
-@missing("S3: there are no buckets, and items' objects are not staged in and out")
+@missing("staging: items' objects are not brought in and out")
 def test_03_a_bucket_prefix_to_read_and_write(world, aws, image):
     aws("s3", "mb", "s3://walkthrough-items")
     for name in ("a", "b"):

@@ -126,7 +126,6 @@ def test_08_register_a_job_definition(aws):
     assert part(aws("batch", "register-job-definition", "--cli-input-json", aws.input_file("definition.json", request)), "revision") == 1
 
 
-@missing("S3: there are no buckets")
 def test_09_copy_code_and_data_to_s3(aws, world):
     aws("s3", "mb", f"s3://{BUCKET}")
     (world.folder / "train.py").write_text(TRAIN)
@@ -137,7 +136,7 @@ def test_09_copy_code_and_data_to_s3(aws, world):
     assert "train.csv" in part(aws("s3", "ls", f"s3://{BUCKET}/data/"))
 
 
-@missing("S3: there are no buckets")
+@missing("ECR: there is no image for the job's definition")
 def test_10_submit_a_job_that_trains_and_exports(aws, world):
     assert ended(aws, submit(aws, "train-once"))["status"] == "SUCCEEDED"
     aws("s3", "cp", f"s3://{BUCKET}/export/model.json", world.folder / "model.json")
@@ -145,7 +144,7 @@ def test_10_submit_a_job_that_trains_and_exports(aws, world):
     assert abs(model["slope"] - 2) < 0.2 and abs(model["offset"] - 1) < 0.2
 
 
-@missing("S3: no job has fetched its script")
+@missing("ECR: no job has run, for want of an image")
 def test_11_its_log(aws):
     jobs = part(aws("batch", "list-jobs", "--job-queue", QUEUE, "--job-status", "SUCCEEDED"), "jobSummaryList")
     lines = part(aws("logs", "get-log-events", "--log-group-name", "/aws/batch/job", "--log-stream-name", f"{DEFINITION}/default/{jobs[0]['jobId']}",
@@ -153,7 +152,7 @@ def test_11_its_log(aws):
     assert "epoch 19" in lines
 
 
-@missing("S3: there are no buckets")
+@missing("ECR: there is no image for the job's definition")
 def test_12_killed_in_the_middle_it_resumes_from_its_checkpoint(aws):
     aws("s3", "rm", "--recursive", f"s3://{BUCKET}/model/")
     assert ended(aws, submit(aws, "killed", [("STOP_AFTER", "7")]))["status"] == "FAILED"

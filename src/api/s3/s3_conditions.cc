@@ -1,0 +1,86 @@
+#include "api/s3/s3_conditions.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "wire/aws/request.h"
+#include "wire/aws/times.h"
+
+namespace drover::aws {
+namespace {
+
+std::optional<std::uint64_t> whole_number(std::string_view text) {
+  std::uint64_t out = 0;
+  const auto [end, error] = std::from_chars(text.begin(), text.end(), out);
+  if (error != std::errc() || end != text.end()) return std::nullopt;
+  return out;
+}
+
+/// Whether the object was changed after that time, which has no fractions of a second. Nothing: it is no time.
+std::optional<bool> is_newer(const StoredObject& object, const std::string& time) {
+  const auto ms = parse_http_time(time);
+  if (!ms) return std::nullopt;
+  return object.modified_ms / 1000 > *ms / 1000;
+}
+
+std::unexpected<Fault> unchanged() {
+  return std::unexpected(Fault{"NotModified", "Not Modified", 304});
+}
+
+std::unexpected<Fault> does_not_hold() {
+  return std::unexpected(
+      Fault{"PreconditionFailed", "At least one of the pre-conditions you specified did not hold", 412});
+}
+
+}  // namespace
+
+std::expected<std::optional<ByteRange>, Fault> read_range(const HttpHead& head, std::uint64_t size) {
+  constexpr std::string_view kUnit = "bytes=";
+  const std::string* header = head.header("Range");
+  if (header == nullptr || !header->starts_with(kUnit) || header->contains(',')) return std::nullopt;
+  const std::string_view range = trimmed(std::string_view(*header).substr(kUnit.size()));
+  const std::size_t dash = range.find('-');
+  if (dash == std::string_view::npos) return std::nullopt;
+  const auto first = whole_number(range.substr(0, dash));
+  const auto last = whole_number(range.substr(dash + 1));
+  const Fault nothing{"InvalidRange", "The requested range is not satisfiable", 416};
+  if (dash == 0) {
+    if (!last) return std::nullopt;
+    const std::uint64_t wanted = std::min(*last, size);
+    if (wanted == 0) return std::unexpected(nothing);
+    return ByteRange{size - wanted, wanted};
+  }
+  const bool has_last = dash + 1 < range.size();
+  if (!first || (has_last && (!last || *last < *first))) return std::nullopt;
+  if (*first >= size) return std::unexpected(nothing);
+  const std::uint64_t end = has_last ? std::min(*last, size - 1) : size - 1;
+  return ByteRange{*first, end - *first + 1};
+}
+
+bool names_etag(std::string_view list, std::string_view etag) {
+  while (!list.empty()) {
+    std::string_view one = trimmed(take_until(list, ','));
+    if (one == "*") return true;
+    if (one.starts_with("W/")) one.remove_prefix(2);
+    if (one.size() >= 2 && one.starts_with('"') && one.ends_with('"')) one = one.substr(1, one.size() - 2);
+    if (one == etag) return true;
+  }
+  return false;
+}
+
+// As RFC 9110 orders them: a condition on the ETag makes one on the time count for nothing.
+std::expected<void, Fault> check_conditions(const HttpHead& head, const StoredObject& object) {
+  if (const std::string* match = head.header("If-Match")) {
+    if (!names_etag(*match, object.etag)) return does_not_hold();
+  } else if (const std::string* unmodified = head.header("If-Unmodified-Since")) {
+    if (is_newer(object, *unmodified).value_or(false)) return does_not_hold();
+  }
+  if (const std::string* none = head.header("If-None-Match")) {
+    if (names_etag(*none, object.etag)) return unchanged();
+  } else if (const std::string* modified = head.header("If-Modified-Since")) {
+    if (!is_newer(object, *modified).value_or(true)) return unchanged();
+  }
+  return {};
+}
+
+}  // namespace drover::aws

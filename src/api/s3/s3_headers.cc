@@ -1,0 +1,124 @@
+#include "api/s3/s3_headers.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "wire/aws/request.h"
+#include "wire/aws/times.h"
+#include "wire/base64.h"
+
+namespace drover::aws {
+namespace {
+
+constexpr std::string_view kMeta = "x-amz-meta-";
+constexpr std::string_view kChecksum = "x-amz-checksum-";
+constexpr std::array<std::string_view, 8> kKept{"cache-control",       "content-disposition",
+                                                "content-encoding",    "content-language",
+                                                "content-type",        "expires",
+                                                "x-amz-storage-class", "x-amz-website-redirect-location"};
+/// A signed GET may ask for other headers than the object has: "response-content-type".
+constexpr std::array<std::string_view, 6> kReplaceable{"cache-control",    "content-disposition", "content-encoding",
+                                                       "content-language", "content-type",        "expires"};
+
+struct NamedChecksum {
+  ChecksumKind kind;
+  std::string_view name;  // behind "x-amz-checksum-"
+  std::string_view words;
+};
+constexpr std::array<NamedChecksum, 5> kChecksums{{{ChecksumKind::crc32, "crc32", "CRC32"},
+                                                   {ChecksumKind::crc32c, "crc32c", "CRC32C"},
+                                                   {ChecksumKind::crc64nvme, "crc64nvme", "CRC64NVME"},
+                                                   {ChecksumKind::sha1, "sha1", "SHA1"},
+                                                   {ChecksumKind::sha256, "sha256", "SHA256"}}};
+
+/// What is left of "gzip,aws-chunked" when the body was unpacked: that was only how it came.
+std::string without_chunking(std::string_view encodings) {
+  std::string out;
+  while (!encodings.empty()) {
+    const std::string_view one = trimmed(take_until(encodings, ','));
+    if (one.empty() || is_same_but_for_case(one, "aws-chunked")) continue;
+    if (!out.empty()) out += ",";
+    out += one;
+  }
+  return out;
+}
+
+}  // namespace
+
+ObjectHeaders kept_headers(const HttpHead& head) {
+  ObjectHeaders out;
+  for (const HttpHeader& it : head.headers) {
+    const std::string name = in_small_letters(it.name);
+    if (!name.starts_with(kMeta) && std::ranges::find(kKept, name) == kKept.end()) continue;
+    std::string value = name == "content-encoding" ? without_chunking(it.value) : it.value;
+    if (!value.empty() || name.starts_with(kMeta)) out.emplace_back(name, std::move(value));
+  }
+  return out;
+}
+
+std::vector<ChecksumKind> wanted_checksums(const HttpHead& head) {
+  std::vector<ChecksumKind> out{ChecksumKind::md5};
+  const std::string* trailer = head.header("x-amz-trailer");
+  for (const NamedChecksum& it : kChecksums) {
+    const std::string name = concat(kChecksum, it.name);
+    const bool follows = trailer != nullptr && is_same_but_for_case(trimmed(*trailer), name);
+    if (follows || head.header(name) != nullptr) out.push_back(it.kind);
+  }
+  return out;
+}
+
+std::expected<ObjectHeaders, Fault> check_checksums(const HttpHead& head,
+                                                    const std::map<ChecksumKind, std::string>& found) {
+  if (const std::string* stated = head.header("Content-MD5")) {
+    const auto md5 = from_base64(*stated);
+    if (!md5 || md5->size() != 16) {
+      return std::unexpected(Fault{"InvalidDigest", "The Content-MD5 you specified was invalid.", 400});
+    }
+    if (*md5 != found.at(ChecksumKind::md5)) {
+      return std::unexpected(Fault{"BadDigest", "The Content-MD5 you specified did not match what we received.", 400});
+    }
+  }
+  ObjectHeaders out;
+  for (const NamedChecksum& it : kChecksums) {
+    const std::string name = concat(kChecksum, it.name);
+    const std::string* stated = head.header(name);
+    if (stated == nullptr) continue;
+    const auto sum = found.find(it.kind);
+    const std::string computed = sum == found.end() ? "" : base64(sum->second);
+    if (*stated != computed) {
+      return std::unexpected(
+          Fault{"BadDigest", concat("The ", it.words, " you specified did not match the calculated checksum."), 400});
+    }
+    out.emplace_back(name, computed);
+  }
+  return out;
+}
+
+std::vector<HttpHeader> object_headers(const StoredObject& object, const S3Request& request, const HttpHead& head) {
+  std::vector<HttpHeader> out{{"Last-Modified", http_time(object.modified_ms)},
+                              {"ETag", concat("\"", object.etag, "\"")},
+                              {"Accept-Ranges", "bytes"}};
+  const std::string* mode = head.header("x-amz-checksum-mode");
+  const bool shows_checksums = mode != nullptr && is_same_but_for_case(*mode, "ENABLED");
+  bool has_type = false;
+  for (const auto& [name, value] : object.headers) {
+    if (name.starts_with(kChecksum) && !shows_checksums) continue;
+    if (std::ranges::find(kReplaceable, name) != kReplaceable.end() && request.parameter(concat("response-", name))) {
+      continue;
+    }
+    if (name == "x-amz-storage-class" && value == "STANDARD") continue;
+    has_type = has_type || name == "content-type";
+    out.push_back({name, value});
+  }
+  for (const std::string_view name : kReplaceable) {
+    const auto value = request.parameter(concat("response-", name));
+    if (!value) continue;
+    has_type = has_type || name == "content-type";
+    out.push_back({std::string(name), *value});
+  }
+  if (!has_type) out.push_back({"content-type", "binary/octet-stream"});
+  return out;
+}
+
+}  // namespace drover::aws
