@@ -16,6 +16,8 @@ constexpr std::uint64_t kReserved = 4096;
 /// And so many are looked at after a crash, at most.
 constexpr std::uint64_t kUnsettled = 1024;
 constexpr std::uint64_t kSweptAtOnce = 64;
+/// Of one object between two looks at the disk.
+constexpr std::uint64_t kUncheckedBytes = std::uint64_t{4} << 20;
 constexpr std::size_t kMostIdleReaders = 16;
 constexpr auto kPauseAfterTrouble = std::chrono::seconds(5);
 /// An object that is replaced again and again while it is opened.
@@ -76,6 +78,10 @@ class BucketStore::Data final : public NewData {
 
   Result<void> add(std::string_view bytes) override {
     size_ += bytes.size();
+    if (size_ > checked_) {
+      checked_ = size_ + kUncheckedBytes;
+      if (auto room = store_.outside_.has_room(kUncheckedBytes); !room) return room;
+    }
     if (!file_ && size_ <= kMostSmallBytes) {
       small_ += bytes;
       return {};
@@ -118,14 +124,14 @@ class BucketStore::Data final : public NewData {
   BucketStore& store_;
   std::string small_;
   std::uint64_t size_ = 0;
+  std::uint64_t checked_ = 0;  // for so many bytes there was room
   std::uint64_t number_ = 0;
   Descriptor file_;
   bool is_finished_ = false;
   bool is_known_ = false;
 };
 
-Result<std::unique_ptr<BucketStore>> BucketStore::open(const std::string& folder,
-                                                       std::function<std::int64_t()> now_ms) {
+Result<std::unique_ptr<BucketStore>> BucketStore::open(const std::string& folder, Outside outside) {
   auto files = DataFiles::open(folder);
   if (!files) return pass(files);
   const std::string path = folder + "/index.db";
@@ -139,14 +145,14 @@ Result<std::unique_ptr<BucketStore>> BucketStore::open(const std::string& folder
   auto next_small = index->next_small();
   if (!next_small) return pass(next_small);
   return std::unique_ptr<BucketStore>(
-      new BucketStore(path, std::move(*index), std::move(*files), *numbers, *next_small, std::move(now_ms)));
+      new BucketStore(path, std::move(*index), std::move(*files), *numbers, *next_small, std::move(outside)));
 }
 
 BucketStore::BucketStore(std::string path, BucketIndex writer, DataFiles files, BucketIndex::FileNumbers numbers,
-                         std::uint64_t next_small, std::function<std::int64_t()> now_ms)
+                         std::uint64_t next_small, Outside outside)
     : path_(std::move(path)),
       files_(std::move(files)),
-      now_ms_(std::move(now_ms)),
+      outside_(std::move(outside)),
       writer_(std::move(writer)),
       next_small_(next_small),
       settled_(numbers.settled),
@@ -406,7 +412,7 @@ void BucketStore::create_bucket(Bucket bucket, BucketAnswered<void> answered) {
           return refused<void>({BucketFault::bucket_exists,
                                 {ErrorCode::conflict, concat("the bucket '", bucket.name, "' is already there"), ""}});
         }
-        bucket.created_ms = now_ms_();
+        bucket.created_ms = outside_.now_ms();
         if (auto added = index.add_bucket(bucket); !added) return pass(added);
         return BucketResult<void>();
       },
@@ -465,7 +471,7 @@ Result<BucketResult<StoredObject>> BucketStore::put_now(BucketIndex& index, cons
   }
   ObjectRow row{.object = {.key = object.key,
                            .size = data.size(),
-                           .modified_ms = now_ms_(),
+                           .modified_ms = outside_.now_ms(),
                            .etag = object.etag,
                            .headers = object.headers},
                 .places = {}};

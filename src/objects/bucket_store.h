@@ -26,9 +26,15 @@ class BucketStore final : public Buckets {
   /// Larger objects have files of their own.
   static constexpr std::size_t kMostSmallBytes = std::size_t{64} << 10;
 
+  struct Outside {
+    std::function<std::int64_t()> now_ms;
+    /// Whether there is room on the disk for so many bytes; asked now and then while an object comes.
+    std::function<Result<void>(std::uint64_t bytes)> has_room = [](std::uint64_t) { return Result<void>(); };
+  };
+
   /// Makes the folder if it is missing, and removes what a crash left behind. One process at a time: whoever holds the
   /// lock of the folder above sees to that.
-  static Result<std::unique_ptr<BucketStore>> open(const std::string& folder, std::function<std::int64_t()> now_ms);
+  static Result<std::unique_ptr<BucketStore>> open(const std::string& folder, Outside outside);
   /// What was asked before is done and answered first.
   ~BucketStore() override;
   BucketStore(const BucketStore&) = delete;
@@ -54,7 +60,7 @@ class BucketStore final : public Buckets {
   };
 
   BucketStore(std::string path, BucketIndex writer, DataFiles files, BucketIndex::FileNumbers numbers,
-              std::uint64_t next_small, std::function<std::int64_t()> now_ms);
+              std::uint64_t next_small, Outside outside);
   void run_writer();
   void run_sweeper();
   void post(Change change);
@@ -83,7 +89,7 @@ class BucketStore final : public Buckets {
 
   const std::string path_;  // of the index
   const DataFiles files_;
-  const std::function<std::int64_t()> now_ms_;
+  const Outside outside_;
 
   // The writer thread's alone.
   BucketIndex writer_;

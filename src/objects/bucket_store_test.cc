@@ -99,7 +99,11 @@ class BucketStoreTest : public testing::Test {
 
   void open() {
     store_.reset();
-    auto opened = BucketStore::open(folder_, [this] { return now_ms_; });
+    auto opened = BucketStore::open(folder_, {.now_ms = [this] { return now_ms_; },
+                                              .has_room = [this](std::uint64_t) -> Result<void> {
+                                                if (rooms_-- > 0) return {};
+                                                return fail(ErrorCode::no_space, "there is no room");
+                                              }});
     ASSERT_TRUE(opened) << opened.error().message;
     store_ = std::move(*opened);
   }
@@ -120,6 +124,7 @@ class BucketStoreTest : public testing::Test {
 
   const std::string folder_ = concat(fs::temp_directory_path().string(), "/drover-buckets-", ::getpid());
   std::int64_t now_ms_ = 1'700'000'000'000;
+  int rooms_ = 1'000'000;  // so often there is still some
   std::unique_ptr<BucketStore> store_;
 };
 
@@ -197,6 +202,23 @@ TEST_F(BucketStoreTest, WhatIsReplacedOrRemovedLeavesNoFileAndCanBeReadToItsEnd)
   EXPECT_EQ(client().remove("b", "k"), false);
   expect_files(0);
   client().data(bytes_of(3, kLarge)).reset();
+  expect_files(0);
+}
+
+TEST_F(BucketStoreTest, WhatTheDiskHasNoRoomForIsRefusedAndLeavesNothing) {
+  open();
+  ASSERT_TRUE(client().create("b"));
+  const std::string piece = bytes_of(1, std::size_t{1} << 20);
+  rooms_ = 2;
+  auto data = store_->begin_data();
+  ASSERT_TRUE(data);
+  Result<void> added;
+  int pieces = 0;
+  for (; added && pieces < 20; ++pieces) added = (*data)->add(piece);
+  ASSERT_FALSE(added);
+  EXPECT_EQ(added.error().code, ErrorCode::no_space);
+  EXPECT_EQ(pieces, 11);
+  data->reset();
   expect_files(0);
 }
 
@@ -303,7 +325,7 @@ TEST_F(BucketStoreTest, AFileThatIsMissingIsSaidToBeDamaged) {
 
 /// Puts, replaces and removes without end, and says so after each answer: "p KEY SEED SIZE" or "r KEY".
 [[noreturn]] void work_until_killed(const std::string& folder, std::uint64_t seed, int told) {
-  auto store = BucketStore::open(folder, [] { return std::int64_t{1}; });
+  auto store = BucketStore::open(folder, {.now_ms = [] { return std::int64_t{1}; }});
   if (!store) ::_exit(3);
   Random random(seed);
   std::atomic<int> under_way = 0;

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "server/job_board.h"
+#include "wire/digest.h"
 
 namespace drover {
 namespace {
@@ -82,6 +83,12 @@ class RouterTest : public testing::Test {
                         if (body == "signed") return {};
                         return refused("the signature does not match");
                       }};
+    }
+    if (*shown == "stated") {
+      return Identity{
+          .caller = {.scope = Scope::submit, .key_id = "S"},
+          .verify = [](std::string_view) -> std::expected<void, Refusal> { return {}; },
+          .signed_head = aws::VerifiedHead{.payload = aws::PayloadForm::hashed, .body_sha256 = hex(sha256("signed"))}};
     }
     const auto key = keys_.find(*shown);
     if (key == keys_.end()) return refused("unknown key");
@@ -171,6 +178,22 @@ TEST_F(RouterTest, AClaimedCallerIsAStrangerUntilTheBodyVerifiesIt) {
   EXPECT_EQ(forged.body, "/a/: the signature does not match");
   // What goes to a disk while it comes would be there before anybody knows whose it is.
   EXPECT_EQ(answer("/a/stream", "signed", "signed").status, 400);
+}
+
+TEST_F(RouterTest, ABodyOnItsWayToADiskIsHeldAgainstWhatTheSignedHeadSays) {
+  const auto send = [&](std::string_view body) {
+    HttpPlan planned = plan("/a/stream", "stated");
+    EXPECT_FALSE(planned.is_from_stranger);
+    EXPECT_TRUE(planned.sink->take(body.substr(0, 3)));
+    EXPECT_TRUE(planned.sink->take(body.substr(3)));
+    EXPECT_EQ(planned.sink->finish().has_value(), body == "signed");
+    const auto exchange = std::make_shared<Exchange>();
+    planned.handle({.head = head("/a/stream", "stated"), .body = {}, .sink = std::move(planned.sink)},
+                   HttpReply(exchange));
+    return exchange->answer->status;
+  };
+  EXPECT_EQ(send("signed"), 200);
+  EXPECT_EQ(send("forged"), 401);
 }
 
 }  // namespace

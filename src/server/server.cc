@@ -234,7 +234,10 @@ Result<void> Server::Parts::make_rooms() {
         if (!trouble) return log.info("logs can be stored again");
         log.error(concat("logs cannot be stored; workers delay their reports: ", trouble->message));
       });
-  auto opened_buckets = BucketStore::open(folder->objects(), [this] { return engine->now_ms(); });
+  auto opened_buckets = BucketStore::open(
+      folder->objects(), {.now_ms = [this] { return engine->now_ms(); },
+                          .has_room = [space = FreeSpace(folder->path(), options.min_free_bytes, "running jobs")](
+                                          std::uint64_t bytes) { return space.check(bytes); }});
   if (!opened_buckets) return pass(opened_buckets);
   buckets = std::move(*opened_buckets);
   make_services();
