@@ -118,6 +118,7 @@ struct Server::Parts {
   std::unique_ptr<Metrics> metrics;
   std::unique_ptr<MeasuredStore> measured;
   std::unique_ptr<Engine> engine;
+  std::unique_ptr<BucketStore> buckets;  // outlives the threads that may still hold what comes into it
   std::unique_ptr<ReadPool> readers;
   std::unique_ptr<ReadPool> worker_readers;
   std::unique_ptr<ReadPool> searchers;
@@ -127,7 +128,6 @@ struct Server::Parts {
   std::unique_ptr<LogIntake> logs;
   std::unique_ptr<WorkerDesk> worker_desk;
   std::unique_ptr<MessageExchange> messages;
-  std::unique_ptr<BucketStore> buckets;
   std::vector<std::unique_ptr<Service>> services;
   Health* health = nullptr;
   WorkerCalls* workers = nullptr;

@@ -12,15 +12,24 @@ namespace {
 constexpr std::size_t kLongestKey = 1024;
 
 /// Parts of a bucket or an object that have requests of their own, and are not here.
-constexpr std::array<std::string_view, 29> kOthers{
-    "accelerate",       "acl",          "analytics",   "attributes", "cors",           "delete",       "encryption",
-    "inventory",        "legal-hold",   "lifecycle",   "logging",    "metrics",        "notification", "object-lock",
-    "policy",           "policyStatus", "replication", "restore",    "requestPayment", "retention",    "select",
-    "tagging",          "torrent",      "uploadId",    "uploads",    "versioning",     "versions",     "website",
-    "ownershipControls"};
+constexpr std::array<std::string_view, 30> kOthers{
+    "accelerate",        "acl",        "analytics", "attributes",   "cors",        "delete",         "encryption",
+    "inventory",         "legal-hold", "lifecycle", "logging",      "metrics",     "notification",   "object-lock",
+    "ownershipControls", "partNumber", "policy",    "policyStatus", "replication", "requestPayment", "restore",
+    "retention",         "select",     "tagging",   "torrent",      "uploadId",    "uploads",        "versioning",
+    "versions",          "website"};
+
+/// Headers by which an object would be kept in a way that is not here: to overlook one would be to promise it.
+constexpr std::array<std::string_view, 5> kOtherHeaders{
+    "x-amz-grant-", "x-amz-object-lock-", "x-amz-server-side-encryption", "x-amz-tagging", "x-amz-write-offset-bytes"};
 
 std::unexpected<Fault> refused(std::string code, std::string message, int status) {
   return std::unexpected(Fault{std::move(code), std::move(message), status});
+}
+
+std::unexpected<Fault> not_here(std::string_view what) {
+  return refused("NotImplemented",
+                 concat("A header or query you provided implies functionality that is not implemented: ", what), 501);
 }
 
 std::unexpected<Fault> not_allowed() {
@@ -117,11 +126,16 @@ std::expected<S3Request, Fault> read_s3_request(const HttpHead& head) {
   out.key = std::move(*key);
   if (out.key.size() > kLongestKey) return refused("KeyTooLongError", "Your key is too long", 400);
   for (const std::string_view other : kOthers) {
-    if (out.parameter(other)) {
-      return refused("NotImplemented",
-                     concat("A header or query you provided implies functionality that is not implemented: ", other),
-                     501);
-    }
+    if (out.parameter(other)) return not_here(other);
+  }
+  for (const HttpHeader& it : head.headers) {
+    const std::string name = in_small_letters(it.name);
+    const auto begins = [&](std::string_view other) { return name.starts_with(other); };
+    if (std::ranges::any_of(kOtherHeaders, begins)) return not_here(name);
+    if (name == "x-amz-acl" && it.value != "private" && it.value != "bucket-owner-full-control") return not_here(name);
+  }
+  if (const auto version = out.parameter("versionId"); version && *version != "null") {
+    return refused("NoSuchVersion", "The specified version does not exist.", 404);
   }
   auto operation = operation_of(head, out);
   if (!operation) return std::unexpected(std::move(operation.error()));

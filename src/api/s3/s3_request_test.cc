@@ -50,6 +50,18 @@ TEST(S3Request, WhatIsNoRequestOfS3IsRefused) {
   }
 }
 
+TEST(S3Request, WhatWouldBeKeptOtherwiseIsNotOverlooked) {
+  const auto with = [](std::string name, std::string value) {
+    return read(head_of("PUT", "/photos/a", "", {{std::move(name), std::move(value)}}));
+  };
+  EXPECT_EQ(with("X-Amz-Tagging", "a=b"), "NotImplemented");
+  EXPECT_EQ(with("x-amz-server-side-encryption-customer-key", "k"), "NotImplemented");
+  EXPECT_EQ(with("x-amz-acl", "public-read"), "NotImplemented");
+  EXPECT_EQ(with("x-amz-acl", "private"), "PutObject photos a");
+  EXPECT_EQ(read(head_of("GET", "/photos/a", "versionId=null")), "GetObject photos a");
+  EXPECT_EQ(read(head_of("GET", "/photos/a", "versionId=3")), "NoSuchVersion");
+}
+
 TEST(S3Request, BucketsHaveNamesAsS3HasThem) {
   for (const std::string_view name : {"abc", "a-b.c", "0abc9", "photos-2026"})
     EXPECT_TRUE(is_bucket_name(name)) << name;
