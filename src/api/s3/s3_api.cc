@@ -51,6 +51,11 @@ Result<std::string> read_part(const Descriptor& file, std::uint64_t offset, std:
   return out;
 }
 
+BucketResult<ObjectContent> without_bytes(BucketResult<StoredObject> object) {
+  if (!object) return std::unexpected(std::move(object.error()));
+  return ObjectContent{.object = std::move(*object), .pieces = {}};
+}
+
 Result<void> copy_into(NewData& data, const ObjectContent& from) {
   for (const ObjectContent::Piece& piece : from.pieces) {
     if (!piece.file) {
@@ -272,7 +277,8 @@ void S3Api::put_object(const CallPointer& call) {
 void S3Api::get_object(Call& call) {
   const bool is_head = call.request.operation == S3Operation::head_object;
   const auto refuse = [&](const Fault& fault) { call.reply.send(s3_response(fault, call.head)); };
-  auto content = buckets_.open(call.request.bucket, call.request.key);
+  auto content = is_head ? without_bytes(buckets_.head(call.request.bucket, call.request.key))
+                         : buckets_.open(call.request.bucket, call.request.key);
   if (!content) return refuse(s3_fault(content.error()));
   const StoredObject& object = content->object;
   if (auto holds = check_conditions(call.head, object); !holds) {
