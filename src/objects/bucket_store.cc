@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "objects/bucket_lookup.h"
 
 namespace drover {
 namespace {
@@ -20,43 +21,6 @@ constexpr std::uint64_t kSweptAtOnce = 64;
 constexpr std::uint64_t kUncheckedBytes = std::uint64_t{4} << 20;
 constexpr std::size_t kMostIdleReaders = 16;
 constexpr auto kPauseAfterTrouble = std::chrono::seconds(5);
-/// An object that is replaced again and again while it is opened.
-constexpr int kMostLooks = 20;
-
-std::unexpected<BucketError> trouble(Error error) {
-  return std::unexpected(BucketError{BucketFault::trouble, std::move(error)});
-}
-
-std::unexpected<BucketError> no_bucket(std::string_view name) {
-  return std::unexpected(BucketError{
-      BucketFault::no_such_bucket,
-      {ErrorCode::not_found, concat("there is no bucket '", name, "'"), "list buckets with 'drover objects ls'"}});
-}
-
-std::unexpected<BucketError> no_key(std::string_view bucket, std::string_view key) {
-  return std::unexpected(
-      BucketError{BucketFault::no_such_key,
-                  {ErrorCode::not_found, concat("there is no object '", key, "' in the bucket '", bucket, "'"),
-                   concat("list objects with 'drover objects ls s3://", bucket, "/'")}});
-}
-
-BucketResult<BucketRow> found_bucket(BucketIndex& index, const std::string& name) {
-  auto row = index.bucket(name);
-  if (!row) return trouble(std::move(row.error()));
-  std::optional<BucketRow>& found = *row;
-  if (!found) return no_bucket(name);
-  return std::move(*found);
-}
-
-BucketResult<ObjectRow> found_object(BucketIndex& index, const std::string& bucket, const std::string& key) {
-  auto home = found_bucket(index, bucket);
-  if (!home) return std::unexpected(std::move(home.error()));
-  auto row = index.object(home->number, key);
-  if (!row) return trouble(std::move(row.error()));
-  std::optional<ObjectRow>& found = *row;
-  if (!found) return no_key(bucket, key);
-  return std::move(*found);
-}
 
 /// In the words of in_transaction(): a refusal is an outcome, and only trouble undoes what others do.
 template <class T>
@@ -322,85 +286,6 @@ Result<BucketIndex> BucketStore::take_reader() {
 void BucketStore::give_back(BucketIndex reader) {
   const std::scoped_lock lock(mutex_);
   if (readers_.size() < kMostIdleReaders) readers_.push_back(std::move(reader));
-}
-
-template <class T>
-BucketResult<T> BucketStore::read(const std::function<BucketResult<T>(BucketIndex&)>& question) {
-  auto reader = take_reader();
-  if (!reader) return trouble(std::move(reader.error()));
-  BucketResult<T> out = question(*reader);
-  give_back(std::move(*reader));
-  return out;
-}
-
-Result<std::vector<Bucket>> BucketStore::list_buckets() {
-  auto rows = read<std::vector<BucketRow>>([](BucketIndex& index) -> BucketResult<std::vector<BucketRow>> {
-    auto found = index.buckets();
-    if (!found) return trouble(std::move(found.error()));
-    return std::move(*found);
-  });
-  if (!rows) return std::unexpected(std::move(rows.error().error));
-  std::vector<Bucket> out;
-  out.reserve(rows->size());
-  for (BucketRow& it : *rows) out.push_back(std::move(it.bucket));
-  return out;
-}
-
-BucketResult<Bucket> BucketStore::bucket(const std::string& name) {
-  return read<Bucket>([&](BucketIndex& index) -> BucketResult<Bucket> {
-    auto found = found_bucket(index, name);
-    if (!found) return std::unexpected(std::move(found.error()));
-    return std::move(found->bucket);
-  });
-}
-
-BucketResult<StoredObject> BucketStore::head(const std::string& bucket, const std::string& key) {
-  return read<StoredObject>([&](BucketIndex& index) -> BucketResult<StoredObject> {
-    auto found = found_object(index, bucket, key);
-    if (!found) return std::unexpected(std::move(found.error()));
-    return std::move(found->object);
-  });
-}
-
-// Its bytes may be let go between two looks: then there is another object, or none.
-BucketResult<ObjectContent> BucketStore::open(const std::string& bucket, const std::string& key) {
-  return read<ObjectContent>([&](BucketIndex& index) -> BucketResult<ObjectContent> {
-    for (int looks = 1;; ++looks) {
-      auto found = found_object(index, bucket, key);
-      if (!found) return std::unexpected(std::move(found.error()));
-      ObjectContent out{.object = std::move(found->object), .pieces = {}};
-      std::optional<Error> missing;
-      for (const DataPlace& place : found->places) {
-        ObjectContent::Piece piece{.file = {}, .bytes = {}, .size = place.size};
-        if (place.is_file) {
-          auto file = files_.read(place.number);
-          if (!file) missing = std::move(file.error());
-          if (file) piece.file = std::move(*file);
-        } else {
-          auto bytes = index.small_data(place.number);
-          if (!bytes) missing = std::move(bytes.error());
-          if (bytes) piece.bytes = std::move(*bytes);
-        }
-        if (missing) break;
-        out.pieces.push_back(std::move(piece));
-      }
-      if (!missing) return out;
-      if (missing->code != ErrorCode::not_found) return trouble(std::move(*missing));
-      if (looks == kMostLooks) {
-        return trouble({ErrorCode::damaged, concat("the object '", key, "' is damaged: ", missing->message), ""});
-      }
-    }
-  });
-}
-
-BucketResult<ObjectPage> BucketStore::list(const std::string& bucket, const ObjectQuestion& question) {
-  return read<ObjectPage>([&](BucketIndex& index) -> BucketResult<ObjectPage> {
-    auto found = found_bucket(index, bucket);
-    if (!found) return std::unexpected(std::move(found.error()));
-    auto page = index.list(found->number, question);
-    if (!page) return trouble(std::move(page.error()));
-    return std::move(*page);
-  });
 }
 
 void BucketStore::create_bucket(Bucket bucket, BucketAnswered<void> answered) {

@@ -114,4 +114,13 @@ class BucketStore final : public Buckets {
   std::thread sweeper_thread_;
 };
 
+template <class T>
+BucketResult<T> BucketStore::read(const std::function<BucketResult<T>(BucketIndex&)>& question) {
+  auto reader = take_reader();
+  if (!reader) return std::unexpected(BucketError{BucketFault::trouble, std::move(reader.error())});
+  BucketResult<T> out = question(*reader);
+  give_back(std::move(*reader));
+  return out;
+}
+
 }  // namespace drover
