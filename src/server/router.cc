@@ -147,7 +147,8 @@ HttpPlan Router::plan(const HttpHead& head) {
         return reply.send(service->refuse(request.head, verified.error()));
     }
     if (auto* body = dynamic_cast<SignedBody*>(request.sink.get())) {
-      if (body->refusal()) return reply.send(service->refuse(request.head, *body->refusal()));
+      const std::optional<Refusal>& refusal = body->refusal();
+      if (refusal) return reply.send(service->refuse(request.head, *refusal));
       std::ranges::move(body->checksums(), std::back_inserter(request.head.headers));
       request.sink = body->release();
     }

@@ -76,7 +76,8 @@ std::pair<std::string, std::string> read_source(std::string_view header) {
   header = header.substr(0, header.find("?versionId="));
   if (header.starts_with('/')) header.remove_prefix(1);
   const auto decoded = percent_decoded(header);
-  const std::size_t slash = decoded ? decoded->find('/') : std::string::npos;
+  if (!decoded) return {};
+  const std::size_t slash = decoded->find('/');
   if (slash == std::string::npos) return {};
   return {decoded->substr(0, slash), decoded->substr(slash + 1)};
 }
@@ -249,7 +250,8 @@ void S3Api::list_objects(Call& call) {
 
 void S3Api::put_object(const CallPointer& call) {
   auto& body = static_cast<S3Body&>(*call->sink);
-  if (body.error()) return call->reply.send(s3_response(s3_fault(*body.error()), call->head));
+  const std::optional<Error>& trouble = body.error();
+  if (trouble) return call->reply.send(s3_response(s3_fault(*trouble), call->head));
   if (!body.is_whole()) {
     return call->reply.send(s3_response(
         {"IncompleteBody", "You did not provide the number of bytes specified by the Content-Length HTTP header", 400},
