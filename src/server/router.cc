@@ -117,8 +117,9 @@ HttpPlan Router::plan(const HttpHead& head) {
   auto identity = admit(head, *service, call);
   if (!identity) return refuse(head, std::move(identity.error()));
   HttpPlan plan{.most_bytes = call->most_bytes, .sink = std::move(call->sink)};
-  if (plan.sink && identity->signed_head) {
-    plan.sink = std::make_unique<SignedBody>(std::move(plan.sink), std::move(*identity->signed_head));
+  std::optional<aws::VerifiedHead>& signed_head = identity->signed_head;
+  if (plan.sink && signed_head) {
+    plan.sink = std::make_unique<SignedBody>(std::move(plan.sink), std::move(*signed_head));
     identity->verify = nullptr;
   }
   const bool is_stranger = !call->needs || identity->verify;
