@@ -3,9 +3,12 @@
 #include <charconv>
 
 #include "base/text.h"
+#include "wire/aws/request.h"
 
 namespace drover {
 namespace {
+
+using aws::take_until;
 
 constexpr std::int64_t kSchemaVersion = 1;
 constexpr std::int64_t kLongestWaitMs = 60'000;
@@ -48,12 +51,6 @@ std::optional<DataPlace> place_from(std::string_view text) {
   return out;
 }
 
-std::string_view take_until(std::string_view& rest, char separator) {
-  const std::string_view part = rest.substr(0, rest.find(separator));
-  rest.remove_prefix(std::min(part.size() + 1, rest.size()));
-  return part;
-}
-
 Result<std::vector<DataPlace>> places_from(std::string_view text, std::string_view key) {
   std::vector<DataPlace> out;
   while (!text.empty()) {
@@ -80,7 +77,7 @@ ObjectHeaders headers_from(std::string_view text) {
   return out;
 }
 
-/// The first text that comes behind all that begin with this one; empty: there is none.
+/// The smallest text that sorts after everything with this prefix; empty: nothing does.
 std::string behind_all_with(std::string text) {
   while (!text.empty() && text.back() == '\xff') text.pop_back();
   if (!text.empty()) text.back() = static_cast<char>(text.back() + 1);

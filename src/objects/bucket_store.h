@@ -32,8 +32,8 @@ class BucketStore final : public Buckets {
     std::function<Result<void>(std::uint64_t bytes)> has_room = [](std::uint64_t) { return Result<void>(); };
   };
 
-  /// Makes the folder if it is missing, and removes what a crash left behind. One process at a time: whoever holds the
-  /// lock of the folder above sees to that.
+  /// Creates the folder if it does not exist, and removes what a crash left behind. Only one process may have it open:
+  /// the lock on the server's folder ensures that.
   static Result<std::unique_ptr<BucketStore>> open(const std::string& folder, Outside outside);
   /// What was asked before is done and answered first.
   ~BucketStore() override;

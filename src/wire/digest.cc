@@ -90,7 +90,7 @@ std::string HmacSha256::of(std::string_view bytes) const {
   Context context = take_spare();
   std::string out(SHA256_DIGEST_LENGTH, '\0');
   std::size_t size = 0;
-  // Without a key it begins anew with the one that it has.
+  // Without a key it starts over with the key that it has.
   DROVER_CHECK(context && EVP_MAC_init(context.get(), nullptr, 0, nullptr) == 1 &&
                    EVP_MAC_update(context.get(), unsigned_bytes(bytes), bytes.size()) == 1 &&
                    EVP_MAC_final(context.get(), unsigned_bytes(out), &size, out.size()) == 1,

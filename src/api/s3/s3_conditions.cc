@@ -1,24 +1,17 @@
 #include "api/s3/s3_conditions.h"
 
 #include <algorithm>
-#include <charconv>
 
+#include "base/units.h"
 #include "wire/aws/request.h"
-#include "wire/aws/times.h"
+#include "wire/aws/signing_time.h"
 
 namespace drover::aws {
 namespace {
 
-std::optional<std::uint64_t> whole_number(std::string_view text) {
-  std::uint64_t out = 0;
-  const auto [end, error] = std::from_chars(text.begin(), text.end(), out);
-  if (error != std::errc() || end != text.end()) return std::nullopt;
-  return out;
-}
-
 /// Whether the object was changed after that time, which has no fractions of a second. Nothing: it is no time.
 std::optional<bool> is_newer(const StoredObject& object, const std::string& time) {
-  const auto ms = parse_http_time(time);
+  const auto ms = parse_signing_time(time);
   if (!ms) return std::nullopt;
   return object.modified_ms / 1000 > *ms / 1000;
 }
@@ -41,8 +34,8 @@ std::expected<std::optional<ByteRange>, Fault> read_range(const HttpHead& head, 
   const std::string_view range = trimmed(std::string_view(*header).substr(kUnit.size()));
   const std::size_t dash = range.find('-');
   if (dash == std::string_view::npos) return std::nullopt;
-  const auto first = whole_number(range.substr(0, dash));
-  const auto last = whole_number(range.substr(dash + 1));
+  const auto first = parse_number(range.substr(0, dash));
+  const auto last = parse_number(range.substr(dash + 1));
   const Fault nothing{"InvalidRange", "The requested range is not satisfiable", 416};
   if (dash == 0) {
     if (!last) return std::nullopt;

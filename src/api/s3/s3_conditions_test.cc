@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
+#include "wire/aws/signing_time.h"
 #include "wire/aws/times.h"
 
 namespace drover::aws {
@@ -58,12 +59,7 @@ TEST(S3Conditions, AConditionOnTheTagCountsBeforeOneOnTheTime) {
 
 TEST(S3Conditions, TimesOfHttpAreReadAndWritten) {
   EXPECT_EQ(http_time(784111777123), "Sun, 06 Nov 1994 08:49:37 GMT");
-  EXPECT_EQ(parse_http_time("Sun, 06 Nov 1994 08:49:37 GMT"), 784111777000);
-  for (const std::string_view text :
-       {"", "Sun, 06 Nov 1994 08:49:37", "Sun, 6 Nov 1994 08:49:37 GMT", "Sun, 06 Non 1994 08:49:37 GMT",
-        "Sun, 31 Feb 1994 08:49:37 GMT", "Sun, 06 Nov 1994 25:49:37 GMT", "1994-11-06T08:49:37Z"}) {
-    EXPECT_EQ(parse_http_time(text), std::nullopt) << text;
-  }
+  EXPECT_EQ(parse_signing_time(http_time(784111777123)), 784111777000);
 }
 
 }  // namespace

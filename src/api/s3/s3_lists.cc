@@ -1,9 +1,9 @@
 #include "api/s3/s3_lists.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/text.h"
+#include "base/units.h"
 #include "wire/aws/output.h"
 #include "wire/aws/times.h"
 #include "wire/digest.h"
@@ -68,12 +68,9 @@ std::expected<ObjectQuestion, Fault> read_list_request(const S3Request& request)
     return bad_argument("Invalid Encoding Method specified in Request");
   }
   if (const auto most = request.parameter("max-keys"); most && !most->empty()) {
-    std::uint64_t number = 0;
-    const auto [end, error] = std::from_chars(most->data(), most->data() + most->size(), number);
-    if (error != std::errc() || end != most->data() + most->size()) {
-      return bad_argument("Provided max-keys not an integer or within integer range");
-    }
-    out.most = std::min(number, kMostKeys);
+    const auto number = parse_number(*most);
+    if (!number) return bad_argument("Provided max-keys not an integer or within integer range");
+    out.most = std::min(*number, kMostKeys);
   }
   if (request.operation == S3Operation::list_objects) {
     out.after = request.parameter("marker").value_or("");

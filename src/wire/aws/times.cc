@@ -1,6 +1,5 @@
 #include "wire/aws/times.h"
 
-#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cstdio>
@@ -9,8 +8,7 @@ namespace drover::aws {
 namespace {
 
 constexpr const char* kDays[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
-constexpr std::string_view kMonths[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
-                                        "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+constexpr const char* kMonths[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
 
 /// Takes exactly so many digits from the front.
 bool take(std::string_view& text, std::size_t digits, int& number) {
@@ -95,37 +93,12 @@ std::string http_time(std::int64_t ms) {
   const sys_days day = floor<days>(time);
   const year_month_day date(day);
   const hh_mm_ss clock(time - day);
-  const std::string month_name(kMonths[static_cast<unsigned>(date.month()) - 1]);
   char text[40];
   std::snprintf(text, sizeof text, "%s, %02u %s %04d %02d:%02d:%02d GMT", kDays[weekday(day).c_encoding()],
-                static_cast<unsigned>(date.day()), month_name.c_str(), static_cast<int>(date.year()),
-                static_cast<int>(clock.hours().count()), static_cast<int>(clock.minutes().count()),
-                static_cast<int>(clock.seconds().count()));
+                static_cast<unsigned>(date.day()), kMonths[static_cast<unsigned>(date.month()) - 1],
+                static_cast<int>(date.year()), static_cast<int>(clock.hours().count()),
+                static_cast<int>(clock.minutes().count()), static_cast<int>(clock.seconds().count()));
   return text;
-}
-
-std::optional<std::int64_t> parse_http_time(std::string_view text) {
-  using namespace std::chrono;
-  if (text.size() < 5 || text.substr(3, 2) != ", ") return std::nullopt;
-  text.remove_prefix(5);
-  int day_number = 0;
-  int year_number = 0;
-  int hour = 0;
-  int minute = 0;
-  int second = 0;
-  if (!take(text, 2, day_number) || !take(text, ' ') || text.size() < 3) return std::nullopt;
-  const auto* const month_name = std::ranges::find(kMonths, text.substr(0, 3));
-  text.remove_prefix(3);
-  if (month_name == std::end(kMonths) || !take(text, ' ') || !take(text, 4, year_number) || !take(text, ' ') ||
-      !take(text, 2, hour) || !take(text, ':') || !take(text, 2, minute) || !take(text, ':') ||
-      !take(text, 2, second) || text != " GMT") {
-    return std::nullopt;
-  }
-  const auto month_number = static_cast<unsigned>(month_name - std::begin(kMonths)) + 1;
-  const year_month_day date{year(year_number), month(month_number), day(static_cast<unsigned>(day_number))};
-  if (!date.ok() || hour > 23 || minute > 59 || second > 60) return std::nullopt;
-  const sys_seconds time = sys_days(date) + hours(hour) + minutes(minute) + seconds(second);
-  return duration_cast<milliseconds>(time.time_since_epoch()).count();
 }
 
 }  // namespace drover::aws

@@ -15,6 +15,5 @@ std::string iso_time(std::int64_t ms);
 
 /// "Sat, 31 Jan 2026 12:00:00 GMT", as HTTP's headers have it.
 std::string http_time(std::int64_t ms);
-std::optional<std::int64_t> parse_http_time(std::string_view text);
 
 }  // namespace drover::aws
