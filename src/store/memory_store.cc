@@ -7,227 +7,74 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "ports/loaded_blocks.h"
-#include "wire/cells.h"
 
 namespace drover {
-namespace {
-
-void append_number(std::string& out, std::uint64_t number) {
-  for (int shift = 56; shift >= 0; shift -= 8) out += static_cast<char>(number >> shift);
-}
-
-std::uint64_t take_number(std::string_view& in) {
-  std::uint64_t number = 0;
-  for (int i = 0; i < 8; ++i) number = number << 8 | static_cast<unsigned char>(in[static_cast<std::size_t>(i)]);
-  in.remove_prefix(8);
-  return number;
-}
-
-// A cell is a tag, then a number or a length with bytes.
-std::string encode(const std::vector<Cell>& cells) {
-  std::string out;
-  for (const Cell& cell : cells) {
-    out += static_cast<char>(cell.index());
-    if (const auto* number = std::get_if<std::int64_t>(&cell)) append_number(out, static_cast<std::uint64_t>(*number));
-    if (const auto* text = std::get_if<std::string>(&cell)) {
-      append_number(out, text->size());
-      out += *text;
-    }
-    if (const auto* bytes = std::get_if<Bytes>(&cell)) {
-      append_number(out, bytes->value.size());
-      out += bytes->value;
-    }
-  }
-  return out;
-}
-
-std::vector<Cell> decode(std::string_view in) {
-  std::vector<Cell> cells;
-  while (!in.empty()) {
-    const char tag = in.front();
-    in.remove_prefix(1);
-    if (tag == 0) {
-      cells.emplace_back();
-      continue;
-    }
-    const std::uint64_t number = take_number(in);
-    if (tag == 1) {
-      cells.emplace_back(static_cast<std::int64_t>(number));
-      continue;
-    }
-    std::string content(in.substr(0, number));
-    in.remove_prefix(number);
-    if (tag == 2) {
-      cells.emplace_back(std::move(content));
-    } else {
-      cells.emplace_back(Bytes{std::move(content)});
-    }
-  }
-  return cells;
-}
-
-template <class... Numbers>
-std::string key(Numbers... numbers) {
-  std::string out;
-  (append_number(out, numbers), ...);
-  return out;
-}
-
-std::string key_of(const Counters& /*one row*/) {
-  return {};
-}
-std::string key_of(const Job& it) {
-  return key(it.id.value);
-}
-std::string key_of(const BlockRecord& it) {
-  return key(it.job.value, it.block);
-}
-std::string key_of(const OpenItem& it) {
-  return key(it.job.value, it.item.value);
-}
-std::string key_of(const Grant& it) {
-  return key(it.id.value);
-}
-std::string key_of(const Worker& it) {
-  return key(it.id.value);
-}
-std::string key_of(const FormerWorker& it) {
-  return key(it.id.value);
-}
-// Names are not as long as each other: the first is ended by what no name holds.
-std::string key_of(const Queue& it) {
-  return it.name;
-}
-std::string key_of(const ShareRecord& it) {
-  return it.queue + '\0' + it.share;
-}
-std::string key_of(const NamedDefinition& it) {
-  return it.name + '\0' + key(it.revision);
-}
-std::string key_of(const Fleet& it) {
-  return it.name;
-}
-std::string key_of(const Document& it) {
-  return it.kind + '\0' + it.name;
-}
-std::string key_of(const Account& it) {
-  return it.owner;
-}
-std::string key_of(const Event& it) {
-  return key(it.id.value);
-}
-std::string key_of(const Stream& it) {
-  return key(it.id.value);
-}
-std::string key_of(const MessageBlock& it) {
-  return key(it.first.value);
-}
-std::string key_of(const OpenMessage& it) {
-  return key(it.message.value);
-}
-std::string key_of(const SentBefore& it) {
-  return key(it.stream.value) + it.key;
-}
-std::string key_of(const DeadLetter& it) {
-  return key(it.message.value);
-}
-std::string key_of(const Attempt& it) {
-  return key(it.job.value, it.item.value, std::uint64_t{it.attempt.value});
-}
-
-}  // namespace
-
-template <class Record>
-MemoryStore::Rows& MemoryStore::rows() {
-  std::string name;
-  for (const std::string& column : column_names<Record>()) name += column + ",";
-  return tables_[name];
-}
-
-template <class Record>
-void MemoryStore::put(const Record& record) {
-  rows<Record>()[key_of(record)] = encode(to_cells(record));
-}
-
-template <class Record, class Take>
-Result<void> MemoryStore::each(const std::string& prefix, const std::string& from, Take&& take) {
-  Rows& all = rows<Record>();
-  for (auto it = all.lower_bound(from); it != all.end() && it->first.starts_with(prefix); ++it) {
-    const std::vector<Cell> cells = decode(it->second);
-    auto record = from_cells<Record>([&](int column) { return cells.at(static_cast<std::size_t>(column)); });
-    if (!record) return pass(record);
-    auto went_on = take(std::move(*record));
-    if (!went_on) return pass(went_on);
-    if (!*went_on) break;
-  }
-  return {};
-}
 
 struct MemoryStore::Writer {
   MemoryStore& store;
 
-  void operator()(const PutCounters& it) { store.put(it.counters); }
-  void operator()(const PutJob& it) { store.put(it.job); }
-  void operator()(const PutBlock& it) { store.put(it.block); }
-  void operator()(const PutOpenItem& it) { store.put(it.item); }
-  void operator()(const DeleteOpenItem& it) { store.rows<OpenItem>().erase(key(it.job.value, it.item.value)); }
-  void operator()(const PutGrant& it) { store.put(it.grant); }
-  void operator()(const DeleteGrant& it) { store.rows<Grant>().erase(key(it.grant.value)); }
-  void operator()(const PutWorker& it) { store.put(it.worker); }
-  void operator()(const AddAttempt& it) { store.put(it.attempt); }
+  void operator()(const PutCounters& it) { store.rows_.put(it.counters); }
+  void operator()(const PutJob& it) { store.rows_.put(it.job); }
+  void operator()(const PutBlock& it) { store.rows_.put(it.block); }
+  void operator()(const PutOpenItem& it) { store.rows_.put(it.item); }
+  void operator()(const DeleteOpenItem& it) { store.rows_.of<OpenItem>().erase(row_key(it.job.value, it.item.value)); }
+  void operator()(const PutGrant& it) { store.rows_.put(it.grant); }
+  void operator()(const DeleteGrant& it) { store.rows_.of<Grant>().erase(row_key(it.grant.value)); }
+  void operator()(const PutWorker& it) { store.rows_.put(it.worker); }
+  void operator()(const AddAttempt& it) { store.rows_.put(it.attempt); }
   void operator()(const DeleteJob& it) {
-    const std::string prefix = key(it.job.value);
-    store.rows<Job>().erase(prefix);
-    const auto erase_all = [&](Rows& rows) {
+    const std::string prefix = row_key(it.job.value);
+    store.rows_.of<Job>().erase(prefix);
+    const auto erase_all = [&](MemoryRows::Table& rows) {
       const auto first = rows.lower_bound(prefix);
       auto end = first;
       while (end != rows.end() && end->first.starts_with(prefix)) ++end;
       rows.erase(first, end);
     };
-    erase_all(store.rows<BlockRecord>());
-    erase_all(store.rows<OpenItem>());
-    erase_all(store.rows<Attempt>());
+    erase_all(store.rows_.of<BlockRecord>());
+    erase_all(store.rows_.of<OpenItem>());
+    erase_all(store.rows_.of<Attempt>());
   }
-  void operator()(const PutQueue& it) { store.put(it.queue); }
-  void operator()(const DeleteQueue& it) { store.rows<Queue>().erase(it.queue); }
-  void operator()(const PutShare& it) { store.put(it.share); }
-  void operator()(const DeleteShare& it) { store.rows<ShareRecord>().erase(it.queue + '\0' + it.share); }
-  void operator()(const PutDefinition& it) { store.put(it.definition); }
-  void operator()(const PutFleet& it) { store.put(it.fleet); }
-  void operator()(const DeleteFleet& it) { store.rows<Fleet>().erase(it.fleet); }
-  void operator()(const PutDocument& it) { store.put(it.document); }
-  void operator()(const DeleteDocument& it) { store.rows<Document>().erase(it.kind + '\0' + it.name); }
-  void operator()(const PutAccount& it) { store.put(it.account); }
-  void operator()(const AddEvent& it) { store.put(it.event); }
+  void operator()(const PutQueue& it) { store.rows_.put(it.queue); }
+  void operator()(const DeleteQueue& it) { store.rows_.of<Queue>().erase(it.queue); }
+  void operator()(const PutShare& it) { store.rows_.put(it.share); }
+  void operator()(const DeleteShare& it) { store.rows_.of<ShareRecord>().erase(it.queue + '\0' + it.share); }
+  void operator()(const PutDefinition& it) { store.rows_.put(it.definition); }
+  void operator()(const PutFleet& it) { store.rows_.put(it.fleet); }
+  void operator()(const DeleteFleet& it) { store.rows_.of<Fleet>().erase(it.fleet); }
+  void operator()(const PutDocument& it) { store.rows_.put(it.document); }
+  void operator()(const DeleteDocument& it) { store.rows_.of<Document>().erase(it.kind + '\0' + it.name); }
+  void operator()(const PutAccount& it) { store.rows_.put(it.account); }
+  void operator()(const AddEvent& it) { store.rows_.put(it.event); }
   void operator()(const ForgetWorker& it) {
-    store.put(it.worker);
-    store.rows<Worker>().erase(key(it.worker.id.value));
+    store.rows_.put(it.worker);
+    store.rows_.of<Worker>().erase(row_key(it.worker.id.value));
   }
   void operator()(const PutStream& it) {
-    store.put(it.stream);
+    store.rows_.put(it.stream);
     drop_messages(it.stream.id, it.stream.purged_before.value);
   }
   void operator()(const DeleteStream& it) {
-    store.rows<Stream>().erase(key(it.stream.value));
+    store.rows_.of<Stream>().erase(row_key(it.stream.value));
     drop_messages(it.stream, ~std::uint64_t{0});
-    std::erase_if(store.rows<SentBefore>(),
-                  [&](const auto& row) { return row.first.starts_with(key(it.stream.value)); });
+    std::erase_if(store.rows_.of<SentBefore>(),
+                  [&](const auto& row) { return row.first.starts_with(row_key(it.stream.value)); });
   }
-  void operator()(const PutMessageBlock& it) { store.put(it.block); }
+  void operator()(const PutMessageBlock& it) { store.rows_.put(it.block); }
   void operator()(const DeleteMessageBlock& it) { drop_block(it.first); }
-  void operator()(const PutOpenMessage& it) { store.put(it.message); }
-  void operator()(const DeleteOpenMessage& it) { store.rows<OpenMessage>().erase(key(it.message.value)); }
-  void operator()(const PutSentBefore& it) { store.put(it.sent); }
-  void operator()(const DeleteSentBefore& it) { store.rows<SentBefore>().erase(key(it.stream.value) + it.key); }
+  void operator()(const PutOpenMessage& it) { store.rows_.put(it.message); }
+  void operator()(const DeleteOpenMessage& it) { store.rows_.of<OpenMessage>().erase(row_key(it.message.value)); }
+  void operator()(const PutSentBefore& it) { store.rows_.put(it.sent); }
+  void operator()(const DeleteSentBefore& it) { store.rows_.of<SentBefore>().erase(row_key(it.stream.value) + it.key); }
   void operator()(const AddMessage& it) { store.contents_[it.message] = *it.content; }
   void operator()(const MoveMessage& it) {
     auto content = store.contents_.extract(it.from);
     if (!content.empty()) store.contents_[it.to.message] = std::move(content.mapped());
-    store.put(it.to);
+    store.rows_.put(it.to);
   }
   void drop_messages(StreamId stream, std::uint64_t before) {
     std::vector<MessageNumber> firsts;
-    DROVER_CHECK(store
+    DROVER_CHECK(store.rows_
                      .each<MessageBlock>({}, {},
                                          [&](const MessageBlock& block) -> Result<bool> {
                                            if (block.stream == stream && block.first.value < before)
@@ -239,28 +86,28 @@ struct MemoryStore::Writer {
     for (const MessageNumber first : firsts) drop_block(first);
   }
   void drop_block(MessageNumber first) {
-    store.rows<MessageBlock>().erase(key(first.value));
+    store.rows_.of<MessageBlock>().erase(row_key(first.value));
     const MessageNumber end{first.value + MessageBlock::kMessages};
     const auto erase_from = [&](auto& rows, const auto& from, const auto& to) {
       rows.erase(rows.lower_bound(from), rows.lower_bound(to));
     };
-    erase_from(store.rows<OpenMessage>(), key(first.value), key(end.value));
-    erase_from(store.rows<DeadLetter>(), key(first.value), key(end.value));
+    erase_from(store.rows_.of<OpenMessage>(), row_key(first.value), row_key(end.value));
+    erase_from(store.rows_.of<DeadLetter>(), row_key(first.value), row_key(end.value));
     erase_from(store.contents_, first, end);
   }
   void operator()(const UnsettleAttempt& it) {
-    const auto row = store.rows<Attempt>().find(key(it.job.value, it.item.value, std::uint64_t{it.attempt.value}));
-    if (row == store.rows<Attempt>().end()) return;
-    const std::vector<Cell> cells = decode(row->second);
-    auto attempt = from_cells<Attempt>([&](int column) { return cells.at(static_cast<std::size_t>(column)); });
+    const auto row =
+        store.rows_.of<Attempt>().find(row_key(it.job.value, it.item.value, std::uint64_t{it.attempt.value}));
+    if (row == store.rows_.of<Attempt>().end()) return;
+    auto attempt = MemoryRows::read<Attempt>(row->second);
     attempt->settled = false;
-    store.put(*attempt);
+    store.rows_.put(*attempt);
   }
 };
 
 Result<void> MemoryStore::load(const std::function<Result<void>(const Mutation&)>& take) {
   const auto load_all = [&]<class Put, class Record>() {
-    return each<Record>({}, {}, [&](Record record) -> Result<bool> {
+    return rows_.each<Record>({}, {}, [&](Record record) -> Result<bool> {
       auto done = take(Put{std::move(record)});
       if (!done) return pass(done);
       return true;
@@ -268,7 +115,7 @@ Result<void> MemoryStore::load(const std::function<Result<void>(const Mutation&)
   };
   if (auto done = load_all.operator()<PutCounters, Counters>(); !done) return done;
   std::set<JobId> with_blocks;
-  auto jobs = each<Job>({}, {}, [&](Job job) -> Result<bool> {
+  auto jobs = rows_.each<Job>({}, {}, [&](Job job) -> Result<bool> {
     add_jobs_with_blocks(job, with_blocks);
     auto done = take(PutJob{std::move(job)});
     if (!done) return pass(done);
@@ -276,7 +123,7 @@ Result<void> MemoryStore::load(const std::function<Result<void>(const Mutation&)
   });
   if (!jobs) return jobs;
   for (const JobId id : with_blocks) {
-    auto blocks = each<BlockRecord>(key(id.value), key(id.value), [&](BlockRecord block) -> Result<bool> {
+    auto blocks = rows_.each<BlockRecord>(row_key(id.value), row_key(id.value), [&](BlockRecord block) -> Result<bool> {
       auto done = take(PutBlock{std::move(block)});
       if (!done) return pass(done);
       return true;
@@ -328,19 +175,8 @@ void MemoryStore::drop_manifest(ManifestId manifest) {
   std::erase_if(chunks_, [&](const auto& it) { return it.first.first == manifest; });
 }
 
-template <class Record>
-Result<std::vector<Record>> MemoryStore::all() {
-  std::vector<Record> records;
-  auto done = each<Record>({}, {}, [&](Record record) -> Result<bool> {
-    records.push_back(std::move(record));
-    return true;
-  });
-  if (!done) return pass(done);
-  return records;
-}
-
 Result<std::vector<Job>> MemoryStore::jobs() {
-  return all<Job>();
+  return rows_.all<Job>();
 }
 
 Result<Job> MemoryStore::job(JobId id) {
@@ -353,7 +189,7 @@ Result<Job> MemoryStore::job(JobId id) {
 }
 
 Result<std::vector<Worker>> MemoryStore::workers() {
-  return all<Worker>();
+  return rows_.all<Worker>();
 }
 
 Result<std::string> MemoryStore::worker_name(WorkerId id) {
@@ -362,30 +198,30 @@ Result<std::string> MemoryStore::worker_name(WorkerId id) {
     name = record.name;
     return false;
   };
-  const std::string at = key(id.value);
-  if (auto done = each<FormerWorker>(at, at, take_name); !done) return pass(done);
-  if (auto done = each<Worker>(at, at, take_name); !done) return pass(done);
+  const std::string at = row_key(id.value);
+  if (auto done = rows_.each<FormerWorker>(at, at, take_name); !done) return pass(done);
+  if (auto done = rows_.each<Worker>(at, at, take_name); !done) return pass(done);
   return name;
 }
 
 Result<std::vector<Queue>> MemoryStore::queues() {
-  return all<Queue>();
+  return rows_.all<Queue>();
 }
 
 Result<std::vector<ShareRecord>> MemoryStore::shares() {
-  return all<ShareRecord>();
+  return rows_.all<ShareRecord>();
 }
 
 Result<std::vector<NamedDefinition>> MemoryStore::named_definitions() {
-  return all<NamedDefinition>();
+  return rows_.all<NamedDefinition>();
 }
 
 Result<std::vector<Fleet>> MemoryStore::fleets() {
-  return all<Fleet>();
+  return rows_.all<Fleet>();
 }
 
 Result<std::vector<Document>> MemoryStore::documents(const std::string& kind) {
-  auto out = all<Document>();
+  auto out = rows_.all<Document>();
   if (out) std::erase_if(*out, [&](const Document& it) { return it.kind != kind; });
   return out;
 }
@@ -399,11 +235,11 @@ Result<std::optional<Document>> MemoryStore::document(const std::string& kind, c
 }
 
 Result<std::vector<Account>> MemoryStore::accounts() {
-  return all<Account>();
+  return rows_.all<Account>();
 }
 
 Result<std::vector<Stream>> MemoryStore::streams() {
-  auto out = all<Stream>();
+  auto out = rows_.all<Stream>();
   if (out) std::ranges::sort(*out, {}, &Stream::name);
   return out;
 }
@@ -424,7 +260,7 @@ Result<std::optional<std::string>> MemoryStore::message(MessageNumber message) {
 
 Result<void> MemoryStore::each_item_message(JobId job, ItemSpan items,
                                             const std::function<bool(ItemIndex item, std::string content)>& take) {
-  auto open = all<OpenMessage>();
+  auto open = rows_.all<OpenMessage>();
   if (!open) return pass(open);
   std::ranges::sort(*open, {}, &OpenMessage::job_item);
   for (const OpenMessage& it : *open) {
@@ -437,8 +273,8 @@ Result<void> MemoryStore::each_item_message(JobId job, ItemSpan items,
 
 Result<std::optional<DeadLetter>> MemoryStore::dead_letter(MessageNumber message) {
   std::optional<DeadLetter> out;
-  const std::string at = key(message.value);
-  auto read = each<DeadLetter>(at, at, [&](const DeadLetter& it) -> Result<bool> {
+  const std::string at = row_key(message.value);
+  auto read = rows_.each<DeadLetter>(at, at, [&](const DeadLetter& it) -> Result<bool> {
     out = it;
     return false;
   });
@@ -447,7 +283,8 @@ Result<std::optional<DeadLetter>> MemoryStore::dead_letter(MessageNumber message
 }
 
 Result<void> MemoryStore::each_event(EventId after, const std::function<bool(const Event&)>& take) {
-  return each<Event>({}, key(after.value + 1), [&](const Event& event) -> Result<bool> { return take(event); });
+  return rows_.each<Event>({}, row_key(after.value + 1),
+                           [&](const Event& event) -> Result<bool> { return take(event); });
 }
 
 Result<EventId> MemoryStore::newest_event() {
@@ -535,17 +372,17 @@ Result<std::vector<FailedAlike>> MemoryStore::failures(JobId job) {
 
 Result<void> MemoryStore::each_block(JobId job, ItemSpan items, const std::function<void(const BlockRecord&)>& take) {
   const std::uint64_t last = ItemBlocks::block_of(items.last);
-  return each<BlockRecord>(key(job.value), key(job.value, ItemBlocks::block_of(items.first)),
-                           [&](const BlockRecord& block) -> Result<bool> {
-                             if (block.block > last) return false;
-                             take(block);
-                             return true;
-                           });
+  return rows_.each<BlockRecord>(row_key(job.value), row_key(job.value, ItemBlocks::block_of(items.first)),
+                                 [&](const BlockRecord& block) -> Result<bool> {
+                                   if (block.block > last) return false;
+                                   take(block);
+                                   return true;
+                                 });
 }
 
 Result<std::optional<Grant>> MemoryStore::grant(GrantId id) {
   std::optional<Grant> out;
-  auto read = each<Grant>({}, key(id.value), [&](const Grant& it) -> Result<bool> {
+  auto read = rows_.each<Grant>({}, row_key(id.value), [&](const Grant& it) -> Result<bool> {
     if (it.id == id) out = it;
     return false;
   });
@@ -554,16 +391,17 @@ Result<std::optional<Grant>> MemoryStore::grant(GrantId id) {
 }
 
 Result<void> MemoryStore::each_open_item(JobId job, ItemSpan items, const std::function<void(const OpenItem&)>& take) {
-  return each<OpenItem>(key(job.value), key(job.value, items.first.value), [&](const OpenItem& item) -> Result<bool> {
-    if (item.item > items.last) return false;
-    take(item);
-    return true;
-  });
+  return rows_.each<OpenItem>(row_key(job.value), row_key(job.value, items.first.value),
+                              [&](const OpenItem& item) -> Result<bool> {
+                                if (item.item > items.last) return false;
+                                take(item);
+                                return true;
+                              });
 }
 
 Result<void> MemoryStore::each_attempt(JobId job, ItemIndex from, const std::function<bool(const Attempt&)>& take) {
-  return each<Attempt>(key(job.value), key(job.value, from.value),
-                       [&](const Attempt& attempt) -> Result<bool> { return take(attempt); });
+  return rows_.each<Attempt>(row_key(job.value), row_key(job.value, from.value),
+                             [&](const Attempt& attempt) -> Result<bool> { return take(attempt); });
 }
 
 }  // namespace drover

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "ports/store.h"
+#include "store/memory_rows.h"
 
 namespace drover {
 
@@ -57,19 +58,9 @@ class MemoryStore : public Store, public StoreReader {
   Result<void> each_attempt(JobId job, ItemIndex from, const std::function<bool(const Attempt&)>& take) override;
 
  private:
-  using Rows = std::map<std::string, std::string>;  // encoded key → encoded record
-
-  template <class Record>
-  Rows& rows();
-  template <class Record>
-  void put(const Record& record);
-  template <class Record, class Take>
-  Result<void> each(const std::string& prefix, const std::string& from, Take&& take);
-  template <class Record>
-  Result<std::vector<Record>> all();
   struct Writer;
 
-  std::map<std::string, Rows> tables_;
+  MemoryRows rows_;
   std::map<MessageNumber, std::string> contents_;  // of messages
   std::map<DefinitionId, std::string> definitions_;
   std::uint64_t last_manifest_ = 0;
