@@ -404,6 +404,7 @@ Server::~Server() {
   parts_->worker_readers.reset();
   if (parts_->followers) parts_->followers->stop();
   parts_->readers.reset();
+  parts_->buckets.reset();  // it asks the engine for the time
   parts_->logs.reset();
   parts_->engine.reset();
   if (parts_->events) parts_->events->stop();

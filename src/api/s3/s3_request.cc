@@ -12,16 +12,50 @@ namespace {
 constexpr std::size_t kLongestKey = 1024;
 
 /// Parts of a bucket or an object that have requests of their own, and are not here.
-constexpr std::array<std::string_view, 30> kOthers{
-    "accelerate",        "acl",        "analytics", "attributes",   "cors",        "delete",         "encryption",
-    "inventory",         "legal-hold", "lifecycle", "logging",      "metrics",     "notification",   "object-lock",
-    "ownershipControls", "partNumber", "policy",    "policyStatus", "replication", "requestPayment", "restore",
-    "retention",         "select",     "tagging",   "torrent",      "uploadId",    "uploads",        "versioning",
-    "versions",          "website"};
+constexpr std::array<std::string_view, 39> kOthers{"accelerate",
+                                                   "acl",
+                                                   "analytics",
+                                                   "attributes",
+                                                   "cors",
+                                                   "delete",
+                                                   "encryption",
+                                                   "inventory",
+                                                   "legal-hold",
+                                                   "lifecycle",
+                                                   "logging",
+                                                   "metrics",
+                                                   "notification",
+                                                   "object-lock",
+                                                   "ownershipControls",
+                                                   "partNumber",
+                                                   "policy",
+                                                   "policyStatus",
+                                                   "replication",
+                                                   "requestPayment",
+                                                   "restore",
+                                                   "retention",
+                                                   "select",
+                                                   "tagging",
+                                                   "torrent",
+                                                   "uploadId",
+                                                   "uploads",
+                                                   "versioning",
+                                                   "versions",
+                                                   "website",
+                                                   "publicAccessBlock",
+                                                   "intelligent-tiering",
+                                                   "metadataTable",
+                                                   "metadataConfiguration",
+                                                   "metadataInventoryTable",
+                                                   "metadataJournalTable",
+                                                   "abac",
+                                                   "renameObject",
+                                                   "session"};
 
 /// Headers by which an object would be kept in a way that is not here: to overlook one would be to promise it.
-constexpr std::array<std::string_view, 5> kOtherHeaders{
-    "x-amz-grant-", "x-amz-object-lock-", "x-amz-server-side-encryption", "x-amz-tagging", "x-amz-write-offset-bytes"};
+constexpr std::array<std::string_view, 6> kOtherHeaders{"x-amz-copy-source-if-", "x-amz-grant-",
+                                                        "x-amz-object-lock-",    "x-amz-server-side-encryption",
+                                                        "x-amz-tagging",         "x-amz-write-offset-bytes"};
 
 std::unexpected<Fault> refused(std::string code, std::string message, int status) {
   return std::unexpected(Fault{std::move(code), std::move(message), status});
