@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "core/mutation.h"
+#include "ports/store.h"
 #include "wire/cells.h"
 
 namespace drover {
