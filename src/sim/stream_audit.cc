@@ -71,6 +71,13 @@ std::string StreamAudit::sends(const SentMessage& message) {
 }
 
 void StreamAudit::acknowledged(const std::string& content, const MessagesSent::One& one) {
+  const bool is_fed = sent_.at(content).is_fed;
+  if (is_fed && one.is_duplicate) {
+    if (!added_ms_.contains(content)) {
+      stage_.auditor.fail(concat("message '", content, "' is said to have come before, and is not durable"));
+    }
+    return;
+  }
   const auto found = messages_.find(one.message);
   if (found == messages_.end()) {
     stage_.auditor.fail(concat("message '", content, "' was acknowledged and is not durable"));

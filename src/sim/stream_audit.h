@@ -44,6 +44,7 @@ struct SentMessage {
   std::int64_t delay_ms = 0;
   std::uint64_t sender = 0;
   std::uint64_t place = 0;  // among those of its sender in its group, from 1
+  bool is_fed = false;      // from an outbox, which says it until it is sure
 };
 
 /// A message as its receiver gets it.

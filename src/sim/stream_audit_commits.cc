@@ -96,6 +96,7 @@ void StreamAudit::take(const AddMessage& it) {
   const Message& message = add(it.message, *it.content, sent->second.group, now_ms_ + sent->second.delay_ms);
   if (!message.gone && name(message.stream) != sent->second.stream) fail(message, "is in another stream");
   if (!message.group.empty()) inspect_order_of_sending(message, sent->second);
+  if (sent->second.is_fed && !added_ms_.try_emplace(message.content, now_ms_).second) fail(message, "was taken twice");
 }
 
 void StreamAudit::inspect_order_of_sending(const Message& message, const SentMessage& sent) {

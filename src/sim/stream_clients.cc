@@ -13,6 +13,7 @@ namespace {
 // Longer than any message is hidden or delayed.
 constexpr std::int64_t kLongestDrainMs = kHour;
 constexpr std::int64_t kPatienceMs = 4 * kSecond;
+constexpr std::uint64_t kOutbox = 17;  // its name in the core
 
 }  // namespace
 
@@ -83,20 +84,23 @@ void StreamClients::remove(const std::string& stream) {
 void StreamClients::send(const SendToStream& how) {
   if (!kept_.contains(how.stream)) return;
   ++sending_;
-  send_more(std::make_shared<Sender>(Sender{how, ++senders_}));
+  const auto sender = std::make_shared<Sender>(Sender{how, ++senders_});
+  sender->is_outbox = how.doubts && !kept_.at(how.stream).fifo && feeding_.insert(how.stream).second;
+  send_more(sender);
 }
 
 void StreamClients::send_more(const SenderRef& sender) {
   const SendToStream& how = sender->how;
   if (sender->sent >= how.messages) {
     --sending_;
+    if (sender->is_outbox) feeding_.erase(how.stream);
     return;
   }
   const StreamSpec& spec = kept_.at(how.stream);
-  SendMessages batch{how.stream, {}};
+  SendMessages batch{.stream = how.stream, .messages = {}, .feed = sender->is_outbox ? kOutbox : 0};
   const std::uint64_t count = std::min(1 + random_.below(how.at_once), how.messages - sender->sent);
   for (; batch.messages.size() < count; ++sender->sent) {
-    SentMessage sent{.stream = how.stream, .sender = sender->number};
+    SentMessage sent{.stream = how.stream, .sender = sender->number, .is_fed = sender->is_outbox};
     sent.delay_ms = spec.fifo ? spec.delay_ms : how.delay_ms.value_or(spec.delay_ms);
     if (spec.fifo) {
       sent.group = concat("group ", sender->number, ".", random_.below(how.groups));
@@ -107,10 +111,11 @@ void StreamClients::send_more(const SenderRef& sender) {
     if (!spec.fifo) message.delay_ms = how.delay_ms;
     message.group = sent.group;
     if (spec.fifo) message.deduplication = *message.content;
+    if (sender->is_outbox) message.feed_number = ++fed_[how.stream];
     message.id.bytes[0] = static_cast<std::uint8_t>(++uuids_);
     batch.messages.push_back(std::move(message));
   }
-  send_batch(sender, batch, how.doubts && spec.fifo);
+  send_batch(sender, batch, how.doubts && (spec.fifo || sender->is_outbox));
 }
 
 void StreamClients::send_batch(const SenderRef& sender, const SendMessages& batch, bool again) {

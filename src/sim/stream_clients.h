@@ -46,6 +46,7 @@ class StreamClients : public WorldPart {
     std::uint64_t number = 0;
     std::uint64_t sent = 0;
     std::map<std::string, std::uint64_t> places = {};  // of the last one, by group
+    bool is_outbox = false;                            // sends again what it sent, with its numbers
   };
   struct Receiver {
     ReceiveFromStream how;
@@ -83,6 +84,8 @@ class StreamClients : public WorldPart {
   Random random_;
   StreamAudit audit_;
   std::map<std::string, StreamSpec> kept_;
+  std::map<std::string, std::uint64_t> fed_;  // the last number that an outbox sent to a stream
+  std::set<std::string> feeding_;             // streams that an outbox is sending to: one at a time
   std::uint64_t senders_ = 0;
   std::uint64_t sending_ = 0;    // senders that are not done
   std::uint64_t receivers_ = 0;  // waits, each under a number of its own

@@ -95,12 +95,13 @@ CREATE TABLE peaks(
 CREATE TABLE deleted_jobs(job INTEGER PRIMARY KEY);
 CREATE TABLE deleted_manifests(manifest INTEGER PRIMARY KEY);
 
--- Queues of messages. text: what APIs keep with a stream, as JSON. Messages below purged_before are gone.
+-- Queues of messages. text: what APIs keep with a stream, as JSON. Messages below purged_before are gone. Of the outbox
+-- `feed`, messages up to fed_to have come.
 CREATE TABLE streams(
   stream INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, fifo INTEGER, visibility_ms INTEGER, delay_ms INTEGER,
   retention_ms INTEGER, receive_wait_ms INTEGER, max_message_bytes INTEGER, max_receives INTEGER, dead_letters TEXT,
   deduplicates_content INTEGER, deduplicates_by_group INTEGER, text TEXT, owner TEXT, version INTEGER,
-  created_ms INTEGER, changed_ms INTEGER, purged_ms INTEGER, purged_before INTEGER);
+  created_ms INTEGER, changed_ms INTEGER, purged_ms INTEGER, purged_before INTEGER, feed INTEGER, fed_to INTEGER);
 -- Neighbouring messages of a stream: 4,096 numbers each. Those from first + taken on were never received.
 CREATE TABLE message_blocks(
   first INTEGER PRIMARY KEY, stream INTEGER, count INTEGER, taken INTEGER, first_sent_ms INTEGER, last_sent_ms INTEGER);
@@ -269,7 +270,7 @@ CREATE TABLE streams(
   stream INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, fifo INTEGER, visibility_ms INTEGER, delay_ms INTEGER,
   retention_ms INTEGER, receive_wait_ms INTEGER, max_message_bytes INTEGER, max_receives INTEGER, dead_letters TEXT,
   deduplicates_content INTEGER, deduplicates_by_group INTEGER, text TEXT, owner TEXT, version INTEGER,
-  created_ms INTEGER, changed_ms INTEGER, purged_ms INTEGER, purged_before INTEGER);
+  created_ms INTEGER, changed_ms INTEGER, purged_ms INTEGER, purged_before INTEGER, feed INTEGER, fed_to INTEGER);
 CREATE TABLE message_blocks(
   first INTEGER PRIMARY KEY, stream INTEGER, count INTEGER, taken INTEGER, first_sent_ms INTEGER, last_sent_ms INTEGER);
 CREATE INDEX message_blocks_by_stream ON message_blocks(stream, first);

@@ -15,9 +15,21 @@ void Streams::on(Ticket ticket, const SendMessages& command) {
   const auto it = find(ticket, command.stream);
   if (!it) return;
   MessagesSent sent;
-  for (const NewMessage& message : command.messages) sent.messages.push_back(send(*it, message));
+  for (const NewMessage& message : command.messages) {
+    const bool has_come = command.feed != 0 && !note_fed(*it, command.feed, message.feed_number);
+    sent.messages.push_back(has_come ? MessagesSent::One{{}, message.id, true} : send(*it, message));
+  }
   journal_.say(ticket, std::move(sent));
   changed(*it);
+}
+
+/// False: it has come before.
+bool Streams::note_fed(At it, std::uint64_t feed, std::uint64_t number) {
+  if (it.stream.feed == feed && number <= it.stream.fed_to && !planted(StreamPlant::fed_twice)) return false;
+  it.stream.feed = feed;
+  it.stream.fed_to = number;
+  streams_.add(it.stream.id);
+  return true;
 }
 
 MessagesSent::One Streams::send(At it, const NewMessage& message) {

@@ -31,11 +31,15 @@ struct NewMessage {
   std::optional<std::int64_t> delay_ms = {};
   std::string group = {};          // of a FIFO stream, required
   std::string deduplication = {};  // of a FIFO stream, required
+  std::uint64_t feed_number = 0;   // of one from an outbox
 };
 /// All of them, in this order. Bounds are the sender's matter.
 struct SendMessages {
   std::string stream;
   std::vector<NewMessage> messages;
+  /// The outbox that they come from, with numbers that rise; 0: from none. What has come before changes nothing, so an
+  /// outbox that is not sure sends again.
+  std::uint64_t feed = 0;
 };
 
 /// Answered when there are some, at the latest after `wait_ms`.

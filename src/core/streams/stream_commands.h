@@ -95,6 +95,11 @@ class StreamCommands : public CommandSource {
       }
       command.messages.push_back(std::move(message));
     } while (command.messages.size() < kMostSentAtOnce && !random_.one_in(3));
+    if (random_.one_in(4)) {
+      command.feed = 1 + random_.below(2);
+      std::uint64_t number = random_.below(sent_ + 1);
+      for (NewMessage& it : command.messages) it.feed_number = ++number;
+    }
     return command;
   }
 

@@ -30,6 +30,7 @@ enum class StreamPlant : std::uint8_t {
   done_item_keeps,      // its message
   item_not_run_counts,  // as a receive
   job_over_holds_on,    // to the messages of its items
+  fed_twice,            // what an outbox sends again is taken again
 };
 
 }  // namespace drover

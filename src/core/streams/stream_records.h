@@ -70,6 +70,8 @@ struct Stream : StreamSpec {
   std::int64_t changed_ms = 0;
   std::int64_t purged_ms = 0;   // last time; 0: never
   MessageNumber purged_before;  // messages below this number are gone
+  std::uint64_t feed = 0;       // the outbox that messages came from last; 0: none did
+  std::uint64_t fed_to = 0;     // those with numbers up to this one have come
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
@@ -80,6 +82,8 @@ struct Stream : StreamSpec {
     visit("changed_ms", self.changed_ms);
     visit("purged_ms", self.purged_ms);
     visit("purged_before", self.purged_before);
+    visit("feed", self.feed);
+    visit("fed_to", self.fed_to);
   }
 };
 

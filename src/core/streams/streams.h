@@ -171,6 +171,7 @@ class Streams : public AttemptListener, public MessageSource {
   static StreamView view_of(At it);
   static std::int64_t oldest_ms(At it);
   // send.cc
+  bool note_fed(At it, std::uint64_t feed, std::uint64_t number);
   MessagesSent::One send(At it, const NewMessage& message);
   const SentBefore* find_duplicate(At it, const std::string& key) const;
   // receive.cc

@@ -258,5 +258,27 @@ TEST_F(StreamsTest, AStreamChangesOnlyFromTheVersionThatWasRead) {
   EXPECT_EQ(view("s").stream.version, 2U);
 }
 
+TEST_F(StreamsTest, WhatAnOutboxSendsAgainIsTakenOnce) {
+  create({.name = "events"});
+  const auto feed = [&](std::uint64_t outbox, std::vector<std::uint64_t> numbers) {
+    SendMessages command{.stream = "events", .messages = {}, .feed = outbox};
+    for (const std::uint64_t number : numbers) {
+      command.messages.push_back({.content = std::make_shared<const std::string>("content"), .feed_number = number});
+    }
+    std::size_t taken = 0;
+    const auto sent = std::get<MessagesSent>(world_.ask(command));
+    for (const auto& it : sent.messages) taken += it.is_duplicate ? 0 : 1;
+    return taken;
+  };
+  EXPECT_EQ(feed(7, {1, 2, 5}), 3U);
+  EXPECT_EQ(feed(7, {2, 5, 6}), 1U);
+  world_.restart();
+  EXPECT_EQ(feed(7, {5, 6, 9}), 1U);
+  EXPECT_EQ(receive("events").size(), 5U);
+  // One that was made anew counts from the beginning.
+  EXPECT_EQ(feed(8, {1, 2}), 2U);
+  EXPECT_EQ(feed(8, {1, 2}), 0U);
+}
+
 }  // namespace
 }  // namespace drover

@@ -27,6 +27,7 @@ inline std::vector<Mutant> stream_mutants() {
       {"core: a group out of order", StreamPlant::group_out_of_order},
       {"core: one receive too many", StreamPlant::one_receive_too_many},
       {"core: one receive too few", StreamPlant::one_receive_too_few},
+      {"core: an outbox's message taken twice", StreamPlant::fed_twice},
       {"core: a duplicate taken", StreamPlant::duplicate_taken},
       {"core: an attempt keeps messages", StreamPlant::attempt_keeps_messages},
       {"core: a delay skipped", StreamPlant::delay_skipped},
