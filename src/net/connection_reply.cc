@@ -37,7 +37,8 @@ bool Connection::begin_reply() {
   answer_.reset();
   exchange_.reset();
   HttpResponse& head = answer.head;
-  if (answer.file) head.headers.push_back({"Content-Length", std::to_string(answer.file->size)});
+  if (answer.file)
+    head.headers.push_back({"Content-Length", std::to_string(answer.file->size + answer.file->size_behind)});
   const std::optional<std::uint64_t> stated = stated_length(head);
   const bool comes_later = answer.source || answer.stream || answer.file;
   ResponseShape shape{.framing = BodyFraming::sized, .length = head.body.size()};
@@ -128,7 +129,7 @@ void Connection::send_file(HttpFilePart& part) {
 // What is left of it goes the longer way.
 void Connection::read_file(HttpFilePart part) {
   file_.reset();
-  owed_ = part.size;
+  owed_ = part.size + part.size_behind;
   source_ = read_file_part(std::move(part));
   ask_source();
 }
@@ -145,7 +146,7 @@ void Connection::file_was_sent(HttpFilePart file, FileSent sent) {
   file_ = std::move(file);
   if (sent == FileSent::failed) return cut();
   if (sent == FileSent::socket_full) writable_ = false;
-  if (file_->size == 0) {
+  if (file_->size == 0 && file_->size_behind == 0) {
     loop_.server().pool.discard(std::exchange(file_, {}));
     body_is_done_ = true;
   }

@@ -12,11 +12,25 @@ namespace {
 constexpr std::uint64_t kMostSentAtOnce = std::uint64_t{1} << 20;
 constexpr std::uint64_t kPieceRead = std::uint64_t{256} << 10;
 
+/// Turns to the first part that is not at its end; at the very end there is none.
+Result<void> skip_ended(HttpFilePart& part) {
+  while (part.size == 0 && part.size_behind > 0) {
+    auto next = part.next();
+    if (!next) return pass(next);
+    if (next->size + next->size_behind != part.size_behind) {
+      return fail(ErrorCode::damaged, "the parts of a body are not as long as was said");
+    }
+    part = std::move(*next);
+  }
+  return {};
+}
+
 class FileSource : public HttpBodySource {
  public:
   explicit FileSource(HttpFilePart part) : part_(std::move(part)) {}
 
   Result<std::string> next() override {
+    if (auto turned = skip_ended(part_); !turned) return pass(turned);
     std::string piece(std::min(part_.size, kPieceRead), '\0');
     std::size_t filled = 0;
     while (filled < piece.size()) {
@@ -39,6 +53,7 @@ class FileSource : public HttpBodySource {
 }  // namespace
 
 FileSent send_file_part(int socket, HttpFilePart& part) {
+  if (!skip_ended(part)) return FileSent::failed;
   std::uint64_t left = std::min(part.size, kMostSentAtOnce);
   while (left > 0) {
     auto offset = static_cast<off_t>(part.offset);

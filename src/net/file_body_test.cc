@@ -66,6 +66,31 @@ TEST_P(AnyFileBodyTest, AllOfItAPartOfItAndNothingOfIt) {
   }
 }
 
+TEST_P(AnyFileBodyTest, PartsThatComeOneBehindAnother) {
+  write_file(3 * kMiB);
+  // Of each, where it begins and how long it is. Some are empty.
+  const std::vector<std::pair<std::uint64_t, std::uint64_t>> parts{{kMiB, 0}, {0, kMiB + 1}, {5, 2 * kMiB},
+                                                                   {7, 0},    {9, 1},        {3, 0}};
+  std::function<HttpFilePart(std::size_t)> part = [&](std::size_t i) {
+    HttpFilePart out{Descriptor(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)), parts[i].first, parts[i].second};
+    for (std::size_t behind = i + 1; behind < parts.size(); ++behind) out.size_behind += parts[behind].second;
+    if (i + 1 < parts.size()) out.next = [&part, i]() -> Result<HttpFilePart> { return part(i + 1); };
+    return out;
+  };
+  bool breaks = false;
+  handler_.on_request = [&](const HttpRequest& /*request*/, HttpReply reply) {
+    HttpFilePart first = part(0);
+    if (breaks) first.next = [] { return fail(ErrorCode::damaged, "it is gone"); };
+    reply.send({.status = 200, .headers = {}, .body = {}}, std::move(first));
+  };
+  const auto asking = client();
+  const auto answer = asking->call({.path = "/file", .may_repeat = true});
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_TRUE(answer->body == bytes_.substr(0, kMiB + 1) + bytes_.substr(5, 2 * kMiB) + bytes_.substr(9, 1));
+  breaks = true;
+  EXPECT_FALSE(asking->call({.path = "/file"}));
+}
+
 TEST_P(AnyFileBodyTest, AFileThatIsShorterThanWasSaidIsNotTakenForWhole) {
   write_file(kMiB);
   size_ = 2 * kMiB;

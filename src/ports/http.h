@@ -80,6 +80,11 @@ struct HttpFilePart {
   Descriptor file;
   std::uint64_t offset = 0;
   std::uint64_t size = 0;  // a file that turns out to be shorter cuts the connection
+
+  /// Parts that come behind it, each opened when its turn comes, on a thread that may wait for disks. Their sizes
+  /// together are `size_behind`, and the last one has no `next`. An error cuts the connection.
+  std::uint64_t size_behind = 0;
+  std::move_only_function<Result<HttpFilePart>()> next = {};
 };
 
 /// A body without an end in sight, such as server-sent events. May be used from any thread.
