@@ -16,7 +16,7 @@ constexpr const char* kAddresses = "a";
 constexpr const char* kFingerprint = "f";
 constexpr const char* kSecret = "s";
 
-std::string_view trimmed(std::string_view text) {
+std::string_view without_white_space(std::string_view text) {
   const std::size_t first = text.find_first_not_of(kSpaces);
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(kSpaces) + 1 - first);
@@ -33,7 +33,7 @@ SecretText join_token_text(const JoinToken& token) {
 }
 
 Result<JoinToken> parse_join_token(std::string_view text) {
-  text = trimmed(text);
+  text = without_white_space(text);
   if (!text.starts_with(kJoinTokenPrefix)) {
     return fail(ErrorCode::bad_input, concat("a join token must begin with '", kJoinTokenPrefix, "'"),
                 "paste the token printed by 'drover key join'");

@@ -12,7 +12,7 @@ constexpr std::string_view kInitExec = ")] exec ";
 constexpr std::string_view kRuntime = "OCI runtime exec failed: ";
 constexpr std::size_t kLongest = 8 << 10;
 
-std::string_view trimmed(std::string_view text) {
+std::string_view without_line_ends(std::string_view text) {
   while (text.ends_with('\n') || text.ends_with('\r')) text.remove_suffix(1);
   return text;
 }
@@ -28,7 +28,7 @@ std::string_view innermost(std::string_view message) {
       message.remove_prefix(at + layer.size());
     }
   }
-  message = trimmed(message);
+  message = without_line_ends(message);
   if (message.ends_with(": unknown")) message.remove_suffix(std::string_view(": unknown").size());
   return message;
 }
@@ -44,14 +44,15 @@ bool ends_with_any(std::string_view text, std::initializer_list<std::string_view
 
 bool may_be_start_failure(LogStream stream, std::string_view output) {
   const std::string_view begin = marker(stream).substr(0, output.size());
-  return output.size() < kLongest && output.starts_with(begin) && trimmed(output).find('\n') == std::string_view::npos;
+  return output.size() < kLongest && output.starts_with(begin) &&
+         without_line_ends(output).find('\n') == std::string_view::npos;
 }
 
 std::string_view start_failure(LogStream stream, std::string_view output, int exit_code) {
   if ((exit_code != 126 && exit_code != 127) || !output.starts_with(marker(stream))) return {};
   if (!may_be_start_failure(stream, output)) return {};
   if (stream == LogStream::err && output.find(kInitExec) == std::string_view::npos) return {};
-  return trimmed(output);
+  return without_line_ends(output);
 }
 
 std::string why_not_started(std::string_view program, std::string_view message) {

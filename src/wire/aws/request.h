@@ -39,18 +39,4 @@ inline std::optional<std::string_view> find_header(const Request& request, std::
   return found->value;
 }
 
-/// Takes what stands before the next `separator`, or all of it, from the front of `rest`.
-inline std::string_view take_until(std::string_view& rest, char separator) {
-  const std::string_view part = rest.substr(0, rest.find(separator));
-  rest.remove_prefix(std::min(part.size() + 1, rest.size()));
-  return part;
-}
-
-/// Without spaces and tabs at both ends.
-inline std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
-
 }  // namespace drover::aws
