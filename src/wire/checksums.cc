@@ -129,4 +129,42 @@ std::map<ChecksumKind, std::string> Checksums::finish() {
   return out;
 }
 
+namespace {
+
+std::uint64_t number_from(std::string_view bytes) {
+  std::uint64_t out = 0;
+  for (const char c : bytes) out = out << 8 | static_cast<unsigned char>(c);
+  return out;
+}
+
+// Of polynomials over one bit, modulo the CRC's, in the order of bits that a reflected CRC has: the lowest power is the
+// highest bit.
+std::uint64_t product(std::uint64_t a, std::uint64_t b, std::uint64_t polynomial, std::uint64_t one) {
+  std::uint64_t out = 0;
+  for (std::uint64_t bit = one; bit != 0; bit >>= 1) {
+    if ((a & bit) != 0) out ^= b;
+    b = (b >> 1) ^ ((b & 1) != 0 ? polynomial : 0);
+  }
+  return out;
+}
+
+}  // namespace
+
+// Bytes that follow multiply the CRC of those before by x to the power of their bits.
+std::string combined_crc(ChecksumKind kind, std::string_view first, std::string_view second,
+                         std::uint64_t second_size) {
+  const std::uint64_t one = kind == ChecksumKind::crc64nvme ? std::uint64_t{1} << 63 : std::uint64_t{1} << 31;
+  const std::uint64_t polynomial = tables_of(kind)[0][128];  // of the last bit alone
+  std::uint64_t shift = one;
+  std::uint64_t power = one >> 8;  // x to the power of the bits of one byte
+  for (std::uint64_t left = second_size; left > 0; left >>= 1) {
+    if ((left & 1) != 0) shift = product(shift, power, polynomial, one);
+    power = product(power, power, polynomial, one);
+  }
+  const std::uint64_t value = product(number_from(first), shift, polynomial, one) ^ number_from(second);
+  std::string out;
+  for (std::size_t i = first.size(); i-- > 0;) out += static_cast<char>(value >> (8 * i));
+  return out;
+}
+
 }  // namespace drover

@@ -32,4 +32,7 @@ class Checksums {
   std::map<ChecksumKind, std::unique_ptr<Sum>> sums_;
 };
 
+/// The CRC of two runs of bytes, one behind the other, from the CRC of each, as bytes: the second run has this size.
+std::string combined_crc(ChecksumKind kind, std::string_view first, std::string_view second, std::uint64_t second_size);
+
 }  // namespace drover

@@ -46,5 +46,22 @@ TEST(Checksums, OnlyThoseThatWereAskedFor) {
   EXPECT_EQ(sums.finish().size(), 1);
 }
 
+TEST(Checksums, OfTwoRunsFromThoseOfEach) {
+  std::string bytes;
+  for (int i = 0; i < 100'000; ++i) bytes += static_cast<char>(i * 7 + i / 256);
+  for (const ChecksumKind kind : {ChecksumKind::crc32, ChecksumKind::crc32c, ChecksumKind::crc64nvme}) {
+    const auto sum = [&](std::string_view of) {
+      Checksums sums({kind});
+      sums.add(of);
+      return sums.finish().at(kind);
+    };
+    for (const std::size_t cut : {0UL, 1UL, 8UL, 4096UL, 65'537UL, 99'999UL, 100'000UL}) {
+      const std::string_view first = std::string_view(bytes).substr(0, cut);
+      const std::string_view second = std::string_view(bytes).substr(cut);
+      EXPECT_EQ(combined_crc(kind, sum(first), sum(second), second.size()), sum(bytes)) << cut;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace drover
