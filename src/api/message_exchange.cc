@@ -29,8 +29,8 @@ Result<std::string> origin_of(Backend& backend, MessageNumber message) {
 }  // namespace
 
 void MessageExchange::send(std::string stream, std::vector<OutgoingMessage> messages, Resume resume,
-                           std::function<void(Result<MessagesSent>)> answered) {
-  SendMessages command{.stream = std::move(stream), .messages = {}};
+                           std::function<void(Result<MessagesSent>)> answered, std::uint64_t feed) {
+  SendMessages command{.stream = std::move(stream), .messages = {}, .feed = feed};
   std::vector<Cached> contents;
   contents.reserve(messages.size());
   command.messages.reserve(messages.size());
@@ -45,7 +45,8 @@ void MessageExchange::send(std::string stream, std::vector<OutgoingMessage> mess
                                 .bytes = it.bytes,
                                 .delay_ms = it.delay_ms,
                                 .group = is_fifo ? content.group : std::string(),
-                                .deduplication = content.deduplication});
+                                .deduplication = content.deduplication,
+                                .feed_number = it.feed_number});
   }
   EffectTaken taken = resumed(std::move(resume), [answered = std::move(answered)](Result<Effect> effect) {
     if (!effect) return answered(pass(effect));

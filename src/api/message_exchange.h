@@ -24,6 +24,7 @@ struct OutgoingMessage {
   MessageContent content;  // with its id and its time; of a FIFO stream, with its group and deduplication id
   std::uint64_t bytes = 0;
   std::optional<std::int64_t> delay_ms = {};
+  std::uint64_t feed_number = 0;  // of one from an outbox
 };
 
 struct DeliveredMessage {
@@ -38,9 +39,9 @@ class MessageExchange {
  public:
   explicit MessageExchange(Backend& backend) : backend_(backend) {}
 
-  /// Answered when all are durable, where `resume` does its work.
+  /// Answered when all are durable, where `resume` does its work. `feed`: the outbox that they come from; 0: none.
   void send(std::string stream, std::vector<OutgoingMessage> messages, Resume resume,
-            std::function<void(Result<MessagesSent>)> answered);
+            std::function<void(Result<MessagesSent>)> answered, std::uint64_t feed = 0);
   /// Answered likewise, or on a thread that may wait for disks. A message that was deleted in the meantime is left out.
   /// A receive that may wait passes `when_leaves`, which calls back when its client has left: a client that is gone is
   /// handed no message.

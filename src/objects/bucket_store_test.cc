@@ -7,126 +7,18 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <future>
 #include <map>
+#include <sstream>
 
 #include "base/random.h"
 #include "base/text.h"
+#include "objects/bucket_fixture.h"
+#include "sqlite/database.h"
 
 namespace drover {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::size_t kLarge = 3 * BucketStore::kMostSmallBytes;
-
-std::string bytes_of(std::uint64_t seed, std::size_t size) {
-  Random random(seed);
-  std::string out(size, '\0');
-  for (char& c : out) c = static_cast<char>(random.next());
-  return out;
-}
-
-std::string content_of(const ObjectContent& content) {
-  std::string out;
-  for (const ObjectContent::Piece& piece : content.pieces) {
-    if (!piece.file) {
-      out += piece.bytes;
-      continue;
-    }
-    std::string read(piece.size, '\0');
-    EXPECT_EQ(::pread(piece.file.get(), read.data(), read.size(), 0), static_cast<ssize_t>(piece.size));
-    out += read;
-  }
-  return out;
-}
-
-/// One who waits for each answer.
-class Client {
- public:
-  explicit Client(BucketStore& store) : store_(store) {}
-
-  BucketResult<void> create(const std::string& name) {
-    return wait<void>([&](auto answered) {
-      store_.create_bucket({.name = name, .region = "here", .owner = "me"}, std::move(answered));
-    });
-  }
-  BucketResult<void> drop(const std::string& name) {
-    return wait<void>([&](auto answered) { store_.delete_bucket(name, std::move(answered)); });
-  }
-  std::unique_ptr<NewData> data(std::string_view bytes) {
-    auto out = store_.begin_data();
-    EXPECT_TRUE(out);
-    for (; !bytes.empty(); bytes.remove_prefix(std::min<std::size_t>(bytes.size(), 10'000))) {
-      EXPECT_TRUE((*out)->add(bytes.substr(0, 10'000)));
-    }
-    EXPECT_TRUE((*out)->finish());
-    return std::move(*out);
-  }
-  BucketResult<StoredObject> put(PutObject object, std::string_view bytes) {
-    auto finished = data(bytes);
-    return wait<StoredObject>(
-        [&](auto answered) { store_.put(std::move(object), std::move(finished), std::move(answered)); });
-  }
-  BucketResult<bool> remove(const std::string& bucket, const std::string& key) {
-    return wait<bool>([&](auto answered) { store_.remove(bucket, key, std::move(answered)); });
-  }
-  std::string get(const std::string& bucket, const std::string& key) {
-    auto content = store_.open(bucket, key);
-    return content ? content_of(*content) : concat("(", content.error().error.message, ")");
-  }
-
- private:
-  template <class T>
-  BucketResult<T> wait(const std::function<void(BucketAnswered<T>)>& ask) {
-    std::promise<BucketResult<T>> promise;
-    auto answered = promise.get_future();
-    ask([&](BucketResult<T> outcome) { promise.set_value(std::move(outcome)); });
-    return answered.get();
-  }
-
-  BucketStore& store_;
-};
-
-class BucketStoreTest : public testing::Test {
- protected:
-  BucketStoreTest() { fs::create_directories(folder_); }
-  ~BucketStoreTest() override {
-    store_.reset();
-    fs::remove_all(folder_);
-  }
-
-  void open() {
-    store_.reset();
-    auto opened = BucketStore::open(folder_, {.now_ms = [this] { return now_ms_; },
-                                              .has_room = [this](std::uint64_t) -> Result<void> {
-                                                if (rooms_-- > 0) return {};
-                                                return fail(ErrorCode::no_space, "there is no room");
-                                              }});
-    ASSERT_TRUE(opened) << opened.error().message;
-    store_ = std::move(*opened);
-  }
-  Client client() { return Client(*store_); }
-
-  std::vector<std::string> data_files() const {
-    std::vector<std::string> out;
-    for (const auto& it : fs::recursive_directory_iterator(folder_)) {
-      if (it.is_regular_file() && !it.path().filename().string().starts_with("index.db")) out.push_back(it.path());
-    }
-    return out;
-  }
-  /// Files are removed soon.
-  void expect_files(std::size_t count) const {
-    for (int i = 0; i < 1000 && data_files().size() != count; ++i) ::usleep(10'000);
-    EXPECT_EQ(data_files().size(), count);
-  }
-
-  const std::string folder_ = concat(fs::temp_directory_path().string(), "/drover-buckets-", ::getpid());
-  std::int64_t now_ms_ = 1'700'000'000'000;
-  int rooms_ = 1'000'000;  // so often there is still some
-  std::unique_ptr<BucketStore> store_;
-};
 
 TEST_F(BucketStoreTest, BucketsAreCreatedListedAndDeleted) {
   open();
@@ -166,13 +58,14 @@ TEST_F(BucketStoreTest, ObjectsOfAnySizeComeBackWithTheirHeaders) {
   open();
   for (const std::size_t size : sizes) {
     EXPECT_EQ(client().get("b", concat("k", size)), bytes_of(size, size)) << size;
-    const auto head = store_->head("b", concat("k", size));
+    const auto head = store_->head({"b", concat("k", size)});
     ASSERT_TRUE(head);
-    const StoredObject expected{
+    StoredObject expected{
         .key = concat("k", size), .size = size, .modified_ms = now_ms_, .etag = concat("e", size), .headers = headers};
+    expected.sequence = head->sequence;
     EXPECT_EQ(*head, expected);
   }
-  EXPECT_EQ(store_->head("b", "other").error().fault, BucketFault::no_such_key);
+  EXPECT_EQ(store_->head({"b", "other"}).error().fault, BucketFault::no_such_key);
   expect_files(2);
 }
 
@@ -192,14 +85,14 @@ TEST_F(BucketStoreTest, WhatIsReplacedOrRemovedLeavesNoFileAndCanBeReadToItsEnd)
   open();
   ASSERT_TRUE(client().create("b"));
   ASSERT_TRUE(client().put({.bucket = "b", .key = "k", .etag = "1"}, bytes_of(1, kLarge)));
-  const auto before = store_->open("b", "k");
+  auto before = store_->open({"b", "k"});
   ASSERT_TRUE(before);
   ASSERT_TRUE(client().put({.bucket = "b", .key = "k", .etag = "2"}, bytes_of(2, kLarge)));
   expect_files(1);
   EXPECT_EQ(client().get("b", "k"), bytes_of(2, kLarge));
   EXPECT_EQ(content_of(*before), bytes_of(1, kLarge));
-  EXPECT_EQ(client().remove("b", "k"), true);
-  EXPECT_EQ(client().remove("b", "k"), false);
+  EXPECT_TRUE(client().remove("b", "k")->was_there);
+  EXPECT_FALSE(client().remove("b", "k")->was_there);
   expect_files(0);
   client().data(bytes_of(3, kLarge)).reset();
   expect_files(0);
@@ -211,14 +104,13 @@ TEST_F(BucketStoreTest, WhatTheDiskHasNoRoomForIsRefusedAndLeavesNothing) {
   const std::string piece = bytes_of(1, std::size_t{1} << 20);
   rooms_ = 2;
   auto data = store_->begin_data();
-  ASSERT_TRUE(data);
   Result<void> added;
   int pieces = 0;
-  for (; added && pieces < 20; ++pieces) added = (*data)->add(piece);
+  for (; added && pieces < 20; ++pieces) added = data->add(piece);
   ASSERT_FALSE(added);
   EXPECT_EQ(added.error().code, ErrorCode::no_space);
   EXPECT_EQ(pieces, 11);
-  data->reset();
+  data.reset();
   expect_files(0);
 }
 
@@ -317,10 +209,45 @@ TEST_F(BucketStoreTest, AFileThatIsMissingIsSaidToBeDamaged) {
   ASSERT_TRUE(client().create("b"));
   ASSERT_TRUE(client().put({.bucket = "b", .key = "k", .etag = "1"}, bytes_of(1, kLarge)));
   fs::remove(data_files().at(0));
-  const auto content = store_->open("b", "k");
+  const auto content = store_->open({"b", "k"});
   ASSERT_FALSE(content);
   EXPECT_EQ(content.error().fault, BucketFault::trouble);
   EXPECT_EQ(content.error().error.code, ErrorCode::damaged);
+}
+
+TEST_F(BucketStoreTest, AnIndexOfTheFirstVersionIsTakenOver) {
+  {
+    auto db = Database::open(folder_ + "/index.db", OpenMode::create, [](std::int64_t) { return false; });
+    ASSERT_TRUE(db);
+    ASSERT_TRUE(db->run(R"sql(
+PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL;
+CREATE TABLE schema_version(version INTEGER NOT NULL);
+CREATE TABLE file_numbers(settled INTEGER NOT NULL, end INTEGER NOT NULL);
+CREATE TABLE buckets(
+  bucket INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, region TEXT NOT NULL, owner TEXT NOT NULL,
+  created_ms INTEGER NOT NULL);
+CREATE TABLE objects(
+  bucket INTEGER NOT NULL, key TEXT NOT NULL, size INTEGER NOT NULL, modified_ms INTEGER NOT NULL, etag TEXT NOT NULL,
+  headers TEXT NOT NULL, places TEXT NOT NULL, PRIMARY KEY(bucket, key)) WITHOUT ROWID;
+CREATE TABLE small_data(number INTEGER PRIMARY KEY, bytes BLOB NOT NULL);
+CREATE TABLE files(number INTEGER PRIMARY KEY);
+CREATE TABLE garbage(number INTEGER PRIMARY KEY);
+INSERT INTO schema_version VALUES(1);
+INSERT INTO file_numbers VALUES(1, 1);
+INSERT INTO buckets VALUES(7, 'b', 'here', 'me', 5);
+INSERT INTO objects VALUES(7, 'k', 3, 6, 'e', 'content-type: x/y' || char(10), 's1:3');
+INSERT INTO small_data VALUES(1, x'616263');
+)sql"));
+  }
+  open();
+  EXPECT_EQ(client().get("b", "k"), "abc");
+  const auto head = store_->head({"b", "k"});
+  ASSERT_TRUE(head);
+  EXPECT_EQ(head->headers, (ObjectHeaders{{"content-type", "x/y"}}));
+  EXPECT_EQ(head->version, "null");
+  ASSERT_TRUE(client().put({.bucket = "b", .key = "k", .etag = "2"}, bytes_of(1, kLarge)));
+  open();
+  EXPECT_EQ(client().get("b", "k"), bytes_of(1, kLarge));
 }
 
 /// Puts, replaces and removes without end, and says so after each answer: "p KEY SEED SIZE" or "r KEY".
@@ -343,7 +270,8 @@ TEST_F(BucketStoreTest, AFileThatIsMissingIsSaidToBeDamaged) {
       if (random.below(4) == 0) {
         const std::string begun = concat("R ", own, "\n");
         if (::write(told, begun.data(), begun.size()) < 0) ::_exit(4);
-        (*store)->remove("b", own, [own, tell](const BucketResult<bool>&) { tell(concat("r ", own, "\n")); });
+        (*store)->remove({.name = {"b", own}},
+                         [own, tell](const BucketResult<Removed>&) { tell(concat("r ", own, "\n")); });
         continue;
       }
       const std::uint64_t number = random.next() % 1'000'000;
@@ -351,8 +279,8 @@ TEST_F(BucketStoreTest, AFileThatIsMissingIsSaidToBeDamaged) {
       const std::string begun = concat("P ", own, " ", number, " ", size, "\n");
       if (::write(told, begun.data(), begun.size()) < 0) ::_exit(4);
       auto data = (*store)->begin_data();
-      if (!data || !(*data)->add(bytes_of(number, size)) || !(*data)->finish()) ::_exit(5);
-      (*store)->put({.bucket = "b", .key = own, .etag = std::to_string(number)}, std::move(*data),
+      if (!data->add(bytes_of(number, size)) || !data->finish()) ::_exit(5);
+      (*store)->put({.bucket = "b", .key = own, .etag = std::to_string(number)}, std::move(data),
                     [own, tell, number, size](const BucketResult<StoredObject>& put) {
                       if (!put) ::_exit(6);
                       tell(concat("p ", own, " ", number, " ", size, "\n"));
@@ -413,7 +341,7 @@ TEST_F(BucketStoreTest, KilledAtAnyMomentEveryAcknowledgedObjectIsWholeAndNoFile
     open();
     std::size_t large = 0;
     for (auto& [key, it] : allowed) {
-      const auto head = store_->head("b", key);
+      const auto head = store_->head({"b", key});
       const std::string now = head ? concat(head->etag, " ", head->size) : "none";
       EXPECT_TRUE(now == it.settled || std::ranges::find(it.begun, now) != it.begun.end())
           << key << " is " << now << ", not " << it.settled;

@@ -20,6 +20,7 @@
 #include "api/metrics/metrics_page.h"
 #include "api/native/native.h"
 #include "api/s3/s3_api.h"
+#include "api/s3/s3_events.h"
 #include "api/sqs/sqs.h"
 #include "api/sts/sts.h"
 #include "api/worker/worker_calls.h"
@@ -31,7 +32,6 @@
 #include "keys/key_ring.h"
 #include "keys/private_file.h"
 #include "net/http_server.h"
-#include "objects/bucket_store.h"
 #include "server/descriptor_limit.h"
 #include "server/identify.h"
 #include "server/log_followers.h"
@@ -39,6 +39,7 @@
 #include "server/lost_ledger.h"
 #include "server/measured_store.h"
 #include "server/metrics.h"
+#include "server/own_objects.h"
 #include "server/reach.h"
 #include "server/read_pool.h"
 #include "server/retention.h"
@@ -82,18 +83,6 @@ int wait_for_signal(std::int64_t ms) {
 
 }  // namespace
 
-std::string server_address_file(const std::string& root) {
-  return concat(root, "/server/address");
-}
-
-std::string server_key_file(const std::string& root) {
-  return concat(root, "/server/", kKeyRingFile);
-}
-
-std::string server_socket_file(const std::string& root) {
-  return std::filesystem::absolute(concat(root, "/server/api.sock")).string();
-}
-
 // In the order in which they are made; they go in the opposite one: first nobody can ask any more, then what was asked
 // is committed and answered, then the store closes.
 struct Server::Parts {
@@ -118,7 +107,7 @@ struct Server::Parts {
   std::unique_ptr<Metrics> metrics;
   std::unique_ptr<MeasuredStore> measured;
   std::unique_ptr<Engine> engine;
-  std::unique_ptr<BucketStore> buckets;  // outlives the threads that may still hold what comes into it
+  std::unique_ptr<OwnObjects> objects;  // outlives the threads that may still hold what comes into it
   std::unique_ptr<ReadPool> readers;
   std::unique_ptr<ReadPool> worker_readers;
   std::unique_ptr<ReadPool> searchers;
@@ -234,12 +223,11 @@ Result<void> Server::Parts::make_rooms() {
         if (!trouble) return log.info("logs can be stored again");
         log.error(concat("logs cannot be stored; workers delay their reports: ", trouble->message));
       });
-  auto opened_buckets = BucketStore::open(
-      folder->objects(), {.now_ms = [this] { return engine->now_ms(); },
-                          .has_room = [space = FreeSpace(folder->path(), options.min_free_bytes, "running jobs")](
-                                          std::uint64_t bytes) { return space.check(bytes); }});
-  if (!opened_buckets) return pass(opened_buckets);
-  buckets = std::move(*opened_buckets);
+  auto opened = OwnObjects::open(
+      folder->objects(), [this] { return engine->now_ms(); },
+      FreeSpace(folder->path(), options.min_free_bytes, "running jobs"));
+  if (!opened) return pass(opened);
+  objects = std::move(*opened);
   make_services();
   auto known = reader_of_retention->workers();
   if (!known) return pass(known);
@@ -248,6 +236,8 @@ Result<void> Server::Parts::make_rooms() {
   auto streams = reader_of_retention->streams();
   if (!streams) return pass(streams);
   backend->know(*streams);
+  objects->bring_events(*messages, {.message = [this](const auto& it) { return aws::event_message(it, aws_account); },
+                                    .notice = [this](const std::string& text) { log.warning(text); }});
   retention = std::make_unique<Retention>(
       Retention::Options{.logs = folder->logs(),
                          .keep_ms = options.keep_ms,
@@ -273,7 +263,7 @@ void Server::Parts::make_services() {
   serve<aws::Ec2Api>(*backend, aws_account, now_ms);
   serve<aws::IamApi>(*backend, aws_account, now_ms);
   serve<aws::SqsApi>(*backend, aws_account, *messages, now_ms);
-  serve<aws::S3Api>(*backend, aws_account, *buckets);
+  serve<aws::S3Api>(*backend, aws_account, objects->buckets());
   serve<aws::NoService>();
   health = serve<Health>();
   serve<MetricsPage>(*backend, [this] { return metrics->text(); });
@@ -404,7 +394,7 @@ Server::~Server() {
   parts_->worker_readers.reset();
   if (parts_->followers) parts_->followers->stop();
   parts_->readers.reset();
-  parts_->buckets.reset();  // it asks the engine for the time
+  parts_->objects.reset();  // they ask the engine for the time
   parts_->logs.reset();
   parts_->engine.reset();
   if (parts_->events) parts_->events->stop();

@@ -32,9 +32,11 @@ Fault not_authorized(Protocol protocol, const std::string& arn, const Wish& wish
 }
 
 RequestContext context_of(const std::string& principal_arn, const Account& account, const Wish& wish) {
-  return {{"aws:PrincipalArn", {principal_arn}},
-          {"aws:PrincipalAccount", {account.id}},
-          {"aws:SecureTransport", {wish.is_encrypted ? "true" : "false"}}};
+  RequestContext out = wish.conditions;
+  out["aws:PrincipalArn"] = {principal_arn};
+  out["aws:PrincipalAccount"] = {account.id};
+  out["aws:SecureTransport"] = {wish.is_encrypted ? "true" : "false"};
+  return out;
 }
 
 std::string denied_by(const Evaluation& made) {

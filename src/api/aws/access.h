@@ -15,6 +15,7 @@
 #include "api/aws/fault.h"
 #include "keys/caller.h"
 #include "ports/backend.h"
+#include "wire/aws/access_request.h"
 #include "wire/aws/policy.h"
 
 namespace drover::aws {
@@ -29,6 +30,7 @@ struct Wish {
   std::optional<Action> needs;                      // of a key
   const PolicyDocument* resource_policy = nullptr;  // of the resource, which is one; null: it has none
   bool is_encrypted = false;                        // the connection
+  RequestContext conditions = {};                   // what else policies may ask about: "s3:prefix"
 };
 
 class Access {

@@ -1,104 +1,44 @@
 #include "api/s3/s3_api.h"
 
-#include <unistd.h>
-
-#include <algorithm>
-
 #include "api/aws/scope.h"
+#include "api/s3/s3_answers.h"
 #include "api/s3/s3_body.h"
-#include "api/s3/s3_conditions.h"
 #include "api/s3/s3_fault.h"
 #include "api/s3/s3_headers.h"
-#include "api/s3/s3_lists.h"
-#include "base/entropy.h"
 #include "base/text.h"
-#include "wire/aws/output.h"
-#include "wire/aws/times.h"
-#include "wire/digest.h"
 
 namespace drover::aws {
 namespace {
 
 constexpr std::uint64_t kLargestPut = std::uint64_t{5} << 30;
 constexpr std::uint64_t kLargestSmallBody = std::uint64_t{1} << 20;
-constexpr std::size_t kCopiedAtOnce = std::size_t{1} << 20;
-constexpr std::string_view kRegionOfNone = "us-east-1";
+/// A thousand keys, or ten thousand parts, in XML.
+constexpr std::uint64_t kLargestList = std::uint64_t{8} << 20;
 
-HttpResponse answer(int status = 200) {
-  return {.status = status, .headers = {{"x-amz-request-id", random_uuid().text()}}, .body = {}};
-}
-
-HttpResponse xml(std::string body) {
-  HttpResponse out = answer();
-  out.headers.push_back({"Content-Type", "application/xml"});
-  out.body = std::move(body);
-  return out;
-}
-
-std::string quoted(const std::string& etag) {
-  return concat("\"", etag, "\"");
-}
-
-Result<std::string> read_part(const Descriptor& file, std::uint64_t offset, std::size_t size) {
-  std::string out(size, '\0');
-  for (std::size_t done = 0; done < size;) {
-    const ssize_t got = ::pread(file.get(), out.data() + done, size - done, static_cast<off_t>(offset + done));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return std::unexpected(errno_error(errno, "an object"));
-    if (got == 0) return fail(ErrorCode::damaged, "an object is shorter than it was");
-    done += static_cast<std::size_t>(got);
+/// What lists are asked for is known to policies.
+RequestContext conditions_of(const S3Request& request) {
+  RequestContext out;
+  if (request.row->level != S3Level::bucket || request.row->changes) return out;
+  for (const std::string_view name : {"prefix", "delimiter", "max-keys"}) {
+    if (auto value = request.parameter(name)) out[concat("s3:", name)] = {std::move(*value)};
   }
   return out;
-}
-
-BucketResult<ObjectContent> without_bytes(BucketResult<StoredObject> object) {
-  if (!object) return std::unexpected(std::move(object.error()));
-  return ObjectContent{.object = std::move(*object), .pieces = {}};
-}
-
-Result<void> copy_into(NewData& data, const ObjectContent& from) {
-  for (const ObjectContent::Piece& piece : from.pieces) {
-    if (!piece.file) {
-      if (auto added = data.add(piece.bytes); !added) return added;
-      continue;
-    }
-    for (std::uint64_t at = 0; at < piece.size; at += kCopiedAtOnce) {
-      auto bytes = read_part(piece.file, at, std::min<std::uint64_t>(kCopiedAtOnce, piece.size - at));
-      if (!bytes) return pass(bytes);
-      if (auto added = data.add(*bytes); !added) return added;
-    }
-  }
-  return data.finish();
-}
-
-/// "/bucket/key" or "bucket/key", escaped. Empty: it is neither.
-std::pair<std::string, std::string> read_source(std::string_view header) {
-  header = header.substr(0, header.find("?versionId="));
-  if (header.starts_with('/')) header.remove_prefix(1);
-  const auto decoded = percent_decoded(header);
-  if (!decoded) return {};
-  const std::size_t slash = decoded->find('/');
-  if (slash == std::string::npos) return {};
-  return {decoded->substr(0, slash), decoded->substr(slash + 1)};
-}
-
-/// If-None-Match: * and If-Match on a PUT.
-std::expected<void, Fault> read_put_conditions(const HttpHead& head, PutObject& put) {
-  if (const std::string* none = head.header("If-None-Match")) {
-    if (*none != "*") {
-      return std::unexpected(Fault{"NotImplemented", "If-None-Match of a PUT can only be *", 501});
-    }
-    put.only_if_new = true;
-  }
-  if (const std::string* match = head.header("If-Match")) {
-    std::string_view etag = *match;
-    if (etag.size() >= 2 && etag.starts_with('"') && etag.ends_with('"')) etag = etag.substr(1, etag.size() - 2);
-    put.only_if_etag = std::string(etag);
-  }
-  return {};
 }
 
 }  // namespace
+
+void S3Api::Call::refuse(const Fault& fault) {
+  reply.send(s3_response(fault, head));
+}
+
+void S3Api::Call::refuse(const BucketError& error) {
+  HttpResponse out = s3_response(s3_fault(error), head);
+  if (!error.marker.empty()) {
+    out.headers.push_back({"x-amz-delete-marker", "true"});
+    out.headers.push_back({"x-amz-version-id", error.marker});
+  }
+  reply.send(std::move(out));
+}
 
 bool S3Api::owns(const HttpHead& head) const {
   return signed_service(head) == kS3;
@@ -115,17 +55,17 @@ HttpResponse S3Api::refuse(const HttpHead& head, const Refusal& refusal) const {
 std::expected<ServiceCall, HttpResponse> S3Api::resolve(const HttpHead& head) {
   auto request = read_s3_request(head);
   if (!request) return std::unexpected(s3_response(request.error(), head));
-  const bool reads = only_reads(request->operation);
-  ServiceCall call{.needs = Permission{.action = reads ? Action::read : Action::submit,
-                                       .what = concat("use S3's ", to_string(request->operation)),
+  const S3OperationRow& row = *request->row;
+  const bool has_list =
+      row.operation == S3Operation::delete_objects || row.operation == S3Operation::complete_multipart_upload;
+  ServiceCall call{.needs = Permission{.action = row.changes ? Action::submit : Action::read,
+                                       .what = concat("use S3's ", row.name),
                                        .judges_sessions = true},
-                   .most_bytes = kLargestSmallBody,
-                   .log = reads ? LogRequests::failures : LogRequests::all,
+                   .most_bytes = has_list ? kLargestList : kLargestSmallBody,
+                   .log = row.changes ? LogRequests::all : LogRequests::failures,
                    .handle = {}};
-  if (request->operation == S3Operation::put_object) {
-    auto data = buckets_.begin_data();
-    if (!data) return std::unexpected(s3_response(s3_fault(data.error()), head));
-    call.sink = std::make_unique<S3Body>(std::move(*data), wanted_checksums(head));
+  if (row.takes_data) {
+    call.sink = std::make_unique<S3Body>(buckets_.begin_data(), wanted_checksums(head));
     call.most_bytes = kLargestPut;
   }
   call.handle = [this, request = std::move(*request)](HttpRequest http, HttpReply reply, Asker asker) mutable {
@@ -138,25 +78,23 @@ void S3Api::handle(S3Request request, HttpRequest http, HttpReply reply, Asker a
   std::string region = signed_region(http.head);
   auto call = std::make_shared<Call>(Call{.request = std::move(request),
                                           .head = std::move(http.head),
+                                          .body = std::move(http.body),
                                           .sink = std::move(http.sink),
                                           .asker = std::move(asker),
                                           .region = std::move(region),
                                           .reply = std::move(reply)});
   const Caller& caller = call->asker.caller;
-  // What changes something waits for no disk itself: the store answers when it is durable.
-  const S3Operation operation = call->request.operation;
-  const bool waits =
-      only_reads(operation) || operation == S3Operation::copy_object || caller.has_session() || caller.job.has_value();
+  // An object that was sent waits for no disk itself: the store answers when it is durable.
+  const bool waits = !call->request.row->takes_data || caller.has_session() || caller.job.has_value();
   if (!waits) return carry_out(call);
   backend_.later(call->asker.holder, [this, call] { carry_out(call); });
 }
 
 std::expected<void, Fault> S3Api::check_access(const Call& call) const {
-  const S3Request& request = call.request;
-  return check_access(call, request.operation, request.bucket, request.key);
+  return check_access(call, policy_action(call.request), call.request.bucket, call.request.key);
 }
 
-std::expected<void, Fault> S3Api::check_access(const Call& call, S3Operation operation, const std::string& bucket,
+std::expected<void, Fault> S3Api::check_access(const Call& call, const std::string& action, const std::string& bucket,
                                                const std::string& key) const {
   const Caller& caller = call.asker.caller;
   if (!caller.has_session()) return {};
@@ -164,22 +102,38 @@ std::expected<void, Fault> S3Api::check_access(const Call& call, S3Operation ope
   if (!bucket.empty()) resource = concat("arn:aws:s3:::", bucket, key.empty() ? "" : "/", key);
   auto allowed = access_.check(caller, {.protocol = Protocol::query,
                                         .service = kS3,
-                                        .action = policy_action(operation),
+                                        .action = action,
                                         .resources = {std::move(resource)},
                                         .passed_roles = {},
-                                        .needs = only_reads(operation) ? Action::read : Action::submit,
+                                        .needs = call.request.row->changes ? Action::submit : Action::read,
                                         .resource_policy = nullptr,
-                                        .is_encrypted = call.head.encrypted});
+                                        .is_encrypted = call.head.encrypted,
+                                        .conditions = conditions_of(call.request)});
   if (!allowed && allowed.error().status < 500) allowed.error() = {"AccessDenied", allowed.error().message, 403};
   return allowed;
 }
 
+BucketAnswered<void> S3Api::done(const CallPointer& call, int status) {
+  return [call, status](const BucketResult<void>& outcome) {
+    if (!outcome) return call->refuse(outcome.error());
+    call->reply.send(s3_answer(status));
+  };
+}
+
 void S3Api::carry_out(const CallPointer& call) {
-  using Op = S3Operation;
-  if (auto allowed = check_access(*call); !allowed) {
-    return call->reply.send(s3_response(allowed.error(), call->head));
+  // Each key of a multi-delete is looked at by itself.
+  if (call->request.operation() != S3Operation::delete_objects) {
+    if (auto allowed = check_access(*call); !allowed) return call->refuse(allowed.error());
   }
-  switch (call->request.operation) {
+  const std::string* owner = call->head.header("x-amz-expected-bucket-owner");
+  if (owner != nullptr && *owner != account_.id) return call->refuse(Fault{"AccessDenied", "Access Denied", 403});
+  if (call->request.row->level == S3Level::object) return carry_out_on_object(call);
+  carry_out_on_bucket(call);
+}
+
+void S3Api::carry_out_on_bucket(const CallPointer& call) {
+  using Op = S3Operation;
+  switch (call->request.operation()) {
     case Op::list_buckets: return list_buckets(*call);
     case Op::create_bucket: return create_bucket(call);
     case Op::head_bucket: return head_bucket(*call);
@@ -187,166 +141,51 @@ void S3Api::carry_out(const CallPointer& call) {
     case Op::get_bucket_location: return get_location(*call);
     case Op::list_objects:
     case Op::list_objects_v2: return list_objects(*call);
+    case Op::list_object_versions: return list_versions(*call);
+    case Op::list_multipart_uploads: return list_uploads(*call);
+    case Op::delete_objects: return delete_objects(call);
+    case Op::get_bucket_versioning: return get_versioning(*call);
+    case Op::put_bucket_versioning: return put_versioning(call);
+    case Op::get_bucket_notification: return get_notification(*call);
+    case Op::put_bucket_notification: return put_notification(call);
+    case Op::get_bucket_tagging: return get_tagging(*call);
+    case Op::put_bucket_tagging: return put_tagging(call);
+    case Op::delete_bucket_tagging: return delete_setting(call, "tagging");
+    case Op::get_bucket_policy:
+    case Op::get_bucket_policy_status: return get_policy(*call);
+    case Op::put_bucket_policy: return put_policy(call);
+    case Op::delete_bucket_policy: return delete_setting(call, "policy");
+    case Op::get_bucket_cors: return get_cors(*call);
+    case Op::put_bucket_cors: return put_cors(call);
+    case Op::delete_bucket_cors: return delete_setting(call, "cors");
+    case Op::get_bucket_acl: return get_acl(*call);
+    case Op::put_bucket_acl: return put_acl(call);
+    default: return get_unset(*call);
+  }
+}
+
+void S3Api::carry_out_on_object(const CallPointer& call) {
+  using Op = S3Operation;
+  switch (call->request.operation()) {
     case Op::put_object: return put_object(call);
     case Op::copy_object: return copy_object(call);
     case Op::get_object:
     case Op::head_object: return get_object(*call);
     case Op::delete_object: return delete_object(call);
+    case Op::get_object_attributes: return get_attributes(*call);
+    case Op::get_object_tagging: return get_tagging(*call);
+    case Op::put_object_tagging:
+    case Op::delete_object_tagging: return put_tagging(call);
+    case Op::get_object_acl: return get_acl(*call);
+    case Op::put_object_acl: return put_acl(call);
+    case Op::create_multipart_upload: return begin_upload(call);
+    case Op::upload_part: return upload_part(call);
+    case Op::upload_part_copy: return upload_part_copy(call);
+    case Op::complete_multipart_upload: return complete_upload(call);
+    case Op::abort_multipart_upload: return abort_upload(call);
+    case Op::list_parts: return list_parts(*call);
+    default: return get_unset(*call);
   }
-}
-
-void S3Api::list_buckets(Call& call) {
-  const auto buckets = buckets_.list_buckets();
-  if (!buckets) return call.reply.send(s3_response(s3_fault(buckets.error()), call.head));
-  call.reply.send(xml(buckets_xml(*buckets, account_.id)));
-}
-
-void S3Api::create_bucket(const CallPointer& call) {
-  if (!is_bucket_name(call->request.bucket)) {
-    return call->reply.send(s3_response({"InvalidBucketName", "The specified bucket is not valid.", 400}, call->head));
-  }
-  buckets_.create_bucket(
-      {.name = call->request.bucket, .region = call->region, .owner = call->asker.caller.key_id, .created_ms = 0},
-      [call](const BucketResult<void>& created) {
-        if (!created) return call->reply.send(s3_response(s3_fault(created.error()), call->head));
-        HttpResponse out = answer();
-        out.headers.push_back({"Location", concat("/", call->request.bucket)});
-        call->reply.send(std::move(out));
-      });
-}
-
-void S3Api::head_bucket(Call& call) {
-  const auto found = buckets_.bucket(call.request.bucket);
-  if (!found) return call.reply.send(s3_response(s3_fault(found.error()), call.head));
-  HttpResponse out = answer();
-  out.headers.push_back({"x-amz-bucket-region", found->region});
-  call.reply.send(std::move(out));
-}
-
-void S3Api::get_location(Call& call) {
-  const auto found = buckets_.bucket(call.request.bucket);
-  if (!found) return call.reply.send(s3_response(s3_fault(found.error()), call.head));
-  const std::string region = found->region == kRegionOfNone ? "" : found->region;
-  call.reply.send(
-      xml(concat("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<LocationConstraint ",
-                 "xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">", xml_text(region), "</LocationConstraint>")));
-}
-
-void S3Api::delete_bucket(const CallPointer& call) {
-  buckets_.delete_bucket(call->request.bucket, [call](const BucketResult<void>& deleted) {
-    if (!deleted) return call->reply.send(s3_response(s3_fault(deleted.error()), call->head));
-    call->reply.send(answer(204));
-  });
-}
-
-void S3Api::list_objects(Call& call) {
-  const auto question = read_list_request(call.request);
-  if (!question) return call.reply.send(s3_response(question.error(), call.head));
-  auto page = buckets_.list(call.request.bucket, *question);
-  if (!page) return call.reply.send(s3_response(s3_fault(page.error()), call.head));
-  if (question->most == 0) page->is_cut = false;
-  call.reply.send(xml(objects_xml(call.request, *question, *page, account_.id)));
-}
-
-void S3Api::put_object(const CallPointer& call) {
-  auto& body = static_cast<S3Body&>(*call->sink);
-  const std::optional<Error>& trouble = body.error();
-  if (trouble) return call->reply.send(s3_response(s3_fault(*trouble), call->head));
-  if (!body.is_whole()) {
-    return call->reply.send(s3_response(
-        {"IncompleteBody", "You did not provide the number of bytes specified by the Content-Length HTTP header", 400},
-        call->head));
-  }
-  auto sums = check_checksums(call->head, body.checksums());
-  if (!sums) return call->reply.send(s3_response(sums.error(), call->head));
-  PutObject put{.bucket = call->request.bucket,
-                .key = call->request.key,
-                .etag = hex(body.checksums().at(ChecksumKind::md5)),
-                .headers = kept_headers(call->head)};
-  if (auto read = read_put_conditions(call->head, put); !read) {
-    return call->reply.send(s3_response(read.error(), call->head));
-  }
-  put.headers.insert(put.headers.end(), sums->begin(), sums->end());
-  buckets_.put(std::move(put), body.release(), [call, sums = std::move(*sums)](const BucketResult<StoredObject>& done) {
-    if (!done) return call->reply.send(s3_response(s3_fault(done.error()), call->head));
-    HttpResponse out = answer();
-    out.headers.push_back({"ETag", quoted(done->etag)});
-    for (const auto& [name, value] : sums) out.headers.push_back({name, value});
-    call->reply.send(std::move(out));
-  });
-}
-
-void S3Api::get_object(Call& call) {
-  const bool is_head = call.request.operation == S3Operation::head_object;
-  const auto refuse = [&](const Fault& fault) { call.reply.send(s3_response(fault, call.head)); };
-  auto content = is_head ? without_bytes(buckets_.head(call.request.bucket, call.request.key))
-                         : buckets_.open(call.request.bucket, call.request.key);
-  if (!content) return refuse(s3_fault(content.error()));
-  const StoredObject& object = content->object;
-  if (auto holds = check_conditions(call.head, object); !holds) {
-    HttpResponse out = s3_response(holds.error(), call.head);
-    if (holds.error().status == 304) out.headers.push_back({"ETag", quoted(object.etag)});
-    return call.reply.send(std::move(out));
-  }
-  const auto range = read_range(call.head, object.size);
-  if (!range) return refuse(range.error());
-  const ByteRange part = range->value_or(ByteRange{0, object.size});
-  HttpResponse out = answer(*range ? 206 : 200);
-  std::ranges::move(object_headers(object, call.request, call.head), std::back_inserter(out.headers));
-  if (*range) {
-    out.headers.push_back(
-        {"Content-Range", concat("bytes ", part.first, "-", part.first + part.size - 1, "/", object.size)});
-  }
-  if (is_head) {
-    out.headers.push_back({"Content-Length", std::to_string(part.size)});
-    return call.reply.send(std::move(out));
-  }
-  if (content->pieces.empty()) return call.reply.send(std::move(out));
-  ObjectContent::Piece& piece = content->pieces.front();
-  if (piece.file) return call.reply.send(std::move(out), HttpFilePart{std::move(piece.file), part.first, part.size});
-  out.body = piece.bytes.substr(part.first, part.size);
-  call.reply.send(std::move(out));
-}
-
-void S3Api::copy_object(const CallPointer& call) {
-  const auto refuse = [&](const Fault& fault) { call->reply.send(s3_response(fault, call->head)); };
-  const auto [bucket, key] = read_source(*call->head.header("x-amz-copy-source"));
-  if (bucket.empty() || key.empty()) {
-    return refuse({"InvalidArgument", "Copy Source must mention the source bucket and key: sourcebucket/sourcekey"});
-  }
-  const std::string* directive = call->head.header("x-amz-metadata-directive");
-  const bool replaces = directive != nullptr && *directive == "REPLACE";
-  if (!replaces && bucket == call->request.bucket && key == call->request.key) {
-    return refuse({"InvalidRequest",
-                   "This copy request is illegal because it is trying to copy an object to itself without changing the "
-                   "object's metadata, storage class, website redirect location or encryption attributes."});
-  }
-  if (auto allowed = check_access(*call, S3Operation::get_object, bucket, key); !allowed) {
-    return refuse(allowed.error());
-  }
-  auto source = buckets_.open(bucket, key);
-  if (!source) return refuse(s3_fault(source.error()));
-  auto data = buckets_.begin_data();
-  if (!data) return refuse(s3_fault(data.error()));
-  if (auto copied = copy_into(**data, *source); !copied) return refuse(s3_fault(copied.error()));
-  PutObject put{.bucket = call->request.bucket,
-                .key = call->request.key,
-                .etag = source->object.etag,
-                .headers = replaces ? kept_headers(call->head) : source->object.headers};
-  buckets_.put(std::move(put), std::move(*data), [call](const BucketResult<StoredObject>& done) {
-    if (!done) return call->reply.send(s3_response(s3_fault(done.error()), call->head));
-    call->reply.send(
-        xml(concat("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<CopyObjectResult ",
-                   "xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"><LastModified>", iso_time(done->modified_ms),
-                   "</LastModified><ETag>&quot;", done->etag, "&quot;</ETag></CopyObjectResult>")));
-  });
-}
-
-void S3Api::delete_object(const CallPointer& call) {
-  buckets_.remove(call->request.bucket, call->request.key, [call](const BucketResult<bool>& removed) {
-    if (!removed) return call->reply.send(s3_response(s3_fault(removed.error()), call->head));
-    call->reply.send(answer(204));
-  });
 }
 
 }  // namespace drover::aws

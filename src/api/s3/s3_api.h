@@ -9,10 +9,14 @@
 #include "api/aws/account.h"
 #include "api/s3/s3_request.h"
 #include "api/service.h"
+#include "base/entropy.h"
 #include "ports/backend.h"
 #include "ports/buckets.h"
+#include "wire/aws/s3_documents.h"
 
 namespace drover::aws {
+
+class S3Body;
 
 class S3Api : public Service {
  public:
@@ -29,33 +33,81 @@ class S3Api : public Service {
   struct Call {
     S3Request request;
     HttpHead head;
+    std::string body;
     std::unique_ptr<HttpBodySink> sink;
     Asker asker;
     std::string region;
     HttpReply reply;
+
+    void refuse(const Fault& fault);
+    void refuse(const BucketError& error);
+    ObjectName object() const { return {request.bucket, request.key, request.version()}; }
+    UploadName upload() const { return {request.bucket, request.key, request.parameter("uploadId").value_or("")}; }
+    EventCause cause() const { return {asker.caller.key_id, head.peer, random_uuid().text()}; }
   };
   using CallPointer = std::shared_ptr<Call>;
 
   void handle(S3Request request, HttpRequest http, HttpReply reply, Asker asker);
   /// What a caller with a session may do is in the ledger.
   std::expected<void, Fault> check_access(const Call& call) const;
-  std::expected<void, Fault> check_access(const Call& call, S3Operation operation, const std::string& bucket,
+  std::expected<void, Fault> check_access(const Call& call, const std::string& action, const std::string& bucket,
                                           const std::string& key) const;
   void carry_out(const CallPointer& call);
+  void carry_out_on_bucket(const CallPointer& call);
+  void carry_out_on_object(const CallPointer& call);
+  /// Answers without a body when it is done.
+  static BucketAnswered<void> done(const CallPointer& call, int status = 200);
 
-  // These wait for disks.
+  // s3_buckets.cc. Those that only read wait for disks.
   void list_buckets(Call& call);
+  void create_bucket(const CallPointer& call);
   void head_bucket(Call& call);
+  void delete_bucket(const CallPointer& call);
   void get_location(Call& call);
   void list_objects(Call& call);
-  void get_object(Call& call);
-  void copy_object(const CallPointer& call);
+  void list_versions(Call& call);
+  void list_uploads(Call& call);
+  void delete_objects(const CallPointer& call);
 
-  // These do not.
-  void create_bucket(const CallPointer& call);
-  void delete_bucket(const CallPointer& call);
+  // s3_settings.cc
+  void get_versioning(Call& call);
+  void put_versioning(const CallPointer& call);
+  void get_notification(Call& call);
+  void put_notification(const CallPointer& call);
+  void get_tagging(Call& call);
+  void put_tagging(const CallPointer& call);
+  void get_policy(Call& call);
+  void put_policy(const CallPointer& call);
+  void get_cors(Call& call);
+  void put_cors(const CallPointer& call);
+  void get_acl(Call& call);
+  void put_acl(const CallPointer& call);
+  void get_unset(Call& call);
+  void delete_setting(const CallPointer& call, std::string kind);
+  /// Where events go, if the queue exists and lets S3 send to it.
+  std::expected<EventRule, Fault> rule_from(const std::string& bucket, const NotificationRequest::Queue& queue) const;
+  /// Nothing: it was answered that there is none, with this fault.
+  std::optional<std::string> setting(Call& call, const std::string& kind, const Fault& unset);
+
+  // s3_objects.cc
   void put_object(const CallPointer& call);
+  void get_object(Call& call);
+  void copy_object(const CallPointer& call, int tries = 0);
   void delete_object(const CallPointer& call);
+  void get_attributes(Call& call);
+
+  // s3_uploads.cc
+  void begin_upload(const CallPointer& call);
+  void upload_part(const CallPointer& call);
+  void upload_part_copy(const CallPointer& call, int tries = 0);
+  void complete_upload(const CallPointer& call);
+  void abort_upload(const CallPointer& call);
+  void list_parts(Call& call);
+
+  /// What the body brought, if it is as its head says.
+  std::expected<ObjectHeaders, Fault> check_body(const Call& call, S3Body& body) const;
+  /// The object that a copy is made of; the fault says why it cannot be.
+  std::expected<std::pair<CopySource, StoredObject>, Fault> find_source(const Call& call) const;
 
   Backend& backend_;
   const Account& account_;

@@ -21,6 +21,7 @@ class S3Body : public HttpBodySink {
 
   Result<void> take(std::string_view bytes) override {
     sums_.add(bytes);
+    size_ += bytes.size();
     return noted(data_->add(bytes));
   }
   Result<void> finish() override {
@@ -33,6 +34,7 @@ class S3Body : public HttpBodySink {
   bool is_whole() const { return is_whole_; }
   const std::optional<Error>& error() const { return error_; }
   const std::map<ChecksumKind, std::string>& checksums() const { return found_; }
+  std::uint64_t size() const { return size_; }
   std::unique_ptr<NewData> release() { return std::move(data_); }
 
  private:
@@ -45,6 +47,7 @@ class S3Body : public HttpBodySink {
   Checksums sums_;
   std::map<ChecksumKind, std::string> found_;
   std::optional<Error> error_;
+  std::uint64_t size_ = 0;
   bool is_whole_ = false;
 };
 

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
+#include "api/s3/s3_answers.h"
+#include "base/text.h"
 #include "base/units.h"
-#include "wire/aws/request.h"
 #include "wire/aws/signing_time.h"
 
 namespace drover::aws {
@@ -55,10 +56,32 @@ bool names_etag(std::string_view list, std::string_view etag) {
     std::string_view one = trimmed(take_until(list, ','));
     if (one == "*") return true;
     if (one.starts_with("W/")) one.remove_prefix(2);
-    if (one.size() >= 2 && one.starts_with('"') && one.ends_with('"')) one = one.substr(1, one.size() - 2);
-    if (one == etag) return true;
+    if (without_quotes(one) == etag) return true;
   }
   return false;
+}
+
+std::expected<void, Fault> read_put_conditions(const HttpHead& head, PutObject& put) {
+  if (const std::string* none = head.header("If-None-Match")) {
+    if (*none != "*") {
+      return std::unexpected(Fault{"NotImplemented", "If-None-Match of a PUT can only be *", 501});
+    }
+    put.only_if_new = true;
+  }
+  if (const std::string* match = head.header("If-Match")) put.only_if_etag = without_quotes(*match);
+  return {};
+}
+
+// A copy answers 412 whichever of them does not hold.
+std::expected<void, Fault> check_source_conditions(const HttpHead& head, const StoredObject& source) {
+  constexpr std::string_view kBegin = "x-amz-copy-source-if-";
+  HttpHead as_read;
+  for (const HttpHeader& it : head.headers) {
+    const std::string name = in_small_letters(it.name);
+    if (name.starts_with(kBegin)) as_read.headers.push_back({concat("If-", name.substr(kBegin.size())), it.value});
+  }
+  if (check_conditions(as_read, source)) return {};
+  return does_not_hold();
 }
 
 // As RFC 9110 orders them: a condition on the ETag makes one on the time count for nothing.

@@ -21,6 +21,12 @@ struct ByteRange {
 /// whole. A fault: there is nothing in it.
 std::expected<std::optional<ByteRange>, Fault> read_range(const HttpHead& head, std::uint64_t size);
 
+/// If-None-Match: * and If-Match of a PUT.
+std::expected<void, Fault> read_put_conditions(const HttpHead& head, PutObject& put);
+
+/// x-amz-copy-source-if-match and its like, of the object that is copied.
+std::expected<void, Fault> check_source_conditions(const HttpHead& head, const StoredObject& source);
+
 /// If-Match and its like. A fault of status 304 or 412: they do not hold.
 std::expected<void, Fault> check_conditions(const HttpHead& head, const StoredObject& object);
 

@@ -53,6 +53,22 @@ Fault s3_fault(const BucketError& error) {
               "Your previous request to create the named bucket succeeded and you already own it.", 409};
     case BucketFault::bucket_not_empty: return {"BucketNotEmpty", "The bucket you tried to delete is not empty", 409};
     case BucketFault::no_such_key: return {"NoSuchKey", "The specified key does not exist.", 404};
+    case BucketFault::no_such_version: return {"NoSuchVersion", "The specified version does not exist.", 404};
+    case BucketFault::is_marker:
+      return {"MethodNotAllowed", "The specified method is not allowed against this resource.", 405};
+    case BucketFault::no_such_upload:
+      return {"NoSuchUpload",
+              "The specified upload does not exist. The upload ID may be invalid, or the upload may have been aborted "
+              "or completed.",
+              404};
+    case BucketFault::no_such_part:
+      return {"InvalidPart",
+              "One or more of the specified parts could not be found. The part may not have been uploaded, or the "
+              "specified entity tag may not match the part's entity tag.",
+              400};
+    case BucketFault::source_changed:
+      return {"OperationAborted", "A conflicting operation is changing the source of this copy. Please try again.",
+              409};
     case BucketFault::precondition_failed:
       return {"PreconditionFailed", "At least one of the pre-conditions you specified did not hold", 412};
     case BucketFault::trouble: break;
@@ -76,6 +92,13 @@ Fault s3_fault(const Error& error) {
     case ErrorCode::unreachable: return {"ServiceUnavailable", message, 503};
     default: return {"InternalError", message, 500};
   }
+}
+
+Fault malformed_xml(const Error& error) {
+  return {"MalformedXML",
+          concat("The XML you provided was not well-formed or did not validate against our published schema: ",
+                 error.message),
+          400};
 }
 
 Fault s3_fault(const Refusal& refusal) {

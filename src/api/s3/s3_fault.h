@@ -18,4 +18,6 @@ Fault s3_fault(const BucketError& error);
 Fault s3_fault(const Error& error);
 Fault s3_fault(const Refusal& refusal);
 
+Fault malformed_xml(const Error& error);
+
 }  // namespace drover::aws

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "base/text.h"
-#include "wire/aws/request.h"
 #include "wire/aws/times.h"
 #include "wire/base64.h"
 
@@ -13,10 +13,20 @@ namespace {
 
 constexpr std::string_view kMeta = "x-amz-meta-";
 constexpr std::string_view kChecksum = "x-amz-checksum-";
-constexpr std::array<std::string_view, 8> kKept{"cache-control",       "content-disposition",
-                                                "content-encoding",    "content-language",
-                                                "content-type",        "expires",
-                                                "x-amz-storage-class", "x-amz-website-redirect-location"};
+constexpr std::string_view kAcl = "x-amz-acl";
+constexpr std::array<std::string_view, 8> kKept{"cache-control",
+                                                "content-disposition",
+                                                "content-encoding",
+                                                "content-language",
+                                                "content-type",
+                                                "expires",
+                                                kAcl,
+                                                "x-amz-website-redirect-location"};
+constexpr std::array<std::string_view, 9> kClasses{"STANDARD",     "REDUCED_REDUNDANCY",  "STANDARD_IA",
+                                                   "ONEZONE_IA",   "INTELLIGENT_TIERING", "GLACIER",
+                                                   "DEEP_ARCHIVE", "GLACIER_IR",          "EXPRESS_ONEZONE"};
+constexpr std::size_t kLongestTagName = 128;
+constexpr std::size_t kLongestTagValue = 256;
 /// A signed GET may ask for other headers than the object has: "response-content-type".
 constexpr std::array<std::string_view, 6> kReplaceable{"cache-control",    "content-disposition", "content-encoding",
                                                        "content-language", "content-type",        "expires"};
@@ -57,6 +67,61 @@ ObjectHeaders kept_headers(const HttpHead& head) {
   return out;
 }
 
+std::expected<std::string, Fault> storage_class_of(const HttpHead& head) {
+  const std::string* stated = head.header("x-amz-storage-class");
+  if (stated == nullptr || *stated == "STANDARD") return std::string();
+  if (std::ranges::find(kClasses, *stated) == kClasses.end()) {
+    return std::unexpected(Fault{"InvalidStorageClass", "The storage class you specified is not valid", 400});
+  }
+  return *stated;
+}
+
+std::expected<std::string, Fault> tags_text(const std::vector<std::pair<std::string, std::string>>& tags,
+                                            std::size_t most) {
+  const auto bad = [](std::string why) { return std::unexpected(Fault{"InvalidTag", std::move(why), 400}); };
+  if (tags.size() > most) {
+    return std::unexpected(Fault{"BadRequest", concat("Object tags cannot be greater than ", most), 400});
+  }
+  std::string out;
+  std::set<std::string_view> names;
+  for (const auto& [name, value] : tags) {
+    if (name.empty() || name.size() > kLongestTagName) return bad("The TagKey you have provided is invalid");
+    if (value.size() > kLongestTagValue) return bad("The TagValue you have provided is invalid");
+    if (!names.insert(name).second) return bad("Cannot provide multiple Tags with the same key");
+    out += concat(out.empty() ? "" : "&", percent_encoded(name), "=", percent_encoded(value));
+  }
+  return out;
+}
+
+std::vector<std::pair<std::string, std::string>> tags_from(std::string_view text) {
+  return query_pairs(text).value_or(QueryPairs());
+}
+
+std::expected<std::string, Fault> tags_of(const HttpHead& head) {
+  const std::string* stated = head.header("x-amz-tagging");
+  if (stated == nullptr) return std::string();
+  const auto pairs = query_pairs(*stated);
+  if (!pairs) {
+    return std::unexpected(
+        Fault{"InvalidArgument", "The header 'x-amz-tagging' shall be encoded as UTF-8 then URLEncoded", 400});
+  }
+  return tags_text(*pairs);
+}
+
+std::optional<ChecksumKind> checksum_kind(std::string_view name) {
+  const auto found =
+      std::ranges::find_if(kChecksums, [&](const NamedChecksum& it) { return is_same_but_for_case(it.name, name); });
+  return found == kChecksums.end() ? std::nullopt : std::optional(found->kind);
+}
+
+std::expected<void, Fault> check_small_body(const HttpHead& head, std::string_view body) {
+  Checksums sums(wanted_checksums(head));
+  sums.add(body);
+  auto checked = check_checksums(head, sums.finish());
+  if (!checked) return std::unexpected(std::move(checked.error()));
+  return {};
+}
+
 std::vector<ChecksumKind> wanted_checksums(const HttpHead& head) {
   std::vector<ChecksumKind> out{ChecksumKind::md5};
   const std::string* trailer = head.header("x-amz-trailer");
@@ -79,6 +144,13 @@ std::expected<ObjectHeaders, Fault> check_checksums(const HttpHead& head,
       return std::unexpected(Fault{"BadDigest", "The Content-MD5 you specified did not match what we received.", 400});
     }
   }
+  if (const std::string* trailer = head.header("x-amz-trailer")) {
+    const std::string name = in_small_letters(trimmed(*trailer));
+    if (name.starts_with(kChecksum) && head.header(name) == nullptr) {
+      return std::unexpected(
+          Fault{"MalformedTrailerError", concat("The request announced ", name, " and did not send it."), 400});
+    }
+  }
   ObjectHeaders out;
   for (const NamedChecksum& it : kChecksums) {
     const std::string name = concat(kChecksum, it.name);
@@ -95,19 +167,23 @@ std::expected<ObjectHeaders, Fault> check_checksums(const HttpHead& head,
   return out;
 }
 
-std::vector<HttpHeader> object_headers(const StoredObject& object, const S3Request& request, const HttpHead& head) {
+std::vector<HttpHeader> object_headers(const StoredObject& object, const S3Request& request, const HttpHead& head,
+                                       bool is_part) {
   std::vector<HttpHeader> out{{"Last-Modified", http_time(object.modified_ms)},
                               {"ETag", concat("\"", object.etag, "\"")},
                               {"Accept-Ranges", "bytes"}};
   const std::string* mode = head.header("x-amz-checksum-mode");
-  const bool shows_checksums = mode != nullptr && is_same_but_for_case(*mode, "ENABLED");
+  const bool shows_checksums = mode != nullptr && is_same_but_for_case(*mode, "ENABLED") && !is_part;
+  if (!object.storage_class.empty()) out.push_back({"x-amz-storage-class", object.storage_class});
+  if (!object.tags.empty()) {
+    out.push_back({"x-amz-tagging-count", std::to_string(1 + std::ranges::count(object.tags, '&'))});
+  }
   bool has_type = false;
   for (const auto& [name, value] : object.headers) {
-    if (name.starts_with(kChecksum) && !shows_checksums) continue;
+    if ((name.starts_with(kChecksum) && !shows_checksums) || name == kAcl) continue;
     if (std::ranges::find(kReplaceable, name) != kReplaceable.end() && request.parameter(concat("response-", name))) {
       continue;
     }
-    if (name == "x-amz-storage-class" && value == "STANDARD") continue;
     has_type = has_type || name == "content-type";
     out.push_back({name, value});
   }

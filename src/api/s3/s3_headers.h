@@ -14,8 +14,17 @@
 
 namespace drover::aws {
 
-/// What a PUT says of its object.
+/// What a PUT says of its object, but for its class and its tags.
 ObjectHeaders kept_headers(const HttpHead& head);
+/// As S3 names it; empty: the usual one.
+std::expected<std::string, Fault> storage_class_of(const HttpHead& head);
+/// x-amz-tagging: "team=a&stage=raw".
+std::expected<std::string, Fault> tags_of(const HttpHead& head);
+
+/// Tags as an object has them: as in a query, at most ten.
+std::expected<std::string, Fault> tags_text(const std::vector<std::pair<std::string, std::string>>& tags,
+                                            std::size_t most = 10);
+std::vector<std::pair<std::string, std::string>> tags_from(std::string_view text);
 
 /// The checksums that a PUT asks for, MD5 always among them: it makes the ETag.
 std::vector<ChecksumKind> wanted_checksums(const HttpHead& head);
@@ -23,7 +32,14 @@ std::vector<ChecksumKind> wanted_checksums(const HttpHead& head);
 std::expected<ObjectHeaders, Fault> check_checksums(const HttpHead& head,
                                                     const std::map<ChecksumKind, std::string>& found);
 
-/// Of an answer to GET or HEAD, but for the length.
-std::vector<HttpHeader> object_headers(const StoredObject& object, const S3Request& request, const HttpHead& head);
+/// The same for a body that was gathered in memory.
+std::expected<void, Fault> check_small_body(const HttpHead& head, std::string_view body);
+
+/// Of an answer to GET or HEAD, but for the length. Checksums are those of the whole object, so a part has none.
+std::vector<HttpHeader> object_headers(const StoredObject& object, const S3Request& request, const HttpHead& head,
+                                       bool is_part);
+
+/// "crc32" and its like; nothing: it is none that S3 has.
+std::optional<ChecksumKind> checksum_kind(std::string_view name);
 
 }  // namespace drover::aws

@@ -11,51 +11,14 @@ namespace {
 
 constexpr std::size_t kLongestKey = 1024;
 
-/// Parts of a bucket or an object that have requests of their own, and are not here.
-constexpr std::array<std::string_view, 39> kOthers{"accelerate",
-                                                   "acl",
-                                                   "analytics",
-                                                   "attributes",
-                                                   "cors",
-                                                   "delete",
-                                                   "encryption",
-                                                   "inventory",
-                                                   "legal-hold",
-                                                   "lifecycle",
-                                                   "logging",
-                                                   "metrics",
-                                                   "notification",
-                                                   "object-lock",
-                                                   "ownershipControls",
-                                                   "partNumber",
-                                                   "policy",
-                                                   "policyStatus",
-                                                   "replication",
-                                                   "requestPayment",
-                                                   "restore",
-                                                   "retention",
-                                                   "select",
-                                                   "tagging",
-                                                   "torrent",
-                                                   "uploadId",
-                                                   "uploads",
-                                                   "versioning",
-                                                   "versions",
-                                                   "website",
-                                                   "publicAccessBlock",
-                                                   "intelligent-tiering",
-                                                   "metadataTable",
-                                                   "metadataConfiguration",
-                                                   "metadataInventoryTable",
-                                                   "metadataJournalTable",
-                                                   "abac",
-                                                   "renameObject",
-                                                   "session"};
-
 /// Headers by which an object would be kept in a way that is not here: to overlook one would be to promise it.
-constexpr std::array<std::string_view, 6> kOtherHeaders{"x-amz-copy-source-if-", "x-amz-grant-",
-                                                        "x-amz-object-lock-",    "x-amz-server-side-encryption",
-                                                        "x-amz-tagging",         "x-amz-write-offset-bytes"};
+constexpr std::array<std::string_view, 4> kOtherHeaders{"x-amz-grant-", "x-amz-object-lock-",
+                                                        "x-amz-server-side-encryption", "x-amz-write-offset-bytes"};
+constexpr std::array<std::string_view, 7> kCannedAcls{
+    "private",       "public-read",       "public-read-write",        "authenticated-read",
+    "aws-exec-read", "bucket-owner-read", "bucket-owner-full-control"};
+/// Names of this machine below which a bucket's name may stand, besides those that begin with "s3.".
+constexpr std::array<std::string_view, 2> kOwnHosts{"localhost", "localhost.localdomain"};
 
 std::unexpected<Fault> refused(std::string code, std::string message, int status) {
   return std::unexpected(Fault{std::move(code), std::move(message), status});
@@ -66,77 +29,62 @@ std::unexpected<Fault> not_here(std::string_view what) {
                  concat("A header or query you provided implies functionality that is not implemented: ", what), 501);
 }
 
-std::unexpected<Fault> not_allowed() {
+/// Of signatures, and what SDKs add for their own logs.
+bool is_for_all(std::string_view parameter) {
+  return parameter == "x-id" || is_same_but_for_case(parameter.substr(0, 6), "x-amz-") ||
+         parameter == "AWSAccessKeyId" || parameter == "Signature" || parameter == "Expires";
+}
+
+bool is_listed(std::string_view list, std::string_view name) {
+  while (!list.empty()) {
+    if (take_until(list, ' ') == name) return true;
+  }
+  return false;
+}
+
+std::expected<const S3OperationRow*, Fault> find_operation(const HttpHead& head, const S3Request& request) {
+  const S3Level level = request.bucket.empty() ? S3Level::service
+                        : request.key.empty()  ? S3Level::bucket
+                                               : S3Level::object;
+  const bool is_copy = head.header("x-amz-copy-source") != nullptr;
+  const auto names = [&](const S3OperationRow& row) {
+    return row.level == level && (row.selector.empty() || request.parameter(row.selector));
+  };
+  const auto can_be = [&](const S3OperationRow& row) {
+    return names(row) && row.method == head.method && (!row.is_copy || is_copy);
+  };
+  const auto rows = s3_operations();
+  const auto found = std::ranges::find_if(rows, can_be);
+  for (const auto& [name, value] : request.query) {
+    if (is_for_all(name)) continue;
+    const bool is_known = found != rows.end() && (found->selector == name || is_listed(found->parameters, name));
+    if (!is_known) return not_here(name);
+  }
+  if (found != rows.end()) return &*found;
   return refused("MethodNotAllowed", "The specified method is not allowed against this resource.", 405);
 }
 
-std::expected<S3Operation, Fault> operation_of(const HttpHead& head, const S3Request& request) {
-  using enum S3Operation;
-  const bool is_copy = head.header("x-amz-copy-source") != nullptr;
-  const std::string& method = head.method;
-  if (request.bucket.empty()) {
-    if (method == "GET") return list_buckets;
-    return not_allowed();
+std::expected<void, Fault> check_headers(const HttpHead& head) {
+  for (const HttpHeader& it : head.headers) {
+    const std::string name = in_small_letters(it.name);
+    const auto begins = [&](std::string_view other) { return name.starts_with(other); };
+    if (std::ranges::any_of(kOtherHeaders, begins)) return not_here(name);
+    if (name == "x-amz-acl" && std::ranges::find(kCannedAcls, it.value) == kCannedAcls.end()) {
+      return refused("InvalidArgument", concat("Invalid x-amz-acl: ", it.value), 400);
+    }
   }
-  if (request.key.empty()) {
-    if (method == "PUT") return create_bucket;
-    if (method == "HEAD") return head_bucket;
-    if (method == "DELETE") return delete_bucket;
-    if (method != "GET") return not_allowed();
-    if (request.parameter("location")) return get_bucket_location;
-    return request.parameter("list-type") == "2" ? list_objects_v2 : list_objects;
-  }
-  if (method == "PUT") return is_copy ? copy_object : put_object;
-  if (method == "GET") return get_object;
-  if (method == "HEAD") return head_object;
-  if (method == "DELETE") return delete_object;
-  return not_allowed();
+  return {};
 }
 
 }  // namespace
 
-std::string_view to_string(S3Operation operation) {
-  using enum S3Operation;
-  switch (operation) {
-    case list_buckets: return "ListBuckets";
-    case create_bucket: return "CreateBucket";
-    case head_bucket: return "HeadBucket";
-    case delete_bucket: return "DeleteBucket";
-    case get_bucket_location: return "GetBucketLocation";
-    case list_objects: return "ListObjects";
-    case list_objects_v2: return "ListObjectsV2";
-    case put_object: return "PutObject";
-    case copy_object: return "CopyObject";
-    case get_object: return "GetObject";
-    case head_object: return "HeadObject";
-    case delete_object: return "DeleteObject";
+std::string policy_action(const S3Request& request) {
+  const bool is_of_version = request.version() && request.row->level == S3Level::object;
+  std::string_view action = request.row->action;
+  if (is_of_version && action.ends_with("Tagging")) {
+    return concat("s3:", action.substr(0, action.size() - std::string_view("Tagging").size()), "VersionTagging");
   }
-  return "";
-}
-
-bool only_reads(S3Operation operation) {
-  using enum S3Operation;
-  switch (operation) {
-    case create_bucket:
-    case delete_bucket:
-    case put_object:
-    case copy_object:
-    case delete_object: return false;
-    default: return true;
-  }
-}
-
-std::string policy_action(S3Operation operation) {
-  using enum S3Operation;
-  switch (operation) {
-    case list_buckets: return "s3:ListAllMyBuckets";
-    case head_bucket:
-    case list_objects:
-    case list_objects_v2: return "s3:ListBucket";
-    case head_object: return "s3:GetObject";
-    case copy_object: return "s3:PutObject";
-    default: return concat("s3:", to_string(operation));
-  }
+  return concat("s3:", action, is_of_version ? "Version" : "");
 }
 
 std::optional<std::string> S3Request::parameter(std::string_view name) const {
@@ -144,36 +92,43 @@ std::optional<std::string> S3Request::parameter(std::string_view name) const {
   return found == query.end() ? std::nullopt : std::optional(found->second);
 }
 
+std::string bucket_of_host(std::string_view host) {
+  host = host.substr(0, host.find(':'));
+  const std::size_t dot = host.find(".s3.");
+  if (dot != std::string_view::npos) return std::string(host.substr(0, dot));
+  for (const std::string_view it : kOwnHosts) {
+    if (host.size() > it.size() + 1 && host.ends_with(it) && host[host.size() - it.size() - 1] == '.') {
+      const std::string_view bucket = host.substr(0, host.size() - it.size() - 1);
+      return bucket == "s3" ? "" : std::string(bucket);
+    }
+  }
+  return {};
+}
+
 std::expected<S3Request, Fault> read_s3_request(const HttpHead& head) {
   S3Request out;
+  const auto bad_uri = [] { return refused("InvalidURI", "Couldn't parse the specified URI.", 400); };
   auto query = query_pairs(head.query);
-  if (!query || !head.path.starts_with('/')) return refused("InvalidURI", "Couldn't parse the specified URI.", 400);
+  if (!query || !head.path.starts_with('/')) return bad_uri();
   out.query = std::move(*query);
-  const std::string_view rest = std::string_view(head.path).substr(1);
-  const std::size_t slash = std::min(rest.find('/'), rest.size());
-  auto bucket = percent_decoded(rest.substr(0, slash));
-  auto key = percent_decoded(slash == rest.size() ? std::string_view() : rest.substr(slash + 1));
-  if (!bucket || !key || utf8(*bucket) != *bucket || utf8(*key) != *key) {
-    return refused("InvalidURI", "Couldn't parse the specified URI.", 400);
+  const std::string* host = head.header("Host");
+  out.bucket = host == nullptr ? std::string() : bucket_of_host(*host);
+  std::string_view rest = std::string_view(head.path).substr(1);
+  if (out.bucket.empty()) {
+    const std::size_t slash = std::min(rest.find('/'), rest.size());
+    auto bucket = percent_decoded(rest.substr(0, slash));
+    if (!bucket) return bad_uri();
+    out.bucket = std::move(*bucket);
+    rest = slash == rest.size() ? std::string_view() : rest.substr(slash + 1);
   }
-  out.bucket = std::move(*bucket);
+  auto key = percent_decoded(rest);
+  if (!key || utf8(out.bucket) != out.bucket || utf8(*key) != *key) return bad_uri();
   out.key = std::move(*key);
   if (out.key.size() > kLongestKey) return refused("KeyTooLongError", "Your key is too long", 400);
-  for (const std::string_view other : kOthers) {
-    if (out.parameter(other)) return not_here(other);
-  }
-  for (const HttpHeader& it : head.headers) {
-    const std::string name = in_small_letters(it.name);
-    const auto begins = [&](std::string_view other) { return name.starts_with(other); };
-    if (std::ranges::any_of(kOtherHeaders, begins)) return not_here(name);
-    if (name == "x-amz-acl" && it.value != "private" && it.value != "bucket-owner-full-control") return not_here(name);
-  }
-  if (const auto version = out.parameter("versionId"); version && *version != "null") {
-    return refused("NoSuchVersion", "The specified version does not exist.", 404);
-  }
-  auto operation = operation_of(head, out);
-  if (!operation) return std::unexpected(std::move(operation.error()));
-  out.operation = *operation;
+  if (auto checked = check_headers(head); !checked) return std::unexpected(std::move(checked.error()));
+  auto row = find_operation(head, out);
+  if (!row) return std::unexpected(std::move(row.error()));
+  out.row = *row;
   return out;
 }
 

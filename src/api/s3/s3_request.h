@@ -1,4 +1,4 @@
-// What a request to S3 asks for: the operation, by its method, its path and its query, and the bucket and key it names.
+// What a request to S3 asks for: the operation, and the bucket and key it names, by path or by host.
 #pragma once
 
 #include <cstdint>
@@ -8,46 +8,34 @@
 #include <string_view>
 
 #include "api/aws/fault.h"
+#include "api/s3/s3_operations.h"
 #include "base/url.h"
 #include "ports/http.h"
 
 namespace drover::aws {
 
-enum class S3Operation : std::uint8_t {
-  list_buckets,
-  create_bucket,
-  head_bucket,
-  delete_bucket,
-  get_bucket_location,
-  list_objects,
-  list_objects_v2,
-  put_object,
-  copy_object,
-  get_object,
-  head_object,
-  delete_object,
-};
-
-/// "PutObject".
-std::string_view to_string(S3Operation operation);
-/// What a key must be allowed: only to read, or to change something.
-bool only_reads(S3Operation operation);
-/// What policies call it: "s3:GetObject".
-std::string policy_action(S3Operation operation);
-
 struct S3Request {
-  S3Operation operation = S3Operation::list_buckets;
+  const S3OperationRow* row = nullptr;
   std::string bucket;  // empty: all of them
   std::string key;     // empty: the bucket
   QueryPairs query;
 
+  S3Operation operation() const { return row->operation; }
   /// Nothing: it is not there.
   std::optional<std::string> parameter(std::string_view name) const;
+  /// Which version of the object; nothing: the current one.
+  std::optional<std::string> version() const { return parameter("versionId"); }
 };
 
 std::expected<S3Request, Fault> read_s3_request(const HttpHead& head);
 
 /// Three to 63 small letters, digits, dots and hyphens, as S3 has them.
 bool is_bucket_name(std::string_view name);
+
+/// The bucket that a host names: "photos.s3.localhost:8080" names photos. Empty: none.
+std::string bucket_of_host(std::string_view host);
+
+/// What it takes to be allowed: "s3:GetObjectVersion".
+std::string policy_action(const S3Request& request);
 
 }  // namespace drover::aws

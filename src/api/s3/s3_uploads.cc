@@ -1,0 +1,227 @@
+// Objects that come in parts.
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "api/s3/s3_answers.h"
+#include "api/s3/s3_api.h"
+#include "api/s3/s3_body.h"
+#include "api/s3/s3_conditions.h"
+#include "api/s3/s3_fault.h"
+#include "api/s3/s3_headers.h"
+#include "api/s3/s3_lists.h"
+#include "api/s3/s3_whole.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "wire/aws/times.h"
+#include "wire/base64.h"
+#include "wire/digest.h"
+
+namespace drover::aws {
+namespace {
+
+constexpr std::uint64_t kMostParts = 10'000;
+constexpr std::uint64_t kReadAtOnce = std::uint64_t{1} << 20;
+constexpr int kMostTries = 10;
+
+std::expected<std::uint32_t, Fault> part_number(const S3Request& request) {
+  const auto number = parse_number(request.parameter("partNumber").value_or(""));
+  if (!number || *number < 1 || *number > kMostParts) {
+    return std::unexpected(
+        Fault{"InvalidArgument", "Part number must be an integer between 1 and 10000, inclusive", 400});
+  }
+  return static_cast<std::uint32_t>(*number);
+}
+
+/// "bytes=0-99" of a source, which must have all of it.
+std::expected<void, Fault> read_source_range(const HttpHead& head, std::uint64_t size, CopySource& source) {
+  const std::string* stated = head.header("x-amz-copy-source-range");
+  if (stated == nullptr) return {};
+  const auto range = read_range({.headers = {{"Range", *stated}}}, size);
+  const auto last = stated->rfind('-');
+  const bool is_all_there = range && *range && last != std::string::npos &&
+                            parse_number(stated->substr(last + 1)).value_or(size) < size &&
+                            stated->find("=-") == std::string::npos;
+  if (!is_all_there) {
+    return std::unexpected(
+        Fault{"InvalidArgument", concat("Range specified is not valid for source object of size: ", size), 400});
+  }
+  source.offset = (*range)->first;
+  source.size = (*range)->size;
+  return {};
+}
+
+/// MD5 and the checksum of an upload, of bytes that are already in the store.
+Result<std::map<ChecksumKind, std::string>> sums_of(ObjectContent content, const CopySource& source,
+                                                    const std::vector<ChecksumKind>& kinds) {
+  Checksums sums(kinds);
+  std::uint64_t skip = source.offset;
+  std::uint64_t left = source.size.value_or(content.object.size - source.offset);
+  if (content.pieces.empty()) {
+    sums.add(std::string_view(content.bytes).substr(skip, left));
+    return sums.finish();
+  }
+  std::string bytes;
+  for (ObjectContent::Piece& it : content.pieces) {
+    const std::uint64_t skipped = std::min(skip, it.size);
+    skip -= skipped;
+    std::uint64_t wanted = std::min(it.size - skipped, left);
+    std::uint64_t at = it.offset + skipped;
+    left -= wanted;
+    if (wanted == 0) continue;
+    auto file = it.open();
+    if (!file) return pass(file);
+    while (wanted > 0) {
+      bytes.resize(std::min(wanted, kReadAtOnce));
+      const ssize_t got = ::pread(file->get(), bytes.data(), bytes.size(), static_cast<off_t>(at));
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) return std::unexpected(errno_error(errno, "an object"));
+      if (got == 0) return fail(ErrorCode::damaged, "an object is shorter than it was");
+      sums.add(std::string_view(bytes).substr(0, static_cast<std::size_t>(got)));
+      at += static_cast<std::uint64_t>(got);
+      wanted -= static_cast<std::uint64_t>(got);
+    }
+  }
+  return sums.finish();
+}
+
+/// The checksum that the upload's object is to have, if it was said.
+std::optional<std::string> wanted_sum(const Upload& upload) {
+  for (const auto& [name, value] : upload.object.headers) {
+    if (name == "x-amz-checksum-algorithm") return value;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void S3Api::begin_upload(const CallPointer& call) {
+  NewUpload upload{.bucket = call->request.bucket,
+                   .key = call->request.key,
+                   .headers = kept_headers(call->head),
+                   .owner = call->asker.caller.key_id};
+  auto storage_class = storage_class_of(call->head);
+  if (!storage_class) return call->refuse(storage_class.error());
+  upload.storage_class = std::move(*storage_class);
+  auto tags = tags_of(call->head);
+  if (!tags) return call->refuse(tags.error());
+  upload.tags = std::move(*tags);
+  auto sums = upload_checksum(call->head);
+  if (!sums) return call->refuse(sums.error());
+  upload.headers.insert(upload.headers.end(), sums->begin(), sums->end());
+  buckets_.begin_upload(std::move(upload), [call, sums = std::move(*sums)](const BucketResult<std::string>& id) {
+    if (!id) return call->refuse(id.error());
+    HttpResponse out = xml_answer(
+        "InitiateMultipartUploadResult",
+        concat(xml_tag("Bucket", call->request.bucket), xml_tag("Key", call->request.key), xml_tag("UploadId", *id)));
+    for (const auto& [name, value] : sums) {
+      std::string shown = value;
+      std::ranges::transform(shown, shown.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+      out.headers.push_back({name, std::move(shown)});
+    }
+    call->reply.send(std::move(out));
+  });
+}
+
+void S3Api::upload_part(const CallPointer& call) {
+  const auto number = part_number(call->request);
+  if (!number) return call->refuse(number.error());
+  auto& body = static_cast<S3Body&>(*call->sink);
+  auto sums = check_body(*call, body);
+  if (!sums) return call->refuse(sums.error());
+  StoredPart part{.number = *number, .etag = hex(body.checksums().at(ChecksumKind::md5)), .headers = *sums};
+  buckets_.put_part(call->upload(), std::move(part), body.release(), [call](const BucketResult<StoredPart>& done) {
+    if (!done) return call->refuse(done.error());
+    HttpResponse out = s3_answer();
+    out.headers.push_back({"ETag", quoted(done->etag)});
+    for (const auto& [name, value] : done->headers) out.headers.push_back({name, value});
+    call->reply.send(std::move(out));
+  });
+}
+
+void S3Api::upload_part_copy(const CallPointer& call, int tries) {
+  const auto number = part_number(call->request);
+  if (!number) return call->refuse(number.error());
+  const auto upload = buckets_.upload(call->upload());
+  if (!upload) return call->refuse(upload.error());
+  auto found = find_source(*call);
+  if (!found) return call->refuse(found.error());
+  auto& [source, object] = *found;
+  if (auto read = read_source_range(call->head, object.size, source); !read) return call->refuse(read.error());
+  std::vector<ChecksumKind> kinds{ChecksumKind::md5};
+  const auto algorithm = wanted_sum(*upload);
+  const auto kind = algorithm ? checksum_kind(*algorithm) : std::nullopt;
+  if (kind) kinds.push_back(*kind);
+  auto content = buckets_.open(source.name);
+  if (!content) return call->refuse(content.error());
+  source.sequence = content->object.sequence;
+  if (source.offset + source.size.value_or(0) > content->object.size) source.sequence = 0;  // it was replaced
+  auto sums = sums_of(std::move(*content), source, kinds);
+  if (!sums) return call->refuse(s3_fault(sums.error()));
+  StoredPart part{.number = *number, .etag = hex(sums->at(ChecksumKind::md5)), .headers = {}};
+  if (kind) part.headers.emplace_back(concat("x-amz-checksum-", *algorithm), base64(sums->at(*kind)));
+  buckets_.copy_part(
+      call->upload(), std::move(part), std::move(source), [this, call, tries](const BucketResult<StoredPart>& done) {
+        if (!done && done.error().fault == BucketFault::source_changed && tries < kMostTries) {
+          return backend_.later(call->asker.holder, [this, call, tries] { upload_part_copy(call, tries + 1); });
+        }
+        if (!done) return call->refuse(done.error());
+        call->reply.send(
+            xml_answer("CopyPartResult", concat(xml_tag("LastModified", iso_time(done->modified_ms)), "<ETag>&quot;",
+                                                done->etag, "&quot;</ETag>", checksums_xml(done->headers))));
+      });
+}
+
+void S3Api::complete_upload(const CallPointer& call) {
+  auto request = read_complete_request(call->body);
+  if (!request) return call->refuse(malformed_xml(request.error()));
+  const auto upload = buckets_.upload(call->upload());
+  // One that was completed before has no parts any more; the store knows what became of it.
+  const bool is_over = !upload && upload.error().fault == BucketFault::no_such_upload;
+  if (!upload && !is_over) return call->refuse(upload.error());
+  CompleteUpload complete{
+      .upload = call->upload(), .parts = {}, .object = {.bucket = call->request.bucket, .key = call->request.key}};
+  if (upload) {
+    const auto there = buckets_.parts(call->upload(), 0, kMostParts);
+    if (!there) return call->refuse(there.error());
+    auto whole = whole_object(*upload, *request, *there, call->head);
+    if (!whole) return call->refuse(whole.error());
+    complete.object.etag = std::move(whole->etag);
+    complete.object.headers = std::move(whole->headers);
+    complete.object.storage_class = upload->object.storage_class;
+    complete.object.tags = upload->object.tags;
+  }
+  for (const CompleteRequest::Part& it : request->parts) {
+    complete.parts.emplace_back(static_cast<std::uint32_t>(it.number), it.etag);
+  }
+  complete.object.cause = call->cause();
+  complete.object.event = "ObjectCreated:CompleteMultipartUpload";
+  if (auto read = read_put_conditions(call->head, complete.object); !read) return call->refuse(read.error());
+  buckets_.complete_upload(std::move(complete), [call](const BucketResult<StoredObject>& done) {
+    if (!done) return call->refuse(done.error());
+    const std::string* host = call->head.header("Host");
+    HttpResponse out = xml_answer("CompleteMultipartUploadResult",
+                                  concat(xml_tag("Location", concat(call->head.encrypted ? "https://" : "http://",
+                                                                    host == nullptr ? "" : *host, call->head.path)),
+                                         xml_tag("Bucket", call->request.bucket), xml_tag("Key", call->request.key),
+                                         "<ETag>&quot;", done->etag, "&quot;</ETag>", checksums_xml(done->headers)));
+    add_version(out, *done);
+    call->reply.send(std::move(out));
+  });
+}
+
+void S3Api::abort_upload(const CallPointer& call) {
+  buckets_.abort_upload(call->upload(), done(call, 204));
+}
+
+void S3Api::list_parts(Call& call) {
+  const auto question = read_parts_request(call.request);
+  if (!question) return call.refuse(question.error());
+  const auto upload = buckets_.upload(call.upload());
+  if (!upload) return call.refuse(upload.error());
+  auto parts = buckets_.parts(call.upload(), question->after, question->most + 1);
+  if (!parts) return call.refuse(parts.error());
+  call.reply.send(xml_answer(parts_xml(call.request, *question, *upload, std::move(*parts), account_.id)));
+}
+
+}  // namespace drover::aws
