@@ -55,7 +55,7 @@ def run_aws(aws, *words, **options):
     environment = {**os.environ, "AWS_ACCESS_KEY_ID": aws.id, "AWS_SECRET_ACCESS_KEY": aws.secret, "AWS_DEFAULT_REGION": aws.region,
                    "AWS_EC2_METADATA_DISABLED": "true", "AWS_CONFIG_FILE": "/dev/null", "AWS_SHARED_CREDENTIALS_FILE": "/dev/null"}
     return subprocess.run(["/usr/bin/aws", "--endpoint-url", aws.server.address, *map(str, words)], env=environment, capture_output=True, text=True,
-                          timeout=120, **options)
+                          timeout=options.pop("timeout", 120), **options)
 
 
 def data_files(server):

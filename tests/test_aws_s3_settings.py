@@ -166,3 +166,36 @@ def test_the_host_may_name_the_bucket(aws, s3, bucket):
     connection.request("GET", url.removeprefix(f"http://{bucket}.localhost:{port}"), headers={"Host": f"{bucket}.localhost:{port}"})
     answer = connection.getresponse()
     assert (answer.status, answer.read()) == (200, b"by path")
+
+
+def test_versions_and_keys_that_cannot_be_are_refused_one_by_one(s3, bucket):
+    s3.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})
+    s3.put_object(Bucket=bucket, Key="k", Body=b"x")
+    done = s3.delete_objects(Bucket=bucket, Delete={"Objects": [{"Key": "k" * 1025}, {"Key": "k", "VersionId": ""}, {"Key": "gone"}]})
+    assert [(it["Key"], it["Code"]) for it in done["Errors"]] == [("k" * 1025, "KeyTooLongError"), ("k", "InvalidArgument")]
+    assert [it["Key"] for it in done["Deleted"]] == ["gone"]
+    assert [it["Key"] for it in s3.list_object_versions(Bucket=bucket)["DeleteMarkers"]] == ["gone"]
+    assert status_of(s3.delete_object, Bucket=bucket, Key="k", VersionId="") == (400, "InvalidArgument")
+
+
+def test_buckets_by_prefix_and_in_pages(aws, s3):
+    for name in ("one-a", "one-b", "two-a"):
+        s3.create_bucket(Bucket=name)
+    def listed(query):
+        s3.meta.events.register("before-sign.s3.ListBuckets", lambda request, **_: setattr(request, "url", request.url + query), unique_id="query")
+        answer = s3.list_buckets()
+        s3.meta.events.unregister("before-sign.s3.ListBuckets", unique_id="query")
+        return [it["Name"] for it in answer["Buckets"]]
+
+    assert listed("") == ["one-a", "one-b", "two-a"]
+    assert listed("?prefix=one-") == ["one-a", "one-b"]
+    assert listed("?max-buckets=1") == ["one-a"]
+    assert listed("?max-buckets=1&continuation-token=one-a") == ["one-b"]
+
+
+def test_an_acl_is_not_copied(s3, bucket):
+    s3.put_object(Bucket=bucket, Key="k", Body=b"x", ACL="public-read")
+    s3.copy_object(Bucket=bucket, Key="copy", CopySource=f"{bucket}/k")
+    assert len(s3.get_object_acl(Bucket=bucket, Key="copy")["Grants"]) == 1
+    s3.copy_object(Bucket=bucket, Key="other", CopySource=f"{bucket}/k", ACL="public-read")
+    assert len(s3.get_object_acl(Bucket=bucket, Key="other")["Grants"]) == 2

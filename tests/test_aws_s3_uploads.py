@@ -92,9 +92,12 @@ def test_parts_are_copied_from_other_objects(s3, bucket):
     two = copy(2)
     assert status_of(copy, 3, CopySourceRange=f"bytes=0-{len(source)}") == (400, "InvalidArgument")
     assert status_of(copy, 3, CopySourceIfMatch="other") == (412, "PreconditionFailed")
+    s3.put_object(Bucket=bucket, Key="small", Body=b"0123456789")
+    small = s3.upload_part_copy(**upload.options, PartNumber=3, CopySource=f"{bucket}/small", CopySourceRange="bytes=2-4")["CopyPartResult"]["ETag"]
     s3.delete_object(Bucket=bucket, Key="source")
-    upload.complete([(1, one), (2, two)])
-    assert text_of(s3, bucket, "k") == source[10:PART + 10] + source
+    s3.delete_object(Bucket=bucket, Key="small")
+    upload.complete([(1, one), (2, two), (3, small)])
+    assert text_of(s3, bucket, "k") == source[10:PART + 10] + source + b"234"
 
 
 @pytest.mark.parametrize("algorithm, kind", [("CRC32", "COMPOSITE"), ("SHA256", "COMPOSITE"), ("CRC32", "FULL_OBJECT")])

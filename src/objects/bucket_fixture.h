@@ -55,8 +55,8 @@ class Client {
   BucketResult<void> drop(const std::string& name) {
     return wait<void>([&](auto answered) { store_.delete_bucket(name, std::move(answered)); });
   }
-  std::unique_ptr<NewData> data(std::string_view bytes) {
-    auto out = store_.begin_data();
+  std::unique_ptr<NewData> data(std::string_view bytes, Placement placement = Placement::anywhere) {
+    auto out = store_.begin_data(placement);
     for (; !bytes.empty(); bytes.remove_prefix(std::min<std::size_t>(bytes.size(), 10'000))) {
       EXPECT_TRUE(out->add(bytes.substr(0, 10'000)));
     }
@@ -104,7 +104,7 @@ class Client {
     return id.value_or("");
   }
   BucketResult<StoredPart> part(const UploadName& upload, std::uint32_t number, std::string_view bytes) {
-    auto finished = data(bytes);
+    auto finished = data(bytes, Placement::file);
     return wait<StoredPart>([&](auto answered) {
       store_.put_part(upload, {.number = number, .etag = concat("e", number)}, std::move(finished),
                       std::move(answered));

@@ -94,6 +94,7 @@ class BucketIndex {
   Result<std::vector<EventRule>> event_rules(std::int64_t bucket);
   Result<std::vector<ObjectEvent>> events(std::uint64_t after, std::uint64_t most);
   Result<std::uint64_t> feed();
+  Result<void> renew_feed_if_all_told();
 
   // For the writer, within a transaction.
 

@@ -60,6 +60,10 @@ inline BucketResult<ObjectRow> found_object(BucketIndex& index, std::int64_t buc
   if (!old) return trouble(std::move(old.error()));
   std::optional<ObjectRow>& version = *old;
   if (!version) {
+    // It may have become the current one between the two looks.
+    auto again = index.object(bucket, name.key);
+    if (!again) return trouble(std::move(again.error()));
+    if (*again && (*again)->object.version == *name.version) return std::move(**again);
     return std::unexpected(BucketError{
         BucketFault::no_such_version,
         {ErrorCode::not_found, concat("the object '", name.key, "' has no version '", *name.version, "'"), ""}});

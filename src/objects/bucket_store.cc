@@ -43,6 +43,8 @@ Result<std::unique_ptr<BucketStore>> BucketStore::open(const std::string& folder
   if (!next_small) return pass(next_small);
   auto sequence = index->sequence_end();
   if (!sequence) return pass(sequence);
+  // Nothing can be sent twice: a new name lets numbers begin anew, as they do in a folder that was put back.
+  if (auto renewed = index->renew_feed_if_all_told(); !renewed) return pass(renewed);
   auto feed = index->feed();
   if (!feed) return pass(feed);
   return std::unique_ptr<BucketStore>(new BucketStore(
@@ -214,6 +216,7 @@ Result<std::uint64_t> BucketStore::take_file_number() {
   while (next_file_ == reserved_) {
     const std::uint64_t end = reserved_ + kReserved;
     lock.unlock();
+    if (auto made = files_.prepare(end - kReserved, end); !made) return pass(made);
     if (auto done = wait_for([end](BucketIndex& index) { return index.reserve_files(end); }); !done) return pass(done);
     lock.lock();
     reserved_ = std::max(reserved_, end);

@@ -73,7 +73,7 @@ class BucketStore final : public Buckets {
   void forget_events(std::uint64_t up_to, BucketAnswered<void> answered) override;
 
   // object_changes.cc
-  std::unique_ptr<NewData> begin_data() override;
+  std::unique_ptr<NewData> begin_data(Placement placement) override;
   void put(PutObject object, std::unique_ptr<NewData> data, BucketAnswered<StoredObject> answered) override;
   void copy(CopySource source, PutObject object, BucketAnswered<StoredObject> answered) override;
   void remove(RemoveObject object, BucketAnswered<Removed> answered) override;

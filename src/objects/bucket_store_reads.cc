@@ -1,6 +1,4 @@
 // What is read from the store: each question with a connection of its own, beside the thread that writes.
-#include <sys/mman.h>
-
 #include "objects/bucket_lookup.h"
 #include "objects/bucket_store.h"
 
@@ -9,14 +7,6 @@ namespace {
 
 /// An object that is replaced again and again while it is opened.
 constexpr int kMostLooks = 20;
-
-/// Bytes that can be read like a file.
-Result<Descriptor> as_file(const std::string& bytes) {
-  Descriptor out(::memfd_create("object", MFD_CLOEXEC));
-  if (!out) return std::unexpected(errno_error(errno, "an object"));
-  if (auto written = write_all(out.get(), bytes, "an object"); !written) return pass(written);
-  return out;
-}
 
 /// What was found, or why it was not.
 template <class T>
@@ -111,21 +101,13 @@ Result<std::optional<ObjectContent>> BucketStore::open_row(BucketIndex& index, O
     return out;
   }
   std::vector<std::uint64_t> numbers;
-  for (const DataPlace& it : places) {
-    if (it.is_file) numbers.push_back(it.number);
-  }
+  for (const DataPlace& it : places) numbers.push_back(it.number);
   const std::shared_ptr<void> pin = pins_->pin(std::move(numbers));
   const auto again = found_object(index, name);
   if (!again || again->object.sequence != out.object.sequence) return std::nullopt;
   for (const DataPlace& it : places) {
     auto& piece = out.pieces.emplace_back(it.size, it.offset);
-    if (it.is_file) {
-      piece.open = [pin, files = files_, number = it.number] { return files.read(number); };
-      continue;
-    }
-    auto bytes = index.small_data(it.number);
-    if (!bytes) return pass(bytes);
-    piece.open = [bytes = std::move(*bytes)] { return as_file(bytes); };
+    piece.open = [pin, files = files_, number = it.number] { return files.read(number); };
   }
   return out;
 }

@@ -103,7 +103,7 @@ TEST_F(BucketStoreTest, WhatTheDiskHasNoRoomForIsRefusedAndLeavesNothing) {
   ASSERT_TRUE(client().create("b"));
   const std::string piece = bytes_of(1, std::size_t{1} << 20);
   rooms_ = 2;
-  auto data = store_->begin_data();
+  auto data = store_->begin_data(Placement::anywhere);
   Result<void> added;
   int pieces = 0;
   for (; added && pieces < 20; ++pieces) added = data->add(piece);
@@ -278,7 +278,7 @@ INSERT INTO small_data VALUES(1, x'616263');
       const std::size_t size = random.below(2) == 0 ? random.below(1000) : kLarge + random.below(1000);
       const std::string begun = concat("P ", own, " ", number, " ", size, "\n");
       if (::write(told, begun.data(), begun.size()) < 0) ::_exit(4);
-      auto data = (*store)->begin_data();
+      auto data = (*store)->begin_data(Placement::anywhere);
       if (!data->add(bytes_of(number, size)) || !data->finish()) ::_exit(5);
       (*store)->put({.bucket = "b", .key = own, .etag = std::to_string(number)}, std::move(data),
                     [own, tell, number, size](const BucketResult<StoredObject>& put) {

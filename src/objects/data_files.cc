@@ -88,6 +88,13 @@ std::string DataFiles::place(std::uint64_t number) const {
   return concat(folder_of(number), "/", number);
 }
 
+Result<void> DataFiles::prepare(std::uint64_t first, std::uint64_t end) const {
+  for (std::uint64_t at = first / kFilesInFolder * kFilesInFolder; at < end; at += kFilesInFolder) {
+    if (auto made = make_folder(folder_of(at)); !made) return made;
+  }
+  return sync_folder(folder_);
+}
+
 Result<Descriptor> DataFiles::create(std::uint64_t number) const {
   const std::string path = incoming(number);
   Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kFileMode));
@@ -99,13 +106,7 @@ Result<void> DataFiles::keep(std::uint64_t number, const Descriptor& file) const
   const std::string from = incoming(number);
   const std::string to = place(number);
   if (::fdatasync(file.get()) != 0) return std::unexpected(errno_error(errno, from));
-  int moved = ::rename(from.c_str(), to.c_str());
-  if (moved != 0 && errno == ENOENT) {
-    if (auto made = make_folder(folder_of(number)); !made) return made;
-    if (auto synced = sync_folder(folder_); !synced) return synced;
-    moved = ::rename(from.c_str(), to.c_str());
-  }
-  if (moved != 0) return std::unexpected(errno_error(errno, to));
+  if (::rename(from.c_str(), to.c_str()) != 0) return std::unexpected(errno_error(errno, to));
   return sync_folder(folder_of(number));
 }
 

@@ -20,6 +20,8 @@ class DataFiles {
   /// Makes the folder if it is missing.
   static Result<DataFiles> open(std::string folder);
 
+  /// Makes durable places for files with these numbers.
+  Result<void> prepare(std::uint64_t first, std::uint64_t end) const;
   Result<Descriptor> create(std::uint64_t number) const;
   /// What was written to it is durable, and it has its place.
   Result<void> keep(std::uint64_t number, const Descriptor& file) const;

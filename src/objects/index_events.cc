@@ -110,6 +110,10 @@ Result<void> BucketIndex::forget_events(std::uint64_t up_to) {
   return remove->bind(1, stored(up_to)).run();
 }
 
+Result<void> BucketIndex::renew_feed_if_all_told() {
+  return db_.run("UPDATE numbers SET feed = (abs(random() / 2) | 1) WHERE NOT EXISTS (SELECT 1 FROM outbox)");
+}
+
 Result<std::uint64_t> BucketIndex::feed() {
   auto feed = db_.number("SELECT feed FROM numbers");
   if (!feed) return pass(feed);

@@ -20,7 +20,7 @@ Result<void> BucketStore::Data::add(std::string_view bytes) {
     checked_ = size_ + kUncheckedBytes;
     if (auto room = store_.outside_.has_room(kUncheckedBytes); !room) return room;
   }
-  if (!file_ && size_ <= kMostSmallBytes) {
+  if (!file_ && size_ <= most_small_) {
     small_ += bytes;
     return {};
   }

@@ -11,7 +11,8 @@ namespace drover {
 
 class BucketStore::Data final : public NewData {
  public:
-  explicit Data(BucketStore& store) : store_(store) {}
+  Data(BucketStore& store, Placement placement)
+      : store_(store), most_small_(placement == Placement::file ? 0 : kMostSmallBytes) {}
   ~Data() override;
   Data(const Data&) = delete;
   Data& operator=(const Data&) = delete;
@@ -31,6 +32,7 @@ class BucketStore::Data final : public NewData {
   Result<void> begin_file();
 
   BucketStore& store_;
+  const std::size_t most_small_;
   std::string small_;
   std::uint64_t size_ = 0;
   std::uint64_t checked_ = 0;  // for so many bytes there was room

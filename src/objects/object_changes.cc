@@ -35,8 +35,8 @@ std::vector<DataPlace> cut_out(const std::vector<DataPlace>& places, std::uint64
 
 }  // namespace
 
-std::unique_ptr<NewData> BucketStore::begin_data() {
-  return std::make_unique<Data>(*this);
+std::unique_ptr<NewData> BucketStore::begin_data(Placement placement) {
+  return std::make_unique<Data>(*this, placement);
 }
 
 void BucketStore::put(PutObject object, std::unique_ptr<NewData> data, BucketAnswered<StoredObject> answered) {

@@ -12,6 +12,7 @@ namespace drover {
 namespace {
 
 constexpr std::uint64_t kAllParts = 1'000'000;  // more than an upload can have
+constexpr std::size_t kMostPlaces = 50'000;     // of one object
 
 }  // namespace
 
@@ -119,6 +120,11 @@ Result<BucketResult<StoredObject>> BucketStore::complete_now(BucketIndex& index,
     whole.size += part.mapped().part.size;
     whole.part_sizes.push_back(part.mapped().part.size);
     std::ranges::move(part.mapped().places, std::back_inserter(whole.places));
+  }
+  if (whole.places.size() > kMostPlaces) {
+    return refused<StoredObject>(
+        {BucketFault::too_many_pieces,
+         {ErrorCode::bad_input, "the object would be made of too many pieces of others", "copy larger parts"}});
   }
   auto put = put_now(index, upload.object, [&]() -> Result<BucketResult<Bytes>> { return std::move(whole); });
   if (!put || !*put) return put;

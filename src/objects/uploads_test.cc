@@ -21,7 +21,7 @@ TEST_F(UploadsTest, PartsComeInAnyOrderAndBecomeOneObject) {
   ASSERT_TRUE(client().part(upload, 2, bytes_of(2, kLarge)));
   ASSERT_TRUE(client().part(upload, 5, bytes_of(5, kLarge)));
   ASSERT_TRUE(client().part(upload, 6, bytes_of(6, kLarge)));
-  expect_files(3);
+  expect_files(4);
   open();
   const auto parts = store_->parts(upload, 2, 2);
   ASSERT_TRUE(parts);
@@ -33,7 +33,7 @@ TEST_F(UploadsTest, PartsComeInAnyOrderAndBecomeOneObject) {
   const auto whole = client().complete(upload, {2, 5, 7});
   ASSERT_TRUE(whole);
   EXPECT_EQ(whole->part_sizes, (std::vector<std::uint64_t>{kLarge, kLarge, 7}));
-  expect_files(2);
+  expect_files(3);
   const std::string bytes = bytes_of(2, kLarge) + bytes_of(5, kLarge) + "the end";
   EXPECT_EQ(client().get("b", "k"), bytes);
   // Whoever did not hear the answer asks again; others are told that it is over.

@@ -26,8 +26,9 @@ enum class BucketFault : std::uint8_t {
   no_such_version,
   is_marker,  // the version that was asked for says that the object was deleted
   no_such_upload,
-  no_such_part,    // or not with that ETag
-  source_changed,  // since it was looked at
+  no_such_part,     // or not with that ETag
+  too_many_pieces,  // an object that would be made of very many
+  source_changed,   // since it was looked at
   precondition_failed,
   trouble,  // with the disk: the error says more
 };
@@ -118,6 +119,12 @@ struct VersionPage {
   bool is_cut = false;
   std::string last_key;  // of a page that is cut
   std::uint64_t last_sequence = 0;
+};
+
+/// Where bytes may be kept.
+enum class Placement : std::uint8_t {
+  anywhere,
+  file,  // never in the index: those of objects that consist of several
 };
 
 /// Bytes on their way into the store, of which nobody knows before they are put. What is dropped leaves nothing behind.
@@ -274,7 +281,7 @@ class Buckets {
                                BucketAnswered<void> answered) = 0;
 
   /// Waits for nothing; the calls of what it gives wait for disks.
-  virtual std::unique_ptr<NewData> begin_data() = 0;
+  virtual std::unique_ptr<NewData> begin_data(Placement placement) = 0;
   /// `data` is finished, and of this store.
   virtual void put(PutObject object, std::unique_ptr<NewData> data, BucketAnswered<StoredObject> answered) = 0;
   /// Both have the same bytes from then on: nothing is copied.
@@ -288,8 +295,10 @@ class Buckets {
 
   /// Its id.
   virtual void begin_upload(NewUpload upload, BucketAnswered<std::string> answered) = 0;
+  /// `data` is in a file.
   virtual void put_part(UploadName upload, StoredPart part, std::unique_ptr<NewData> data,
                         BucketAnswered<StoredPart> answered) = 0;
+  /// Of a source that is not small: its bytes have files.
   virtual void copy_part(UploadName upload, StoredPart part, CopySource source,
                          BucketAnswered<StoredPart> answered) = 0;
   virtual void abort_upload(UploadName upload, BucketAnswered<void> answered) = 0;

@@ -127,6 +127,11 @@ struct Server::Parts {
   std::vector<std::string> addresses;
   std::string from_here;  // how clients on this machine reach it
 
+  /// A start may fail when some of them are at work already.
+  ~Parts() {
+    http.reset();
+    objects.reset();
+  }
   Result<void> open_store();
   Result<void> make_rooms();
   void make_services();

@@ -1,5 +1,7 @@
 #include "api/s3/s3_api.h"
 
+#include <array>
+
 #include "api/aws/scope.h"
 #include "api/s3/s3_answers.h"
 #include "api/s3/s3_body.h"
@@ -65,7 +67,9 @@ std::expected<ServiceCall, HttpResponse> S3Api::resolve(const HttpHead& head) {
                    .log = row.changes ? LogRequests::all : LogRequests::failures,
                    .handle = {}};
   if (row.takes_data) {
-    call.sink = std::make_unique<S3Body>(buckets_.begin_data(), wanted_checksums(head));
+    call.sink = std::make_unique<S3Body>(
+        buckets_.begin_data(row.operation == S3Operation::upload_part ? Placement::file : Placement::anywhere),
+        wanted_checksums(head));
     call.most_bytes = kLargestPut;
   }
   call.handle = [this, request = std::move(*request)](HttpRequest http, HttpReply reply, Asker asker) mutable {
@@ -111,6 +115,17 @@ std::expected<void, Fault> S3Api::check_access(const Call& call, const std::stri
                                         .conditions = conditions_of(call.request)});
   if (!allowed && allowed.error().status < 500) allowed.error() = {"AccessDenied", allowed.error().message, 403};
   return allowed;
+}
+
+std::expected<void, Fault> S3Api::check_extras(const Call& call) const {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kRights{
+      {{"x-amz-tagging", "s3:PutObjectTagging"}, {"x-amz-acl", "s3:PutObjectAcl"}}};
+  for (const auto& [header, action] : kRights) {
+    if (call.head.header(header) == nullptr) continue;
+    auto allowed = check_access(call, std::string(action), call.request.bucket, call.request.key);
+    if (!allowed) return allowed;
+  }
+  return {};
 }
 
 BucketAnswered<void> S3Api::done(const CallPointer& call, int status) {

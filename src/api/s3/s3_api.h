@@ -52,6 +52,8 @@ class S3Api : public Service {
   std::expected<void, Fault> check_access(const Call& call) const;
   std::expected<void, Fault> check_access(const Call& call, const std::string& action, const std::string& bucket,
                                           const std::string& key) const;
+  /// Tags and ACLs that come with an object take rights of their own.
+  std::expected<void, Fault> check_extras(const Call& call) const;
   void carry_out(const CallPointer& call);
   void carry_out_on_bucket(const CallPointer& call);
   void carry_out_on_object(const CallPointer& call);
@@ -92,14 +94,16 @@ class S3Api : public Service {
   // s3_objects.cc
   void put_object(const CallPointer& call);
   void get_object(Call& call);
-  void copy_object(const CallPointer& call, int tries = 0);
+  void copy_object(const CallPointer& call);
   void delete_object(const CallPointer& call);
   void get_attributes(Call& call);
 
   // s3_uploads.cc
   void begin_upload(const CallPointer& call);
   void upload_part(const CallPointer& call);
-  void upload_part_copy(const CallPointer& call, int tries = 0);
+  struct PartCopy;
+  void upload_part_copy(const CallPointer& call);
+  void read_on(const std::shared_ptr<PartCopy>& copy);
   void complete_upload(const CallPointer& call);
   void abort_upload(const CallPointer& call);
   void list_parts(Call& call);

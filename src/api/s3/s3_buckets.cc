@@ -18,9 +18,11 @@ constexpr std::size_t kMostDeletes = 1000;
 }  // namespace
 
 void S3Api::list_buckets(Call& call) {
-  const auto buckets = buckets_.list_buckets();
+  auto buckets = buckets_.list_buckets();
   if (!buckets) return call.refuse(s3_fault(buckets.error()));
-  call.reply.send(xml_answer(buckets_xml(*buckets, account_.id)));
+  const auto page = read_buckets_request(call.request);
+  if (!page) return call.refuse(page.error());
+  call.reply.send(xml_answer(buckets_xml(std::move(*buckets), *page, account_.id)));
 }
 
 void S3Api::create_bucket(const CallPointer& call) {
@@ -85,8 +87,9 @@ void S3Api::list_versions(Call& call) {
 void S3Api::list_uploads(Call& call) {
   const auto question = read_uploads_request(call.request);
   if (!question) return call.refuse(question.error());
-  const auto page = buckets_.list_uploads(call.request.bucket, *question);
+  auto page = buckets_.list_uploads(call.request.bucket, *question);
   if (!page) return call.refuse(page.error());
+  if (question->most == 0) page->is_cut = false;
   call.reply.send(xml_answer(uploads_xml(call.request, *question, *page, account_.id)));
 }
 
@@ -121,7 +124,10 @@ void S3Api::delete_objects(const CallPointer& call) {
   for (std::size_t i = 0; i < all->objects.size(); ++i) {
     const DeleteRequest::One& one = all->objects[i];
     const std::string action = one.version ? "s3:DeleteObjectVersion" : "s3:DeleteObject";
-    if (auto allowed = check_access(*call, action, call->request.bucket, one.key); !allowed) {
+    auto allowed = check_key(one.key);
+    if (allowed && one.version && one.version->empty()) allowed = std::unexpected(empty_version());
+    if (allowed) allowed = check_access(*call, action, call->request.bucket, one.key);
+    if (!allowed) {
       answer(i, std::unexpected(allowed.error()));
       continue;
     }

@@ -67,8 +67,8 @@ Fault s3_fault(const BucketError& error) {
               "specified entity tag may not match the part's entity tag.",
               400};
     case BucketFault::source_changed:
-      return {"OperationAborted", "A conflicting operation is changing the source of this copy. Please try again.",
-              409};
+      return {"SlowDown", "The source of this copy is being replaced. Please try again.", 503};
+    case BucketFault::too_many_pieces: return {"InvalidRequest", error.error.message, 400};
     case BucketFault::precondition_failed:
       return {"PreconditionFailed", "At least one of the pre-conditions you specified did not hold", 412};
     case BucketFault::trouble: break;
@@ -92,6 +92,10 @@ Fault s3_fault(const Error& error) {
     case ErrorCode::unreachable: return {"ServiceUnavailable", message, 503};
     default: return {"InternalError", message, 500};
   }
+}
+
+Fault empty_version() {
+  return {"InvalidArgument", "Version id cannot be the empty string", 400};
 }
 
 Fault malformed_xml(const Error& error) {

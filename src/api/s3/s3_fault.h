@@ -19,5 +19,6 @@ Fault s3_fault(const Error& error);
 Fault s3_fault(const Refusal& refusal);
 
 Fault malformed_xml(const Error& error);
+Fault empty_version();
 
 }  // namespace drover::aws

@@ -181,6 +181,7 @@ std::vector<HttpHeader> object_headers(const StoredObject& object, const S3Reque
   bool has_type = false;
   for (const auto& [name, value] : object.headers) {
     if ((name.starts_with(kChecksum) && !shows_checksums) || name == kAcl) continue;
+    if (name == "x-amz-storage-class") continue;  // kept here by the first version of the index
     if (std::ranges::find(kReplaceable, name) != kReplaceable.end() && request.parameter(concat("response-", name))) {
       continue;
     }

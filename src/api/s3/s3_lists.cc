@@ -80,13 +80,35 @@ std::string prefixes_xml(const std::vector<std::string>& prefixes, const KeyText
 
 }  // namespace
 
-std::string buckets_xml(const std::vector<Bucket>& buckets, const std::string& owner) {
+std::expected<BucketQuestion, Fault> read_buckets_request(const S3Request& request) {
+  BucketQuestion out{.prefix = request.parameter("prefix").value_or(""),
+                     .region = request.parameter("bucket-region").value_or(""),
+                     .after = request.parameter("continuation-token").value_or("")};
+  if (const auto most = request.parameter("max-buckets")) {
+    const auto number = parse_number(*most);
+    if (!number || *number < 1 || *number > out.most) return bad_argument("Argument max-buckets must be 1 to 10000");
+    out.most = *number;
+  }
+  return out;
+}
+
+std::string buckets_xml(std::vector<Bucket> buckets, const BucketQuestion& question, const std::string& owner) {
+  std::erase_if(buckets, [&](const Bucket& it) {
+    return !it.name.starts_with(question.prefix) || it.name <= question.after ||
+           (!question.region.empty() && it.region != question.region);
+  });
+  const bool is_cut = buckets.size() > question.most;
+  if (is_cut) buckets.resize(question.most);
   std::string out =
       concat(kXmlBegin, "<ListAllMyBucketsResult", kXmlNamespace, ">", person_xml("Owner", owner), "<Buckets>");
   for (const Bucket& it : buckets) {
-    out += concat("<Bucket>", xml_tag("Name", it.name), xml_tag("CreationDate", iso_time(it.created_ms)), "</Bucket>");
+    out += concat("<Bucket>", xml_tag("Name", it.name), xml_tag("CreationDate", iso_time(it.created_ms)),
+                  xml_tag("BucketRegion", it.region), "</Bucket>");
   }
-  return out + "</Buckets></ListAllMyBucketsResult>";
+  out += "</Buckets>";
+  if (is_cut) out += xml_tag("ContinuationToken", buckets.back().name);
+  if (!question.prefix.empty()) out += xml_tag("Prefix", question.prefix);
+  return out + "</ListAllMyBucketsResult>";
 }
 
 std::expected<ObjectQuestion, Fault> read_list_request(const S3Request& request) {
@@ -228,8 +250,8 @@ std::expected<PartQuestion, Fault> read_parts_request(const S3Request& request) 
 
 std::string parts_xml(const S3Request& request, const PartQuestion& question, const Upload& upload,
                       std::vector<StoredPart> parts, const std::string& owner) {
-  const bool is_cut = parts.size() > question.most;
-  if (is_cut) parts.resize(question.most);
+  const bool is_cut = parts.size() > question.most && question.most > 0;
+  if (parts.size() > question.most) parts.resize(question.most);
   std::string out = concat(kXmlBegin, "<ListPartsResult", kXmlNamespace, ">", xml_tag("Bucket", request.bucket),
                            "<Key>", KeyText(request)(request.key), "</Key>", xml_tag("UploadId", upload.id),
                            xml_tag("PartNumberMarker", std::to_string(question.after)));

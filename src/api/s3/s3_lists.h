@@ -12,7 +12,15 @@
 
 namespace drover::aws {
 
-std::string buckets_xml(const std::vector<Bucket>& buckets, const std::string& owner);
+struct BucketQuestion {
+  std::string prefix;
+  std::string region;  // empty: any
+  std::string after;
+  std::uint64_t most = 10'000;
+};
+std::expected<BucketQuestion, Fault> read_buckets_request(const S3Request& request);
+/// `buckets`: all of them, by name.
+std::string buckets_xml(std::vector<Bucket> buckets, const BucketQuestion& question, const std::string& owner);
 
 /// Of ListObjects or ListObjectsV2.
 std::expected<ObjectQuestion, Fault> read_list_request(const S3Request& request);

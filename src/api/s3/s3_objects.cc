@@ -16,9 +16,6 @@
 namespace drover::aws {
 namespace {
 
-/// A source that is replaced while it is copied is looked at again so often.
-constexpr int kMostTries = 10;
-
 /// "/bucket/key" or "bucket/key", escaped, perhaps with a version. An empty bucket: it is none of them.
 ObjectName read_source(std::string_view header) {
   constexpr std::string_view kVersion = "?versionId=";
@@ -111,6 +108,7 @@ void S3Api::put_object(const CallPointer& call) {
   auto tags = tags_of(call->head);
   if (!tags) return call->refuse(tags.error());
   put.tags = std::move(*tags);
+  if (auto allowed = check_extras(*call); !allowed) return call->refuse(allowed.error());
   if (auto read = read_put_conditions(call->head, put); !read) return call->refuse(read.error());
   put.headers.insert(put.headers.end(), sums->begin(), sums->end());
   buckets_.put(std::move(put), body.release(), [call, sums = std::move(*sums)](const BucketResult<StoredObject>& done) {
@@ -178,6 +176,7 @@ std::expected<std::pair<CopySource, StoredObject>, Fault> S3Api::find_source(con
   if (auto allowed = check_access(call, action, name.bucket, name.key); !allowed) {
     return std::unexpected(std::move(allowed.error()));
   }
+  if (name.version && name.version->empty()) return std::unexpected(empty_version());
   auto object = buckets_.head(name);
   if (!object) return std::unexpected(s3_fault(object.error()));
   if (auto holds = check_source_conditions(call.head, *object); !holds) {
@@ -186,7 +185,7 @@ std::expected<std::pair<CopySource, StoredObject>, Fault> S3Api::find_source(con
   return std::pair(CopySource{.name = std::move(name), .sequence = object->sequence}, std::move(*object));
 }
 
-void S3Api::copy_object(const CallPointer& call, int tries) {
+void S3Api::copy_object(const CallPointer& call) {
   auto found = find_source(*call);
   if (!found) return call->refuse(found.error());
   auto& [source, object] = *found;
@@ -212,6 +211,10 @@ void S3Api::copy_object(const CallPointer& call, int tries) {
                 .tags = object.tags,
                 .cause = call->cause(),
                 .event = "ObjectCreated:Copy"};
+  // An ACL is never copied.
+  std::erase_if(put.headers, [](const auto& it) { return it.first == "x-amz-acl"; });
+  if (const std::string* acl = call->head.header("x-amz-acl")) put.headers.emplace_back("x-amz-acl", *acl);
+  if (auto allowed = check_extras(*call); !allowed) return call->refuse(allowed.error());
   if (replaces) {
     std::ranges::copy_if(object.headers, std::back_inserter(put.headers),
                          [](const auto& it) { return it.first.starts_with("x-amz-checksum-"); });
@@ -224,21 +227,17 @@ void S3Api::copy_object(const CallPointer& call, int tries) {
   if (auto read = read_put_conditions(call->head, put); !read) return call->refuse(read.error());
   const std::string sums = checksums_xml(put.headers);
   const std::string source_version = object.version;
-  buckets_.copy(std::move(source), std::move(put),
-                [this, call, tries, sums, source_version](const BucketResult<StoredObject>& done) {
-                  if (!done && done.error().fault == BucketFault::source_changed && tries < kMostTries) {
-                    return backend_.later(call->asker.holder, [this, call, tries] { copy_object(call, tries + 1); });
-                  }
-                  if (!done) return call->refuse(done.error());
-                  HttpResponse out =
-                      xml_answer("CopyObjectResult", concat(xml_tag("LastModified", iso_time(done->modified_ms)),
-                                                            "<ETag>&quot;", done->etag, "&quot;</ETag>", sums));
-                  add_version(out, *done);
-                  if (source_version != kNullVersion) {
-                    out.headers.push_back({"x-amz-copy-source-version-id", source_version});
-                  }
-                  call->reply.send(std::move(out));
-                });
+  buckets_.copy(
+      std::move(source), std::move(put), [call, sums, source_version](const BucketResult<StoredObject>& done) {
+        if (!done) return call->refuse(done.error());
+        HttpResponse out = xml_answer("CopyObjectResult", concat(xml_tag("LastModified", iso_time(done->modified_ms)),
+                                                                 "<ETag>&quot;", done->etag, "&quot;</ETag>", sums));
+        add_version(out, *done);
+        if (source_version != kNullVersion) {
+          out.headers.push_back({"x-amz-copy-source-version-id", source_version});
+        }
+        call->reply.send(std::move(out));
+      });
 }
 
 void S3Api::delete_object(const CallPointer& call) {

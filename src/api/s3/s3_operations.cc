@@ -23,7 +23,7 @@ constexpr std::string_view kGet =
 // Those with a selector come before those without.
 // clang-format off
 constexpr auto kRows = std::to_array<S3OperationRow>({
-    {list_buckets, "ListBuckets", "GET", service, "", "max-buckets prefix bucket-region", "ListAllMyBuckets"},
+    {list_buckets, "ListBuckets", "GET", service, "", "max-buckets prefix bucket-region continuation-token", "ListAllMyBuckets"},
 
     {get_bucket_location, "GetBucketLocation", "GET", bucket, "location", "", "GetBucketLocation"},
     {list_object_versions, "ListObjectVersions", "GET", bucket, "versions", kListVersions, "ListBucketVersions"},

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "api/s3/s3_fault.h"
 #include "base/text.h"
 #include "base/utf8.h"
 
@@ -31,8 +32,22 @@ std::unexpected<Fault> not_here(std::string_view what) {
 
 /// Of signatures, and what SDKs add for their own logs.
 bool is_for_all(std::string_view parameter) {
-  return parameter == "x-id" || is_same_but_for_case(parameter.substr(0, 6), "x-amz-") ||
-         parameter == "AWSAccessKeyId" || parameter == "Signature" || parameter == "Expires";
+  constexpr std::array<std::string_view, 15> kForAll{"x-id",
+                                                     "AWSAccessKeyId",
+                                                     "Signature",
+                                                     "Expires",
+                                                     "X-Amz-Algorithm",
+                                                     "X-Amz-Credential",
+                                                     "X-Amz-Date",
+                                                     "X-Amz-Expires",
+                                                     "X-Amz-Signature",
+                                                     "X-Amz-SignedHeaders",
+                                                     "X-Amz-Security-Token",
+                                                     "X-Amz-Content-Sha256",
+                                                     "x-amz-user-agent",
+                                                     "x-amz-sdk-checksum-algorithm",
+                                                     "x-amz-checksum-mode"};
+  return std::ranges::any_of(kForAll, [&](std::string_view it) { return is_same_but_for_case(it, parameter); });
 }
 
 bool is_listed(std::string_view list, std::string_view name) {
@@ -69,6 +84,7 @@ std::expected<void, Fault> check_headers(const HttpHead& head) {
     const std::string name = in_small_letters(it.name);
     const auto begins = [&](std::string_view other) { return name.starts_with(other); };
     if (std::ranges::any_of(kOtherHeaders, begins)) return not_here(name);
+    if (name == "x-amz-bucket-object-lock-enabled" && !is_same_but_for_case(it.value, "false")) return not_here(name);
     if (name == "x-amz-acl" && std::ranges::find(kCannedAcls, it.value) == kCannedAcls.end()) {
       return refused("InvalidArgument", concat("Invalid x-amz-acl: ", it.value), 400);
     }
@@ -81,10 +97,13 @@ std::expected<void, Fault> check_headers(const HttpHead& head) {
 std::string policy_action(const S3Request& request) {
   const bool is_of_version = request.version() && request.row->level == S3Level::object;
   std::string_view action = request.row->action;
-  if (is_of_version && action.ends_with("Tagging")) {
-    return concat("s3:", action.substr(0, action.size() - std::string_view("Tagging").size()), "VersionTagging");
+  for (const std::string_view what : {"Tagging", "Acl"}) {
+    if (is_of_version && action.ends_with(what)) {
+      return concat("s3:", action.substr(0, action.size() - what.size()), "Version", what);
+    }
   }
-  return concat("s3:", action, is_of_version ? "Version" : "");
+  const bool has_own = action.ends_with("Object");
+  return concat("s3:", action, is_of_version && has_own ? "Version" : "");
 }
 
 std::optional<std::string> S3Request::parameter(std::string_view name) const {
@@ -122,14 +141,21 @@ std::expected<S3Request, Fault> read_s3_request(const HttpHead& head) {
     rest = slash == rest.size() ? std::string_view() : rest.substr(slash + 1);
   }
   auto key = percent_decoded(rest);
-  if (!key || utf8(out.bucket) != out.bucket || utf8(*key) != *key) return bad_uri();
+  if (!key || utf8(out.bucket) != out.bucket) return bad_uri();
   out.key = std::move(*key);
-  if (out.key.size() > kLongestKey) return refused("KeyTooLongError", "Your key is too long", 400);
+  if (auto checked = check_key(out.key); !checked) return std::unexpected(std::move(checked.error()));
+  if (out.version() && out.version()->empty()) return std::unexpected(empty_version());
   if (auto checked = check_headers(head); !checked) return std::unexpected(std::move(checked.error()));
   auto row = find_operation(head, out);
   if (!row) return std::unexpected(std::move(row.error()));
   out.row = *row;
   return out;
+}
+
+std::expected<void, Fault> check_key(std::string_view key) {
+  if (utf8(key) != key) return refused("InvalidURI", "Couldn't parse the specified URI.", 400);
+  if (key.size() > kLongestKey) return refused("KeyTooLongError", "Your key is too long", 400);
+  return {};
 }
 
 bool is_bucket_name(std::string_view name) {

@@ -35,6 +35,9 @@ bool is_bucket_name(std::string_view name);
 /// The bucket that a host names: "photos.s3.localhost:8080" names photos. Empty: none.
 std::string bucket_of_host(std::string_view host);
 
+/// UTF-8, of up to 1,024 bytes.
+std::expected<void, Fault> check_key(std::string_view key);
+
 /// What it takes to be allowed: "s3:GetObjectVersion".
 std::string policy_action(const S3Request& request);
 

@@ -22,7 +22,9 @@ namespace {
 
 constexpr std::uint64_t kMostParts = 10'000;
 constexpr std::uint64_t kReadAtOnce = std::uint64_t{1} << 20;
-constexpr int kMostTries = 10;
+/// Of one part in a turn, then others have theirs.
+constexpr std::uint64_t kReadInTurn = std::uint64_t{64} << 20;
+constexpr std::uint64_t kLargestPart = std::uint64_t{5} << 30;
 
 std::expected<std::uint32_t, Fault> part_number(const S3Request& request) {
   const auto number = parse_number(request.parameter("partNumber").value_or(""));
@@ -51,40 +53,6 @@ std::expected<void, Fault> read_source_range(const HttpHead& head, std::uint64_t
   return {};
 }
 
-/// MD5 and the checksum of an upload, of bytes that are already in the store.
-Result<std::map<ChecksumKind, std::string>> sums_of(ObjectContent content, const CopySource& source,
-                                                    const std::vector<ChecksumKind>& kinds) {
-  Checksums sums(kinds);
-  std::uint64_t skip = source.offset;
-  std::uint64_t left = source.size.value_or(content.object.size - source.offset);
-  if (content.pieces.empty()) {
-    sums.add(std::string_view(content.bytes).substr(skip, left));
-    return sums.finish();
-  }
-  std::string bytes;
-  for (ObjectContent::Piece& it : content.pieces) {
-    const std::uint64_t skipped = std::min(skip, it.size);
-    skip -= skipped;
-    std::uint64_t wanted = std::min(it.size - skipped, left);
-    std::uint64_t at = it.offset + skipped;
-    left -= wanted;
-    if (wanted == 0) continue;
-    auto file = it.open();
-    if (!file) return pass(file);
-    while (wanted > 0) {
-      bytes.resize(std::min(wanted, kReadAtOnce));
-      const ssize_t got = ::pread(file->get(), bytes.data(), bytes.size(), static_cast<off_t>(at));
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) return std::unexpected(errno_error(errno, "an object"));
-      if (got == 0) return fail(ErrorCode::damaged, "an object is shorter than it was");
-      sums.add(std::string_view(bytes).substr(0, static_cast<std::size_t>(got)));
-      at += static_cast<std::uint64_t>(got);
-      wanted -= static_cast<std::uint64_t>(got);
-    }
-  }
-  return sums.finish();
-}
-
 /// The checksum that the upload's object is to have, if it was said.
 std::optional<std::string> wanted_sum(const Upload& upload) {
   for (const auto& [name, value] : upload.object.headers) {
@@ -106,6 +74,7 @@ void S3Api::begin_upload(const CallPointer& call) {
   auto tags = tags_of(call->head);
   if (!tags) return call->refuse(tags.error());
   upload.tags = std::move(*tags);
+  if (auto allowed = check_extras(*call); !allowed) return call->refuse(allowed.error());
   auto sums = upload_checksum(call->head);
   if (!sums) return call->refuse(sums.error());
   upload.headers.insert(upload.headers.end(), sums->begin(), sums->end());
@@ -139,7 +108,56 @@ void S3Api::upload_part(const CallPointer& call) {
   });
 }
 
-void S3Api::upload_part_copy(const CallPointer& call, int tries) {
+/// A part that is made of another object, while its bytes are read for its ETag.
+struct S3Api::PartCopy {
+  CallPointer call;
+  StoredPart part;
+  CopySource source;
+  ObjectContent content;
+  std::optional<std::string> algorithm;
+  Checksums sums;
+  std::unique_ptr<NewData> data = {};  // of a small source, which is copied: parts have files
+  std::size_t piece = 0;
+  std::uint64_t skip = 0;  // of what follows
+  std::uint64_t left = 0;
+  Descriptor file = {};
+  std::uint64_t at = 0;  // in the file
+  std::uint64_t in_piece = 0;
+
+  /// Some of it. An error, or nothing is left.
+  Result<void> read_some();
+};
+
+Result<void> S3Api::PartCopy::read_some() {
+  std::string bytes;
+  for (std::uint64_t done = 0; left > 0 && done < kReadInTurn;) {
+    if (in_piece == 0) {
+      ObjectContent::Piece& next = content.pieces.at(piece++);
+      const std::uint64_t skipped = std::min(skip, next.size);
+      skip -= skipped;
+      in_piece = std::min(next.size - skipped, left);
+      at = next.offset + skipped;
+      if (in_piece == 0) continue;
+      auto opened = next.open();
+      if (!opened) return pass(opened);
+      file = std::move(*opened);
+    }
+    bytes.resize(std::min(in_piece, kReadAtOnce));
+    const ssize_t got = ::pread(file.get(), bytes.data(), bytes.size(), static_cast<off_t>(at));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return std::unexpected(errno_error(errno, "an object"));
+    if (got == 0) return fail(ErrorCode::damaged, "an object is shorter than it was");
+    const auto size = static_cast<std::uint64_t>(got);
+    sums.add(std::string_view(bytes).substr(0, size));
+    at += size;
+    in_piece -= size;
+    left -= size;
+    done += size;
+  }
+  return {};
+}
+
+void S3Api::upload_part_copy(const CallPointer& call) {
   const auto number = part_number(call->request);
   if (!number) return call->refuse(number.error());
   const auto upload = buckets_.upload(call->upload());
@@ -148,28 +166,60 @@ void S3Api::upload_part_copy(const CallPointer& call, int tries) {
   if (!found) return call->refuse(found.error());
   auto& [source, object] = *found;
   if (auto read = read_source_range(call->head, object.size, source); !read) return call->refuse(read.error());
-  std::vector<ChecksumKind> kinds{ChecksumKind::md5};
-  const auto algorithm = wanted_sum(*upload);
-  const auto kind = algorithm ? checksum_kind(*algorithm) : std::nullopt;
-  if (kind) kinds.push_back(*kind);
+  const std::uint64_t size = source.size.value_or(object.size);
+  if (size > kLargestPart) {
+    return call->refuse(Fault{"InvalidRequest",
+                              "The specified copy source is larger than the maximum allowable size for a copy source: "
+                              "5368709120",
+                              400});
+  }
   auto content = buckets_.open(source.name);
   if (!content) return call->refuse(content.error());
-  source.sequence = content->object.sequence;
-  if (source.offset + source.size.value_or(0) > content->object.size) source.sequence = 0;  // it was replaced
-  auto sums = sums_of(std::move(*content), source, kinds);
-  if (!sums) return call->refuse(s3_fault(sums.error()));
-  StoredPart part{.number = *number, .etag = hex(sums->at(ChecksumKind::md5)), .headers = {}};
-  if (kind) part.headers.emplace_back(concat("x-amz-checksum-", *algorithm), base64(sums->at(*kind)));
-  buckets_.copy_part(
-      call->upload(), std::move(part), std::move(source), [this, call, tries](const BucketResult<StoredPart>& done) {
-        if (!done && done.error().fault == BucketFault::source_changed && tries < kMostTries) {
-          return backend_.later(call->asker.holder, [this, call, tries] { upload_part_copy(call, tries + 1); });
-        }
-        if (!done) return call->refuse(done.error());
-        call->reply.send(
-            xml_answer("CopyPartResult", concat(xml_tag("LastModified", iso_time(done->modified_ms)), "<ETag>&quot;",
-                                                done->etag, "&quot;</ETag>", checksums_xml(done->headers))));
-      });
+  if (content->object.sequence != source.sequence) {
+    return call->refuse(BucketError{BucketFault::source_changed, {}});
+  }
+  std::vector<ChecksumKind> kinds{ChecksumKind::md5};
+  auto algorithm = wanted_sum(*upload);
+  if (const auto kind = algorithm ? checksum_kind(*algorithm) : std::nullopt) kinds.push_back(*kind);
+  auto copy = std::make_shared<PartCopy>(PartCopy{.call = call,
+                                                  .part = {.number = *number},
+                                                  .source = std::move(source),
+                                                  .content = std::move(*content),
+                                                  .algorithm = std::move(algorithm),
+                                                  .sums = Checksums(kinds)});
+  copy->skip = copy->source.offset;
+  copy->left = size;
+  if (copy->content.pieces.empty()) {
+    const std::string_view bytes = std::string_view(copy->content.bytes).substr(copy->skip, size);
+    copy->data = buckets_.begin_data(Placement::file);
+    auto kept = copy->data->add(bytes);
+    if (kept) kept = copy->data->finish();
+    if (!kept) return call->refuse(s3_fault(kept.error()));
+    copy->sums.add(bytes);
+    copy->left = 0;
+  }
+  read_on(copy);
+}
+
+// In turns, so that others who read from disks are not kept waiting by gigabytes.
+void S3Api::read_on(const std::shared_ptr<PartCopy>& copy) {
+  const CallPointer& call = copy->call;
+  if (call->reply.peer_is_gone()) return call->refuse(Fault{"RequestTimeout", "The client has left.", 400});
+  if (auto read = copy->read_some(); !read) return call->refuse(s3_fault(read.error()));
+  if (copy->left > 0) return backend_.later(call->asker.holder, [this, copy] { read_on(copy); });
+  const auto sums = copy->sums.finish();
+  copy->part.etag = hex(sums.at(ChecksumKind::md5));
+  if (const auto kind = copy->algorithm ? checksum_kind(*copy->algorithm) : std::nullopt) {
+    copy->part.headers.emplace_back(concat("x-amz-checksum-", *copy->algorithm), base64(sums.at(*kind)));
+  }
+  auto answered = [call](const BucketResult<StoredPart>& done) {
+    if (!done) return call->refuse(done.error());
+    call->reply.send(
+        xml_answer("CopyPartResult", concat(xml_tag("LastModified", iso_time(done->modified_ms)), "<ETag>&quot;",
+                                            done->etag, "&quot;</ETag>", checksums_xml(done->headers))));
+  };
+  if (copy->data) return buckets_.put_part(call->upload(), copy->part, std::move(copy->data), std::move(answered));
+  buckets_.copy_part(call->upload(), copy->part, copy->source, std::move(answered));
 }
 
 void S3Api::complete_upload(const CallPointer& call) {

@@ -14,6 +14,7 @@ namespace drover::aws {
 namespace {
 
 constexpr std::uint64_t kSmallestPart = std::uint64_t{5} << 20;
+constexpr std::uint64_t kLargestObject = std::uint64_t{5} << 40;
 constexpr std::string_view kAlgorithm = "x-amz-checksum-algorithm";
 constexpr std::string_view kType = "x-amz-checksum-type";
 
@@ -96,6 +97,7 @@ std::expected<WholeObject, Fault> whole_object(const Upload& upload, const Compl
   std::vector<const StoredPart*> parts;
   std::string digests;
   std::uint64_t last = 0;
+  std::uint64_t size = 0;
   for (const CompleteRequest::Part& it : request.parts) {
     if (it.number <= last) {
       return std::unexpected(Fault{"InvalidPartOrder",
@@ -122,6 +124,11 @@ std::expected<WholeObject, Fault> whole_object(const Upload& upload, const Compl
     if (it.number != request.parts.back().number && found->second->size < kSmallestPart) {
       return std::unexpected(
           Fault{"EntityTooSmall", "Your proposed upload is smaller than the minimum allowed size", 400});
+    }
+    size += found->second->size;
+    if (size > kLargestObject) {
+      return std::unexpected(
+          Fault{"EntityTooLarge", "Your proposed upload exceeds the maximum allowed object size.", 400});
     }
     parts.push_back(found->second);
     digests += *digest;
