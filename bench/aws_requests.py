@@ -10,13 +10,13 @@ import time
 REGION = "us-east-1"
 
 
-def signed(key, host, service, path, headers, body):
-    """All of a POST. The headers' names are in small letters; the key is ID.SECRET."""
+def signed(key, host, service, path, headers, body, method="POST"):
+    """All of a request. The headers' names are in small letters; the key is ID.SECRET."""
     access_key, secret = key.split(".")
     at = datetime.datetime.now(datetime.timezone.utc).strftime("%Y%m%dT%H%M%SZ")
     headers = dict(sorted({**headers, "host": host, "x-amz-date": at}.items()))
     names, scope = ";".join(headers), f"{at[:8]}/{REGION}/{service}/aws4_request"
-    canonical = "\n".join(["POST", path, "", *(f"{name}:{text}" for name, text in headers.items()), "", names, hashlib.sha256(body).hexdigest()])
+    canonical = "\n".join([method, path, "", *(f"{name}:{text}" for name, text in headers.items()), "", names, hashlib.sha256(body).hexdigest()])
     text = "\n".join(["AWS4-HMAC-SHA256", at, scope, hashlib.sha256(canonical.encode()).hexdigest()])
     derived = b"AWS4" + secret.encode()
     for word in scope.split("/"):
@@ -25,7 +25,7 @@ def signed(key, host, service, path, headers, body):
     headers["authorization"] = f"AWS4-HMAC-SHA256 Credential={access_key}/{scope}, SignedHeaders={names}, Signature={signature}"
     headers["content-length"] = str(len(body))
     lines = "".join(f"{name}: {text}\r\n" for name, text in headers.items())
-    return f"POST {path} HTTP/1.1\r\n{lines}\r\n".encode() + body
+    return f"{method} {path} HTTP/1.1\r\n{lines}\r\n".encode() + body
 
 
 class Channel:

@@ -8,6 +8,7 @@
 #include "api/s3/s3_fault.h"
 #include "api/s3/s3_headers.h"
 #include "base/text.h"
+#include "base/units.h"
 
 namespace drover::aws {
 namespace {
@@ -71,6 +72,13 @@ std::expected<ServiceCall, HttpResponse> S3Api::resolve(const HttpHead& head) {
         buckets_.begin_data(row.operation == S3Operation::upload_part ? Placement::file : Placement::anywhere),
         wanted_checksums(head));
     call.most_bytes = kLargestPut;
+  }
+  const std::string* length = head.header("Content-Length");
+  if (length != nullptr && parse_number(*length).value_or(0) > call.most_bytes) {
+    const Fault too_long = row.takes_data
+                               ? Fault{"EntityTooLarge", "Your proposed upload exceeds the maximum allowed size", 400}
+                               : Fault{"MaxMessageLengthExceeded", "Your request was too large.", 400};
+    return std::unexpected(s3_response(too_long, head));
   }
   call.handle = [this, request = std::move(*request)](HttpRequest http, HttpReply reply, Asker asker) mutable {
     handle(std::move(request), std::move(http), std::move(reply), std::move(asker));

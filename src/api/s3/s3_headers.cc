@@ -25,6 +25,7 @@ constexpr std::array<std::string_view, 8> kKept{"cache-control",
 constexpr std::array<std::string_view, 9> kClasses{"STANDARD",     "REDUCED_REDUNDANCY",  "STANDARD_IA",
                                                    "ONEZONE_IA",   "INTELLIGENT_TIERING", "GLACIER",
                                                    "DEEP_ARCHIVE", "GLACIER_IR",          "EXPRESS_ONEZONE"};
+constexpr std::size_t kMostMetadata = 2048;
 constexpr std::size_t kLongestTagName = 128;
 constexpr std::size_t kLongestTagValue = 256;
 /// A signed GET may ask for other headers than the object has: "response-content-type".
@@ -56,11 +57,17 @@ std::string without_chunking(std::string_view encodings) {
 
 }  // namespace
 
-ObjectHeaders kept_headers(const HttpHead& head) {
+std::expected<ObjectHeaders, Fault> kept_headers(const HttpHead& head) {
   ObjectHeaders out;
+  std::size_t metadata = 0;
   for (const HttpHeader& it : head.headers) {
     const std::string name = in_small_letters(it.name);
     if (!name.starts_with(kMeta) && std::ranges::find(kKept, name) == kKept.end()) continue;
+    if (name.starts_with(kMeta)) metadata += name.size() - kMeta.size() + it.value.size();
+    if (metadata > kMostMetadata) {
+      return std::unexpected(
+          Fault{"MetadataTooLarge", "Your metadata headers exceed the maximum allowed metadata size", 400});
+    }
     std::string value = name == "content-encoding" ? without_chunking(it.value) : it.value;
     if (!value.empty() || name.starts_with(kMeta)) out.emplace_back(name, std::move(value));
   }

@@ -15,7 +15,7 @@
 namespace drover::aws {
 
 /// What a PUT says of its object, but for its class and its tags.
-ObjectHeaders kept_headers(const HttpHead& head);
+std::expected<ObjectHeaders, Fault> kept_headers(const HttpHead& head);
 /// As S3 names it; empty: the usual one.
 std::expected<std::string, Fault> storage_class_of(const HttpHead& head);
 /// x-amz-tagging: "team=a&stage=raw".

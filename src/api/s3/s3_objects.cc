@@ -97,10 +97,12 @@ void S3Api::put_object(const CallPointer& call) {
   auto& body = static_cast<S3Body&>(*call->sink);
   auto sums = check_body(*call, body);
   if (!sums) return call->refuse(sums.error());
+  auto kept = kept_headers(call->head);
+  if (!kept) return call->refuse(kept.error());
   PutObject put{.bucket = call->request.bucket,
                 .key = call->request.key,
                 .etag = hex(body.checksums().at(ChecksumKind::md5)),
-                .headers = kept_headers(call->head),
+                .headers = std::move(*kept),
                 .cause = call->cause()};
   auto storage_class = storage_class_of(call->head);
   if (!storage_class) return call->refuse(storage_class.error());
@@ -203,10 +205,12 @@ void S3Api::copy_object(const CallPointer& call) {
               "object's metadata, storage class, website redirect location or encryption attributes.",
               400});
   }
+  auto kept = kept_headers(call->head);
+  if (!kept) return call->refuse(kept.error());
   PutObject put{.bucket = call->request.bucket,
                 .key = call->request.key,
                 .etag = object.etag,
-                .headers = replaces ? kept_headers(call->head) : object.headers,
+                .headers = replaces ? std::move(*kept) : object.headers,
                 .storage_class = std::move(*storage_class),
                 .tags = object.tags,
                 .cause = call->cause(),

@@ -64,9 +64,11 @@ std::optional<std::string> wanted_sum(const Upload& upload) {
 }  // namespace
 
 void S3Api::begin_upload(const CallPointer& call) {
+  auto kept = kept_headers(call->head);
+  if (!kept) return call->refuse(kept.error());
   NewUpload upload{.bucket = call->request.bucket,
                    .key = call->request.key,
-                   .headers = kept_headers(call->head),
+                   .headers = std::move(*kept),
                    .owner = call->asker.caller.key_id};
   auto storage_class = storage_class_of(call->head);
   if (!storage_class) return call->refuse(storage_class.error());
