@@ -89,9 +89,10 @@ void Connection::begin_body() {
   if (plan.refusal) return refuse(std::move(*plan.refusal));
   if (plan.holder && !loop_.count_for(*this, *plan.holder)) return refuse(429);
   if (parser_->stated_length() > plan.most_bytes) return refuse(413);
+  // Also before a body without bytes: boto3, which is answered at once, misreads the next answer on the connection.
+  if (parser_->wants_continue() && !is_http_1_0_) push("HTTP/1.1 100 Continue\r\n\r\n");
   if (!parser_->awaits_body()) return end_body();
   parser_->limit_body(plan.most_bytes);
-  if (parser_->wants_continue() && !is_http_1_0_) push("HTTP/1.1 100 Continue\r\n\r\n");
 }
 
 void Connection::end_body() {

@@ -53,6 +53,16 @@ TEST_F(HttpServerTest, HandsOnTheWholeHead) {
   EXPECT_EQ(seen.query, "q");
 }
 
+TEST_F(HttpServerTest, WhoeverExpectsToBeToldToContinueIsAlsoBeforeABodyWithoutBytes) {
+  start();
+  RawPeer peer = connect();
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(peer.send("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nExpect: 100-continue\r\n\r\n"));
+    EXPECT_EQ(peer.read_until("\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");
+    EXPECT_EQ(peer.read_response().status, 200);
+  }
+}
+
 TEST_F(HttpServerTest, PipelinedRequestsAreAnsweredInOrder) {
   start();
   RawPeer peer = connect();
