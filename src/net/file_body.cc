@@ -9,7 +9,7 @@
 namespace drover {
 namespace {
 
-constexpr std::uint64_t kMostSentAtOnce = std::uint64_t{1} << 20;
+constexpr std::uint64_t kMostSentAtOnce = std::uint64_t{4} << 20;
 constexpr std::uint64_t kPieceRead = std::uint64_t{256} << 10;
 
 /// Turns to the first part that is not at its end; at the very end there is none.

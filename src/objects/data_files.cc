@@ -68,14 +68,8 @@ Result<void> write_all(int file, std::string_view bytes, std::string_view what) 
 }
 
 Result<DataFiles> DataFiles::open(std::string folder) {
-  for (const std::string& path : {folder, folder + "/incoming"}) {
-    if (auto made = make_folder(path); !made) return pass(made);
-  }
+  if (auto made = make_folder(folder); !made) return pass(made);
   return DataFiles(std::move(folder));
-}
-
-std::string DataFiles::incoming(std::uint64_t number) const {
-  return concat(folder_, "/incoming/", number);
 }
 
 std::string DataFiles::folder_of(std::uint64_t number) const {
@@ -96,17 +90,14 @@ Result<void> DataFiles::prepare(std::uint64_t first, std::uint64_t end) const {
 }
 
 Result<Descriptor> DataFiles::create(std::uint64_t number) const {
-  const std::string path = incoming(number);
+  const std::string path = place(number);
   Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kFileMode));
   if (!file) return std::unexpected(errno_error(errno, path));
   return file;
 }
 
 Result<void> DataFiles::keep(std::uint64_t number, const Descriptor& file) const {
-  const std::string from = incoming(number);
-  const std::string to = place(number);
-  if (::fdatasync(file.get()) != 0) return std::unexpected(errno_error(errno, from));
-  if (::rename(from.c_str(), to.c_str()) != 0) return std::unexpected(errno_error(errno, to));
+  if (::fdatasync(file.get()) != 0) return std::unexpected(errno_error(errno, place(number)));
   return sync_folder(folder_of(number));
 }
 
@@ -122,17 +113,11 @@ Result<Descriptor> DataFiles::read(std::uint64_t number) const {
 }
 
 Result<void> DataFiles::remove(std::uint64_t number) const {
-  if (auto removed = remove_file(incoming(number)); !removed) return removed;
   return remove_file(place(number));
 }
 
 Result<std::uint64_t> DataFiles::remove_orphans(std::uint64_t first, std::uint64_t end,
                                                 const std::function<Result<bool>(std::uint64_t)>& is_known) const {
-  auto unfinished = numbers_in(folder_ + "/incoming");
-  if (!unfinished) return pass(unfinished);
-  for (const std::uint64_t number : *unfinished) {
-    if (auto removed = remove_file(incoming(number)); !removed) return pass(removed);
-  }
   std::uint64_t count = 0;
   for (std::uint64_t at = first / kFilesInFolder * kFilesInFolder; at < end; at += kFilesInFolder) {
     auto numbers = numbers_in(folder_of(at));

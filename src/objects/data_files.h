@@ -1,8 +1,5 @@
-// The bytes of objects that are too large for the index: a file each, by number. A file is written beside the others,
-// synced, and only then gets its place, so that what has a place is whole. Files of 4,096 numbers share a folder.
-//
-//   incoming/17     being written
-//   00000000/16     in its place
+// The bytes of objects that are too large for the index: a file each, by number. A file is whole and synced before the
+// index names it; one that the index does not name is nobody's. Files of 4,096 numbers share a folder.
 #pragma once
 
 #include <cstdint>
@@ -23,19 +20,17 @@ class DataFiles {
   /// Makes durable places for files with these numbers.
   Result<void> prepare(std::uint64_t first, std::uint64_t end) const;
   Result<Descriptor> create(std::uint64_t number) const;
-  /// What was written to it is durable, and it has its place.
+  /// What was written to it is durable.
   Result<void> keep(std::uint64_t number, const Descriptor& file) const;
   Result<Descriptor> read(std::uint64_t number) const;
-  /// Wherever it is; one that is not there is fine.
+  /// One that is not there is fine.
   Result<void> remove(std::uint64_t number) const;
-  /// Removes what was being written, and each file with a number from `first` to below `end` that is not known. The
-  /// number of files that were in their place.
+  /// Removes each file with a number from `first` to below `end` that is not known. How many they were.
   Result<std::uint64_t> remove_orphans(std::uint64_t first, std::uint64_t end,
                                        const std::function<Result<bool>(std::uint64_t)>& is_known) const;
 
  private:
   explicit DataFiles(std::string folder) : folder_(std::move(folder)) {}
-  std::string incoming(std::uint64_t number) const;
   std::string place(std::uint64_t number) const;
   std::string folder_of(std::uint64_t number) const;
 

@@ -67,6 +67,9 @@ bool is_loopback(std::string_view address) {
          address.starts_with("unix:");
 }
 
+/// They bring bodies to and from disks, and wait for those more than they work.
+constexpr int kDiskThreads = 8;
+
 /// They read requests, check signatures and write answers; the core and the store have threads of their own.
 int io_threads() {
   return static_cast<int>(std::clamp(std::thread::hardware_concurrency() / 2, 2U, 8U));
@@ -304,6 +307,7 @@ std::unique_ptr<LogFollowers> Server::Parts::make_followers() {
 Result<void> Server::Parts::listen() {
   HttpServerOptions http_options{.listen = options.listen, .tls = std::nullopt, .limits = {}};
   http_options.io_threads = io_threads();
+  http_options.pool_threads = kDiskThreads;
   http_options.limits.connections = std::min(http_options.limits.connections, connections_within_descriptors());
   if (http_options.listen.empty()) http_options.listen.emplace_back(kDefaultAddress);
   const std::string own_socket = concat("unix:", server_socket_file(options.data));
