@@ -243,6 +243,17 @@ void write_seeds(const Folder& folder) {
   folder.put("receipt_handle", {"AAAAAAAAAAEAAAAAAAAQAAAAAAAAAAABBIpbUCYRgq0=", "AAAA"});
   folder.put("chunked_body", {"6\r\nhello\n\r\n0\r\nx-amz-checksum-crc32:NjowIA==\r\n\r\n",
                               "3;chunk-signature=00\r\nabc\r\n0\r\n\r\n"});
+  folder.put(
+      "s3_documents",
+      {"<Delete><Quiet>true</Quiet><Object><Key>a&amp;b</Key><VersionId>null</VersionId></Object></Delete>",
+       "<CompleteMultipartUpload><Part><ETag>\"aa\"</ETag><PartNumber>2</PartNumber></Part></CompleteMultipartUpload>",
+       "<Tagging><TagSet><Tag><Key>k</Key><Value>v</Value></Tag></TagSet></Tagging>",
+       "<NotificationConfiguration><QueueConfiguration><Queue>q</Queue><Event>e</Event><Filter><S3Key><FilterRule>"
+       "<Name>prefix</Name><Value>p</Value></FilterRule></S3Key></Filter></QueueConfiguration>"
+       "</NotificationConfiguration>"});
+  folder.put("s3_request", {"PUT /photos/a%20b?uploadId=1&partNumber=2\nHost: localhost\nx-amz-acl: private",
+                            "GET /?list-type=2&prefix=a\nHost: photos.s3.localhost:80", "POST /photos?delete\n",
+                            "PUT /photos/k\nx-amz-copy-source: /b/c"});
   folder.put("batch_names",
              {"6f1c1f9e-2f0b-4c53-9d3f-0a8f7f5b1c11:3", "drover-native/default/6f1c1f9e-2f0b-4c53-9d3f-0a8f7f5b1c11",
               "name:2/default/6f1c1f9e-2f0b-4c53-9d3f-0a8f7f5b1c11.17.2"});
