@@ -139,7 +139,8 @@ class BucketStore final : public Buckets {
                         const std::string& key);
   void amend(ObjectName name, std::function<void(StoredObject&)> how, BucketAnswered<StoredObject> answered);
   Result<BucketResult<Removed>> remove_now(BucketIndex& index, const RemoveObject& object);
-  Result<Removed> remove_version(BucketIndex& index, const BucketRow& bucket, const RemoveObject& object);
+  Result<Removed> remove_version(BucketIndex& index, const BucketRow& bucket, const RemoveObject& object,
+                                 const std::string& version);
   Result<Removed> remove_current(BucketIndex& index, const BucketRow& bucket, const RemoveObject& object,
                                  std::optional<ObjectRow> old);
   Result<BucketResult<StoredPart>> put_part_now(BucketIndex& index, const UploadName& name, StoredPart part,

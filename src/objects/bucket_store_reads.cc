@@ -101,6 +101,7 @@ Result<std::optional<ObjectContent>> BucketStore::open_row(BucketIndex& index, O
     return out;
   }
   std::vector<std::uint64_t> numbers;
+  numbers.reserve(places.size());
   for (const DataPlace& it : places) numbers.push_back(it.number);
   const std::shared_ptr<void> pin = pins_->pin(std::move(numbers));
   const auto again = found_object(index, name);

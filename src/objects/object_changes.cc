@@ -162,8 +162,8 @@ Result<BucketResult<Removed>> BucketStore::remove_now(BucketIndex& index, const 
   const std::optional<std::string>& wanted = object.only_if_etag;
   if (wanted && !old) return refused<Removed>(no_key(name).error());
   if (wanted && *wanted != "*" && old->object.etag != *wanted) return refused<Removed>(not_as_required(name.key));
-  auto removed =
-      name.version ? remove_version(index, *found, object) : remove_current(index, *found, object, std::move(old));
+  auto removed = name.version ? remove_version(index, *found, object, *name.version)
+                              : remove_current(index, *found, object, std::move(old));
   if (!removed) return pass(removed);
   return BucketResult<Removed>(std::move(*removed));
 }
@@ -192,9 +192,9 @@ Result<Removed> BucketStore::remove_current(BucketIndex& index, const BucketRow&
 }
 
 /// It is not there any more, and what was there before it becomes the current one, if it was that.
-Result<Removed> BucketStore::remove_version(BucketIndex& index, const BucketRow& bucket, const RemoveObject& object) {
+Result<Removed> BucketStore::remove_version(BucketIndex& index, const BucketRow& bucket, const RemoveObject& object,
+                                            const std::string& version) {
   const std::string& key = object.name.key;
-  const std::string& version = *object.name.version;
   Removed out{.version = version};
   auto current = index.object(bucket.number, key);
   if (!current) return pass(current);

@@ -5,7 +5,7 @@
 namespace drover {
 
 Result<std::unique_ptr<OwnObjects>> OwnObjects::open(const std::string& folder, std::function<std::int64_t()> now_ms,
-                                                     FreeSpace space) {
+                                                     const FreeSpace& space) {
   std::unique_ptr<OwnObjects> out(new OwnObjects);
   auto store = BucketStore::open(folder, {.now_ms = std::move(now_ms),
                                           .has_room = [space](std::uint64_t bytes) { return space.check(bytes); },

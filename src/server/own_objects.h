@@ -16,7 +16,7 @@ namespace drover {
 class OwnObjects {
  public:
   static Result<std::unique_ptr<OwnObjects>> open(const std::string& folder, std::function<std::int64_t()> now_ms,
-                                                  FreeSpace space);
+                                                  const FreeSpace& space);
   ~OwnObjects();
   OwnObjects(const OwnObjects&) = delete;
   OwnObjects& operator=(const OwnObjects&) = delete;

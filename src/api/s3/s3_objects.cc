@@ -84,7 +84,7 @@ std::expected<std::optional<ByteRange>, Fault> part_range(const S3Request& reque
 }  // namespace
 
 std::expected<ObjectHeaders, Fault> S3Api::check_body(const Call& call, S3Body& body) const {
-  if (body.error()) return std::unexpected(s3_fault(*body.error()));
+  if (const std::optional<Error>& trouble = body.error()) return std::unexpected(s3_fault(*trouble));
   const std::string* decoded = call.head.header("x-amz-decoded-content-length");
   if (!body.is_whole() || (decoded != nullptr && parse_number(*decoded).value_or(body.size()) != body.size())) {
     return std::unexpected(Fault{

@@ -95,7 +95,7 @@ bool overlap(const EventRule& a, const EventRule& b) {
          });
 }
 
-std::unexpected<Fault> bad_target(std::string why) {
+std::unexpected<Fault> bad_target(const std::string& why) {
   return std::unexpected(
       Fault{"InvalidArgument", concat("Unable to validate the following destination configurations: ", why), 400});
 }

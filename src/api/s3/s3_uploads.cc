@@ -37,28 +37,29 @@ std::expected<std::uint32_t, Fault> part_number(const S3Request& request) {
 
 /// "bytes=0-99" of a source, which must have all of it.
 std::expected<void, Fault> read_source_range(const HttpHead& head, std::uint64_t size, CopySource& source) {
+  constexpr std::string_view kUnit = "bytes=";
   const std::string* stated = head.header("x-amz-copy-source-range");
   if (stated == nullptr) return {};
-  const auto range = read_range({.headers = {{"Range", *stated}}}, size);
-  const auto last = stated->rfind('-');
-  const bool is_all_there = range && *range && last != std::string::npos &&
-                            parse_number(stated->substr(last + 1)).value_or(size) < size &&
-                            stated->find("=-") == std::string::npos;
-  if (!is_all_there) {
+  std::string_view text = *stated;
+  const bool has_unit = text.starts_with(kUnit);
+  text.remove_prefix(has_unit ? kUnit.size() : 0);
+  const auto first = parse_number(take_until(text, '-'));
+  const auto last = parse_number(text);
+  if (!has_unit || !first || !last || *last < *first || *last >= size) {
     return std::unexpected(
         Fault{"InvalidArgument", concat("Range specified is not valid for source object of size: ", size), 400});
   }
-  source.offset = (*range)->first;
-  source.size = (*range)->size;
+  source.offset = *first;
+  source.size = *last - *first + 1;
   return {};
 }
 
-/// The checksum that the upload's object is to have, if it was said.
-std::optional<std::string> wanted_sum(const Upload& upload) {
+/// The checksum that the upload's object is to have; empty: it was not said.
+std::string wanted_sum(const Upload& upload) {
   for (const auto& [name, value] : upload.object.headers) {
     if (name == "x-amz-checksum-algorithm") return value;
   }
-  return std::nullopt;
+  return {};
 }
 
 }  // namespace
@@ -116,7 +117,7 @@ struct S3Api::PartCopy {
   StoredPart part;
   CopySource source;
   ObjectContent content;
-  std::optional<std::string> algorithm;
+  std::string algorithm;  // of the checksum that is taken beside MD5; empty: none is
   Checksums sums;
   std::unique_ptr<NewData> data = {};  // of a small source, which is copied: parts have files
   std::size_t piece = 0;
@@ -181,8 +182,8 @@ void S3Api::upload_part_copy(const CallPointer& call) {
     return call->refuse(BucketError{BucketFault::source_changed, {}});
   }
   std::vector<ChecksumKind> kinds{ChecksumKind::md5};
-  auto algorithm = wanted_sum(*upload);
-  if (const auto kind = algorithm ? checksum_kind(*algorithm) : std::nullopt) kinds.push_back(*kind);
+  std::string algorithm = wanted_sum(*upload);
+  if (const auto kind = checksum_kind(algorithm)) kinds.push_back(*kind);
   auto copy = std::make_shared<PartCopy>(PartCopy{.call = call,
                                                   .part = {.number = *number},
                                                   .source = std::move(source),
@@ -211,8 +212,10 @@ void S3Api::read_on(const std::shared_ptr<PartCopy>& copy) {
   if (copy->left > 0) return backend_.later(call->asker.holder, [this, copy] { read_on(copy); });
   const auto sums = copy->sums.finish();
   copy->part.etag = hex(sums.at(ChecksumKind::md5));
-  if (const auto kind = copy->algorithm ? checksum_kind(*copy->algorithm) : std::nullopt) {
-    copy->part.headers.emplace_back(concat("x-amz-checksum-", *copy->algorithm), base64(sums.at(*kind)));
+  for (const auto& [kind, sum] : sums) {
+    if (kind != ChecksumKind::md5) {
+      copy->part.headers.emplace_back(concat("x-amz-checksum-", copy->algorithm), base64(sum));
+    }
   }
   auto answered = [call](const BucketResult<StoredPart>& done) {
     if (!done) return call->refuse(done.error());

@@ -56,15 +56,15 @@ std::string sum_of(ChecksumKind kind, std::string_view bytes) {
 std::optional<std::string> whole_sum(ChecksumKind kind, const std::string& header, bool is_full,
                                      const std::vector<const StoredPart*>& parts) {
   std::string all;
-  std::optional<std::string> full;
+  std::string full;
   for (const StoredPart* it : parts) {
     const std::string* text = find(it->headers, header);
-    auto sum = text == nullptr ? std::nullopt : from_base64(*text);
+    const auto sum = text == nullptr ? std::nullopt : from_base64(*text);
     if (!sum) return std::nullopt;
     all += *sum;
-    full = full ? combined_crc(kind, *full, *sum, it->size) : std::move(*sum);
+    if (is_full) full = full.empty() ? *sum : combined_crc(kind, full, *sum, it->size);
   }
-  if (is_full) return base64(*full);
+  if (is_full) return base64(full);
   return concat(base64(sum_of(kind, all)), "-", parts.size());
 }
 
