@@ -144,6 +144,9 @@ std::expected<S3Request, Fault> read_s3_request(const HttpHead& head) {
   if (!key || utf8(out.bucket) != out.bucket) return bad_uri();
   out.key = std::move(*key);
   if (auto checked = check_key(out.key); !checked) return std::unexpected(std::move(checked.error()));
+  if (out.bucket.empty() && !out.key.empty()) {
+    return refused("InvalidBucketName", "The specified bucket is not valid.", 400);
+  }
   if (out.version() == "") return std::unexpected(empty_version());
   if (auto checked = check_headers(head); !checked) return std::unexpected(std::move(checked.error()));
   auto row = find_operation(head, out);

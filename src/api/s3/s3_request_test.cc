@@ -42,6 +42,7 @@ TEST(S3Request, WhatIsNoRequestOfS3IsRefused) {
   EXPECT_EQ(read(head_of("GET", "/photos/%ff")), "InvalidURI");
   EXPECT_EQ(read(head_of("GET", "/photos/a", "x=%z")), "InvalidURI");
   EXPECT_EQ(read(head_of("GET", "*")), "InvalidURI");
+  EXPECT_EQ(read(head_of("GET", "//a")), "InvalidBucketName");
   EXPECT_EQ(read(head_of("GET", "/photos/" + std::string(1024, 'k'))), "GetObject photos " + std::string(1024, 'k'));
   EXPECT_EQ(read(head_of("GET", "/photos/" + std::string(1025, 'k'))), "KeyTooLongError");
   // Not taken for a request that is here: a PUT of a retention is no PUT of an object.
