@@ -75,10 +75,10 @@ Result<AwsCredentials::Found> AwsCredentials::look() const {
   if (auto found = from_files()) return std::move(*found);
   auto container = from_container();
   if (!container) return pass(container);
-  if (container->has_value()) return std::move(**container);
+  if (std::optional<Found>& found = *container) return std::move(*found);
   auto machine = from_machine();
   if (!machine) return pass(machine);
-  if (machine->has_value()) return std::move(**machine);
+  if (std::optional<Found>& found = *machine) return std::move(*found);
   return fail(ErrorCode::denied,
               "no AWS credentials were found in the environment, in ~/.aws/credentials or in the machine's metadata",
               "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or name a profile with AWS_PROFILE");

@@ -211,7 +211,7 @@ Result<ObjectInfo> FileStore::get(const std::string& key, const ObjectRange& ran
   struct stat about{};
   auto file = open_file(*path, about);
   if (!file) return pass(file);
-  const ObjectInfo info = info_of(key, about);
+  ObjectInfo info = info_of(key, about);
   if (range.offset > info.size || range.size.value_or(0) > info.size - range.offset) {
     return fail(ErrorCode::bad_input, concat(*path, " has ", info.size, " bytes, and more were asked for"));
   }

@@ -177,7 +177,7 @@ Result<HttpResponse> S3Store::ask_once(const Ask& ask, bool was_refused) {
   return outside_.http->call(call);
 }
 
-Result<HttpResponse> S3Store::ask(Ask ask) {
+Result<HttpResponse> S3Store::ask(const Ask& ask) {
   const std::string what = concat(name(), ask.key.empty() ? "" : "/", ask.key);
   std::int64_t pause_ms = kShortestPauseMs;
   Random random(static_cast<std::uint64_t>(outside_.now_ms()));
@@ -212,7 +212,7 @@ Result<ObjectInfo> S3Store::get(const std::string& key, const ObjectRange& range
                                 const std::function<Result<void>(std::string_view)>& take) {
   auto head = ask({.method = "HEAD", .key = key, .headers = {{"x-amz-checksum-mode", "ENABLED"}}});
   if (!head) return pass(head);
-  const ObjectInfo info = info_from(key, *head);
+  ObjectInfo info = info_from(key, *head);
   if (range.offset > info.size || range.size.value_or(0) > info.size - range.offset) {
     return fail(ErrorCode::bad_input, concat(name(), "/", key, " has ", info.size, " bytes, and more were asked for"));
   }
@@ -274,7 +274,7 @@ Result<ListPage> S3Store::list(const ListQuestion& question) {
   if (!question.prefix.empty()) ask.query.emplace_back("prefix", question.prefix);
   if (!question.delimiter.empty()) ask.query.emplace_back("delimiter", question.delimiter);
   if (!question.after.empty()) ask.query.emplace_back("continuation-token", question.after);
-  auto answer = this->ask(std::move(ask));
+  auto answer = this->ask(ask);
   if (!answer) return pass(answer);
   auto read = aws::read_list_answer(answer->body);
   if (!read) return pass(read);
@@ -296,7 +296,7 @@ Result<ObjectInfo> S3Store::put(const ObjectInfo& object, const ObjectBytes& byt
 Result<ObjectInfo> S3Store::put_whole(const ObjectInfo& object, const std::string& bytes) {
   Ask ask{.method = "PUT", .key = object.key, .headers = headers_for(object), .body = bytes};
   ask.headers.emplace_back("content-md5", base64(md5_of(bytes)));
-  auto answer = this->ask(std::move(ask));
+  auto answer = this->ask(ask);
   if (!answer) return pass(answer);
   ObjectInfo out = object;
   out.size = bytes.size();

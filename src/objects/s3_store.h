@@ -71,7 +71,7 @@ class S3Store final : public ObjectStore {
     std::function<Result<void>(std::string_view)> take = {};
   };
   /// An answer of 2xx; anything else is an error, after as many tries as are worth it.
-  Result<HttpResponse> ask(Ask ask);
+  Result<HttpResponse> ask(const Ask& ask);
   Result<HttpResponse> ask_once(const Ask& ask, bool was_refused);
   Result<ObjectInfo> put_whole(const ObjectInfo& object, const std::string& bytes);
   Result<ObjectInfo> put_parts(const ObjectInfo& object, const ObjectBytes& bytes);
