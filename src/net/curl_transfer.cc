@@ -281,7 +281,7 @@ std::size_t CurlTransfer::on_body(char* bytes, std::size_t size, std::size_t cou
 bool CurlTransfer::body(std::string_view bytes) {
   long status = 0;
   curl_easy_getinfo(handle_, CURLINFO_RESPONSE_CODE, &status);
-  if (call_.take && status / 100 == 2) {
+  if (call_.take && (call_.take_status == 0 ? status / 100 == 2 : status == call_.take_status)) {
     partly_taken_ = true;
     auto taken = call_.take(bytes);
     if (!taken) error_ = taken.error();

@@ -8,7 +8,7 @@
 
 namespace drover {
 
-class FileStore final : public ObjectStore {
+class FileStore : public ObjectStore {
  public:
   /// The folder need not be there yet.
   explicit FileStore(std::string folder) : folder_(std::move(folder)) {}

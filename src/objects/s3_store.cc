@@ -1,12 +1,12 @@
 #include "objects/s3_store.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 
 #include "base/random.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "objects/stated_checksum.h"
 #include "wire/aws/s3_replies.h"
 #include "wire/aws/signing.h"
 #include "wire/aws/signing_time.h"
@@ -58,32 +58,18 @@ std::vector<std::pair<std::string, std::string>> headers_for(const ObjectInfo& o
   return out;
 }
 
-/// The checksum of all of an object, if its store says one that can be compared.
-struct Expected {
-  ChecksumKind kind = ChecksumKind::md5;
-  std::string sum;  // as bytes; empty: there is none
-};
-
-Expected expected_of(const HttpResponse& answer) {
-  constexpr std::array<std::pair<std::string_view, ChecksumKind>, 5> kSums{
-      {{"x-amz-checksum-crc64nvme", ChecksumKind::crc64nvme},
-       {"x-amz-checksum-crc32c", ChecksumKind::crc32c},
-       {"x-amz-checksum-crc32", ChecksumKind::crc32},
-       {"x-amz-checksum-sha256", ChecksumKind::sha256},
-       {"x-amz-checksum-sha1", ChecksumKind::sha1}}};
-  for (const auto& [name, kind] : kSums) {
-    const std::string stated = header_of(answer, name);
+/// The checksum of all of an object, if its store states one that can be compared.
+std::string checksum_in(const HttpResponse& answer) {
+  for (const ChecksumKind kind :
+       {ChecksumKind::crc64nvme, ChecksumKind::crc32c, ChecksumKind::crc32, ChecksumKind::sha256, ChecksumKind::sha1}) {
+    const std::string stated = header_of(answer, concat("x-amz-checksum-", checksum_name(kind)));
     if (stated.empty() || stated.contains('-')) continue;  // that of parts is not that of the bytes
-    if (auto sum = from_base64(stated)) return {kind, std::move(*sum)};
+    if (const auto sum = from_base64(stated)) return stated_checksum(kind, *sum);
   }
   const std::string etag = unquoted(header_of(answer, "ETag"));
   const bool is_md5 = etag.size() == 32 && std::ranges::all_of(etag, [](char c) { return hex_value(c) >= 0; });
   if (!is_md5 || !header_of(answer, "x-amz-server-side-encryption-aws-kms-key-id").empty()) return {};
-  std::string sum;
-  for (std::size_t i = 0; i < etag.size(); i += 2) {
-    sum += static_cast<char>(hex_value(etag[i]) << 4 | hex_value(etag[i + 1]));
-  }
-  return {ChecksumKind::md5, std::move(sum)};
+  return concat(checksum_name(ChecksumKind::md5), ":", etag);
 }
 
 Error error_from(const HttpResponse& answer, const std::string& what) {
@@ -96,7 +82,12 @@ Error error_from(const HttpResponse& answer, const std::string& what) {
   if (answer.status == 409 || answer.status == 412) code = ErrorCode::conflict;
   if (answer.status == 400) code = ErrorCode::bad_input;
   if (answer.status == 429 || answer.status >= 500) code = ErrorCode::unreachable;
-  return {code, concat(what, ": ", words), {}};
+  std::string next;
+  if (code == ErrorCode::not_found) next = "check the names of the bucket and the key";
+  if (code == ErrorCode::denied) next = "use a key or role that may do this, and check its secret";
+  if (code == ErrorCode::unreachable) next = "retry later";
+  if (said.code == "BucketNotEmpty") next = "remove its objects first";
+  return {code, concat(what, ": ", words), std::move(next)};
 }
 
 /// What may pass.
@@ -157,6 +148,7 @@ Result<HttpResponse> S3Store::ask_once(const Ask& ask, bool was_refused) {
                 .body = ask.body,
                 .body_source = {},
                 .take = ask.take,
+                .take_status = ask.take ? 206 : 0,
                 .deadline_ms = kLongestCallMs};
   std::vector<std::pair<std::string, std::string>> headers = ask.headers;
   if (!credentials->id.empty()) {
@@ -202,34 +194,35 @@ Result<HttpResponse> S3Store::ask(const Ask& ask) {
 }
 
 Result<ObjectInfo> S3Store::head(const std::string& key) {
-  auto answer = ask({.method = "HEAD", .key = key});
+  auto answer = ask({.method = "HEAD", .key = key, .headers = {{"x-amz-checksum-mode", "ENABLED"}}});
   if (!answer) return pass(answer);
-  return info_from(key, *answer);
+  ObjectInfo out = info_from(key, *answer);
+  out.checksum = checksum_in(*answer);
+  return out;
 }
 
 // Asked for first, as it says how large the object is, and what its bytes are to be compared with.
 Result<ObjectInfo> S3Store::get(const std::string& key, const ObjectRange& range,
                                 const std::function<Result<void>(std::string_view)>& take) {
-  auto head = ask({.method = "HEAD", .key = key, .headers = {{"x-amz-checksum-mode", "ENABLED"}}});
-  if (!head) return pass(head);
-  ObjectInfo info = info_from(key, *head);
+  auto found = head(key);
+  if (!found) return pass(found);
+  ObjectInfo& info = *found;
   if (range.offset > info.size || range.size.value_or(0) > info.size - range.offset) {
     return fail(ErrorCode::bad_input, concat(name(), "/", key, " has ", info.size, " bytes, and more were asked for"));
   }
   const bool is_whole = range.offset == 0 && range.size.value_or(info.size) == info.size;
-  const Expected expected = is_whole ? expected_of(*head) : Expected();
-  Checksums sums({expected.kind});
+  ChecksumCheck check(is_whole ? info.checksum : std::string());
   std::uint64_t taken = 0;
   auto got =
       get_rest(info, {range.offset, range.size.value_or(info.size - range.offset)}, taken, [&](std::string_view bytes) {
-        if (!expected.sum.empty()) sums.add(bytes);
+        check.add(bytes);
         return take(bytes);
       });
   if (!got) return pass(got);
-  if (!expected.sum.empty() && sums.finish().at(expected.kind) != expected.sum) {
-    return fail(ErrorCode::damaged, concat(name(), "/", key, " did not come as it is: its checksum differs"));
+  if (!check.finish()) {
+    return fail(ErrorCode::damaged, concat(name(), "/", key, " was damaged on its way: its checksum differs"));
   }
-  return info;
+  return std::move(info);
 }
 
 // A body that breaks off is asked for again from where it did, as long as the object is the same.
@@ -246,7 +239,7 @@ Result<void> S3Store::get_rest(const ObjectInfo& info, const ObjectRange& range,
   };
   for (int tries = 1; taken < wanted; ++tries) {
     const std::uint64_t before = taken;
-    Ask ask{.key = info.key, .take = take_some};
+    Ask ask{.key = info.key, .take = take_some};  // of a part: the whole object would begin elsewhere
     ask.headers.emplace_back("range", concat("bytes=", range.offset + taken, "-", range.offset + wanted - 1));
     if (!info.etag.empty()) ask.headers.emplace_back("if-match", concat("\"", info.etag, "\""));
     auto answer = ask_once(ask, false);
@@ -377,6 +370,16 @@ Result<void> S3Store::abort_upload(const std::string& key, const std::string& up
   auto answer = ask({.method = "DELETE", .key = key, .query = {{"uploadId", upload}}});
   if (!answer && answer.error().code != ErrorCode::not_found) return pass(answer);
   return {};
+}
+
+Result<std::vector<S3Store::Bucket>> S3Store::list_buckets() {
+  auto answer = ask({});
+  if (!answer) return pass(answer);
+  auto read = aws::read_bucket_list(answer->body);
+  if (!read) return pass(read);
+  std::vector<Bucket> out;
+  for (auto& it : *read) out.push_back({std::move(it.name), it.created_ms});
+  return out;
 }
 
 Result<void> S3Store::create_bucket() {

@@ -27,7 +27,7 @@ class S3Store final : public ObjectStore {
   struct Place {
     std::string endpoint;  // "https://s3.eu-west-1.amazonaws.com"
     std::string region;
-    std::string bucket;
+    std::string bucket;  // empty: only list_buckets() can be called
   };
   struct Outside {
     std::unique_ptr<HttpClient> http;  // of the endpoint
@@ -56,6 +56,12 @@ class S3Store final : public ObjectStore {
                                      const std::vector<UploadedPart>& parts) override;
   Result<void> abort_upload(const std::string& key, const std::string& upload) override;
 
+  struct Bucket {
+    std::string name;
+    std::int64_t created_ms = 0;
+  };
+  /// Those of the account; only of a store whose place has no bucket.
+  Result<std::vector<Bucket>> list_buckets();
   /// Of the bucket itself.
   Result<void> create_bucket();
   Result<void> delete_bucket();

@@ -21,6 +21,7 @@ struct ObjectInfo {
   std::string etag;                                                // as the store has it; empty: it has none
   std::string type = {};                                           // "image/png"; empty: unknown
   std::vector<std::pair<std::string, std::string>> metadata = {};  // of the user's own
+  std::string checksum = {};  // of all of its bytes: "sha256:HEX", "crc32c:HEX", "md5:HEX"; empty: the store says none
 
   bool operator==(const ObjectInfo&) const = default;
 };

@@ -48,6 +48,18 @@ std::string read_element(std::string_view xml, std::string_view name) {
   return unquoted(text(document.document_element(), std::string(name).c_str()));
 }
 
+Result<std::vector<NamedBucket>> read_bucket_list(std::string_view xml) {
+  pugi::xml_document document;
+  const auto parsed = document.load_buffer(xml.data(), xml.size(), kHow, pugi::encoding_utf8);
+  const Node root = document.child("ListAllMyBucketsResult");
+  if (!parsed || !root) return fail(ErrorCode::damaged, "the store's list of buckets cannot be read");
+  std::vector<NamedBucket> out;
+  for (const Node it : root.child("Buckets").children("Bucket")) {
+    out.push_back({text(it, "Name"), parse_iso_time(text(it, "CreationDate")).value_or(0)});
+  }
+  return out;
+}
+
 Result<ListAnswer> read_list_answer(std::string_view xml) {
   pugi::xml_document document;
   const auto parsed = document.load_buffer(xml.data(), xml.size(), kHow, pugi::encoding_utf8);

@@ -31,6 +31,13 @@ struct ListAnswer {
 /// Of ListObjectsV2, whose keys are escaped.
 Result<ListAnswer> read_list_answer(std::string_view xml);
 
+struct NamedBucket {
+  std::string name;
+  std::int64_t created_ms = 0;
+};
+/// Of ListBuckets.
+Result<std::vector<NamedBucket>> read_bucket_list(std::string_view xml);
+
 /// The text of an element below the root: "UploadId", "ETag" without quotes. Empty: there is none.
 std::string read_element(std::string_view xml, std::string_view name);
 
