@@ -105,6 +105,7 @@ int main(int argc, char** argv) {
   drover::add_definition(verbs, invocation);
   drover::add_fleet(verbs, invocation);
   drover::add_stream(verbs, invocation);
+  drover::add_objects(verbs, invocation);
   drover::add_workers(verbs, invocation);
   drover::add_image(verbs, invocation);
   drover::add_backup(verbs, invocation);

@@ -4,11 +4,10 @@
 
 #include <chrono>
 #include <cstdint>
-#include <memory>
 #include <string>
 
+#include "cli/progress_line.h"
 #include "cli/verb.h"
-#include "screen/live_block.h"
 #include "screen/recent_rate.h"
 
 namespace drover {
@@ -21,7 +20,7 @@ class SendProgress {
   /// Sent by now. `soon_again`: it need not be drawn each time.
   void note(std::uint64_t messages, std::uint64_t bytes, bool soon_again);
   /// Takes the display off the terminal.
-  void clear() { block_.reset(); }
+  void clear() { line_.clear(); }
   double seconds() const;
 
  private:
@@ -30,8 +29,7 @@ class SendProgress {
   const std::string stream_;
   const std::uint64_t total_bytes_;
   const Clock::time_point begun_ = Clock::now();
-  Clock::time_point drawn_;
-  std::unique_ptr<LiveBlock> block_;  // nothing: no terminal to draw on, or not wanted
+  ProgressLine line_;
   RecentRate messages_;
   RecentRate bytes_;
 };

@@ -63,6 +63,7 @@ void add_queue(const Verb& app, Invocation& invocation);
 void add_definition(const Verb& app, Invocation& invocation);
 void add_fleet(const Verb& app, Invocation& invocation);
 void add_stream(const Verb& app, Invocation& invocation);
+void add_objects(const Verb& app, Invocation& invocation);
 void add_workers(const Verb& app, Invocation& invocation);
 void add_image(const Verb& app, Invocation& invocation);
 void add_key(const Verb& app, Invocation& invocation);
