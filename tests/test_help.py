@@ -112,7 +112,7 @@ def test_flags_in_examples_exist(drover):
     for words in commands(drover):
         for line in examples(help_of(drover, *words)):
             ours = line.split(" -- ")[0]
-            named = re.search(r"drover ([a-z-]+)(?: (drain|fence|readmit|create|join|list|delete|show|set|enable|disable|register|retire|pull|prune|purge|send|receive)\b)?", ours)
+            named = re.search(r"drover ([a-z-]+)(?: (drain|fence|readmit|create|join|list|delete|show|set|enable|disable|register|retire|pull|prune|purge|send|receive|ls|cp|cat|stat|rm|mb|rb)\b)?", ours)
             offered = asked(drover, *filter(None, named.groups()), "--")[2]
             for flag in re.findall(r"(?<![\w-])--[a-z][a-z-]*", ours):
                 assert flag in offered, (line, flag)

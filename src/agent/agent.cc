@@ -185,7 +185,7 @@ void Agent::on_slot_up(std::size_t slot, std::int64_t now_ms) {
 
 void Agent::on_tick(std::int64_t now_ms) {
   for (std::size_t slot = 0; slot < slots_.size(); ++slot) watch(slot, now_ms);
-  if (!backlog_.empty() && all_are_long()) {
+  if (backlog_.size() > put_by_while_long() && all_are_long()) {
     yielded_ = true;
     return_backlog();
   }

@@ -145,6 +145,9 @@ class Agent {
 
   /// The machine is short of something: start nothing more for now, and ask for nothing; what is leased stays here.
   void hold(bool on, std::int64_t now_ms);
+  /// Something had to be fetched for an item, and took so long. Where that is much beside how long items run, a round
+  /// of items is put by even if they are long, so that what the next one needs is fetched meanwhile.
+  void learn_fetch(std::int64_t took_us);
   /// No more than so many items are handed to a slot ahead of the one that it runs.
   void limit_ahead(std::size_t most) { most_ahead_ = most; }
   /// What is not started goes back, for others to run.
@@ -225,6 +228,7 @@ class Agent {
   std::size_t free_slots() const;
   bool is_full() const;
   std::size_t target_backlog() const;
+  std::size_t put_by_while_long() const;
   bool all_are_long() const;
   Wish wish() const;
   void fill(std::int64_t now_ms);
@@ -266,6 +270,7 @@ class Agent {
   bool holding_ = false;
   std::size_t most_ahead_ = SIZE_MAX;
   double typical_us_ = 0;  // how long items take lately; 0: not known
+  double fetch_us_ = 0;    // how long it takes lately to fetch what an item needs; 0: nothing is fetched
   Resources typical_ask_;  // what they ask for lately
   bool yielded_ = false;   // what had no room was put back; nothing is asked for until something here has ended
   std::vector<AgentAction> actions_;

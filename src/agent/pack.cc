@@ -16,6 +16,9 @@ constexpr double kWorthMovingUs = 5'000;
 // The backlog holds this much work at the rate lately seen.
 constexpr double kBacklogUs = 500'000;
 constexpr std::size_t kMostBacklog = 4096;
+// Where fetching takes less than this part of an item's run, fetching ahead gains less than it costs: items that are
+// put by here are not run by a worker that is idle.
+constexpr double kWorthFetchingAhead = 0.1;
 // While so many jobs wait for what they need, nothing more is asked for: it might be of one more.
 constexpr std::size_t kMostJobsAside = 64;
 
@@ -59,6 +62,10 @@ std::size_t Agent::target_backlog() const {
   return std::clamp(static_cast<std::size_t>(fitting), width(), std::max(kMostBacklog, width()));
 }
 
+std::size_t Agent::put_by_while_long() const {
+  return fetch_us_ > 0 && fetch_us_ >= typical_us_ * kWorthFetchingAhead ? width() : 0;
+}
+
 bool Agent::all_are_long() const {
   bool any = false;
   for (const SlotState& slot : slots_) {
@@ -84,9 +91,10 @@ Agent::Wish Agent::wish() const {
   if (draining_ || yielded_ || holding_) return {};
   Wish wish;
   if (typical_us_ >= kLongMs * 1000.0 || all_are_long()) {
-    // What fits right now, and nothing to put by.
-    wish.room = has_.minus(in_use()).minus(backlog_ask_);
-    const std::size_t free = free_slots();
+    // What fits right now, and nothing to put by but what is fetched ahead for.
+    const std::size_t put_by = put_by_while_long();
+    wish.room = has_.times(put_by > 0 ? 2 : 1).minus(in_use()).minus(backlog_ask_);
+    const std::size_t free = free_slots() + put_by;
     if (free > backlog_.size()) {
       wish.want =
           std::min<std::uint64_t>(free - backlog_.size(), std::max<std::uint64_t>(1, wish.room.holds(typical_ask_)));
@@ -200,6 +208,11 @@ void Agent::hand_first(std::size_t slot, std::int64_t now_ms) {
   slots_[slot].handed.push_back({.item = item, .since_ms = now_ms});
   slots_[slot].last_ask = item.ask;
   actions_.emplace_back(StartItem{slot, item});
+}
+
+void Agent::learn_fetch(std::int64_t took_us) {
+  const auto us = static_cast<double>(std::max<std::int64_t>(took_us, 1));
+  fetch_us_ = fetch_us_ == 0 ? us : fetch_us_ + 0.2 * (us - fetch_us_);
 }
 
 void Agent::learn(std::int64_t wall_us) {

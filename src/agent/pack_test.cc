@@ -196,6 +196,29 @@ TEST(Pack, WhatFindsNoRoomBesideLongItemsIsLeftToOthersUntilOneEnds) {
   EXPECT_GT(it.agent.make_poll(it.now_ms).want, 0U);
 }
 
+TEST(Pack, WhileFetchingTakesLongARoundIsPutByThoughItemsAreLong) {
+  Machine it(kMachine);
+  it.agent.learn_fetch(1'000'000);
+  it.lend(4, {2000, 0});
+  it.tick(2000);
+  EXPECT_TRUE(it.agent.wants_to_ask());
+  const AgentPoll poll = it.lend(4, {2000, 0});
+  EXPECT_EQ(poll.want, 4U);
+  it.tick(10);
+  const AgentPoll next = it.agent.make_poll(it.now_ms);
+  EXPECT_TRUE(next.returned.empty()) << "what they need is being fetched";
+  EXPECT_EQ(next.want, 0U) << "one round is enough";
+}
+
+TEST(Pack, WhatIsQuicklyFetchedIsNotPutByBehindLongItems) {
+  Machine it(kMachine);
+  it.agent.learn_fetch(1'000'000);
+  it.lend(4, {2000, 0});
+  it.end(0, 60'000'000);
+  it.tick(2000);
+  EXPECT_EQ(it.agent.make_poll(it.now_ms).want, 1U) << "fetching takes a sixtieth of the time";
+}
+
 /// A job that a pretended server lends out.
 struct Pool {
   Resources ask;

@@ -48,9 +48,15 @@ Result<std::vector<std::string>> take_command(const CommandFlags& flags, const I
 Result<ItemSource> choose_source(const CommandFlags& flags, std::vector<std::string>& command) {
   std::vector<std::pair<std::string, ItemSource>> given;
   if (!flags.items.empty()) {
-    given.emplace_back("--items", LinesSource{flags.items, flags.null_separated ? '\0' : '\n'});
+    auto items = lines_or_objects(flags.items, flags.null_separated ? '\0' : '\n');
+    if (!items) return pass(items);
+    given.emplace_back("--items", std::move(*items));
   }
-  if (!flags.jsonl.empty()) given.emplace_back("--jsonl", LinesSource{flags.jsonl, '\n'});
+  if (!flags.jsonl.empty()) {
+    auto lines = lines_or_objects(flags.jsonl, '\n');
+    if (!lines) return pass(lines);
+    given.emplace_back("--jsonl", std::move(*lines));
+  }
   if (!flags.dir.empty()) given.emplace_back("--dir", FolderSource{flags.dir, flags.match});
   if (!flags.range.empty()) {
     auto range = parse_range(flags.range);

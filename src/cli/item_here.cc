@@ -9,7 +9,10 @@
 
 #include "base/units.h"
 #include "cli/image_here.h"
+#include "cli/object_access.h"
+#include "store/run_folder.h"
 #include "worker/job_run.h"
+#include "worker/job_staging.h"
 
 namespace drover {
 namespace {
@@ -71,12 +74,24 @@ void compare_process(const RecordedItem& item, std::vector<std::string>& differe
 
 }  // namespace
 
-Result<ItemHere> item_here(const RecordedItem& item, const std::string& root, MachineRunner& runner, bool quiet) {
-  ItemHere here{.definition = item.definition, .image = nullptr, .settings = {}, .differences = {}};
+Result<ItemHere> item_here(const RecordedItem& item, const ItemFlags& flags, MachineRunner& runner, bool quiet) {
+  ItemHere here{.definition = item.definition, .image = nullptr, .settings = {}, .differences = {}, .staged = nullptr};
+  const std::string root = data_root(flags.common.data);
   std::vector<std::string>& differences = here.differences;
   const std::string elsewhere = from_elsewhere(item);
   if (!elsewhere.empty()) {
     differences.push_back(fmt::format("it ran on worker '{}', but this machine is '{}'", elsewhere, host_name()));
+  }
+  if (uses_staging(item.definition)) {
+    // With the user's own key: the attempt's was only its own.
+    auto opener = object_opener({.common = flags.common, .server = flags.server, .endpoint = {}});
+    if (!opener) return pass(opener);
+    auto staged = StagedHere::make(item, *opener);
+    if (!staged) return pass(staged);
+    here.staged = std::move(*staged);
+    if (!item.definition.output.empty()) {
+      differences.push_back(fmt::format("its files are not uploaded: they stay in {}", here.staged->output()));
+    }
   }
   if (item.settings) {
     // As a worker does it: keys of whoever started it are not its items'.
@@ -112,9 +127,15 @@ namespace {
 
 Result<ReadyTask> make_ready(const RecordedItem& item, const Definition& definition, const ItemHere& here,
                              std::shared_ptr<const ContainerPlan> image) {
+  if (here.staged && image) {
+    auto changed = std::make_shared<ContainerPlan>(*image);
+    changed->edits.mounts.push_back({.source = here.staged->folder(), .target = StagedHere::inside()});
+    image = std::move(changed);
+  }
   auto run = make_job_run(definition, item.uuid, here.settings, std::move(image));
   if (!run) return pass(run);
-  auto task = make_task(*run, Token{GrantId{1}, item.index}, AttemptNumber{item.attempt_number()}, item.text);
+  auto task = make_task(*run, Token{GrantId{1}, item.index}, AttemptNumber{item.attempt_number()}, item.text,
+                        here.staged ? here.staged->item() : StagedItem());
   if (!task) return pass(task);
   // All that is printed is wanted.
   run->setup.limits.log_bytes = 0;

@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "cli/recorded_item.h"
+#include "cli/staged_here.h"
 #include "ports/runner.h"
 #include "worker/machine_runner.h"
 
@@ -18,7 +19,8 @@ struct ItemHere {
   Definition definition;                       // without what this machine has not
   std::shared_ptr<const ContainerPlan> image;  // null: it runs as a process
   std::map<std::string, std::string> settings;
-  std::vector<std::string> differences;  // for people
+  std::vector<std::string> differences;      // for people
+  std::shared_ptr<const StagedHere> staged;  // null: it reads and writes no objects
 };
 
 /// What a slot and its only task are told.
@@ -27,8 +29,8 @@ struct ReadyTask {
   Task task;
 };
 
-/// Fetches the image if it is not here. `root` is Drover's data.
-Result<ItemHere> item_here(const RecordedItem& item, const std::string& root, MachineRunner& runner, bool quiet);
+/// Fetches the image if it is not here, and the object that the item names. `flags` name the item.
+Result<ItemHere> item_here(const RecordedItem& item, const ItemFlags& flags, MachineRunner& runner, bool quiet);
 
 /// The item's own command.
 Result<ReadyTask> own_task(const RecordedItem& item, const ItemHere& here);

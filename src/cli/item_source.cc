@@ -10,9 +10,12 @@
 #include <charconv>
 #include <cstring>
 #include <filesystem>
+#include <thread>
 
 #include "base/units.h"
+#include "cli/object_sources.h"
 #include "core/records.h"
+#include "ports/descriptor.h"
 
 namespace drover {
 namespace {
@@ -175,6 +178,43 @@ Result<void> read_from(const FolderSource& source, const TakeItem& take, const s
   return walk(source.path, {}, source.match, take);
 }
 
+/// The lines of an object as it comes, through a pipe: it may be larger than memory.
+Result<void> read_lines(const ObjectSource& source, const TakeItem& take, const std::stop_token& stop) {
+  auto store = source.opener->open(source.uri);
+  if (!store) return pass(store);
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return std::unexpected(errno_error(errno, "cannot make a pipe"));
+  Descriptor out(ends[0]);
+  Result<void> got;
+  std::thread fetcher([&, in = Descriptor(ends[1])]() mutable {
+    auto object = (*store)->get(source.uri.key, {}, [&](std::string_view bytes) -> Result<void> {
+      while (!bytes.empty()) {
+        const ssize_t done = ::write(in.get(), bytes.data(), bytes.size());
+        if (done < 0 && errno == EINTR) continue;
+        if (done < 0) return fail(ErrorCode::stopped, "the list is not read to its end");
+        bytes.remove_prefix(static_cast<std::size_t>(done));
+      }
+      return {};
+    });
+    if (!object) got = pass(object);
+    in.reset();
+  });
+  const LinesSource lines{.path = source.uri.text(), .end = source.end};
+  auto read = LineReader(lines, take, stop).read_all(out.get());
+  out.reset();  // whoever still writes is told that nobody reads
+  fetcher.join();
+  return read ? got : read;
+}
+
+Result<void> read_from(const ObjectSource& source, const TakeItem& take, const std::stop_token& stop) {
+  const SourceRules rules{.recursive = source.uri.is_prefix()};
+  if (!means_several(source.uri, rules)) return read_lines(source, take, stop);
+  return each_object(*source.opener, source.uri, rules, stop, [&](const FoundObject& it) -> Result<void> {
+    if (it.uri.key.ends_with('/')) return {};  // it marks a directory
+    return take(it.uri.text());
+  });
+}
+
 Result<void> read_from(const RangeSource& source, const TakeItem& take, const std::stop_token& /*stop*/) {
   for (std::int64_t number = source.first; number <= source.last; ++number) {
     if (auto taken = take(std::to_string(number)); !taken) return taken;
@@ -190,6 +230,13 @@ Result<void> read_items(const ItemSource& source, const TakeItem& take, const st
     return take(item);
   };
   return std::visit([&](const auto& it) { return read_from(it, take_unless_stopped, stop); }, source);
+}
+
+Result<ItemSource> lines_or_objects(const std::string& path_or_uri, char end) {
+  if (!looks_like_object_uri(path_or_uri)) return LinesSource{path_or_uri, end};
+  auto uri = parse_object_uri(path_or_uri);
+  if (!uri) return pass(uri);
+  return ObjectSource{std::move(*uri), end};
 }
 
 Result<RangeSource> parse_range(const std::string& text) {

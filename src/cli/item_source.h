@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "objects/store_opener.h"
 
 namespace drover {
 
@@ -33,12 +35,21 @@ struct RangeSource {
   std::int64_t last = 0;
   std::uint64_t count() const { return static_cast<std::uint64_t>(last - first) + 1; }
 };
-using ItemSource = std::variant<LinesSource, WordsSource, FolderSource, RangeSource>;
+/// URIs of all objects below a prefix or that match a pattern; of any other object, its lines.
+struct ObjectSource {
+  ObjectUri uri;
+  char end = '\n';
+  std::shared_ptr<const StoreOpener> opener = nullptr;  // set before it is read: see open_source()
+};
+using ItemSource = std::variant<LinesSource, WordsSource, FolderSource, RangeSource, ObjectSource>;
 
 using TakeItem = std::function<Result<void>(std::string_view)>;
 
 /// Reads every item, in order, holding only a few in memory. Asked to stop, it ends with an error.
 Result<void> read_items(const ItemSource& source, const TakeItem& take, const std::stop_token& stop = {});
+
+/// Lines of a file, of standard input, or of what a URI names.
+Result<ItemSource> lines_or_objects(const std::string& path_or_uri, char end);
 
 /// "1-1000000"
 Result<RangeSource> parse_range(const std::string& text);

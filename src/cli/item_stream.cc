@@ -8,8 +8,8 @@ constexpr std::size_t kMostPieces = 8;
 
 }  // namespace
 
-ItemStream::ItemStream(const ItemSource& source, const CommandTemplate& command, const Change& change)
-    : thread_([this, &source, &command, &change] { read(source, command, change); }) {}
+ItemStream::ItemStream(const ItemSource& source, const ItemCheck& check, const Change& change)
+    : thread_([this, &source, &check, &change] { read(source, check, change); }) {}
 
 ItemStream::~ItemStream() {
   {
@@ -30,12 +30,12 @@ bool ItemStream::hand_over(std::string piece) {
   return true;
 }
 
-void ItemStream::read(const ItemSource& source, const CommandTemplate& command, const Change& change) {
+void ItemStream::read(const ItemSource& source, const ItemCheck& check, const Change& change) {
   std::string piece;
   std::uint64_t index = 0;
   auto done = read_items(source, [&](std::string_view given) -> Result<void> {
     const std::string item = change(given);
-    if (auto fits = command.check(item, ItemIndex{index++}); !fits) return fits;
+    if (auto fits = check(item, ItemIndex{index++}); !fits) return fits;
     piece += item;
     piece += '\0';
     if (piece.size() < kPieceBytes) return {};

@@ -9,18 +9,21 @@
 #include <string>
 #include <thread>
 
+#include "base/ids.h"
 #include "base/result.h"
 #include "cli/item_source.h"
-#include "worker/command_template.h"
 
 namespace drover {
+
+/// Whether a job can be run on an item.
+using ItemCheck = std::function<Result<void>(std::string_view item, ItemIndex index)>;
 
 class ItemStream {
  public:
   /// What becomes of an item before anybody else sees it.
   using Change = std::function<std::string(std::string_view)>;
-  /// Items that the command cannot take end it with an error.
-  ItemStream(const ItemSource& source, const CommandTemplate& command, const Change& change);
+  /// An item that the check refuses ends it with an error.
+  ItemStream(const ItemSource& source, const ItemCheck& check, const Change& change);
   ~ItemStream();
   ItemStream(const ItemStream&) = delete;
   ItemStream& operator=(const ItemStream&) = delete;
@@ -29,7 +32,7 @@ class ItemStream {
   Result<std::string> next();
 
  private:
-  void read(const ItemSource& source, const CommandTemplate& command, const Change& change);
+  void read(const ItemSource& source, const ItemCheck& check, const Change& change);
   bool hand_over(std::string piece);
 
   std::mutex mutex_;  // guards what follows

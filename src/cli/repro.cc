@@ -62,7 +62,7 @@ Result<int> repro(const ItemFlags& flags) {
   const std::string root = data_root(flags.common.data);
   const bool is_silent = flags.common.quiet || flags.common.json;
   MachineRunner runner(containers_folder(root));
-  auto here = item_here(*item, root, runner, is_silent);
+  auto here = item_here(*item, flags, runner, is_silent);
   if (!here) return pass(here);
   const auto& container = here->definition.container;
   if (container && container->reuse && container->reset == ContainerReset::none) {

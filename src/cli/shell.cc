@@ -69,7 +69,7 @@ Result<int> shell(const ShellFlags& flags) {
   if (!item) return pass(item);
   const std::string root = data_root(flags.common.data);
   MachineRunner runner(containers_folder(root));
-  auto here = item_here(*item, root, runner, flags.common.quiet);
+  auto here = item_here(*item, flags, runner, flags.common.quiet);
   if (!here) return pass(here);
   const std::vector<std::string> words = !flags.words.empty() ? flags.words
                                          : here->image        ? kShellOfImage

@@ -15,6 +15,7 @@
 #include "cli/item_stream.h"
 #include "cli/job_flags.h"
 #include "cli/job_text.h"
+#include "cli/object_access.h"
 #include "cli/policy_flags.h"
 #include "cli/print.h"
 #include "cli/server_client.h"
@@ -25,6 +26,7 @@
 #include "wire/path_map.h"
 #include "wire/submission.h"
 #include "worker/command_template.h"
+#include "worker/job_staging.h"
 
 namespace drover {
 namespace json = boost::json;
@@ -41,6 +43,7 @@ struct Flags {
   JobFlags job;
   std::string file;
   std::vector<std::string> map;
+  bool no_download = false;
   bool dry_run = false;
   bool schema = false;
   bool wait = false;
@@ -64,9 +67,14 @@ bool looks_like_job_file(std::string_view word) {
   return word == "-" || word.ends_with(".yaml") || word.ends_with(".yml") || word.ends_with(".json");
 }
 
-ItemSource source_of(const JobFile& file, const fs::path& folder) {
-  if (!file.items_file.empty()) return LinesSource{folder / file.items_file};
-  if (!file.jsonl.empty()) return LinesSource{folder / file.jsonl};
+/// Where a job file says it; paths are relative to it.
+std::string beside(const fs::path& folder, const std::string& path_or_uri) {
+  return looks_like_object_uri(path_or_uri) ? path_or_uri : (folder / path_or_uri).string();
+}
+
+Result<ItemSource> source_of(const JobFile& file, const fs::path& folder) {
+  if (!file.items_file.empty()) return lines_or_objects(beside(folder, file.items_file), '\n');
+  if (!file.jsonl.empty()) return lines_or_objects(beside(folder, file.jsonl), '\n');
   if (!file.dir.empty()) return FolderSource{absolute_path(folder / file.dir), file.match};
   if (const auto* numbers = std::get_if<NumberItems>(&file.job.items))
     return RangeSource{numbers->first, numbers->last};
@@ -112,15 +120,21 @@ Result<ItemSource> file_source(const Flags& flags, JobFile& file, const fs::path
       return fail(ErrorCode::bad_input, "--match requires --dir", "omit --match, or add --dir PATH");
     file.match = flags.command.match;
   }
-  ItemSource source = source_of(file, folder);
-  if (flags.command.null_separated) {
-    auto* lines = std::get_if<LinesSource>(&source);
+  auto source = source_of(file, folder);
+  if (source && flags.command.null_separated) {
+    auto* lines = std::get_if<LinesSource>(&*source);
     if (lines == nullptr || file.items_file.empty()) {
       return fail(ErrorCode::bad_input, "-0 requires --items", "omit -0, or add --items FILE");
     }
     lines->end = '\0';
   }
   return source;
+}
+
+/// Whether items are the objects that a list finds: then commands get them as files, unless something else is said.
+bool lists_objects(const ItemSource& source) {
+  const auto* objects = std::get_if<ObjectSource>(&source);
+  return objects != nullptr && (objects->uri.is_prefix() || is_glob(objects->uri.key));
 }
 
 /// Everything but the number of items is checked before anything is read or sent.
@@ -181,6 +195,9 @@ Result<std::variant<ReadyJob, ToldAlready>> prepare(const Flags& flags, const Ve
   }
   if (auto applied = apply_job_flags(flags.job, job.submission); !applied) return pass(applied);
   if (auto applied = apply_run_flags(flags, verb, *command, job.submission); !applied) return pass(applied);
+  Definition& definition = job.submission.definition;
+  if (lists_objects(job.source) && !job.submission.said.contains("download")) definition.download = true;
+  if (flags.no_download) definition.download = false;
   Submission trial = job.submission;
   if (auto applied = apply_policy_flags(flags.policy, 0, trial); !applied) return pass(applied);
   // Without a token of the user's own it still has one: whatever is said twice on its way is one job.
@@ -217,7 +234,7 @@ Result<std::string> body_of(const Submission& job) {
               "use UTF-8 in its command, variables and working directory; items may contain any bytes");
 }
 
-Result<int> show_only(const Flags& flags, ReadyJob& job, const CommandTemplate& command) {
+Result<int> show_only(const Flags& flags, ReadyJob& job, const ItemCheck& check) {
   std::uint64_t total = 0;
   std::vector<std::string> first;
   const ItemStream::Change change = change_of(job);
@@ -231,7 +248,7 @@ Result<int> show_only(const Flags& flags, ReadyJob& job, const CommandTemplate& 
   } else {
     auto read = read_items(job.source, [&](std::string_view given) -> Result<void> {
       const std::string item = change(given);
-      if (auto fits = command.check(item, ItemIndex{total}); !fits) return fits;
+      if (auto fits = check(item, ItemIndex{total}); !fits) return fits;
       if (total++ < kItemsShown) first.push_back(item);
       return {};
     });
@@ -267,7 +284,18 @@ Result<int> submit(const Flags& flags, const Verb& verb, const Invocation& invoc
   auto& job = std::get<ReadyJob>(*prepared);
   auto command = template_of(job.submission);
   if (!command) return pass(command);
-  if (flags.dry_run) return show_only(flags, job, *command);
+  auto staging = make_job_staging(job.submission.definition);
+  if (!staging) return pass(staging);
+  const ItemCheck check = [&](std::string_view item, ItemIndex index) -> Result<void> {
+    if (auto fits = command->check(item, index); !fits) return fits;
+    return check_staging(*staging, item, index);
+  };
+  if (auto opened = open_source(flags.common, flags.server, job.source); !opened) return pass(opened);
+  if (const auto* range = std::get_if<RangeSource>(&job.source)) {
+    // Numbers are all alike.
+    if (auto fits = check(std::to_string(range->first), ItemIndex{0}); !fits) return pass(fits);
+  }
+  if (flags.dry_run) return show_only(flags, job, check);
   auto client = ServerClient::connect(flags.common, flags.server);
   if (!client) return pass(client);
   if (std::optional<ContainerOptions>& container = job.submission.definition.container;
@@ -283,7 +311,7 @@ Result<int> submit(const Flags& flags, const Verb& verb, const Invocation& invoc
     total = range->count();
   } else {
     const ItemStream::Change change = change_of(job);
-    ItemStream stream(job.source, *command, change);
+    ItemStream stream(job.source, check, change);
     auto uploaded = client->upload("/api/v1/manifests?separator=nul", [&] { return stream.next(); });
     if (!uploaded) return pass(uploaded);
     job.submission.items = ManifestId{uploaded->at("manifest").to_number<std::uint64_t>()};
@@ -327,6 +355,9 @@ void add_submit(const Verb& app, Invocation& invocation) {
   verb.add_option("--map", flags->map, "Replace the path FROM at the beginning of items with TO; repeatable")
       .type_name("FROM=TO")
       .repeatable();
+  verb.add_flag("--no-download", flags->no_download,
+                "With --items s3://BUCKET/PREFIX/: pass URIs to the command, not files")
+      .excludes("--download");
   verb.add_flag("--dry-run", flags->dry_run, "Show what would be submitted, without sending it");
   verb.add_flag("--wait", flags->wait, "Wait until the job has ended; the exit status is as for drover run");
   verb.add_flag("--schema", flags->schema, "Print the JSON Schema of job files, for use in an editor");
@@ -340,6 +371,7 @@ void add_submit(const Verb& app, Invocation& invocation) {
               "  drover submit --cpus 0.5 --memory 2GiB --require gpu=none --items list.txt -- ./process {}\n"
               "  drover submit --image python:3.12 --mount /srv:/srv --range 1-9 -- python /srv/process.py {}\n"
               "  drover submit --dir /mnt/data --map /mnt/data=s3://bucket/data -- ./process {}\n"
+              "  drover submit --items s3://photos/in/ --output s3://photos/out/ -- ./process {}\n"
               "  drover submit --stream orders --until-empty -- ./process {}");
   verb.callback([flags, verb, &invocation] {
     if (flags->schema) return static_cast<void>(print_text(stdout, job_schema()));

@@ -17,6 +17,7 @@
 #include "cli/image_here.h"
 #include "cli/json_events.h"
 #include "cli/notices_in_background.h"
+#include "cli/object_access.h"
 #include "cli/run_job.h"
 #include "cli/server_client.h"
 #include "cli/worker_access.h"
@@ -134,6 +135,9 @@ Result<int> work(Flags& flags) {
   } else {
     return pass(told);
   }
+  options.staging = concat(root, "/workers/", options.hello.name, "/items");
+  options.object_endpoint = object_endpoint(*access);
+  options.object_network = object_network(&*access);
   block_signals();
   MachineRunner runner(containers_folder(root));
   std::optional<JsonEvents> events;

@@ -50,6 +50,8 @@ std::string definition_to_json(const Definition& definition) {
                    {"limits", to_json(definition.limits)}};
   if (definition.literal) out["literal"] = true;
   if (definition.strict_lease) out["strict_lease"] = true;
+  if (definition.download) out["download"] = true;
+  if (!definition.output.empty()) out["output"] = definition.output;
   if (!definition.role.empty()) out["role"] = definition.role;
   if (!definition.aws_batch.empty()) out["aws_batch"] = definition.aws_batch;
   if (definition.container) out["container"] = container_to_json(*definition.container);
@@ -91,14 +93,16 @@ Result<Definition> definition_from_json(std::string_view text) {
     definition.limits = limits_from(limits->get_object());
   }
   for (const auto& [name, flag] :
-       {std::pair("literal", &definition.literal), std::pair("strict_lease", &definition.strict_lease)}) {
+       {std::pair("literal", &definition.literal), std::pair("strict_lease", &definition.strict_lease),
+        std::pair("download", &definition.download)}) {
     const json::value* said = object->if_contains(name);
     if (said == nullptr) continue;
     if (!said->is_bool()) return bad();
     *flag = said->get_bool();
   }
   for (const auto& [name, text_member] :
-       {std::pair("role", &definition.role), std::pair("aws_batch", &definition.aws_batch)}) {
+       {std::pair("role", &definition.role), std::pair("aws_batch", &definition.aws_batch),
+        std::pair("output", &definition.output)}) {
     const json::value* said = object->if_contains(name);
     if (said == nullptr) continue;
     if (!said->is_string()) return bad();

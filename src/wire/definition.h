@@ -28,6 +28,8 @@ struct Definition {
   ItemLimits limits;
   bool strict_lease = false;                  // items are killed rather than run on when their lease may have expired
   std::optional<ContainerOptions> container;  // none: items run as programs of the worker's machine
+  bool download = false;                      // each item is the URI of an object, which is fetched before its attempt
+  std::string output;                         // with placeholders: where what attempts leave behind is uploaded to
   std::string role;                           // whose policies AWS clients in attempts are subject to: name or ARN
   std::string aws_batch;                      // what AWS Batch's API was given, as JSON; empty: it was not made there
 

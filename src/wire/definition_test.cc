@@ -16,6 +16,8 @@ TEST(Definition, ComesBackByteForByteEvenWhenItIsNotUtf8) {
                               .environment = {{"K", "v=1"}, {"E", ""}},
                               .items = ItemKind::json,
                               .limits = {1, 2, 3, -4, 5},
+                              .download = true,
+                              .output = "s3://photos/out/",
                               .aws_batch = R"({"type":"container"})"};
   const auto back = definition_from_json(definition_to_json(definition));
   ASSERT_TRUE(back);

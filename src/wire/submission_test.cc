@@ -22,6 +22,8 @@ TEST(Submission, WhatIsWrittenIsReadBack) {
   job.after_jobs = {{"prepare", false}, {"split", true}};
   job.sequential = true;
   job.definition.strict_lease = true;
+  job.definition.download = true;
+  job.definition.output = "s3://photos/out/{.}/";
   job.max_running = 50;
   job.job_timeout_ms = 90'000;
   job.ask.accelerators = {2, 0, 1};

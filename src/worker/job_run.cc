@@ -73,8 +73,9 @@ ItemLimits held_to(ItemLimits limits, const Resources& ask) {
   return limits;
 }
 
-Result<Task> make_task(const JobRun& job, Token token, AttemptNumber attempt, const std::string& item) {
-  auto arguments = job.command.render(item, token.item);
+Result<Task> make_task(const JobRun& job, Token token, AttemptNumber attempt, const std::string& item,
+                       const StagedItem& staged) {
+  auto arguments = job.command.render(staged.text.empty() ? item : staged.text, token.item);
   if (!arguments) return pass(arguments);
   Task task{.token = token,
             .program = job.program.empty() ? arguments->front() : job.program,
@@ -84,6 +85,7 @@ Result<Task> make_task(const JobRun& job, Token token, AttemptNumber attempt, co
             .stderr_path = {}};
   // The kernel takes no longer string; a command that does not need it should still run.
   if (item.size() < kLongestVariable) task.environment.push_back(concat("DROVER_ITEM=", item));
+  task.environment.insert(task.environment.end(), staged.environment.begin(), staged.environment.end());
   return task;
 }
 

@@ -30,7 +30,14 @@ Result<JobRun> make_job_run(const Definition& definition, const std::string& uui
 /// An item is held to what it asks for: one that is tried again may ask for more than its job did at first.
 ItemLimits held_to(ItemLimits limits, const Resources& ask);
 
+/// What an item's command finds of the objects that it reads and writes.
+struct StagedItem {
+  std::string text;                      // the item as its command sees it; empty: as it is
+  std::vector<std::string> environment;  // "NAME=value"
+};
+
 /// The attempt, filled in for its item.
-Result<Task> make_task(const JobRun& job, Token token, AttemptNumber attempt, const std::string& item);
+Result<Task> make_task(const JobRun& job, Token token, AttemptNumber attempt, const std::string& item,
+                       const StagedItem& staged = {});
 
 }  // namespace drover

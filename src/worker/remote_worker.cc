@@ -45,6 +45,7 @@ RemoteWorker::RemoteWorker(RemoteWorkerOptions options, MachineRunner& runner, N
 RemoteWorker::~RemoteWorker() {
   calls_.reset();
   images_.reset();
+  staging_.reset();
   for (const JobSlot& slot : slots_) {
     if (slot.slot) loop_->remove(slot.slot->descriptor());
   }
@@ -67,6 +68,8 @@ Result<void> RemoteWorker::prepare(const ServerCalls::MakeClient& make_client) {
       make_client, [this](std::function<void()> work) { loop_->post(std::move(work)); }, options_.hello.version);
   if (!calls) return pass(calls);
   calls_ = std::move(*calls);
+  staging_ = std::make_unique<ItemStaging>(options_.staging, options_.object_network,
+                                           [this](std::function<void()> work) { loop_->post(std::move(work)); });
   const auto place =
       std::make_shared<ImagePlace>(options_.images, options_.image_access, options_.image_limits, runner_);
   images_ = std::make_unique<Images>(
@@ -128,9 +131,7 @@ void RemoteWorker::do_actions() {
         slots_[start->slot].waiting.push_back(*start);
         start_waiting(start->slot);
       }
-      if (const auto* stop = std::get_if<StopItem>(&action)) {
-        if (slots_[stop->slot].slot) slots_[stop->slot].slot->stop(stop->token, stop->how, stop->ran_ms);
-      }
+      if (const auto* stop = std::get_if<StopItem>(&action)) stop_item(*stop);
       if (const auto* again = std::get_if<RecallSlot>(&action)) recall(again->slot);
     }
   }
@@ -143,8 +144,10 @@ void RemoteWorker::do_actions() {
 
 void RemoteWorker::recall(std::size_t slot) {
   JobSlot& it = slots_[slot];
-  // Those that wait here come back first, the latest before those that came before it.
-  while (!it.waiting.empty()) {
+  // Those that wait here come back first, the latest before those that came before it. The first in the slot stays,
+  // though it may still wait for its objects.
+  const bool first_waits = it.handed == 0 && it.finishing.empty();
+  while (it.waiting.size() > (first_waits ? 1 : 0)) {
     const Token token = it.waiting.back().item.token;
     it.waiting.pop_back();
     agent_.on_returned(slot, token, now_ms());
@@ -158,6 +161,11 @@ Result<void> RemoteWorker::open_slot(std::size_t slot, const AgentItem& item) {
   DROVER_CHECK(run && *run, "what cannot be run is not handed to a slot");
   SlotSetup setup = (*run)->setup;
   setup.limits = held_to(setup.limits, item.ask);
+  if (jobs_.at(item.job).staging && setup.container) {
+    auto plan = with_staging(setup.container, slot);
+    if (!plan) return pass(plan);
+    setup.container = std::move(*plan);
+  }
   it.ask = item.ask;
   if (it.slot && it.slot->turn_to(setup)) {
     it.job = item.job;
@@ -178,11 +186,12 @@ Result<void> RemoteWorker::open_slot(std::size_t slot, const AgentItem& item) {
 
 void RemoteWorker::start_waiting(std::size_t slot) {
   JobSlot& it = slots_[slot];
-  while (!it.waiting.empty() && !failed_) {
+  while (!it.waiting.empty() && !failed_ && it.died.empty()) {
     const StartItem start = it.waiting.front();
     const Token token = start.item.token;
     const auto refuse = [&](const Error& error) {
       it.waiting.pop_front();
+      it.stop_first.clear();
       agent_.on_refused(slot, token, concat("could not start: ", error.message), now_ms());
     };
     const LearntJob& learnt = jobs_.at(start.item.job);
@@ -191,6 +200,13 @@ void RemoteWorker::start_waiting(std::size_t slot) {
     if (!job) {
       if (it.handed > 0) return;  // in its turn
       refuse(job.error());
+      continue;
+    }
+    const auto staged_item = staged(slot, start.item);
+    if (!staged_item) return;  // start_waiting() is called again when its objects are here
+    if (!*staged_item) {
+      if (it.handed > 0 || !it.finishing.empty()) return;
+      refuse(staged_item->error());
       continue;
     }
     if (!it.slot || it.job != start.item.job || it.ask != start.item.ask) {
@@ -207,7 +223,7 @@ void RemoteWorker::start_waiting(std::size_t slot) {
     }
     const auto held = held_.find(token);
     DROVER_CHECK(held != held_.end(), "what is started came with a lease");
-    auto task = make_task(*job, token, start.item.attempt, held->second.text);
+    auto task = make_task(*job, token, start.item.attempt, held->second.text, **staged_item);
     if (!task) {
       if (it.handed > 0) return;
       refuse(task.error());
@@ -223,6 +239,7 @@ void RemoteWorker::start_waiting(std::size_t slot) {
     it.waiting.pop_front();
     ++it.handed;
     it.slot->start(*task);
+    for (const StopItem& stop : std::exchange(it.stop_first, {})) it.slot->stop(stop.token, stop.how, stop.ran_ms);
   }
 }
 
@@ -248,7 +265,7 @@ void RemoteWorker::on_slot_event(std::size_t slot, SlotEvent& event) {
     ++ended_;
     EndedAttempt told{.token = ended->token, .outcome = std::move(ended->outcome), .usage = ended->usage};
     told.log.bytes = ended->stdout_bytes + ended->stderr_bytes;
-    agent_.on_ended(slot, std::move(told), ended->was_stopped, now_ms());
+    finish_attempt(slot, std::move(told), ended->was_stopped);
     start_waiting(slot);
   } else if (const auto* returned = std::get_if<TaskReturned>(&event)) {
     --it.handed;
@@ -261,10 +278,16 @@ void RemoteWorker::on_slot_event(std::size_t slot, SlotEvent& event) {
 
 void RemoteWorker::on_slot_died(std::size_t slot, const std::string& reason) {
   JobSlot& it = slots_[slot];
-  loop_->remove(it.slot->descriptor());
-  it.slot.reset();
+  if (it.slot) {
+    loop_->remove(it.slot->descriptor());
+    it.slot.reset();
+  }
   it.handed = 0;
+  // What ended before it did is told first.
+  it.died = it.finishing.empty() ? std::string() : reason;
+  if (!it.died.empty()) return;
   it.waiting.clear();  // the agent takes back what it had handed there
+  it.stop_first.clear();
   agent_.on_slot_died(slot, reason, now_ms());
   agent_.on_slot_up(slot, now_ms());
 }

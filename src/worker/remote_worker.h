@@ -22,8 +22,10 @@
 #include "worker/event_loop.h"
 #include "worker/images.h"
 #include "worker/item_fetches.h"
+#include "worker/item_staging.h"
 #include "worker/job_images.h"
 #include "worker/job_run.h"
+#include "worker/job_staging.h"
 #include "worker/problem_notices.h"
 #include "worker/server_calls.h"
 #include "worker/worker_spool.h"
@@ -35,6 +37,9 @@ struct RemoteWorkerOptions {
   std::size_t most_slots = 1;                      // items side by side, however little they ask for
   std::string spool;                               // a folder of its own, for what the server does not know yet
   std::map<std::string, std::string> environment;  // for its attempts: how they reach the server
+  std::string staging;                             // a folder of its own, for objects that items read and write
+  std::string object_endpoint;                     // of the server's own store of objects
+  StoreOpener::Outside object_network;             // how the stores of those objects are reached
   std::string images;                              // a folder for container images, which several workers share
   ImageAccess image_access;
   ImageLimits image_limits;
@@ -56,6 +61,12 @@ class RemoteWorker {
   Result<void> run(const ServerCalls::MakeClient& make_client);
 
  private:
+  /// An attempt that has ended, and is told when what it left behind is uploaded.
+  struct Finishing {
+    EndedAttempt ended;
+    bool was_stopped = false;
+    bool is_uploading = false;
+  };
   /// A slot and the job it is set up for. What is for another job waits until it is empty, and is then set up anew.
   struct JobSlot {
     std::unique_ptr<Slot> slot;
@@ -63,14 +74,18 @@ class RemoteWorker {
     Resources ask;  // which its items are held to
     std::size_t handed = 0;
     std::deque<StartItem> waiting;
+    std::vector<StopItem> stop_first;  // what the first one that waits is to be told when it has started
+    std::deque<Finishing> finishing;   // in the order in which they ended
+    std::string died;                  // why it did, while what ended before is still uploaded
   };
   /// A job of which items came, how they are run, and until when its key is as good as new.
   struct LearntJob {
     KnownJob known;
     Result<Definition> definition = {};
-    std::optional<Result<JobRun>> run = {};  // none yet: its image is not here
-    bool uses_our_aws = false;               // its attempts get credentials for AWS's clients
-    std::int64_t held_ms = 0;                // when something of it was last seen here
+    std::optional<Result<JobRun>> run = {};          // none yet: its image is not here
+    std::optional<Result<JobStaging>> staging = {};  // nothing: its items need no objects, and leave none
+    bool uses_our_aws = false;                       // its attempts get credentials for AWS's clients
+    std::int64_t held_ms = 0;                        // when something of it was last seen here
     std::int64_t renew_ms = 0;
     bool renewing = false;
   };
@@ -106,6 +121,20 @@ class RemoteWorker {
   void on_slot_event(std::size_t slot, SlotEvent& event);
   void on_slot_died(std::size_t slot, const std::string& reason);
   void recall(std::size_t slot);
+  void stop_item(const StopItem& stop);
+
+  // Objects that items read and write: worker_staging.cc.
+
+  StoreOpener::Variable store_variables(const LearntJob& job, Token token, AttemptNumber attempt) const;
+  void stage(JobId job, Token token);
+  void stage_lease(JobId job, GrantId grant);
+  /// Where the item's objects are, for its command. Nothing: they are still being fetched.
+  std::optional<Result<StagedItem>> staged(std::size_t slot, const AgentItem& item);
+  Result<std::shared_ptr<const ContainerPlan>> with_staging(std::shared_ptr<const ContainerPlan> plan,
+                                                            std::size_t slot) const;
+  void finish_attempt(std::size_t slot, EndedAttempt ended, bool was_stopped);
+  void on_collected(std::size_t slot, Token token, const Result<std::uint64_t>& uploaded);
+  void tell_finished(std::size_t slot);
 
   /// The report as it is sent, with what its items printed.
   WorkerReport with_frames(AgentReport said, WorkerId worker, std::uint64_t incarnation);
@@ -154,6 +183,7 @@ class RemoteWorker {
 
   // Last: their threads call into what is above.
   std::unique_ptr<WorkerSpool> spool_;
+  std::unique_ptr<ItemStaging> staging_;
   std::unique_ptr<Images> images_;
   std::unique_ptr<ServerCalls> calls_;
 };

@@ -19,7 +19,10 @@ constexpr std::int64_t kIdleJobMs = 60'000;
 void RemoteWorker::learn(const KnownJob& job) {
   const auto [it, is_new] = jobs_.try_emplace(job->job);
   LearntJob& learnt = it->second;
-  if (is_new) learnt.definition = definition_from_json(job->definition);
+  if (is_new) {
+    learnt.definition = definition_from_json(job->definition);
+    if (learnt.definition && uses_staging(*learnt.definition)) learnt.staging = make_job_staging(*learnt.definition);
+  }
   learnt.held_ms = now_ms();
   if (learnt.known != job) {
     learnt.known = job;

@@ -15,7 +15,7 @@ void RemoteWorker::take_lease(const Lease& lease, LeasedItems items) {
   const KnownJob job = calls_->known(lease.job);
   if (job) learn(job);
   const std::uint64_t have = std::min<std::uint64_t>(items.texts.size(), lease.count);
-  if (job && have == lease.count) return;
+  if (job && have == lease.count) return stage_lease(lease.job, lease.grant);
   // The poll has been answered, and the next one goes out: a slow line costs time, and no lease.
   agent_.hold_back(lease.grant);
   fetches_.add(lease.grant, {lease.job, ItemIndex{lease.first.value + have}, lease.count - have});
@@ -63,7 +63,9 @@ void RemoteWorker::on_fetched(GrantId grant, Result<LeasedWork> work) {
     left = {left.job, ItemIndex{left.first.value + work->texts.size()}, left.count - work->texts.size()};
   }
   if (left.count > 0) return;
+  const JobId job = left.job;
   fetches_.remove(grant);
+  stage_lease(job, grant);
   agent_.on_ready(grant, now_ms());
 }
 

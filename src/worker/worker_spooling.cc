@@ -44,6 +44,7 @@ void RemoteWorker::spool_ended() {
     const auto held = held_.extract(it.token);
     DROVER_CHECK(!held.empty(), "what ends came with a lease");
     const LogKey key{held.mapped().job, it.token.item, held.mapped().attempt};
+    staging_->drop(it.token);
     ended.push_back({.ended = std::move(it), .key = key});
   }
   if (ended.empty()) return;
@@ -69,7 +70,10 @@ void RemoteWorker::watch_spool() {
 }
 
 WorkerReport RemoteWorker::with_frames(AgentReport said, WorkerId worker, std::uint64_t incarnation) {
-  for (const Token& token : said.returned) held_.erase(token);
+  for (const Token& token : said.returned) {
+    held_.erase(token);
+    staging_->drop(token);
+  }
   return spool_->ended().with_frames(to_report(std::move(said), worker, incarnation));
 }
 

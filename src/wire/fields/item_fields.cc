@@ -89,6 +89,27 @@ std::span<const JobField> item_fields() {
        .meaning = "Kind of the items: `text`, or `json` objects whose fields are placeholders",
        .pattern = "text|json",
        .stored = kept<&Definition::items>()},
+      {.name = "download",
+       .kind = flag,
+       .example = "true",
+       .meaning =
+           "Download the object that each item names (`s3://`, `file://` or `https://`) before its attempt; "
+           "placeholders and `$DROVER_INPUT` then name the local file. With JSON items the URI is the field `uri` "
+           "(default: only if `drover submit` takes the items from a bucket's prefix)",
+       .flag = {FlagGroup::job,
+                {},
+                "Download the object that each item names before its attempt; {} is the local file"},
+       .stored = kept<&Definition::download>()},
+      {.name = "output",
+       .kind = text,
+       .example = "\"s3://photos/out/\"",
+       .meaning = "Upload the files that a successful attempt leaves in `$DROVER_OUTPUT_DIR` to this prefix; it may "
+                  "contain placeholders. An attempt whose files cannot be uploaded fails",
+       .most = 1024,
+       .pattern = "(s3://[a-z0-9.\\-]{3,63}(/[\\s\\S]*)?|file:///[\\s\\S]*)",
+       .holds = "s3://BUCKET/PREFIX/ or file:///DIRECTORY/",
+       .flag = {FlagGroup::job, "URI", "Upload the files that attempts leave in $DROVER_OUTPUT_DIR to this prefix"},
+       .stored = kept<&Definition::output>()},
       {.name = "map",
        .kind = map,
        .face = Face::file,
