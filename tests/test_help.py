@@ -78,6 +78,13 @@ def place(drover, tmp_path):
     assert drover("run", "--name", "nightly", "--range", "1-1000", "--", "./simulate", "--seed", "{}").status == 1
     server = Server(drover)
     drover.examples_server = server
+    (tmp_path / "photos").mkdir()
+    for name in ("a.jpg", "b.jpg", "photos/c.jpg"):
+        (tmp_path / name).write_text("a picture")
+    for bucket in ("photos", "models", "backups"):
+        assert drover("objects", "mb", f"s3://{bucket}").status == 0
+    for key in ("in/a.jpg", "out/a.json", "x.tmp"):
+        assert drover("objects", "cp", tmp_path / "a.jpg", f"s3://photos/{key}").status == 0
     worker(server, name="gpu-7")
     submit(server, "nightly", "--range", "0-17", "--", "true")
     server.ends("nightly")
@@ -95,7 +102,7 @@ def test_examples_can_be_typed(drover, place, tmp_path):
             continue
         for line in examples(help_of(drover, *words)):
             # Some would not end, take a terminal, or speak of others' machines and registries.
-            if any(word in line for word in ("…", "--watch", "head.example.org", "/mnt/data", "events --follow", "python:3.12")) or line == "drover shell nightly:17":
+            if any(word in line for word in ("…", "--watch", "head.example.org", "https://example.org", "/mnt/data", "events --follow", "python:3.12")) or line == "drover shell nightly:17":
                 continue
             if "workers readmit" in line:  # an earlier example has sent it away
                 worker(drover.examples_server, name="gpu-7")

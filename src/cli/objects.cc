@@ -10,7 +10,7 @@ void add_objects(const Verb& app, Invocation& invocation) {
       "Objects are named by URIs: s3://BUCKET/KEY, file:///PATH, https://HOST/PATH; paths are files of this machine.\n"
       "In keys, * and ? match within a path component and ** matches anything; quote them from the shell.\n"
       "Examples:\n"
-      "  drover objects mb s3://photos\n"
+      "  drover objects mb s3://pictures\n"
       "  drover objects cp -r photos/ s3://photos/in/\n"
       "  drover objects ls s3://photos/in/\n"
       "  drover objects cp 's3://photos/out/**.json' results/");

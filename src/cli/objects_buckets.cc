@@ -46,9 +46,9 @@ void add_on_bucket(const Verb& parent, Invocation& invocation, const char* name,
 }  // namespace
 
 void add_objects_buckets(const Verb& parent, Invocation& invocation) {
-  add_on_bucket(parent, invocation, "mb", "Make a bucket", "drover objects mb s3://photos", "created",
+  add_on_bucket(parent, invocation, "mb", "Make a bucket", "drover objects mb s3://sketches", "created",
                 [](S3Store& store) { return store.create_bucket(); });
-  add_on_bucket(parent, invocation, "rb", "Remove an empty bucket", "drover objects rb s3://photos", "removed",
+  add_on_bucket(parent, invocation, "rb", "Remove an empty bucket", "drover objects rb s3://sketches", "removed",
                 [](S3Store& store) { return store.delete_bucket(); });
 }
 
