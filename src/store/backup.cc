@@ -146,8 +146,8 @@ Result<void> part_from_the_old_server(const std::string& ledger, std::int64_t no
   if (!db) return pass(db);
   return db->run(
       concat("PRAGMA journal_mode = DELETE; BEGIN IMMEDIATE;"
-             "INSERT INTO counters(now_ms, next_job, next_grant, next_worker, next_event) SELECT 0, 1, 1, 1, 1 WHERE "
-             "NOT EXISTS (SELECT 1 FROM counters);"
+             "INSERT INTO counters(now_ms, next_job, next_grant, next_worker, next_event, next_stream, "
+             "next_message_block) SELECT 0, 1, 1, 1, 1, 1, 1 WHERE NOT EXISTS (SELECT 1 FROM counters);"
              "UPDATE counters SET next_event = next_event + 1000000, next_job = max(next_job",
              beyond, ", next_worker = max(next_worker", beyond, ", next_grant = max(next_grant + ", kLeast, ", ",
              now_ms * kGrantsEachMs,

@@ -130,6 +130,16 @@ TEST_F(BackupFile, TheSumsAreThoseThatEverybodyReckons) {
             0);
 }
 
+TEST_F(BackupFile, AServerThatHasDoneNothingYetIsRestored) {
+  ASSERT_TRUE(write_backup(root("old"), file_));
+  ASSERT_TRUE(restore("new", file_));
+  auto store = open_sqlite_store(server("new") + "/drover.db");
+  ASSERT_TRUE(store) << store.error().message;
+  Durable durable;
+  const auto loaded = (*store)->load([&](const Mutation& put) { return durable.restore(put); });
+  EXPECT_TRUE(loaded) << loaded.error().message;
+}
+
 TEST_F(BackupFile, OnlySegmentsAreTakenFromTheFolderOfLogs) {
   write_file(server("old") + "/logs/000001.zst", "some");
   write_file(server("old") + "/logs/.nfs00001", "left");
