@@ -2,7 +2,10 @@
 
 import concurrent.futures
 import http.client
+import json
 import re
+import select
+import socket
 import urllib.parse
 
 import botocore.auth
@@ -157,3 +160,21 @@ def test_a_full_disk_refuses_objects_and_keeps_those_that_are_there(on_small_dis
     s3.delete_object(Bucket="photos", Key="0")
     wait_until(lambda: len(data_files(server)) == len(kept) - 1, "the file to go")
     s3.put_object(Bucket="photos", Key="again", Body=b"x" * 100_000)
+
+
+def test_a_body_that_a_sessions_policy_does_not_allow_ends_while_it_comes(aws, s3, bucket):
+    """The head says enough, so the disk does not get gigabytes first."""
+    trust = {"Statement": [{"Effect": "Allow", "Principal": {"AWS": "*"}, "Action": "sts:AssumeRole"}]}
+    iam = aws.client("iam")
+    role = iam.create_role(RoleName="reader", AssumeRolePolicyDocument=json.dumps(trust))["Role"]["Arn"]
+    iam.put_role_policy(RoleName="reader", PolicyName="own", PolicyDocument=json.dumps({"Statement": [{"Effect": "Allow", "Action": "s3:Get*", "Resource": "*"}]}))
+    session = Aws(aws.server, session=aws.client("sts").assume_role(RoleArn=role, RoleSessionName="me")["Credentials"])
+    url = urllib.parse.urlsplit(session.client("s3").generate_presigned_url("put_object", {"Bucket": bucket, "Key": "large"}, ExpiresIn=600))
+    size, sent, piece = 4 << 30, 0, bytes(1 << 20)
+    with socket.create_connection((url.hostname, url.port), timeout=60) as peer:
+        peer.sendall(f"PUT {url.path}?{url.query} HTTP/1.1\r\nHost: {url.netloc}\r\nContent-Length: {size}\r\n\r\n".encode())
+        while sent < size and not select.select([peer], [], [], 0)[0]:
+            sent += peer.send(piece)
+        answer = peer.recv(65536).decode()
+    assert sent < size and answer.startswith("HTTP/1.1 403 ") and "<Code>AccessDenied</Code>" in answer and "s3:PutObject" in answer, (sent, answer)
+    is_untouched(aws, bucket)

@@ -224,6 +224,8 @@ def test_every_field_of_every_answer_is_described_and_there(described, busy):
     ask("POST", "/api/v1/workers/w3/fence", status=200)
     ask("POST", "/api/v1/workers/none/fence", status=404)
     key = ask("POST", "/api/v1/keys", {"scope": "read", "label": "eve", "expires": "1h"}, status=201)
+    ask("POST", "/api/v1/keys", {"bucket": "photos", "prefix": "in/", "access": "write", "label": "eve"}, status=201)
+    ask("POST", "/api/v1/keys", {"bucket": "photos", "access": "own"}, status=400)
     ask("POST", "/api/v1/keys", {"scope": "king"}, status=400)
     ask("POST", "/api/v1/keys", {"scope": "read", "label": 7}, status=400)
     ask("POST", "/api/v1/keys", {"scope": "read", "colour": "red"}, status=400)

@@ -37,6 +37,7 @@ struct Permission {
   std::string what;              // for people: "manage keys"
   std::string job = {};          // a reference: a key for this job alone will do, too
   bool judges_sessions = false;  // the service decides itself what sessions of AWS's clients may do; else nothing
+  bool judges_grants = false;    // and what keys for one bucket may do
 };
 
 /// Whether the server's log has a line for each request, or only for those that fail.
@@ -60,6 +61,11 @@ class Service {
   virtual bool owns(const HttpHead& head) const = 0;
   /// What is asked for, of a request that it owns; or the answer, if there is no such call. Must not wait.
   virtual std::expected<ServiceCall, HttpResponse> resolve(const HttpHead& head) = 0;
+  /// For callers whose rights it decides itself, once they are known and before the body is read: what one is answered
+  /// who may not, if the head says enough. `sink`: of the call. Must not wait.
+  virtual std::optional<HttpResponse> judge(const HttpHead& /*head*/, const Asker& /*asker*/, HttpBodySink* /*sink*/) {
+    return std::nullopt;
+  }
   /// An error as the client that sent this expects it.
   virtual HttpResponse error(const HttpHead& /*head*/, int status, const Error& error) const {
     return problem(status, error);

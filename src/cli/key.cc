@@ -18,6 +18,9 @@ struct Flags {
   std::string label;
   std::string expires;
   std::string fleet;
+  std::string bucket;
+  std::string prefix;
+  std::string access;
   std::string id;
   std::uint64_t uses = 1;
 };
@@ -40,6 +43,37 @@ Result<int> create(const Flags& flags, const std::string& path, const json::obje
   return kAllSucceeded;
 }
 
+Result<json::object> wanted_key(const Flags& flags) {
+  json::object body{{"label", flags.label}};
+  if (!flags.expires.empty()) body["expires"] = flags.expires;
+  if (!flags.fleet.empty()) body["fleet"] = flags.fleet;
+  if (!flags.bucket.empty()) {
+    if (flags.access.empty()) {
+      return fail(ErrorCode::bad_input, "--bucket requires --access", "add --access read, write or read-write");
+    }
+    body["bucket"] = flags.bucket;
+    body["prefix"] = flags.prefix;
+    body["access"] = flags.access;
+    return body;
+  }
+  if (!flags.prefix.empty() || !flags.access.empty()) {
+    return fail(ErrorCode::bad_input, "--prefix and --access require --bucket",
+                "add the bucket that the key is for, or omit them");
+  }
+  if (flags.scope.empty()) {
+    return fail(ErrorCode::bad_input, "--scope or --bucket is required",
+                "choose a scope of admin, submit, worker or read; or name the bucket that the key is for");
+  }
+  body["scope"] = flags.scope;
+  return body;
+}
+
+/// "photos/in/* read" of a key for a bucket.
+std::string grant_of(const json::value& key) {
+  const std::string_view bucket = text(key, "bucket");
+  return bucket.empty() ? std::string() : fmt::format("{}/{}* {}", bucket, text(key, "prefix"), text(key, "access"));
+}
+
 Result<int> list(const Flags& flags) {
   auto client = ServerClient::connect(flags.common, flags.server);
   if (!client) return pass(client);
@@ -51,7 +85,9 @@ Result<int> list(const Flags& flags) {
   }
   show("{:<20}  {:<8}  {}\n", "ID", "SCOPE", "LABEL");
   for (const json::value& key : answer->at("keys").as_array()) {
-    show("{:<20}  {:<8}  {}\n", text(key, "id"), text(key, "scope"), text(key, "label"));
+    const std::string grant = grant_of(key);
+    show("{:<20}  {:<8}  {}{}{}\n", text(key, "id"), text(key, "scope"), grant,
+         grant.empty() || text(key, "label").empty() ? "" : "  ", text(key, "label"));
   }
   for (const json::value& token : answer->at("join_tokens").as_array()) {
     show("{:<20}  {:<8}  {} left\n", text(token, "id"), "join",
@@ -79,7 +115,9 @@ void add_key(const Verb& app, Invocation& invocation) {
   Verb verb = app.add_subcommand("key", "Create, list and delete a server's keys");
   verb.require_subcommand(1);
   verb.footer(
-      "Examples:\n  drover key create --scope submit --label ci\n  drover key join --uses 10 --expires 1h\n"
+      "Examples:\n  drover key create --scope submit --label ci\n  drover key create --bucket photos --prefix in/ "
+      "--access write\n"
+      "  drover key join --uses 10 --expires 1h\n"
       "  drover key list\n  drover key delete AKDR…");
   const auto add = [&](const char* name, const char* help, const char* example, auto run) {
     Verb it = verb.add_subcommand(name, help);
@@ -93,14 +131,23 @@ void add_key(const Verb& app, Invocation& invocation) {
     return it;
   };
   Verb creating = add("create", "Create a key", "drover key create --scope submit --label ci", [](const Flags& it) {
-    json::object body{{"scope", it.scope}, {"label", it.label}, {"fleet", it.fleet}};
-    if (!it.expires.empty()) body["expires"] = it.expires;
-    return create(it, "/api/v1/keys", body);
+    auto body = wanted_key(it);
+    if (!body) return Result<int>(pass(body));
+    return create(it, "/api/v1/keys", *body);
   });
   creating.add_option("--scope", flags->scope, "Scope of the key")
       .type_name("SCOPE")
-      .required()
       .one_of({"admin", "submit", "worker", "read"});
+  creating.add_option("--bucket", flags->bucket, "Bucket that the key is for; the key allows nothing else")
+      .type_name("BUCKET")
+      .excludes("--scope");
+  creating
+      .add_option("--prefix", flags->prefix,
+                  "With --bucket: prefix that the keys of objects begin with (default: all objects)")
+      .type_name("PREFIX");
+  creating.add_option("--access", flags->access, "With --bucket: what the key allows there")
+      .type_name("ACCESS")
+      .one_of({"read", "write", "read-write"});
   creating.add_option("--label", flags->label, "Label of the key, shown as the owner of its jobs").type_name("TEXT");
   Verb joining = add("join", "Create a token that lets machines join as workers",
                      "drover key join --uses 10 --expires 1h", [](const Flags& it) {

@@ -6,6 +6,7 @@
 
 #include "base/uuid.h"
 #include "base/words.h"
+#include "keys/bucket_grant.h"
 #include "keys/scope.h"
 
 namespace drover {
@@ -17,11 +18,12 @@ struct Caller {
   std::string fleet;   // of a worker's key; may be empty
   std::string worker;  // the only worker it may speak for; empty: any
   std::optional<Uuid> job;
-  std::optional<Token> attempt = {};  // that the caller is, of this job
-  std::string role = {};              // that the caller has assumed
-  std::string role_id = {};           // of that role
-  std::string session = {};           // the name of that session
-  bool is_temporary = false;          // it came with a session token
+  std::optional<Token> attempt = {};      // that the caller is, of this job
+  std::string role = {};                  // that the caller has assumed
+  std::string role_id = {};               // of that role
+  std::string session = {};               // the name of that session
+  std::optional<BucketGrant> grant = {};  // with the scope `bucket`: all that it may do
+  bool is_temporary = false;              // it came with a session token
 
   /// Whether policies say what it may do, rather than its scope.
   bool has_session() const { return attempt || !role.empty(); }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "keys/bucket_grant.h"
 #include "keys/scope.h"
 #include "keys/secret_text.h"
 
@@ -17,9 +18,10 @@ struct KeyInfo {
   std::string label;  // for people; a worker's is its name
   std::int64_t created_ms = 0;
   std::optional<std::int64_t> expires_ms;
-  std::string fleet;         // of a worker's key; may be empty
-  std::string worker;        // the only worker that may use it, by name: the one that joined for it; empty: any
-  std::int64_t used_ms = 0;  // of a joined worker's, to the day: when it was last used
+  std::string fleet;   // of a worker's key; may be empty
+  std::string worker;  // the only worker that may use it, by name: the one that joined for it; empty: any
+  std::optional<BucketGrant> grant = {};  // of a key with scope `bucket`, and of no other
+  std::int64_t used_ms = 0;               // of a joined worker's, to the day: when it was last used
 
   bool operator==(const KeyInfo&) const = default;
 };

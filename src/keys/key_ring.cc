@@ -81,6 +81,18 @@ Result<void> check_expiry(const std::optional<std::int64_t>& expires_ms, std::in
   return {};
 }
 
+Result<void> check_grant(const KeyRequest& request) {
+  const bool is_for_bucket = request.scope == Scope::bucket;
+  if (is_for_bucket != request.grant.has_value()) {
+    return fail(ErrorCode::bad_input, "a key for a bucket needs a bucket, and no other key has one");
+  }
+  if (!is_for_bucket) return {};
+  if (!request.fleet.empty()) {
+    return fail(ErrorCode::bad_input, "a key for a bucket cannot belong to a fleet", "omit 'fleet'");
+  }
+  return check_bucket_grant(*request.grant);
+}
+
 Result<void> check_request(const KeyRequest& request, std::int64_t now_ms) {
   if (request.scope == Scope::job) {
     return fail(ErrorCode::bad_input, "job keys cannot be created: attempts get them automatically",
@@ -93,6 +105,7 @@ Result<void> check_request(const KeyRequest& request, std::int64_t now_ms) {
     return fail(ErrorCode::bad_input, "only a key with scope 'worker' can be bound to a worker",
                 "omit 'worker', or use that scope");
   }
+  if (auto good = check_grant(request); !good) return good;
   return check_expiry(request.expires_ms, now_ms);
 }
 
@@ -197,7 +210,8 @@ Result<Caller> KeyRing::check(std::string_view bearer_token, std::int64_t now_ms
                 .label = info.label,
                 .fleet = info.fleet,
                 .worker = info.worker,
-                .job = std::nullopt};
+                .job = std::nullopt,
+                .grant = info.grant};
 }
 
 // AWS's clients are told an unknown id from a wrong secret.
@@ -262,6 +276,7 @@ Result<Key> KeyRing::create(const KeyRequest& request, std::int64_t now_ms) {
   key.info.expires_ms = request.expires_ms;
   key.info.fleet = request.fleet;
   key.info.worker = request.worker;
+  key.info.grant = request.grant;
 
   const std::lock_guard one_at_a_time(changing_);
   Ring changed = *current();

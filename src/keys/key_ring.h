@@ -36,6 +36,7 @@ struct KeyRequest {
   std::optional<std::int64_t> expires_ms;
   std::string fleet;
   std::string worker;  // of a worker's key: the only one that may use it. It takes the place of the one that it had
+  std::optional<BucketGrant> grant = {};  // with the scope `bucket`
 };
 
 struct JoinTokenRequest {

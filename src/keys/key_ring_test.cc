@@ -275,7 +275,7 @@ TEST_F(KeyRings, ADamagedFileIsRefusedAndLeftAlone) {
     EXPECT_EQ(refusal().code, ErrorCode::damaged) << bad;
     EXPECT_EQ(content_of(path_), bad);
   }
-  write_text(path_, replaced(good, "\"version\":1", "\"version\":2"));
+  write_text(path_, replaced(good, "\"version\":1", "\"version\":3"));
   EXPECT_EQ(refusal().code, ErrorCode::newer_schema);
 }
 

@@ -1,5 +1,6 @@
 #include "keys/ring_file.h"
 
+#include <algorithm>
 #include <boost/json.hpp>
 
 #include "base/text.h"
@@ -8,7 +9,9 @@ namespace drover {
 namespace json = boost::json;
 namespace {
 
-constexpr std::int64_t kVersion = 1;
+/// Version 2 has keys for buckets. A ring without one is still written as version 1, which older programs read.
+constexpr std::int64_t kVersion = 2;
+constexpr std::int64_t kVersionWithoutBuckets = 1;
 
 std::string text_at(const json::object& object, const char* name) {
   return json::value_to<std::string>(object.at(name));
@@ -25,6 +28,11 @@ json::object key_to_json(const Key& key) {
   if (key.info.expires_ms) out["expires_ms"] = *key.info.expires_ms;
   if (!key.info.worker.empty()) out["worker"] = key.info.worker;
   if (key.info.used_ms != 0) out["used_ms"] = key.info.used_ms;
+  if (const auto& grant = key.info.grant) {
+    out["bucket"] = grant->bucket;
+    out["prefix"] = grant->prefix;
+    out["access"] = to_string(grant->access);
+  }
   return out;
 }
 
@@ -39,6 +47,12 @@ Key key_from(const json::object& object) {
   if (object.contains("expires_ms")) key.info.expires_ms = number_at<std::int64_t>(object, "expires_ms");
   if (object.contains("worker")) key.info.worker = text_at(object, "worker");
   if (object.contains("used_ms")) key.info.used_ms = number_at<std::int64_t>(object, "used_ms");
+  // Without its grant the key must not pass for one that may do something.
+  if (key.info.scope == Scope::bucket) {
+    key.info.grant = BucketGrant{.bucket = text_at(object, "bucket"),
+                                 .prefix = text_at(object, "prefix"),
+                                 .access = parse_bucket_access(text_at(object, "access")).value()};
+  }
   return key;
 }
 
@@ -68,7 +82,9 @@ SecretText ring_to_json(const Ring& ring) {
   for (const auto& [id, key] : ring.keys) keys.push_back(key_to_json(key));
   json::array join_tokens;
   for (const auto& [id, token] : ring.join_tokens) join_tokens.push_back(join_token_to_json(id, token));
-  return SecretText(json::serialize(json::object{{"version", kVersion},
+  const bool has_buckets =
+      std::ranges::any_of(ring.keys, [](const auto& it) { return it.second.info.grant.has_value(); });
+  return SecretText(json::serialize(json::object{{"version", has_buckets ? kVersion : kVersionWithoutBuckets},
                                                  {"server_secret", ring.server_secret.reveal()},
                                                  {"keys", std::move(keys)},
                                                  {"join_tokens", std::move(join_tokens)}}));

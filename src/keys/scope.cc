@@ -31,6 +31,7 @@ constexpr std::array kTable{
     Row{Scope::worker, "worker", actions(Action::work), kNothing},
     Row{Scope::read, "read", actions(Action::read), kNothing},
     Row{Scope::job, "job", kNothing, actions(Action::read)},
+    Row{Scope::bucket, "bucket", kNothing, kNothing},
 };
 
 const Row& row_of(Scope scope) {

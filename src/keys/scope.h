@@ -16,6 +16,7 @@ enum class Scope : std::uint8_t {
   worker,  // a machine that does it
   read,    // dashboards
   job,     // the attempts of one job
+  bucket,  // objects of one bucket: keys/bucket_grant.h says which
 };
 
 enum class Action : std::uint8_t {
@@ -26,7 +27,7 @@ enum class Action : std::uint8_t {
   administrate,  // keys, drain and fence workers, backup
 };
 
-inline constexpr std::array kScopes{Scope::admin, Scope::submit, Scope::worker, Scope::read, Scope::job};
+inline constexpr std::array kScopes{Scope::admin, Scope::submit, Scope::worker, Scope::read, Scope::job, Scope::bucket};
 inline constexpr std::array kActions{Action::read, Action::submit, Action::change_job, Action::work,
                                      Action::administrate};
 

@@ -34,6 +34,7 @@ Holder holder_of(const Caller& caller) {
 }
 
 bool may(const Caller& caller, const Permission& needs) {
+  if (caller.grant) return needs.judges_grants;
   if ((caller.is_temporary || caller.has_session()) && !needs.judges_sessions) return false;
   if (caller.has_session()) return true;
   if (!needs.action || caller.may(*needs.action)) return true;
@@ -53,6 +54,12 @@ Error forbidden(const Caller& caller, const Permission& needs) {
                    needs.what),
             "refer to the job by its id, $DROVER_JOB_ID; for anything else use another key"};
   }
+  if (caller.grant) {
+    return {ErrorCode::denied,
+            concat("permission denied: the key ", caller.key_id, " grants ", utf8(caller.grant->words()),
+                   " and cannot ", needs.what),
+            "use it with S3, or ask an admin for another key"};
+  }
   return {ErrorCode::denied,
           concat("permission denied: a key with scope '", to_string(caller.scope), "' cannot ", needs.what),
           "use another key, or ask an admin to create one with 'drover key create'"};
@@ -71,7 +78,7 @@ Service* Router::owner_of(const HttpHead& head) const {
   return found == services_.end() ? &nothing : found->get();
 }
 
-std::expected<Identity, HttpResponse> Router::admit(const HttpHead& head, const Service& service,
+std::expected<Identity, HttpResponse> Router::admit(const HttpHead& head, Service& service,
                                                     const std::expected<ServiceCall, HttpResponse>& call) const {
   if (call && !call->needs) return Identity{};
   auto identity = identify_(head);
@@ -90,6 +97,12 @@ std::expected<Identity, HttpResponse> Router::admit(const HttpHead& head, const 
   }
   const std::optional<HttpResponse>& refusal = call->refusal;
   if (refusal) return std::unexpected(*refusal);
+  const Caller& caller = identity->caller;
+  const bool is_certain = !identity->verify || identity->signed_head;
+  if (is_certain && (caller.grant || caller.has_session())) {
+    auto judged = service.judge(head, {.caller = caller, .holder = holder_of(caller)}, call->sink.get());
+    if (judged) return std::unexpected(std::move(*judged));
+  }
   return std::move(*identity);
 }
 

@@ -40,7 +40,7 @@ class Router : public HttpHandler {
  private:
   Service* owner_of(const HttpHead& head) const;
   /// Who sends it, as far as the head shows; else what they are answered.
-  std::expected<Identity, HttpResponse> admit(const HttpHead& head, const Service& service,
+  std::expected<Identity, HttpResponse> admit(const HttpHead& head, Service& service,
                                               const std::expected<ServiceCall, HttpResponse>& call) const;
   RequestLine line_of(const HttpHead& head);
   HttpPlan refuse(const HttpHead& head, HttpResponse answer);

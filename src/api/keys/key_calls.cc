@@ -34,13 +34,52 @@ json::value or_null(const std::optional<std::int64_t>& value) {
 }
 
 json::object to_json(const KeyInfo& key) {
+  const BucketGrant grant = key.grant.value_or(BucketGrant{});
   return {{"id", key.id},
           {"scope", to_string(key.scope)},
           {"label", utf8(key.label)},
           {"created_ms", key.created_ms},
           {"expires_ms", or_null(key.expires_ms)},
           {"fleet", utf8(key.fleet)},
-          {"worker", utf8(key.worker)}};
+          {"worker", utf8(key.worker)},
+          {"bucket", grant.bucket},
+          {"prefix", grant.prefix},
+          {"access", key.grant ? to_string(grant.access) : ""}};
+}
+
+/// What a key is for: a scope, or objects of a bucket.
+struct Purpose {
+  std::string scope;
+  std::string bucket;
+  std::string prefix;
+  std::string access;
+};
+
+Result<void> read_purpose(const Purpose& purpose, KeyRequest& wanted) {
+  if (purpose.bucket.empty()) {
+    if (!purpose.prefix.empty() || !purpose.access.empty()) {
+      return fail(ErrorCode::bad_input, "'prefix' and 'access' require a bucket", "add 'bucket', or omit them");
+    }
+    if (purpose.scope.empty()) {
+      return fail(ErrorCode::bad_input, "the key needs a 'scope' or a 'bucket'",
+                  "set 'scope' to admin, submit, worker or read; or 'bucket' and 'access' for objects of one bucket");
+    }
+    auto scope = parse_scope(purpose.scope);
+    if (!scope) return pass(scope);
+    wanted.scope = *scope;
+    return {};
+  }
+  if (!purpose.scope.empty()) {
+    return fail(ErrorCode::bad_input, "'scope' cannot be combined with 'bucket'", "omit one of them");
+  }
+  if (purpose.access.empty()) {
+    return fail(ErrorCode::bad_input, "a key for a bucket needs 'access'", "choose one of read, write, read-write");
+  }
+  auto access = parse_bucket_access(purpose.access);
+  if (!access) return pass(access);
+  wanted.scope = Scope::bucket;
+  wanted.grant = BucketGrant{.bucket = purpose.bucket, .prefix = purpose.prefix, .access = *access};
+  return {};
 }
 
 constexpr std::size_t kLongestText = 4096;  // the ring says what is too long; this is what is read at all
@@ -98,19 +137,20 @@ HttpResponse KeyCalls::answer(const HttpRequest& request) {
 }
 
 HttpResponse KeyCalls::create(const std::string& body) {
-  std::string scope_name;
+  Purpose purpose;
   KeyRequest wanted;
   std::optional<std::int64_t> lasts_ms;
   BodyFields fields;
-  fields.add("scope", BodyFields::one_of({"admin", "submit", "worker", "read"}, scope_name));
+  fields.add("scope", BodyFields::one_of({"admin", "submit", "worker", "read"}, purpose.scope));
   fields.add("label", BodyFields::text(kLongestText, wanted.label));
   fields.add("expires", BodyFields::time(lasts_ms));
   fields.add("fleet", BodyFields::text(kLongestText, wanted.fleet));
   fields.add("worker", BodyFields::text(kLongestText, wanted.worker));
+  fields.add("bucket", BodyFields::text(kLongestText, purpose.bucket));
+  fields.add("prefix", BodyFields::text(kLongestText, purpose.prefix));
+  fields.add("access", BodyFields::one_of({"read", "write", "read-write"}, purpose.access));
   if (auto read = fields.read(body, "the key"); !read) return problem(read.error());
-  auto scope = parse_scope(scope_name);
-  if (!scope) return problem(scope.error());
-  wanted.scope = *scope;
+  if (auto read = read_purpose(purpose, wanted); !read) return problem(read.error());
   if (lasts_ms) wanted.expires_ms = now_ms_() + *lasts_ms;
   auto key = ring_.create(wanted, now_ms_());
   if (!key) return problem(key.error());

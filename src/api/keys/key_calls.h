@@ -1,6 +1,7 @@
 // Keys over HTTP: made, listed, deleted; and a machine that joins with a token.
 //
 //   POST   /api/v1/keys        {"scope", "label", "expires", "fleet", "worker"} → a key, its secret shown once
+//                              {"bucket", "prefix", "access", "label", "expires"} → a key for objects of one bucket
 //   GET    /api/v1/keys        keys and join tokens, without secrets
 //   DELETE /api/v1/keys/ID
 //   POST   /api/v1/join-tokens {"uses", "expires", "fleet"} → a join token, shown once

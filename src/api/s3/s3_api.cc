@@ -5,6 +5,7 @@
 #include "api/aws/scope.h"
 #include "api/s3/s3_answers.h"
 #include "api/s3/s3_body.h"
+#include "api/s3/s3_bucket_key.h"
 #include "api/s3/s3_fault.h"
 #include "api/s3/s3_headers.h"
 #include "base/text.h"
@@ -63,7 +64,8 @@ std::expected<ServiceCall, HttpResponse> S3Api::resolve(const HttpHead& head) {
       row.operation == S3Operation::delete_objects || row.operation == S3Operation::complete_multipart_upload;
   ServiceCall call{.needs = Permission{.action = row.changes ? Action::submit : Action::read,
                                        .what = concat("use S3's ", row.name),
-                                       .judges_sessions = true},
+                                       .judges_sessions = true,
+                                       .judges_grants = true},
                    .most_bytes = has_list ? kLargestList : kLargestSmallBody,
                    .log = row.changes ? LogRequests::all : LogRequests::failures,
                    .handle = {}};
@@ -88,13 +90,11 @@ std::expected<ServiceCall, HttpResponse> S3Api::resolve(const HttpHead& head) {
 
 void S3Api::handle(S3Request request, HttpRequest http, HttpReply reply, Asker asker) {
   std::string region = signed_region(http.head);
-  auto call = std::make_shared<Call>(Call{.request = std::move(request),
-                                          .head = std::move(http.head),
-                                          .body = std::move(http.body),
-                                          .sink = std::move(http.sink),
-                                          .asker = std::move(asker),
-                                          .region = std::move(region),
-                                          .reply = std::move(reply)});
+  auto call = std::make_shared<Call>(
+      Asked{.request = std::move(request), .head = std::move(http.head), .asker = std::move(asker)}, std::move(reply));
+  call->body = std::move(http.body);
+  call->sink = std::move(http.sink);
+  call->region = std::move(region);
   const Caller& caller = call->asker.caller;
   // An object that was sent waits for no disk itself: the store answers when it is durable.
   const bool waits = !call->request.row->takes_data || caller.has_session() || caller.job.has_value();
@@ -102,13 +102,35 @@ void S3Api::handle(S3Request request, HttpRequest http, HttpReply reply, Asker a
   backend_.later(call->asker.holder, [this, call] { carry_out(call); });
 }
 
-std::expected<void, Fault> S3Api::check_access(const Call& call) const {
-  return check_access(call, policy_action(call.request), call.request.bucket, call.request.key);
+std::optional<HttpResponse> S3Api::judge(const HttpHead& head, const Asker& asker, HttpBodySink* sink) {
+  auto request = read_s3_request(head);
+  if (!request) return s3_response(request.error(), head);
+  if (asker.caller.grant) {
+    const auto allowed = check_bucket_key(asker.caller, *request);
+    return allowed ? std::nullopt : std::optional(s3_response(allowed.error(), head));
+  }
+  const std::string* length = head.header("Content-Length");
+  const bool is_small = length != nullptr && parse_number(*length).value_or(0) <= kLargestSmallBody;
+  if (sink == nullptr || is_small) return std::nullopt;
+  // A session's policies are read beside a large body, which ends if they do not allow it. They are asked once more
+  // when it is there.
+  const S3Gate gate = std::make_shared<std::atomic<bool>>(true);
+  static_cast<S3Body*>(sink)->obey(gate);
+  auto asked = std::make_shared<const Asked>(Asked{.request = std::move(*request), .head = head, .asker = asker});
+  backend_.later(asker.holder, [this, gate, asked = std::move(asked)] {
+    if (!check_access(*asked)) *gate = false;
+  });
+  return std::nullopt;
 }
 
-std::expected<void, Fault> S3Api::check_access(const Call& call, const std::string& action, const std::string& bucket,
+std::expected<void, Fault> S3Api::check_access(const Asked& asked) const {
+  return check_access(asked, policy_action(asked.request), asked.request.bucket, asked.request.key);
+}
+
+std::expected<void, Fault> S3Api::check_access(const Asked& asked, const std::string& action, const std::string& bucket,
                                                const std::string& key) const {
-  const Caller& caller = call.asker.caller;
+  const Caller& caller = asked.asker.caller;
+  if (caller.grant) return check_bucket_key(caller, asked.request, action, bucket, key);
   if (!caller.has_session()) return {};
   std::string resource = "*";
   if (!bucket.empty()) resource = concat("arn:aws:s3:::", bucket, key.empty() ? "" : "/", key);
@@ -117,10 +139,10 @@ std::expected<void, Fault> S3Api::check_access(const Call& call, const std::stri
                                         .action = action,
                                         .resources = {std::move(resource)},
                                         .passed_roles = {},
-                                        .needs = call.request.row->changes ? Action::submit : Action::read,
+                                        .needs = asked.request.row->changes ? Action::submit : Action::read,
                                         .resource_policy = nullptr,
-                                        .is_encrypted = call.head.encrypted,
-                                        .conditions = conditions_of(call.request)});
+                                        .is_encrypted = asked.head.encrypted,
+                                        .conditions = conditions_of(asked.request)});
   if (!allowed && allowed.error().status < 500) allowed.error() = {"AccessDenied", allowed.error().message, 403};
   return allowed;
 }

@@ -25,17 +25,23 @@ class S3Api : public Service {
 
   bool owns(const HttpHead& head) const override;
   std::expected<ServiceCall, HttpResponse> resolve(const HttpHead& head) override;
+  std::optional<HttpResponse> judge(const HttpHead& head, const Asker& asker, HttpBodySink* sink) override;
   HttpResponse error(const HttpHead& head, int status, const Error& error) const override;
   HttpResponse refuse(const HttpHead& head, const Refusal& refusal) const override;
 
  private:
-  /// A request whose body is there, until it is answered.
-  struct Call {
+  /// What is asked for, and by whom.
+  struct Asked {
     S3Request request;
     HttpHead head;
+    Asker asker;
+  };
+  /// A request whose body is there, until it is answered.
+  struct Call : Asked {
+    Call(Asked asked, HttpReply to) : Asked(std::move(asked)), reply(std::move(to)) {}
+
     std::string body;
     std::unique_ptr<HttpBodySink> sink;
-    Asker asker;
     std::string region;
     HttpReply reply;
 
@@ -48,9 +54,9 @@ class S3Api : public Service {
   using CallPointer = std::shared_ptr<Call>;
 
   void handle(S3Request request, HttpRequest http, HttpReply reply, Asker asker);
-  /// What a caller with a session may do is in the ledger.
-  std::expected<void, Fault> check_access(const Call& call) const;
-  std::expected<void, Fault> check_access(const Call& call, const std::string& action, const std::string& bucket,
+  /// What a caller with a session may do is in the ledger; what a key for one bucket may do its grant says.
+  std::expected<void, Fault> check_access(const Asked& asked) const;
+  std::expected<void, Fault> check_access(const Asked& asked, const std::string& action, const std::string& bucket,
                                           const std::string& key) const;
   /// Tags and ACLs that come with an object take rights of their own.
   std::expected<void, Fault> check_extras(const Call& call) const;

@@ -7,6 +7,7 @@
 #include "api/s3/s3_headers.h"
 #include "api/s3/s3_lists.h"
 #include "base/text.h"
+#include "wire/aws/bucket_name.h"
 #include "wire/aws/s3_documents.h"
 
 namespace drover::aws {

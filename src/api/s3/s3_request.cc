@@ -6,11 +6,10 @@
 #include "api/s3/s3_fault.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "wire/aws/bucket_name.h"
 
 namespace drover::aws {
 namespace {
-
-constexpr std::size_t kLongestKey = 1024;
 
 /// Headers by which an object would be kept in a way that is not here: to overlook one would be to promise it.
 constexpr std::array<std::string_view, 4> kOtherHeaders{"x-amz-grant-", "x-amz-object-lock-",
@@ -157,15 +156,8 @@ std::expected<S3Request, Fault> read_s3_request(const HttpHead& head) {
 
 std::expected<void, Fault> check_key(std::string_view key) {
   if (utf8(key) != key) return refused("InvalidURI", "Couldn't parse the specified URI.", 400);
-  if (key.size() > kLongestKey) return refused("KeyTooLongError", "Your key is too long", 400);
+  if (key.size() > kLongestObjectKey) return refused("KeyTooLongError", "Your key is too long", 400);
   return {};
-}
-
-bool is_bucket_name(std::string_view name) {
-  const auto is_end = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
-  const auto may_be = [&](char c) { return is_end(c) || c == '-' || c == '.'; };
-  return name.size() >= 3 && name.size() <= 63 && std::ranges::all_of(name, may_be) && is_end(name.front()) &&
-         is_end(name.back()) && !name.contains("..");
 }
 
 }  // namespace drover::aws

@@ -29,9 +29,6 @@ struct S3Request {
 
 std::expected<S3Request, Fault> read_s3_request(const HttpHead& head);
 
-/// Three to 63 small letters, digits, dots and hyphens, as S3 has them.
-bool is_bucket_name(std::string_view name);
-
 /// The bucket that a host names: "photos.s3.localhost:8080" names photos. Empty: none.
 std::string bucket_of_host(std::string_view host);
 

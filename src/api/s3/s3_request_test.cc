@@ -108,15 +108,5 @@ TEST(S3Request, WhatWouldBeKeptOtherwiseIsNotOverlooked) {
   EXPECT_EQ(read(head_of("GET", "/photos/a", "versionId=null")), "GetObject photos a");
 }
 
-TEST(S3Request, BucketsHaveNamesAsS3HasThem) {
-  for (const std::string_view name : {"abc", "a-b.c", "0abc9", "photos-2026"})
-    EXPECT_TRUE(is_bucket_name(name)) << name;
-  for (const std::string_view name : {"", "ab", "Abc", "a_b", "-abc", "abc-", ".abc", "a..b", "a b c", "a/b"}) {
-    EXPECT_FALSE(is_bucket_name(name)) << name;
-  }
-  EXPECT_TRUE(is_bucket_name(std::string(63, 'a')));
-  EXPECT_FALSE(is_bucket_name(std::string(64, 'a')));
-}
-
 }  // namespace
 }  // namespace drover::aws
