@@ -136,6 +136,16 @@ class BucketIndex {
   Result<void> add_event(const ObjectEvent& event);
   Result<void> forget_events(std::uint64_t up_to);
 
+  // For backups, of a copy that nobody else has open but for copy_to(). index_backup.cc
+
+  /// As it is at one moment, also beside a writer. There is no such file yet.
+  Result<void> copy_to(const std::string& path);
+  Result<void> check();
+  Result<std::uint64_t> count_objects();
+  Result<std::vector<std::uint64_t>> files_in_use(std::uint64_t after, std::uint64_t most);
+  /// Its numbers go on far beyond those that the store which was saved may have given out since.
+  Result<void> part_from_original(std::int64_t now_ms);
+
   // Outside of one.
 
   /// Gives so many pages that nothing uses back to the disk, at most. False: there are no more.

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "objects/bucket_lookup.h"
+#include "objects/sweep_lock.h"
 
 namespace drover {
 namespace {
@@ -174,11 +175,15 @@ bool BucketStore::sweep() {
     if (!garbage) return false;
     if (garbage->empty()) return is_swept;
     after = garbage->back();
-    std::erase_if(*garbage, [&](std::uint64_t file) {
-      const bool is_left = pins_->is_pinned(file) || !files_.remove(file);
-      is_swept = is_swept && !is_left;
-      return is_left;
-    });
+    {
+      const auto may_remove = SweepLock::remove_files(files_.folder());
+      if (!may_remove) return false;
+      std::erase_if(*garbage, [&](std::uint64_t file) {
+        const bool is_left = pins_->is_pinned(file) || !files_.remove(file);
+        is_swept = is_swept && !is_left;
+        return is_left;
+      });
+    }
     if (auto done = wait_for([&](BucketIndex& index) { return index.forget_files(*garbage); }); !done) return false;
     const std::scoped_lock lock(mutex_);
     if (sweeper_stops_) return true;

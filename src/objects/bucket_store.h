@@ -152,8 +152,8 @@ class BucketStore final : public Buckets {
                     const EventCause& cause);
   Result<const std::vector<EventRule>*> rules_of(BucketIndex& index, std::int64_t bucket);
 
-  /// Removes the files that no object has any more. False: some are left, as somebody reads them or the disk is in
-  /// trouble.
+  /// Removes the files that no object has any more. False: some are left, as somebody reads them, a backup is being
+  /// made or the disk is in trouble.
   bool sweep();
   void give_up_old_uploads();
 

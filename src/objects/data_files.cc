@@ -19,15 +19,15 @@ constexpr std::uint64_t kFilesInFolder = 4096;
 constexpr mode_t kFolderMode = 0700;
 constexpr mode_t kFileMode = 0600;
 
+std::string folder_name(std::uint64_t number) {
+  char name[20];
+  std::snprintf(name, sizeof name, "%08llx", static_cast<unsigned long long>(number / kFilesInFolder));
+  return name;
+}
+
 Result<void> make_folder(const std::string& path) {
   if (::mkdir(path.c_str(), kFolderMode) == 0 || errno == EEXIST) return {};
   return std::unexpected(errno_error(errno, path));
-}
-
-Result<void> sync_folder(const std::string& path) {
-  const Descriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!folder || ::fsync(folder.get()) != 0) return std::unexpected(errno_error(errno, path));
-  return {};
 }
 
 Result<void> remove_file(const std::string& path) {
@@ -57,6 +57,12 @@ Result<std::vector<std::uint64_t>> numbers_in(const std::string& path) {
 
 }  // namespace
 
+Result<void> sync_folder(const std::string& path) {
+  const Descriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder || ::fsync(folder.get()) != 0) return std::unexpected(errno_error(errno, path));
+  return {};
+}
+
 Result<void> write_all(int file, std::string_view bytes, std::string_view what) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(file, bytes.data(), bytes.size());
@@ -73,13 +79,15 @@ Result<DataFiles> DataFiles::open(std::string folder) {
 }
 
 std::string DataFiles::folder_of(std::uint64_t number) const {
-  char name[20];
-  std::snprintf(name, sizeof name, "%08llx", static_cast<unsigned long long>(number / kFilesInFolder));
-  return concat(folder_, "/", name);
+  return concat(folder_, "/", folder_name(number));
+}
+
+std::string DataFiles::name_of(std::uint64_t number) {
+  return concat(folder_name(number), "/", number);
 }
 
 std::string DataFiles::place(std::uint64_t number) const {
-  return concat(folder_of(number), "/", number);
+  return concat(folder_, "/", name_of(number));
 }
 
 Result<void> DataFiles::prepare(std::uint64_t first, std::uint64_t end) const {

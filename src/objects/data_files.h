@@ -17,6 +17,10 @@ class DataFiles {
   /// Makes the folder if it is missing.
   static Result<DataFiles> open(std::string folder);
 
+  const std::string& folder() const { return folder_; }
+  /// Where a file is in that folder: "00000001/4097".
+  static std::string name_of(std::uint64_t number);
+
   /// Makes durable places for files with these numbers.
   Result<void> prepare(std::uint64_t first, std::uint64_t end) const;
   Result<Descriptor> create(std::uint64_t number) const;
@@ -36,6 +40,9 @@ class DataFiles {
 
   std::string folder_;
 };
+
+/// Returns when what names a folder has would survive a power cut.
+Result<void> sync_folder(const std::string& path);
 
 /// All of the bytes, however many calls it takes.
 Result<void> write_all(int file, std::string_view bytes, std::string_view what);

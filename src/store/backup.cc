@@ -98,7 +98,8 @@ Result<std::uint64_t> checked_jobs(const std::string& ledger) {
   return static_cast<std::uint64_t>(*jobs);
 }
 
-Result<void> pack(Backup& backup, const std::string& folder, const std::string& ledger, const std::string& file) {
+Result<void> pack(Backup& backup, const std::string& folder, const std::string& ledger, const std::string& file,
+                  BackupPart* part) {
   auto out = SealedArchiveWriter::create(file);
   if (!out) return pass(out);
   auto added = out->add(ledger, kLedger);
@@ -115,21 +116,33 @@ Result<void> pack(Backup& backup, const std::string& folder, const std::string& 
     backup.bytes += *added;
     ++backup.files;
   }
+  if (part != nullptr) {
+    const auto add = [&](const std::string& path, const std::string& name) -> Result<void> {
+      auto size = out->add(path, name);
+      if (!size) return pass(size);
+      backup.bytes += *size;
+      return {};
+    };
+    if (auto done = part->add_files(add); !done) return done;
+    backup.objects = part->count();
+  }
   return out->seal();
 }
 
-Result<void> unpack(Backup& backup, const std::string& file, const std::string& folder) {
-  auto members = unseal(file, folder, is_ours);
-  if (!members) return pass(members);
+Result<void> unpack(Backup& backup, const std::string& file, const std::string& folder, BackupPart* part) {
   bool has_ledger = false;
-  for (const ArchiveMember& member : *members) {
-    backup.bytes += member.bytes;
-    if (member.name == kLedger) {
-      has_ledger = true;
-    } else {
-      ++backup.files;
-    }
-  }
+  auto done = unseal(
+      file, folder,
+      {.is_wanted = [&](std::string_view name) { return is_ours(name) || (part && part->owns(name)); },
+       .make_folder =
+           [&](std::string_view name) { return is_ours(name) ? Result<void>() : part->make_folder(folder, name); },
+       .taken =
+           [&](const ArchiveMember& member) {
+             backup.bytes += member.bytes;
+             has_ledger = has_ledger || member.name == kLedger;
+             backup.files += member.name.starts_with(kLogs) ? 1 : 0;
+           }});
+  if (!done) return done;
   if (!has_ledger) return fail(ErrorCode::damaged, concat(file, " does not contain a ledger"), "use another backup");
   return {};
 }
@@ -161,7 +174,7 @@ Result<void> part_from_the_old_server(const std::string& ledger, std::int64_t no
 
 }  // namespace
 
-Result<Backup> write_backup(const std::string& root, const std::string& file) {
+Result<Backup> write_backup(const std::string& root, const std::string& file, BackupPart* part) {
   const std::string folder = concat(root, "/server");
   if (::access(concat(folder, "/", kLedger).c_str(), F_OK) != 0) {
     return fail(ErrorCode::not_found, concat("no server ledger found in ", folder),
@@ -172,7 +185,11 @@ Result<Backup> write_backup(const std::string& root, const std::string& file) {
   }
   auto place = PrivateFolder::make(file);
   if (!place) return pass(place);
-  // The ledger first: what it refers to was in the logs before it was in there.
+  // An event that the other part has told already is in the ledger then: it may know more, and never less.
+  if (part != nullptr) {
+    if (auto held = part->hold(folder, place->path()); !held) return pass(held);
+  }
+  // The ledger before the logs: what it refers to was in the logs before it was in there.
   const std::string ledger = concat(place->path(), "/", kLedger);
   Backup backup;
   {
@@ -189,13 +206,13 @@ Result<Backup> write_backup(const std::string& root, const std::string& file) {
   if (!jobs) return pass(jobs);
   backup.jobs = *jobs;
   const std::string whole = concat(place->path(), "/whole");
-  if (auto done = pack(backup, folder, ledger, whole); !done) return pass(done);
+  if (auto done = pack(backup, folder, ledger, whole, part); !done) return pass(done);
   if (auto done = move_to(whole, file); !done) return pass(done);
   if (auto done = sync_path(folder_of(file)); !done) return pass(done);
   return backup;
 }
 
-Result<Backup> restore_backup(const std::string& root, const std::string& file, std::int64_t now_ms) {
+Result<Backup> restore_backup(const std::string& root, const std::string& file, std::int64_t now_ms, BackupPart* part) {
   const std::string folder = concat(root, "/server");
   std::error_code error;
   if (fs::exists(folder, error)) {
@@ -211,11 +228,15 @@ Result<Backup> restore_backup(const std::string& root, const std::string& file, 
     if (::mkdir(path.c_str(), 0700) != 0) return std::unexpected(errno_error(errno, path));
   }
   Backup backup;
-  if (auto done = unpack(backup, file, whole); !done) return pass(done);
+  if (auto done = unpack(backup, file, whole, part); !done) return pass(done);
   auto jobs = checked_jobs(concat(whole, "/", kLedger));
   if (!jobs) return pass(jobs);
   backup.jobs = *jobs;
   if (auto done = part_from_the_old_server(concat(whole, "/", kLedger), now_ms); !done) return pass(done);
+  if (part != nullptr) {
+    if (auto done = part->restored(whole, now_ms); !done) return pass(done);
+    backup.objects = part->count();
+  }
   for (const char* left : {"-wal", "-shm"}) fs::remove(concat(whole, "/", kLedger, left), error);
   for (const std::string& path : {concat(whole, "/logs"), whole}) {
     if (auto done = sync_path(path); !done) return pass(done);

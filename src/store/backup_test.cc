@@ -130,6 +130,31 @@ TEST_F(BackupFile, TheSumsAreThoseThatEverybodyReckons) {
             0);
 }
 
+TEST_F(BackupFile, TheSumsOfVeryManyFilesAreInSeveralListsThatFitEachOther) {
+  constexpr int kFiles = 900;
+  for (int i = 0; i < kFiles; ++i)
+    write_file(concat(server("old"), "/logs/", 1'000'000 + i, ".zst"), concat("log ", i));
+  ASSERT_TRUE(write_backup(root("old"), file_));
+  const auto restored = restore("new", file_);
+  ASSERT_TRUE(restored) << restored.error().message;
+  EXPECT_EQ(restored->files, static_cast<std::uint64_t>(kFiles));
+  EXPECT_EQ(content_of(server("new") + "/logs/1000899.zst"), "log 899");
+  const std::string unpacked =
+      concat("cd ", folder_, " && rm -rf out && mkdir out && tar -C out --zstd -xf backup && cd out && ");
+  EXPECT_EQ(std::system(concat(unpacked, "sha256sum --quiet --strict -c SHA256SUMS.1 && sha256sum --quiet --strict -c ",
+                               "SHA256SUMS && test $(wc -l < SHA256SUMS) -lt ", kFiles)
+                            .c_str()),
+            0);
+  // A log of the first list is exchanged for another.
+  ASSERT_EQ(std::system(concat(unpacked, "tar --zstd -tf ../backup > ../order && echo other > logs/1000000.zst && ",
+                               "tar --zstd -cf ../changed --no-recursion -T ../order")
+                            .c_str()),
+            0);
+  const auto changed = restore("newer", folder_ + "/changed");
+  ASSERT_FALSE(changed);
+  EXPECT_EQ(changed.error().code, ErrorCode::damaged);
+}
+
 TEST_F(BackupFile, AServerThatHasDoneNothingYetIsRestored) {
   ASSERT_TRUE(write_backup(root("old"), file_));
   ASSERT_TRUE(restore("new", file_));

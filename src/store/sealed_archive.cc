@@ -18,6 +18,8 @@ namespace {
 
 constexpr const char* kSums = "SHA256SUMS";
 constexpr std::uint64_t kMostSums = std::uint64_t{64} << 20;
+/// A list of sums that has become so long is written.
+constexpr std::size_t kLongSums = std::size_t{64} << 10;
 constexpr std::size_t kPiece = std::size_t{256} << 10;
 
 struct CloseReader {
@@ -134,6 +136,16 @@ Result<std::string> take_sums(archive* in, const std::string& file) {
   return sums;
 }
 
+std::string sum_of(std::string_view text) {
+  Sha256 sum;
+  sum.add(text);
+  return sum.digits();
+}
+
+std::string name_of_list(std::uint64_t number) {
+  return concat(kSums, ".", number);
+}
+
 std::string line_of(std::string_view sum, std::string_view name) {
   return concat(sum, "  ", name, "\n");
 }
@@ -193,18 +205,26 @@ Result<std::uint64_t> SealedArchiveWriter::add(const std::string& path, const st
     left -= got;
   }
   sums_ += line_of(sum.digits(), name);
+  if (sums_.size() >= kLongSums) {
+    const std::string list = name_of_list(++lists_);
+    if (auto written = write_sums(list); !written) return pass(written);
+    sums_ = line_of(sum_of(sums_), list);
+  }
   return static_cast<std::uint64_t>(about.st_size);
 }
 
+Result<void> SealedArchiveWriter::write_sums(const std::string& name) {
+  if (auto begun = begin_member(name, static_cast<std::int64_t>(sums_.size()), 0); !begun) return begun;
+  return write(sums_);
+}
+
 Result<void> SealedArchiveWriter::seal() {
-  if (auto begun = begin_member(kSums, static_cast<std::int64_t>(sums_.size()), 0); !begun) return begun;
-  if (auto written = write(sums_); !written) return written;
+  if (auto written = write_sums(kSums); !written) return written;
   if (archive_write_close(out_.get()) != ARCHIVE_OK) return std::unexpected(trouble(out_.get(), path_));
   return sync_path(path_);
 }
 
-Result<std::vector<ArchiveMember>> unseal(const std::string& file, const std::string& folder,
-                                          const std::function<bool(std::string_view name)>& is_wanted) {
+Result<void> unseal(const std::string& file, const std::string& folder, const ArchiveTaker& taker) {
   const Reader in(archive_read_new());
   archive_read_support_filter_zstd(in.get());
   archive_read_support_format_tar(in.get());
@@ -212,29 +232,38 @@ Result<std::vector<ArchiveMember>> unseal(const std::string& file, const std::st
                         "use a file that 'drover backup' wrote"};
   if (::access(file.c_str(), R_OK) != 0) return std::unexpected(errno_error(errno, file, no_backup.next));
   if (archive_read_open_filename(in.get(), file.c_str(), kPiece) != ARCHIVE_OK) return std::unexpected(no_backup);
-  std::vector<ArchiveMember> members;
-  std::string found;  // what the seal must say
+  std::string found;  // what the next list must say
+  std::uint64_t lists = 0;
+  const auto check_sums = [&]() -> Result<void> {
+    auto sums = take_sums(in.get(), file);
+    if (!sums) return pass(sums);
+    if (*sums != found) return damaged(file, concat("its contents do not match its ", kSums));
+    return {};
+  };
   while (true) {
     archive_entry* entry = nullptr;
     const int got = archive_read_next_header(in.get(), &entry);
     if (got == ARCHIVE_EOF) return damaged(file, concat("it ends before its ", kSums));
     if (got != ARCHIVE_OK) {
-      if (members.empty()) return std::unexpected(no_backup);
+      if (found.empty()) return std::unexpected(no_backup);
       return damaged(file, trouble(in.get(), "inside").message);
     }
     const char* text = archive_entry_pathname(entry);
     const std::string name = text == nullptr ? "" : text;
-    if (name == kSums) break;
-    if (!is_wanted(name)) return std::unexpected(no_backup);
+    if (name == kSums) return check_sums();
+    if (name == name_of_list(lists + 1)) {
+      if (auto checked = check_sums(); !checked) return checked;
+      ++lists;
+      found = line_of(sum_of(found), name);
+      continue;
+    }
+    if (!taker.is_wanted(name)) return std::unexpected(no_backup);
+    if (auto made = taker.make_folder(name); !made) return made;
     auto taken = take_file(in.get(), file, concat(folder, "/", name));
     if (!taken) return pass(taken);
     found += line_of(taken->sum, name);
-    members.push_back({name, taken->bytes});
+    taker.taken({name, taken->bytes});
   }
-  auto sums = take_sums(in.get(), file);
-  if (!sums) return pass(sums);
-  if (*sums != found) return damaged(file, concat("its contents do not match its ", kSums));
-  return members;
 }
 
 }  // namespace drover
