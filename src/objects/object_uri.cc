@@ -4,11 +4,11 @@
 #include <array>
 
 #include "base/text.h"
+#include "wire/aws/bucket_name.h"
 
 namespace drover {
 namespace {
 
-constexpr std::size_t kLongestKey = 1024;
 constexpr std::string_view kS3 = "s3://";
 constexpr std::string_view kFile = "file://";
 constexpr std::array<std::string_view, 2> kHttp{"http://", "https://"};
@@ -17,21 +17,15 @@ std::unexpected<Error> invalid(std::string_view text, std::string_view why, std:
   return fail(ErrorCode::bad_input, concat("invalid object URI '", text, "': ", why), std::move(next));
 }
 
-bool is_bucket_name(std::string_view name) {
-  return name.size() >= 3 && name.size() <= 63 && std::ranges::all_of(name, [](char c) {
-           return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
-         });
-}
-
 Result<ObjectUri> parse_s3(std::string_view text) {
   std::string_view rest = text.substr(kS3.size());
   const std::string_view bucket = take_until(rest, '/');
   if (bucket.empty() && !rest.empty()) return invalid(text, "it names no bucket", "write s3://BUCKET/KEY");
-  if (!bucket.empty() && !is_bucket_name(bucket)) {
+  if (!bucket.empty() && !aws::is_bucket_name(bucket)) {
     return invalid(text, concat("'", bucket, "' is not a valid bucket name"),
                    "bucket names have 3 to 63 lowercase letters, digits, '-' and '.'");
   }
-  if (rest.size() > kLongestKey) return invalid(text, "the key is longer than 1,024 bytes", "use a shorter key");
+  if (rest.size() > aws::kLongestObjectKey) return invalid(text, "the key is longer than 1,024 bytes", "use a shorter key");
   return ObjectUri{ObjectUri::Scheme::s3, std::string(bucket), std::string(rest)};
 }
 
