@@ -97,9 +97,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void source_gave(std::unique_ptr<HttpBodySource> source, Result<std::string> piece);
   /// Until the peer has room for more of it.
   bool file_waits() const { return file_ && !source_is_asked_ && !writable_; }
-  void send_file(HttpFilePart& part);
+  void send_file();
+  void send_file_from_disk();
   void read_file(HttpFilePart part);
-  void file_was_sent(HttpFilePart file, FileSent sent);
+  void file_came_back(HttpFilePart file, FileSent sent);
+  void file_was_sent(FileSent sent);
   void push_body(std::string bytes);
   void finish_body();
   void finish_reply();

@@ -106,22 +106,31 @@ bool Connection::continue_reply() {
   if (!file_) {
     ask_source();
   } else if (writable_) {
-    send_file(*file_);
+    send_file();
+    return body_is_done_ || state_ == State::closed;
   }
   return false;
 }
 
+void Connection::send_file() {
+  const FileSent sent = send_cached_part(socket_.native_handle(), *file_);
+  if (sent == FileSent::not_in_memory) return send_file_from_disk();
+  file_was_sent(sent);
+  // The rest comes with the loop's next look at its sockets, when others have had their turn.
+  if (sent == FileSent::some && file_) writable_ = false;
+}
+
 // The socket is still there when the pool comes to it, even if the connection is not.
-void Connection::send_file(HttpFilePart& part) {
+void Connection::send_file_from_disk() {
   Descriptor socket(::fcntl(socket_.native_handle(), F_DUPFD_CLOEXEC, 0));
-  if (!socket) return read_file(std::move(part));
+  if (!socket) return read_file(std::move(*file_));
   source_is_asked_ = true;
   loop_.server().pool.post(holder_name(), [connection = weak_from_this(), inbox = loop_.inbox(),
-                                           socket = std::move(socket), file = std::move(part)]() mutable {
+                                           socket = std::move(socket), file = std::move(*file_)]() mutable {
     const FileSent sent = send_file_part(socket.get(), file);
     socket.reset();
     inbox->post([connection = std::move(connection), file = std::move(file), sent]() mutable {
-      if (const auto it = connection.lock()) it->file_was_sent(std::move(file), sent);
+      if (const auto it = connection.lock()) it->file_came_back(std::move(file), sent);
     });
   });
 }
@@ -134,23 +143,24 @@ void Connection::read_file(HttpFilePart part) {
   ask_source();
 }
 
-void Connection::file_was_sent(HttpFilePart file, FileSent sent) {
+void Connection::file_came_back(HttpFilePart file, FileSent sent) {
   if (state_ == State::closed) return loop_.server().pool.discard(std::optional(std::move(file)));
   DROVER_CHECK(state_ == State::replying && source_is_asked_, "a file comes back once");
   source_is_asked_ = false;
-  wrote_ms_ = IoLoop::now_ms();  // it is sent only when there is room, so this is progress
-  if (sent == FileSent::cannot_be_sent) {
-    read_file(std::move(file));
-    return run();
-  }
   file_ = std::move(file);
+  file_was_sent(sent);
+  run();
+}
+
+void Connection::file_was_sent(FileSent sent) {
+  wrote_ms_ = IoLoop::now_ms();  // it is sent only when there is room, so this is progress
+  if (sent == FileSent::cannot_be_sent) return read_file(std::move(*file_));
   if (sent == FileSent::failed) return cut();
   if (sent == FileSent::socket_full) writable_ = false;
   if (file_->size == 0 && file_->size_behind == 0) {
     loop_.server().pool.discard(std::exchange(file_, {}));
     body_is_done_ = true;
   }
-  run();
 }
 
 void Connection::ask_source() {

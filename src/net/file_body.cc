@@ -1,6 +1,7 @@
 #include "net/file_body.h"
 
 #include <sys/sendfile.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +11,8 @@ namespace drover {
 namespace {
 
 constexpr std::uint64_t kMostSentAtOnce = std::uint64_t{4} << 20;
+constexpr std::uint64_t kMostSentFromMemory = std::uint64_t{2} << 20;
+constexpr std::uint64_t kBetweenProbes = std::uint64_t{128} << 10;
 constexpr std::uint64_t kPieceRead = std::uint64_t{256} << 10;
 
 /// Turns to the first part that is not at its end; at the very end there is none.
@@ -23,6 +26,23 @@ Result<void> skip_ended(HttpFilePart& part) {
     part = std::move(*next);
   }
   return {};
+}
+
+/// Whether a byte of a file can be read without waiting for its disk.
+bool is_in_memory(int file, std::uint64_t offset) {
+  char byte = 0;
+  const iovec into{.iov_base = &byte, .iov_len = 1};
+  return ::preadv2(file, &into, 1, static_cast<off_t>(offset), RWF_NOWAIT) == 1;
+}
+
+/// Of the part's first bytes, about: the page cache gets and loses its pages in runs, so some of them are looked at. A
+/// file system that cannot say counts as a disk.
+bool is_in_memory(const HttpFilePart& part, std::uint64_t bytes) {
+  const std::uint64_t end = part.offset + bytes;
+  for (std::uint64_t at = part.offset; at < end; at += kBetweenProbes) {
+    if (!is_in_memory(part.file.get(), at)) return false;
+  }
+  return is_in_memory(part.file.get(), end - 1);
 }
 
 class FileSource : public HttpBodySource {
@@ -50,11 +70,7 @@ class FileSource : public HttpBodySource {
   HttpFilePart part_;
 };
 
-}  // namespace
-
-FileSent send_file_part(int socket, HttpFilePart& part) {
-  if (!skip_ended(part)) return FileSent::failed;
-  std::uint64_t left = std::min(part.size, kMostSentAtOnce);
+FileSent send(int socket, HttpFilePart& part, std::uint64_t left) {
   while (left > 0) {
     auto offset = static_cast<off_t>(part.offset);
     const ssize_t sent = ::sendfile(socket, part.file.get(), &offset, left);
@@ -67,6 +83,20 @@ FileSent send_file_part(int socket, HttpFilePart& part) {
     left -= static_cast<std::uint64_t>(sent);
   }
   return FileSent::some;
+}
+
+}  // namespace
+
+FileSent send_file_part(int socket, HttpFilePart& part) {
+  if (!skip_ended(part)) return FileSent::failed;
+  return send(socket, part, std::min(part.size, kMostSentAtOnce));
+}
+
+FileSent send_cached_part(int socket, HttpFilePart& part) {
+  const std::uint64_t bytes = std::min(part.size, kMostSentFromMemory);
+  // The part behind an ended one has to be opened.
+  if (bytes == 0 || !is_in_memory(part, bytes)) return FileSent::not_in_memory;
+  return send(socket, part, bytes);
 }
 
 std::unique_ptr<HttpBodySource> read_file_part(HttpFilePart part) {

@@ -1,15 +1,28 @@
 #include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <fstream>
 
 #include "net/certificate_fixture.h"
+#include "net/file_body.h"
 #include "net/http_client.h"
 #include "net/server_fixture.h"
 
 namespace drover {
 namespace {
+
+/// How many pages of the file's first bytes are in the page cache, of how many.
+std::pair<std::size_t, std::size_t> cached_pages(int file, std::size_t bytes) {
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  std::vector<unsigned char> resident((bytes + page - 1) / page);
+  void* const mapped = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, file, 0);
+  EXPECT_EQ(::mincore(mapped, bytes, resident.data()), 0);
+  ::munmap(mapped, bytes);
+  return {std::ranges::count_if(resident, [](unsigned char it) { return (it & 1U) != 0; }), resident.size()};
+}
 
 /// Answers with a part of a file.
 class FileBodyTest : public ServerTest {
@@ -17,8 +30,7 @@ class FileBodyTest : public ServerTest {
   FileBodyTest() {
     handler_.on_request = [this](const HttpRequest& request, HttpReply reply) {
       if (request.head.path != "/file") return reply.send(text_response(request.head.query));
-      reply.send({.status = 200, .headers = {}, .body = {}},
-                 HttpFilePart{Descriptor(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)), offset_, size_});
+      reply.send({.status = 200, .headers = {}, .body = {}}, HttpFilePart{open_file(), offset_, size_});
     };
   }
   ~FileBodyTest() override { ::unlink(path_.c_str()); }
@@ -28,6 +40,13 @@ class FileBodyTest : public ServerTest {
     for (std::size_t i = 0; i < size; ++i) bytes_[i] = static_cast<char>(i * 31 + i / 4096);
     std::ofstream(path_, std::ios::binary) << bytes_;
     size_ = size;
+  }
+  Descriptor open_file() const { return Descriptor(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)); }
+  /// As far as its file system can.
+  void evict_file() const {
+    const Descriptor file = open_file();
+    ASSERT_EQ(::fsync(file.get()), 0);
+    ASSERT_EQ(::posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED), 0);
   }
 
   const std::string path_ = testing::TempDir() + "drover-file-body-" + std::to_string(::getpid());
@@ -66,13 +85,21 @@ TEST_P(AnyFileBodyTest, AllOfItAPartOfItAndNothingOfIt) {
   }
 }
 
+TEST_P(AnyFileBodyTest, OneThatIsNotInMemory) {
+  write_file(20 * kMiB + 7);
+  evict_file();
+  const auto answer = client()->call({.path = "/file", .may_repeat = true});
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_TRUE(answer->body == bytes_);
+}
+
 TEST_P(AnyFileBodyTest, PartsThatComeOneBehindAnother) {
   write_file(3 * kMiB);
   // Of each, where it begins and how long it is. Some are empty.
   const std::vector<std::pair<std::uint64_t, std::uint64_t>> parts{{kMiB, 0}, {0, kMiB + 1}, {5, 2 * kMiB},
                                                                    {7, 0},    {9, 1},        {3, 0}};
   std::function<HttpFilePart(std::size_t)> part = [&](std::size_t i) {
-    HttpFilePart out{Descriptor(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)), parts[i].first, parts[i].second};
+    HttpFilePart out{open_file(), parts[i].first, parts[i].second};
     for (std::size_t behind = i + 1; behind < parts.size(); ++behind) out.size_behind += parts[behind].second;
     if (i + 1 < parts.size()) out.next = [&part, i]() -> Result<HttpFilePart> { return part(i + 1); };
     return out;
@@ -100,6 +127,37 @@ TEST_P(AnyFileBodyTest, AFileThatIsShorterThanWasSaidIsNotTakenForWhole) {
   const auto next = asking->call({.path = "/file", .may_repeat = true});
   ASSERT_TRUE(next) << next.error().message;
   EXPECT_EQ(next->body.size(), kMiB);
+}
+
+TEST_F(FileBodyTest, WhatIsNotInMemoryIsNotSentFromThere) {
+  write_file(kMiB);
+  int sockets[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, sockets), 0);
+  const Descriptor near(sockets[0]);
+  const Descriptor far(sockets[1]);
+  const auto expect_sent_only_from_memory = [&] {
+    HttpFilePart part{.file = open_file(), .size = kMiB};
+    const auto [cached, all] = cached_pages(part.file.get(), kMiB);
+    const FileSent sent = send_cached_part(near.get(), part);
+    if (cached == 0) {
+      EXPECT_EQ(sent, FileSent::not_in_memory);
+    }
+    if (sent == FileSent::not_in_memory) {
+      EXPECT_EQ(part.size, kMiB);
+    } else {
+      EXPECT_GE(2 * cached, all) << "parts of it may be evicted at any time";
+      EXPECT_LT(part.size, kMiB);
+      std::string got(kMiB, '\0');
+      const ssize_t size = ::recv(far.get(), got.data(), got.size(), 0);
+      ASSERT_GT(size, 0);
+      EXPECT_TRUE(bytes_.starts_with(std::string_view(got).substr(0, static_cast<std::size_t>(size))));
+    }
+  };
+  expect_sent_only_from_memory();
+  evict_file();
+  expect_sent_only_from_memory();
+  HttpFilePart ended{.file = open_file(), .size_behind = 1};
+  EXPECT_EQ(send_cached_part(near.get(), ended), FileSent::not_in_memory);
 }
 
 TEST_F(FileBodyTest, ItsLengthIsStatedAndHeadGetsNothingElse) {
