@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "wire/image_reference.h"
+#include "wire/json_text.h"
 
 namespace drover {
 namespace {

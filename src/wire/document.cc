@@ -4,6 +4,8 @@
 #include <boost/json.hpp>
 #include <boost/json/basic_parser_impl.hpp>
 
+#include "wire/json_text.h"
+
 namespace drover {
 namespace json = boost::json;
 namespace {
@@ -146,28 +148,6 @@ std::string node_to_json(const Node& node) {
   std::string out;
   write(out, node);
   return out;
-}
-
-bool is_json_number(std::string_view text) {
-  const auto digits = [&] {
-    const std::size_t end = std::min(text.find_first_not_of("0123456789"), text.size());
-    text.remove_prefix(end);
-    return end;
-  };
-  if (text.starts_with('-')) text.remove_prefix(1);
-  const bool zero = text.starts_with('0');
-  const std::size_t whole = digits();
-  if (whole == 0 || (zero && whole > 1)) return false;
-  if (text.starts_with('.')) {
-    text.remove_prefix(1);
-    if (digits() == 0) return false;
-  }
-  if (text.starts_with('e') || text.starts_with('E')) {
-    text.remove_prefix(1);
-    if (text.starts_with('+') || text.starts_with('-')) text.remove_prefix(1);
-    if (digits() == 0) return false;
-  }
-  return text.empty();
 }
 
 }  // namespace drover

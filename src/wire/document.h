@@ -46,7 +46,4 @@ Result<Node> node_from_json(std::string_view text);
 /// Numbers as they were written, if JSON has such numbers; else as texts.
 std::string node_to_json(const Node& node);
 
-/// Whether JSON can say this number just so.
-bool is_json_number(std::string_view text);
-
 }  // namespace drover

@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "base/utf8.h"
+#include "wire/json_text.h"
 
 namespace drover {
 namespace {
