@@ -1,5 +1,5 @@
 # What is installed, and the Debian package that `make deb` makes of it.
-install(TARGETS drover RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS drover drover-runtime drover-hook RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES deploy/systemd/drover-server.service deploy/systemd/drover-worker.service
         DESTINATION lib/systemd/system COMPONENT package)
 install(FILES deploy/deb/server.toml deploy/deb/worker.toml DESTINATION /etc/drover COMPONENT package)

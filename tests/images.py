@@ -422,9 +422,9 @@ class Registry:
 
 class Docker:
     """dockerd with folders of its own, and no network: images can be loaded into it, and containers run on the machine's network or none.
-    `config` is what its daemon.json says."""
+    `config` is what its daemon.json says; `path` is a folder in which it finds programs first."""
 
-    def __init__(self, config=None):
+    def __init__(self, config=None, path=None):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="drover-docker-"))
         (self.folder / "daemon.json").write_text(json.dumps(config or {}))
         self.socket = self.folder / "docker.sock"
@@ -432,7 +432,8 @@ class Docker:
         self.process = subprocess.Popen(
             ["dockerd", "--data-root", self.folder / "data", "--exec-root", self.folder / "exec", "--pidfile", self.folder / "pid", "--host", self.host,
              "--config-file", self.folder / "daemon.json", "--bridge=none", "--iptables=false", "--ip-masq=false"],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=(self.folder / "log").open("w"), preexec_fn=die_with_parent)
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=(self.folder / "log").open("w"), preexec_fn=die_with_parent,
+            env={**os.environ, "PATH": f"{path}:{os.environ['PATH']}"} if path else None)
         until = time.monotonic() + 90
         while True:
             with contextlib.suppress(OSError):

@@ -154,11 +154,11 @@ def test_its_files_are_roots_and_where_they_belong(package):
             assert file.isdir() or file.isfile() or file.issym(), name
             right = 0o755 if file.isdir() or name.startswith("/usr/bin/") else 0o644
             assert file.issym() or file.mode == right, (name, oct(file.mode))
-    for name in ("/usr/bin/drover", "/usr/lib/systemd/system/drover-server.service", "/usr/lib/systemd/system/drover-worker.service",
+    for name in ("/usr/bin/drover", "/usr/bin/drover-runtime", "/usr/bin/drover-hook", "/usr/lib/systemd/system/drover-server.service", "/usr/lib/systemd/system/drover-worker.service",
                  "/etc/drover/server.toml", "/etc/drover/worker.toml", "/usr/share/doc/drover/copyright", "/usr/share/doc/drover/changelog.gz",
                  "/usr/share/doc/drover/docs/quick-start.md", "/usr/share/doc/drover/docs/operations.md"):
         assert name in names
-    strange = [name for name in names if not re.match(r"/?$|/etc(/drover.*)?$|/usr(/bin(/drover)?|/lib(/systemd.*)?|/share(/(doc|man|bash-completion|"
+    strange = [name for name in names if not re.match(r"/?$|/etc(/drover.*)?$|/usr(/bin(/drover(-runtime|-hook)?)?|/lib(/systemd.*)?|/share(/(doc|man|bash-completion|"
                                                       r"zsh|fish)(/.*)?)?)?$", name)]
     assert strange == []
 

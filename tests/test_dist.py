@@ -59,6 +59,12 @@ def test_it_runs_where_there_is_nothing(bare):
     assert "item 7 of bare\n" in done.stdout and "and here 5\n" in done.stdout
 
 
+def test_the_programs_for_accelerators_run_too(bare):
+    for words, said in ((["drover-runtime", "--help-drover"], "Takes the commands of runc"), (["drover-hook", "--help"], "drover-hook prepare")):
+        done = subprocess.run(["chroot", bare, f"/opt/drover/{words[0]}", *words[1:]], capture_output=True, text=True, timeout=20)
+        assert done.returncode == 0 and said in done.stdout, done
+
+
 def test_the_files_belong_together(bare):
     (bare / "opt/drover/lib/drover").unlink()
     done = subprocess.run([bare / "opt/drover/drover", "version"], capture_output=True, text=True)

@@ -73,7 +73,7 @@ def test_01_build_and_push_an_image_that_runs_a_script_from_s3(aws, docker):
 
 
 def test_02_nvidia_smi_from_the_drivers_volume(docker, driver_root):
-    shown = docker("run", "--rm", *PRIVILEGED, "--network", "none", "-v", f"{driver_root}:/usr/local/nvidia", "drover.test/base:1", "nvidia-smi")
+    shown = docker("run", "--rm", *PRIVILEGED, "--network", "none", "-v", f"{driver_root.folder}:/usr/local/nvidia", "drover.test/base:1", "nvidia-smi")
     assert "NVIDIA-SMI" in shown
 
 

@@ -1,31 +1,19 @@
 """W4: accelerators in containers. Docker with the project's OCI runtime, as `nvidia` and as `oci-neuron`; and device plugins for Kubernetes."""
 
 import json
-import os
 import subprocess
 
 import pytest
 
-import images
-from clients import ROOT, DockerCli, missing, own_folder, own_program
+from clients import ROOT, missing, own_folder, own_program
 
 IMAGE = "drover.test/base:1"
 
 
-@pytest.fixture
-def docker_with_default(busybox, tmp_path):
-    """docker_with_default(NAME): Docker whose default runtime is ours under this name."""
-    daemons = []
-
-    def start(name):
-        path = str(own_program("drover-runtime"))
-        daemons.append(images.Docker({"runtimes": {name: {"path": path}}, "default-runtime": name}))
-        daemons[-1].load(busybox)
-        return DockerCli(daemons[-1], tmp_path)
-
-    yield start
-    for daemon in daemons:
-        daemon.close()
+@pytest.fixture(scope="module")
+def docker_by_name(docker_of):
+    """Docker whose containers have GPUs only by --runtime."""
+    return docker_of()
 
 
 def test_01_a_device_of_the_machine(docker):
@@ -33,7 +21,6 @@ def test_01_a_device_of_the_machine(docker):
     assert shown.strip() == "3"
 
 
-@missing("drover-runtime: there is no OCI runtime of ours to register")
 def test_02_a_runtime_registered_in_daemon_json(docker):
     runtimes = json.loads(docker("info", "--format", "{{json .Runtimes}}"))
     assert {"nvidia", "oci-neuron"} <= set(runtimes)
@@ -41,46 +28,46 @@ def test_02_a_runtime_registered_in_daemon_json(docker):
     assert said.returncode == 0 and "spec: 1." in said.stdout, said
 
 
-@missing("drover-runtime: nothing brings GPUs into a container")
+def gpus_in(shown):
+    return [int(line.split(":")[0].split()[1]) for line in shown.splitlines() if line.startswith("GPU ")]
+
+
+# Nodes are counted from 1 on this machine, GPUs from 0.
 @pytest.mark.parametrize("flags, gpus", [
-    (["--runtime=nvidia", "--gpus=all"], "all"), (["--runtime=nvidia", "--gpus=2"], "0,1"), (["--runtime=nvidia", "--gpus", '"device=0,1"'], "0,1")])
-def test_03_gpus(docker, driver_root, flags, gpus):
-    assert f"GPUs: {gpus}" in docker.run_with_gpus(driver_root, "--rm", "--network", "none", *flags, IMAGE, "nvidia-smi")
+    (["--runtime=nvidia", "--gpus=all"], [1, 2, 3, 4]), (["--runtime=nvidia", "--gpus=2"], [1, 2]), (["--runtime=nvidia", "--gpus", '"device=0,1"'], [1, 2])])
+def test_03_gpus(docker_by_name, flags, gpus):
+    assert gpus_in(docker_by_name("run", "--rm", "--network", "none", *flags, IMAGE, "nvidia-smi")) == gpus
 
 
-@missing("drover-runtime: there is no OCI runtime of ours to be the default")
-def test_03_gpus_by_the_default_runtime(docker_with_default, driver_root):
-    shown = docker_with_default("nvidia").run_with_gpus(driver_root, "--rm", "--network", "none", "--gpus=all", IMAGE, "nvidia-smi")
-    assert "GPUs: all" in shown
+def test_03_gpus_by_the_default_runtime(docker):
+    assert gpus_in(docker("run", "--rm", "--network", "none", "--gpus=1", IMAGE, "nvidia-smi")) == [1]
 
 
-@missing("drover-runtime: there is no config.toml to obey")
-def test_04_config_toml_is_obeyed(docker, driver_root, tmp_path):
-    runtime = own_program("drover-runtime")
-    (tmp_path / "config.toml").write_text(f'[nvidia-container-cli]\nroot = "{driver_root}"\n[nvidia-container-runtime]\nlog-level = "debug"\n'
-                                          f'debug = "{tmp_path}/log"\n')
-    subprocess.run([runtime, "--config", tmp_path / "config.toml", "--version"], check=True, timeout=20)
-    assert "debug" in (tmp_path / "log").read_text()
+def test_03_gpus_by_another_runtime_say_what_to_do(docker_by_name):
+    done = docker_by_name.run("run", "--rm", "--network", "none", "--gpus=all", IMAGE, "nvidia-smi")
+    assert done.returncode != 0 and "add --runtime=nvidia, or make it the default" in done.stderr
 
 
-@missing("drover-runtime: nothing brings Neuron devices into a container")
-def test_05_neuron(docker, driver_root):
-    words = ["--rm", "--network", "none", "--env", "AWS_NEURON_VISIBLE_DEVICES=0", IMAGE, "neuron-ls"]
-    assert "neuron" in docker.run_with_gpus(driver_root, "--runtime=oci-neuron", *words)
+def test_04_config_toml_is_obeyed(docker_of):
+    docker = docker_of("nvidia", settings='supported-driver-capabilities = "utility"')
+    shown = docker("run", "--rm", "--network", "none", "--gpus=all", IMAGE, "busybox", "find", "/usr", "-name", "lib*.so.1")
+    assert "libnvidia-ml.so.1" in shown and "libcuda.so.1" not in shown
 
 
-@missing("drover-runtime: there is no OCI runtime of ours to be the default")
-def test_05_neuron_by_the_default_runtime(docker_with_default, driver_root):
-    words = ["--rm", "--network", "none", "--env", "AWS_NEURON_VISIBLE_DEVICES=0", IMAGE, "neuron-ls"]
-    assert "neuron" in docker_with_default("oci-neuron").run_with_gpus(driver_root, *words)
+NEURON_LS = ["run", "--rm", "--network", "none", "--env", "AWS_NEURON_VISIBLE_DEVICES=0"]
 
 
-@missing("drover-hook: there is no program that runs extra hooks")
-def test_06_extra_hooks_from_a_json_file(tmp_path):
-    hook = own_program("drover-hook")
-    (tmp_path / "hooks.json").write_text(json.dumps({"prestart": [{"path": "/bin/sh", "args": ["sh", "-c", f"touch {tmp_path}/ran"]}]}))
-    subprocess.run([hook, "prestart"], input=json.dumps({"ociVersion": "1.0.2", "id": "x", "status": "created", "pid": os.getpid(), "bundle": str(tmp_path)}),
-                   env={**os.environ, "DROVER_HOOKS": str(tmp_path / "hooks.json")}, check=True, text=True, timeout=20)
+def test_05_neuron(docker_by_name):
+    assert docker_by_name(*NEURON_LS, "--runtime=oci-neuron", IMAGE, "neuron-ls") == "neuron0\n"
+
+
+def test_05_neuron_by_the_default_runtime(docker_of):
+    assert docker_of("oci-neuron")(*NEURON_LS, IMAGE, "neuron-ls") == "neuron0\n"
+
+
+def test_06_extra_hooks_from_a_json_file(docker_of, tmp_path):
+    (tmp_path / "hooks.json").write_text(json.dumps({"hooks": {"prestart": [{"path": "/bin/sh", "args": ["sh", "-c", f"touch {tmp_path}/ran"]}]}}))
+    docker_of("nvidia", hooks=tmp_path / "hooks.json")("run", "--rm", "--network", "none", IMAGE, "true")
     assert (tmp_path / "ran").exists()
 
 

@@ -22,9 +22,6 @@ SEARCH = f"/usr/bin:/bin:/usr/sbin:/sbin:{os.environ.get('PATH', '')}"
 # How the AWS CLI says that the service answered, and refused or made no sense.
 ANSWERED = ("An error occurred (", "Unable to parse response")
 
-# How dockerd says that it found no such runtime, or nothing that gives GPUs.
-NO_RUNTIME = ("drover-runtime: no such file or directory", "could not select device driver", "unknown or invalid runtime name")
-
 
 def _all_capabilities():
     bounds = [line.split()[1] for line in pathlib.Path("/proc/self/status").read_text().splitlines() if line.startswith("CapBnd:")]
@@ -161,14 +158,6 @@ class DockerCli:
     def __call__(self, *words, **options):
         done = self.run(*words, **options)
         assert done.returncode == 0, f"docker {' '.join(map(str, words))}: {done.stdout[-1000:]}{done.stderr[-1000:]}"
-        return done.stdout
-
-    def run_with_gpus(self, driver_root, *words):
-        """What `docker run WORDS` prints, with the driver in a folder; a runtime that is not there is what is missing."""
-        done = self.run("run", "--env", f"NVIDIA_DRIVER_ROOT={driver_root}", *words)
-        if done.returncode != 0 and any(reason in done.stderr for reason in NO_RUNTIME):
-            raise Missing(done.stderr.strip())
-        assert done.returncode == 0, done
         return done.stdout
 
     def build(self, name, files):

@@ -1,5 +1,6 @@
 import json
 import pathlib
+import shutil
 import sys
 
 import pytest
@@ -9,12 +10,13 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import drover as shared  # noqa: E402
 import images  # noqa: E402
 from clients import BUILD, Aws, DockerCli  # noqa: E402
+from driver_root import DriverRoot  # noqa: E402
 from test_server import Server, worker  # noqa: E402
 
-# A machine's driver: what a container is given of it. The library is a file that nothing loads.
-NVIDIA_SMI = """#!/bin/sh
-echo "NVIDIA-SMI 535.104 of the tests' driver root"
-echo "GPUs: ${NVIDIA_VISIBLE_DEVICES:-none}"
+# As the images of these machines' vendors have it: all GPUs, unless somebody says otherwise; and a program that shows Neuron devices.
+VARIABLES = ["PATH=/usr/local/nvidia/bin:/usr/bin:/bin", "NVIDIA_VISIBLE_DEVICES=all"]
+NEURON_LS = b"""#!/bin/sh
+cd /dev && ls -d neuron*
 """
 
 
@@ -52,29 +54,43 @@ def aws(world):
 def busybox(tmp_path_factory):
     """An archive of an image, `drover.test/base:1`, with busybox alone; nothing is fetched from anywhere."""
     path = tmp_path_factory.mktemp("images") / "base.tar"
-    images.Image([images.busybox_layer()], "", Env=["PATH=/usr/local/nvidia/bin:/usr/bin:/bin"]).write_docker_archive(path, "drover.test/base:1")
+    layers = [images.busybox_layer(), images.Tar().add("bin/neuron-ls", NEURON_LS, mode=0o755).bytes()]
+    images.Image(layers, "", Env=VARIABLES).write_docker_archive(path, "drover.test/base:1")
     return path
 
 
 @pytest.fixture(scope="module")
 def driver_root(tmp_path_factory):
-    """Stands for the NVIDIA driver on a machine without one."""
-    root = tmp_path_factory.mktemp("driver")
-    for folder in ("bin", "usr/bin", "lib64", "usr/lib/x86_64-linux-gnu"):
-        (root / folder).mkdir(parents=True)
-    for path in (root / "bin/nvidia-smi", root / "usr/bin/nvidia-smi"):
-        path.write_text(NVIDIA_SMI)
-        path.chmod(0o755)
-    for name in ("libcuda.so.535.104", "libnvidia-ml.so.535.104"):
-        (root / "usr/lib/x86_64-linux-gnu" / name).write_bytes(b"")
-    return root
+    """Stands for the drivers of four GPUs and three Neuron devices on a machine without any."""
+    machine = DriverRoot(tmp_path_factory.mktemp("driver"))
+    # Also as a volume, of which older machines mounted the programs.
+    (machine.folder / "bin").mkdir()
+    shutil.copy(machine.folder / "usr/bin/nvidia-smi", machine.folder / "bin")
+    return machine
 
 
 @pytest.fixture(scope="module")
-def docker(tmp_path_factory, busybox):
-    """Docker with a daemon of its own. Its configuration names the runtimes that this project brings, whether they are there or not."""
-    runtimes = {"nvidia": {"path": str(BUILD / "bin/drover-runtime")}, "oci-neuron": {"path": str(BUILD / "bin/drover-runtime"), "runtimeArgs": ["--vendor", "neuron"]}}
-    daemon = images.Docker({"runtimes": runtimes})
-    daemon.load(busybox)
-    yield DockerCli(daemon, tmp_path_factory.mktemp("docker-home"))
-    daemon.close()
+def docker_of(driver_root, busybox, tmp_path_factory):
+    """docker_of(default, settings, hooks): Docker with a daemon of its own, which knows our runtime as `nvidia` and as `oci-neuron`."""
+    daemons = []
+    path = tmp_path_factory.mktemp("path")
+    (path / "nvidia-container-runtime-hook").symlink_to(BUILD / "bin/drover-hook")
+
+    def start(default="runc", settings="", hooks=None):
+        folder = tmp_path_factory.mktemp("docker-home")
+        arguments = ["--config", str(driver_root.settings(folder / "config.toml", top=settings)), *(["--hook-config-path", str(hooks)] if hooks else [])]
+        program = {"path": str(BUILD / "bin/drover-runtime")}
+        runtimes = {"nvidia": program | {"runtimeArgs": arguments}, "oci-neuron": program | {"runtimeArgs": [*arguments, "--vendor", "neuron"]}}
+        daemons.append(images.Docker({"runtimes": runtimes, "default-runtime": default}, path=path))
+        daemons[-1].load(busybox)
+        return DockerCli(daemons[-1], folder)
+
+    yield start
+    for daemon in daemons:
+        daemon.close()
+
+
+@pytest.fixture(scope="module")
+def docker(docker_of):
+    """On a machine for GPUs every container can have them."""
+    return docker_of("nvidia")

@@ -1,0 +1,285 @@
+#include "accel/nvidia_files.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "accel/elf_library.h"
+#include "accel/ld_cache.h"
+#include "base/text.h"
+
+namespace drover {
+namespace {
+
+using enum NvidiaCapabilities::Capability;
+
+struct CapabilityName {
+  std::string_view name;
+  unsigned bits;
+};
+constexpr std::array<CapabilityName, 8> kCapabilityNames = {{{"compute", compute},
+                                                             {"compat32", compat32},
+                                                             {"graphics", graphics},
+                                                             {"utility", utility},
+                                                             {"video", video},
+                                                             {"display", display},
+                                                             {"ngx", ngx},
+                                                             {"all", all}}};
+
+/// What a library is needed for, by its name without version. What no table knows, a later driver may need anywhere
+/// but in nvidia-smi.
+struct LibraryUse {
+  std::string_view name;
+  unsigned uses;
+};
+constexpr LibraryUse kLibraries[] = {
+    {"libnvidia-ml", utility},
+    {"libnvidia-cfg", utility},
+    {"libnvidia-nscq", utility},
+    {"libcuda", compute},
+    {"libcudadebugger", compute},
+    {"libnvidia-opencl", compute},
+    {"libnvidia-gpucomp", compute | graphics | video},
+    {"libnvidia-ptxjitcompiler", compute},
+    {"libnvidia-fatbinaryloader", compute},
+    {"libnvidia-allocator", compute | graphics},
+    {"libnvidia-compiler", compute},
+    {"libnvidia-pkcs11", compute},
+    {"libnvidia-pkcs11-openssl3", compute},
+    {"libnvidia-nvvm", compute},
+    {"libnvidia-nvvm70", compute},
+    {"libnvidia-tileiras", compute},
+    {"libvdpau_nvidia", video},
+    {"libnvidia-encode", video},
+    {"libnvidia-opticalflow", video},
+    {"libnvcuvid", video},
+    {"libnvidia-ngx", ngx},
+    {"libnvidia-egl-gbm", graphics | display},
+    {"libnvidia-egl-wayland", graphics | display},
+    {"libnvidia-eglcore", graphics | display},
+    {"libnvidia-fbc", graphics | video | display},
+    {"libnvidia-glcore", graphics | display},
+    {"libnvidia-glsi", graphics | display},
+    {"libnvidia-glvkspirv", graphics | display},
+    {"libnvidia-gtk2", display},
+    {"libnvidia-gtk3", display},
+    {"libnvidia-rtcore", graphics},
+    {"libnvidia-tls", graphics | display},
+    {"libnvidia-vulkan-producer", graphics},
+    {"libnvoptix", graphics},
+    {"libGLX_nvidia", graphics | display},
+    {"libEGL_nvidia", graphics | display},
+    {"libGLESv1_CM_nvidia", graphics | display},
+    {"libGLESv2_nvidia", graphics | display},
+    {"libglxserver_nvidia", display},
+};
+
+constexpr std::string_view kKnownFolders[] = {
+    "/usr/lib/x86_64-linux-gnu",
+    "/usr/lib/aarch64-linux-gnu",
+    "/usr/lib64",
+    "/usr/lib",
+    "/lib/x86_64-linux-gnu",
+    "/lib/aarch64-linux-gnu",
+    "/lib64",
+    "/lib",
+    "/usr/lib/i386-linux-gnu",
+    "/usr/lib32",
+    "/usr/lib/nvidia",
+    "/usr/lib64/nvidia",
+    "/usr/local/nvidia/lib64",
+    "/usr/local/nvidia/lib",
+    "/opt/nvidia/lib64",
+    "/usr/lib/x86_64-linux-gnu/nvidia/current",
+};
+
+constexpr std::string_view kProgramFolders[] = {"/usr/bin", "/usr/sbin",     "/bin", "/sbin", "/usr/local/nvidia/bin",
+                                                "/opt/bin", "/usr/local/bin"};
+
+struct ProgramUse {
+  std::string_view name;
+  unsigned uses;
+};
+constexpr ProgramUse kPrograms[] = {
+    {"nvidia-smi", utility},
+    {"nvidia-debugdump", utility},
+    {"nvidia-persistenced", utility},
+    {"nvidia-cuda-mps-control", compute},
+    {"nvidia-cuda-mps-server", compute},
+    {"nvidia-imex", compute},
+    {"nvidia-imex-ctl", compute},
+};
+
+constexpr std::string_view kSockets[] = {"/run/nvidia-persistenced/socket", "/run/nvidia-fabricmanager/socket",
+                                         "/tmp/nvidia-mps"};
+
+constexpr std::string_view kGraphicsData[] = {
+    "/usr/share/glvnd/egl_vendor.d/10_nvidia.json",
+    "/etc/glvnd/egl_vendor.d/10_nvidia.json",
+    "/usr/share/vulkan/icd.d/nvidia_icd.json",
+    "/etc/vulkan/icd.d/nvidia_icd.json",
+    "/usr/share/vulkan/icd.d/nvidia_layers.json",
+    "/etc/vulkan/icd.d/nvidia_layers.json",
+    "/usr/share/vulkan/implicit_layer.d/nvidia_layers.json",
+    "/etc/vulkan/implicit_layer.d/nvidia_layers.json",
+    "/usr/share/egl/egl_external_platform.d/10_nvidia_wayland.json",
+    "/usr/share/egl/egl_external_platform.d/15_nvidia_gbm.json",
+    "/usr/share/nvidia/nvoptix.bin",
+};
+
+/// "libcuda.so.535.104.05" in two; empty parts: it is not a library with a version of a driver.
+struct VersionedName {
+  std::string_view name;
+  std::string_view version;
+};
+
+VersionedName versioned(std::string_view file) {
+  const std::size_t at = file.find(".so.");
+  if (!file.starts_with("lib") || at == std::string_view::npos) return {};
+  const std::string_view version = file.substr(at + 4);
+  const bool is_version = version.find('.') != std::string_view::npos && version.front() != '.' &&
+                          version.find_first_not_of("0123456789.") == std::string_view::npos;
+  return is_version ? VersionedName{file.substr(0, at), version} : VersionedName{};
+}
+
+unsigned uses_of(std::string_view library) {
+  for (const LibraryUse& it : kLibraries) {
+    if (it.name == library) return it.uses;
+  }
+  return compute | graphics | video | display | ngx;
+}
+
+/// Folders, each once and without symlinks, that may have the driver's libraries: first where the linker finds them.
+std::vector<std::string> candidate_folders(const RootFolder& root) {
+  std::vector<std::string> named;
+  if (const auto cache = read_ld_cache(root.read("/etc/ld.so.cache").value_or(""))) {
+    for (const LdCache::Entry& entry : cache->entries) {
+      const bool is_drivers = entry.name.starts_with("libcuda.so.") || entry.name.starts_with("libnvidia-ml.so.");
+      if (is_drivers) named.push_back(entry.path.substr(0, entry.path.rfind('/')));
+    }
+  }
+  const bool is_cached = !named.empty();
+  if (!is_cached) named.assign(std::begin(kKnownFolders), std::end(kKnownFolders));
+  std::vector<std::string> folders;
+  for (const std::string& name : named) {
+    const std::string real = root.real_path(name);
+    if (!real.empty() && std::ranges::find(folders, real) == folders.end()) folders.push_back(real);
+  }
+  return folders;
+}
+
+/// A folder and the names in it, read once.
+struct ListedFolder {
+  std::string path;
+  std::vector<std::string> names;
+};
+
+std::string library_version(const std::vector<ListedFolder>& folders) {
+  for (const std::string_view library : {"libcuda", "libnvidia-ml"}) {
+    for (const ListedFolder& folder : folders) {
+      for (const std::string& file : folder.names) {
+        if (versioned(file).name == library) return std::string(versioned(file).version);
+      }
+    }
+  }
+  return {};
+}
+
+class FileCollector {
+ public:
+  FileCollector(const RootFolder& root, NvidiaCapabilities wanted, NvidiaFiles& into)
+      : root_(root), wanted_(wanted), into_(into) {}
+
+  void libraries_in(const ListedFolder& folder) {
+    for (const std::string& file : folder.names) {
+      const auto [name, version] = versioned(file);
+      // The compiler of shaders for older GPUs has a version of its own.
+      const bool is_drivers = version == into_.version || name == "libnvidia-nvvm70";
+      if (is_drivers && wanted_.has(uses_of(name))) add_library(folder.path, file, name);
+    }
+  }
+
+ private:
+  void add_library(const std::string& folder, const std::string& file, std::string_view name) {
+    const std::string path = concat(folder, "/", file);
+    const auto info = root_.lstat(path);
+    if (!info || !S_ISREG(info->st_mode)) return;
+    const Descriptor opened = root_.open_at(path, O_RDONLY);
+    const auto library = opened ? read_elf_library(opened.get()) : std::nullopt;
+    if (library && !library->is_64_bit && !wanted_.has(compat32)) return;
+    into_.libraries.push_back(path);
+    if (std::ranges::find(into_.folders, folder) == into_.folders.end()) into_.folders.push_back(folder);
+    const std::string plain = concat(name, ".so");
+    const std::string soname = library && !library->soname.empty() ? library->soname : plain + ".1";
+    const auto add = [&](const std::string& link, const std::string& target) {
+      if (link != target) into_.links.push_back({concat(folder, "/", link), target});
+    };
+    add(soname, file);
+    const auto on_machine = root_.lstat(concat(folder, "/", plain));
+    const bool is_always = name == "libcuda" || name == "libnvidia-opticalflow";
+    if (is_always || (on_machine && S_ISLNK(on_machine->st_mode))) add(plain, soname);
+    if (name == "libGLX_nvidia") add("libGLX_indirect.so.0", file);
+  }
+
+  const RootFolder& root_;
+  NvidiaCapabilities wanted_;
+  NvidiaFiles& into_;
+};
+
+}  // namespace
+
+Result<NvidiaCapabilities> NvidiaCapabilities::parse(std::string_view list) {
+  unsigned bits = 0;
+  while (!list.empty()) {
+    const std::string_view word = trimmed(take_until(list, ','));
+    if (word.empty()) continue;
+    const auto known = std::ranges::find(kCapabilityNames, word, &CapabilityName::name);
+    if (known == kCapabilityNames.end()) {
+      return fail(ErrorCode::bad_input, concat("'", word, "' is not a driver capability"),
+                  "set NVIDIA_DRIVER_CAPABILITIES to a comma list of compute, compat32, graphics, utility, video, "
+                  "display and ngx, or to all");
+    }
+    bits |= known->bits;
+  }
+  return NvidiaCapabilities(bits);
+}
+
+NvidiaFiles find_nvidia_files(const RootFolder& root, NvidiaCapabilities wanted) {
+  NvidiaFiles files;
+  std::vector<ListedFolder> folders;
+  for (std::string& path : candidate_folders(root)) folders.push_back({path, root.names_in(path)});
+  files.version = library_version(folders);
+  if (files.version.empty()) return files;
+  FileCollector collector(root, wanted, files);
+  for (const ListedFolder& folder : folders) {
+    collector.libraries_in(folder);
+    const std::string vdpau = folder.path + "/vdpau";
+    collector.libraries_in({vdpau, root.names_in(vdpau)});
+  }
+  for (const auto& [name, uses] : kPrograms) {
+    if (!wanted.has(uses)) continue;
+    for (const std::string_view folder : kProgramFolders) {
+      const std::string path = concat(folder, "/", name);
+      if (!root.has(path)) continue;
+      files.programs.push_back(path);
+      break;
+    }
+  }
+  const std::string firmware = concat("/lib/firmware/nvidia/", files.version);
+  for (const std::string& name : root.names_in(firmware)) {
+    if (name.starts_with("gsp") && name.ends_with(".bin")) files.data.push_back(concat(firmware, "/", name));
+  }
+  if (wanted.has(graphics | display)) {
+    for (const std::string_view path : kGraphicsData) {
+      if (root.has(path)) files.data.emplace_back(path);
+    }
+  }
+  for (const std::string_view path : kSockets) {
+    if (root.has(path)) files.sockets.emplace_back(path);
+  }
+  return files;
+}
+
+}  // namespace drover
