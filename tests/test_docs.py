@@ -19,7 +19,7 @@ REPOSITORY = pathlib.Path(__file__).parents[1]
 LIVED = [REPOSITORY / "docs/quick-start.md", REPOSITORY / "docs/operations.md"]
 PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
 # Verbs whose second word is one, too.
-PARTED = {"key", "queue", "definition", "fleet", "stream", "objects", "workers", "image"}
+PARTED = {"key", "queue", "definition", "fleet", "stream", "objects", "workers", "image", "accel"}
 TYPED = [page for page in PAGES if page not in LIVED]
 
 

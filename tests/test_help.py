@@ -101,8 +101,8 @@ def test_examples_can_be_typed(drover, place, tmp_path):
         if words[0] in LASTING:
             continue
         for line in examples(help_of(drover, *words)):
-            # Some would not end, take a terminal, or speak of others' machines and registries.
-            if any(word in line for word in ("…", "--watch", "head.example.org", "https://example.org", "/mnt/data", "events --follow", "python:3.12")) or line == "drover shell nightly:17":
+            # Some would not end, take a terminal, speak of others' machines and registries, or change this machine.
+            if any(word in line for word in ("…", "--watch", "head.example.org", "https://example.org", "/mnt/data", "events --follow", "python:3.12", "accel install", "accel cdi")) or line == "drover shell nightly:17":
                 continue
             if "workers readmit" in line:  # an earlier example has sent it away
                 worker(drover.examples_server, name="gpu-7")
@@ -119,7 +119,7 @@ def test_flags_in_examples_exist(drover):
     for words in commands(drover):
         for line in examples(help_of(drover, *words)):
             ours = line.split(" -- ")[0]
-            named = re.search(r"drover ([a-z-]+)(?: (drain|fence|readmit|create|join|list|delete|show|set|enable|disable|register|retire|pull|prune|purge|send|receive|ls|cp|cat|stat|rm|mb|rb)\b)?", ours)
+            named = re.search(r"drover ([a-z-]+)(?: (drain|fence|readmit|create|join|list|delete|show|set|enable|disable|register|retire|pull|prune|purge|send|receive|check|cdi|install|ls|cp|cat|stat|rm|mb|rb)\b)?", ours)
             offered = asked(drover, *filter(None, named.groups()), "--")[2]
             for flag in re.findall(r"(?<![\w-])--[a-z][a-z-]*", ours):
                 assert flag in offered, (line, flag)

@@ -1,5 +1,5 @@
-// What `drover doctor` finds out, one line each. One file for what belongs together: doctor_machine.cc,
-// doctor_containers.cc, doctor_folder.cc, doctor_server.cc.
+// What `drover doctor` and `drover accel check` find out, one line each. One file for what belongs together:
+// doctor_machine.cc, doctor_containers.cc, doctor_folder.cc, doctor_server.cc, doctor_accelerators.cc.
 #pragma once
 
 #include <string>
@@ -10,6 +10,8 @@
 #include "cli/verb.h"
 
 namespace drover {
+
+struct AccelSettings;
 
 enum class Verdict : std::uint8_t {
   ok,
@@ -31,6 +33,8 @@ std::vector<Check> check_machine();
 std::vector<Check> check_containers(const std::string& root);
 /// The data folder: the disk it is on, who holds what in it, whether ledgers are whole.
 std::vector<Check> check_folder(const std::string& root);
+/// Drivers, libraries and devices of accelerators.
+std::vector<Check> check_accelerators(const AccelSettings& settings);
 /// The way to a server, step by step, and what it says. Empty: there is no server in question.
 std::vector<Check> check_server(const CommonFlags& common, const ServerFlags& flags);
 

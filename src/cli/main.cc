@@ -108,6 +108,7 @@ int main(int argc, char** argv) {
   drover::add_objects(verbs, invocation);
   drover::add_workers(verbs, invocation);
   drover::add_image(verbs, invocation);
+  drover::add_accel(verbs, invocation);
   drover::add_backup(verbs, invocation);
   drover::add_restore(verbs, invocation);
   drover::add_key(verbs, invocation);

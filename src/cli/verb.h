@@ -66,6 +66,7 @@ void add_stream(const Verb& app, Invocation& invocation);
 void add_objects(const Verb& app, Invocation& invocation);
 void add_workers(const Verb& app, Invocation& invocation);
 void add_image(const Verb& app, Invocation& invocation);
+void add_accel(const Verb& app, Invocation& invocation);
 void add_key(const Verb& app, Invocation& invocation);
 void add_backup(const Verb& app, Invocation& invocation);
 void add_restore(const Verb& app, Invocation& invocation);
