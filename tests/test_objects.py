@@ -164,3 +164,41 @@ def test_over_tls(drover, tmp_path):
     assert drover("objects", "cp", tmp_path / "f", "s3://photos/f").status == 0
     assert drover("objects", "cat", "s3://photos/f").out == "over TLS"
     secured.stop()
+
+
+def test_links_to_folders_are_not_followed(objects, photos, tmp_path):
+    (tmp_path / "precious").mkdir()
+    (tmp_path / "precious/keep.txt").write_text("keep")
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work/own.txt").write_text("own")
+    (tmp_path / "work/link").symlink_to("../precious")
+    (tmp_path / "work/loop").symlink_to(".")
+    (tmp_path / "work/file").symlink_to("../precious/keep.txt")
+    assert objects("cp", "-r", tmp_path / "work", f"{photos}/work", "--json").json_lines[0]["copied"] == 2
+    assert objects("cat", f"{photos}/work/file").out == "keep"
+    assert objects("rm", "-r", tmp_path / "work", "--json").json_lines[0]["removed"] == 2
+    assert (tmp_path / "precious/keep.txt").read_text() == "keep"
+
+
+def test_a_large_file_of_a_site_without_ranges_comes_whole(objects, site, tmp_path):
+    folder, address = site
+    body = random.Random(4).randbytes(LARGE)
+    (folder / "large").write_bytes(body)
+    assert objects("cp", f"{address}/large", tmp_path / "large").status == 0
+    assert (tmp_path / "large").read_bytes() == body
+
+
+def test_a_dry_run_writes_nothing(objects, photos, tmp_path):
+    (tmp_path / "f").write_text("x")
+    for words in (["-", f"{photos}/x"], [tmp_path / "f", f"{photos}/x"]):
+        assert objects("cp", "--dry-run", *words).out.startswith("would copy ")
+    assert objects("cp", "--dry-run", "--json", tmp_path / "f", f"{photos}/x").json_lines == [{"would_copy": 1, "failed": 0}]
+    assert listed(objects, "-r", photos) == []
+
+
+def test_what_a_user_says_of_an_object_goes_with_it(objects, photos, aws):  # noqa: F811
+    objects("mb", "s3://other")
+    aws.client("s3").put_object(Bucket="photos", Key="in/a", Body=b"a", ContentType="x/y", Metadata={"camera": "one"})
+    assert objects("cp", "-r", f"{photos}/in", "s3://other/out").status == 0
+    copied = aws.client("s3").head_object(Bucket="other", Key="out/a")
+    assert (copied["ContentType"], copied["Metadata"]) == ("x/y", {"camera": "one"})

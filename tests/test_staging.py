@@ -1,6 +1,10 @@
 """Items whose objects are downloaded before their attempt and whose files are uploaded after it, as processes and in containers."""
 
+import contextlib
 import json
+import signal
+import socket
+import threading
 
 import images
 import pytest
@@ -155,3 +159,55 @@ def test_repro_brings_the_object_and_keeps_what_is_written(server, bucket, drove
     assert done.status == 3 and done.out == "item 0", done
     folder, = [word for word in done.err.split() if word.startswith("/tmp/drover-item-")]
     assert open(f"{folder.rstrip(';,')}/copy").read() == "item 0" and contents(bucket, "out/") == {}
+
+
+@pytest.fixture
+def silent_site():
+    """A web server that takes requests and never answers."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    taken = []
+
+    def take():
+        with contextlib.suppress(OSError):
+            while True:
+                taken.append(listener.accept()[0])
+
+    threading.Thread(target=take, daemon=True).start()
+    yield f"http://127.0.0.1:{listener.getsockname()[1]}", taken
+    listener.close()
+    for connection in taken:
+        connection.close()
+
+
+def test_a_store_that_never_answers_keeps_neither_a_cancel_nor_a_worker(server, silent_site):  # noqa: F811
+    address, taken = silent_site
+    running = worker(server)
+    submit(server, "hangs", "--timeout", "1s", "--download", "--", "cat", "{}", ":::", f"{address}/a", f"{address}/b")
+    wait_until(lambda: len(taken) >= 2, "both to be asked for")
+    wait_until(lambda: server.job("hangs")["counts"]["running"] == 2, "both to be named as running, past their time limit")
+    assert server.cli("cancel", "hangs").status == 0
+    wait_until(lambda: server.job("hangs")["counts"]["running"] == 0, "the downloads to be given up")
+    submit(server, "hangs-too", "--download", "--", "cat", "{}", ":::", f"{address}/c")
+    wait_until(lambda: len(taken) >= 3, "it to be asked for")
+    running.signal(signal.SIGTERM)
+    wait_until(lambda: running.says("draining"), "it to drain")
+    running.signal(signal.SIGTERM)
+    assert running.done().status == 0
+
+
+def test_what_is_put_in_the_place_of_the_output_is_not_followed(server, bucket, tmp_path):  # noqa: F811
+    worker(server)
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "secret/key").write_text("secret")
+    item = f"rmdir $DROVER_OUTPUT_DIR; ln -s {tmp_path}/secret $DROVER_OUTPUT_DIR"
+    submit(server, "swapped", "--output", "s3://photos/out/", "--", "sh", "-c", item, ":::", "a")
+    assert server.ends("swapped")["state"] == "failed"
+    assert "cannot upload" in last_of(server, "swapped")["last"]["reason"]
+    submit(server, "removed", "--output", "s3://photos/out/", "--", "sh", "-c", "rm -r $DROVER_OUTPUT_DIR", ":::", "a")
+    assert server.ends("removed")["state"] == "succeeded"
+    assert contents(bucket, "out/") == {}
+
+
+def test_an_item_does_not_choose_another_folder_for_its_output(server, tmp_path):  # noqa: F811
+    refused = server.cli("submit", "--name", "escape", "--output", f"file://{tmp_path}/out/{{}}/", "--", "true", ":::", "../../escape")
+    assert refused.status == 2 and "contains '.' or '..'" in refused.err, refused

@@ -197,7 +197,7 @@ void Agent::watch(std::size_t slot, std::int64_t now_ms) {
   SlotState& state = slots_[slot];
   if (state.handed.empty()) return;
   Handed& running = state.handed.front();
-  if (running.stopping == StopReason::none && running.item.timeout_ms > 0 &&
+  if (running.stopping == StopReason::none && running.item.timeout_ms > 0 && !running.is_staged &&
       now_ms >= running.since_ms + running.item.timeout_ms) {
     begin_stop(slot, StopReason::timeout, now_ms);
   }
@@ -206,7 +206,20 @@ void Agent::watch(std::size_t slot, std::int64_t now_ms) {
     actions_.emplace_back(StopItem{slot, running.item.token, StopHow::kill, running.kill_ran_ms});
   }
   if (now_ms >= running.since_ms + kPatienceMs) recall(slot);
-  if (now_ms >= running.since_ms + kLongMs) running.is_long = true;
+  if (now_ms >= running.since_ms + kLongMs && !running.is_staged) running.is_long = true;
+}
+
+void Agent::on_staging(std::size_t slot, Token token, bool is_staged, std::int64_t now_ms) {
+  auto& handed = slots_[slot].handed;
+  if (handed.empty() || handed.front().item.token != token || handed.front().is_staged == is_staged) return;
+  Handed& first = handed.front();
+  first.is_staged = is_staged;
+  first.since_ms = now_ms;
+  // It ended in time after all.
+  if (is_staged && first.stopping == StopReason::timeout) {
+    first.stopping = StopReason::none;
+    first.kill_at_ms = 0;
+  }
 }
 
 void Agent::drain(std::int64_t now_ms) {
@@ -273,13 +286,13 @@ template <class Visit>
 void Agent::each_deadline(const SlotState& slot, Visit&& visit) const {
   if (slot.handed.empty()) return;
   const Handed& running = slot.handed.front();
-  if (running.stopping == StopReason::none && running.item.timeout_ms > 0) {
+  if (running.stopping == StopReason::none && running.item.timeout_ms > 0 && !running.is_staged) {
     visit(running.since_ms + running.item.timeout_ms);
   }
   if (running.kill_at_ms != 0) visit(running.kill_at_ms);
   if (!running.named) visit(running.since_ms + kNameAfterMs);
   if (slot.handed.size() > 1 && !slot.recalled) visit(running.since_ms + kPatienceMs);
-  if (!running.is_long && (asked_ || !backlog_.empty())) visit(running.since_ms + kLongMs);
+  if (!running.is_long && !running.is_staged && (asked_ || !backlog_.empty())) visit(running.since_ms + kLongMs);
 }
 
 std::optional<std::int64_t> Agent::next_deadline(std::int64_t after_ms) const {

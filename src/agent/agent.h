@@ -145,8 +145,11 @@ class Agent {
 
   /// The machine is short of something: start nothing more for now, and ask for nothing; what is leased stays here.
   void hold(bool on, std::int64_t now_ms);
-  /// Something had to be fetched for an item, and took so long. Where that is much beside how long items run, a round
-  /// of items is put by even if they are long, so that what the next one needs is fetched meanwhile.
+  /// The first item in a slot begins or ends to be staged: what it needs is fetched before it runs, or what it has left
+  /// is uploaded after it. That does not count against its timeout.
+  void on_staging(std::size_t slot, Token token, bool is_staged, std::int64_t now_ms);
+  /// What an item needed was fetched in so long; 0: nothing was needed. Where that is much beside how long items run, a
+  /// round of items is put by even if they are long, so that what the next one needs is fetched meanwhile.
   void learn_fetch(std::int64_t took_us);
   /// No more than so many items are handed to a slot ahead of the one that it runs.
   void limit_ahead(std::size_t most) { most_ahead_ = most; }
@@ -200,6 +203,7 @@ class Agent {
     std::int64_t kill_ran_ms = 0;
     bool named = false;    // reported as running
     bool is_long = false;  // has run for so long that nothing is put by behind it
+    bool is_staged = false;
   };
   struct Stopped {
     PollNumber up_to;  // what later polls brought of the job is none of this order's business

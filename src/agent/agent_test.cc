@@ -100,6 +100,23 @@ TEST(Agent, OfAJobThatCannotStartYetFewAreKeptAndNoMoreAreWanted) {
   EXPECT_TRUE(poll.not_now.empty());
 }
 
+TEST(Agent, StagingDoesNotCountAgainstTheTimeout) {
+  Worked it(1);
+  it.lend(lease(1, 0, 1, 3000));
+  it.agent.on_staging(0, token(1, 0), true, it.now_ms);
+  EXPECT_TRUE(only<StopItem>(it.tick(10'000)).empty()) << "it is still being fetched";
+  it.agent.on_staging(0, token(1, 0), false, it.now_ms);
+  EXPECT_TRUE(only<StopItem>(it.tick(2999)).empty());
+  EXPECT_EQ(only<StopItem>(it.tick(1)).size(), 1U);
+  it.agent.on_staging(0, token(1, 0), true, it.now_ms);  // it ended at the last moment, and is uploaded
+  EXPECT_TRUE(only<StopItem>(it.tick(60'000)).empty());
+  const auto stops = only<StopItem>(it.order(StopMode::kill_running));
+  ASSERT_EQ(stops.size(), 1U) << "a cancel still reaches it";
+  EXPECT_EQ(stops[0].ran_ms, 0);
+  it.end(0, token(1, 0), 1000, true, {.ending = Ending::signalled, .signal = 9});
+  EXPECT_EQ(it.agent.take_ended().at(0).outcome.ending, Ending::stopped);
+}
+
 TEST(Agent, ShortItemsAreHandedAheadTheMoreTheShorter) {
   for (const auto& [wall_us, behind] : {std::pair(100, 32U), std::pair(1'000, 16U), std::pair(10'000, 4U)}) {
     Worked it(1);

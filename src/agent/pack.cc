@@ -211,8 +211,9 @@ void Agent::hand_first(std::size_t slot, std::int64_t now_ms) {
 }
 
 void Agent::learn_fetch(std::int64_t took_us) {
-  const auto us = static_cast<double>(std::max<std::int64_t>(took_us, 1));
+  const auto us = static_cast<double>(took_us);
   fetch_us_ = fetch_us_ == 0 ? us : fetch_us_ + 0.2 * (us - fetch_us_);
+  if (fetch_us_ < 1) fetch_us_ = 0;
 }
 
 void Agent::learn(std::int64_t wall_us) {

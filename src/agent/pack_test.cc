@@ -210,6 +210,15 @@ TEST(Pack, WhileFetchingTakesLongARoundIsPutByThoughItemsAreLong) {
   EXPECT_EQ(next.want, 0U) << "one round is enough";
 }
 
+TEST(Pack, WhereNothingIsFetchedAnyMoreNothingIsPutBy) {
+  Machine it(kMachine);
+  it.agent.learn_fetch(1'000'000);
+  for (int i = 0; i < 100; ++i) it.agent.learn_fetch(0);
+  it.lend(4, {2000, 0});
+  it.tick(2000);
+  EXPECT_EQ(it.agent.make_poll(it.now_ms).want, 0U);
+}
+
 TEST(Pack, WhatIsQuicklyFetchedIsNotPutByBehindLongItems) {
   Machine it(kMachine);
   it.agent.learn_fetch(1'000'000);

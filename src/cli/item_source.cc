@@ -187,6 +187,7 @@ Result<void> read_lines(const ObjectSource& source, const TakeItem& take, const 
   Descriptor out(ends[0]);
   Result<void> got;
   std::thread fetcher([&, in = Descriptor(ends[1])]() mutable {
+    const std::stop_callback give_up(stop, [&] { (*store)->abort(); });
     auto object = (*store)->get(source.uri.key, {}, [&](std::string_view bytes) -> Result<void> {
       while (!bytes.empty()) {
         const ssize_t done = ::write(in.get(), bytes.data(), bytes.size());

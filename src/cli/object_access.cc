@@ -55,15 +55,6 @@ Result<std::map<std::string, std::string>> variables_of(const ServerAccess& serv
                                             {"AWS_CA_BUNDLE", ""}};
 }
 
-bool has_aws_credentials() {
-  for (const char* name : {"AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_SHARED_CREDENTIALS_FILE",
-                           "AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"}) {
-    if (variable_here(name)) return true;
-  }
-  std::error_code ignored;
-  return fs::exists(variable_here("HOME").value_or("") + "/.aws/credentials", ignored);
-}
-
 }  // namespace
 
 std::string object_endpoint(const ServerAccess& server) {
@@ -114,12 +105,9 @@ Result<StoreOpener> object_opener(const ObjectFlags& flags) {
       variable_here("AWS_ENDPOINT_URL_S3").value_or("") + variable_here("AWS_ENDPOINT_URL").value_or("") != "";
   if (flags.server.server.empty() && says_where) return StoreOpener(object_network(nullptr), variables_over({}));
   auto server = find_server(flags.common, flags.server);
-  if (!server && flags.server.server.empty() && server.error().code == ErrorCode::not_found && has_aws_credentials()) {
+  // There is none: Amazon is meant, or what needs neither, such as files and web sites.
+  if (!server && flags.server.server.empty() && server.error().code == ErrorCode::not_found) {
     return StoreOpener(object_network(nullptr), variables_over({}));
-  }
-  // Files and web sites need neither.
-  if (!server && server.error().code == ErrorCode::not_found) {
-    return StoreOpener(object_network(nullptr), variables_over({{"AWS_EC2_METADATA_DISABLED", "true"}}));
   }
   if (!server) return pass(server);
   auto variables = variables_of(*server);

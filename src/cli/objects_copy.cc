@@ -28,6 +28,8 @@ namespace {
 
 using Scheme = ObjectUri::Scheme;
 
+/// Of an object that is sent piece by piece: fewer than a store allows.
+constexpr std::uint64_t kFewParts = 9'000;
 constexpr std::size_t kReadBytes = std::size_t{256} << 10;
 
 struct Flags : ObjectFlags {
@@ -98,7 +100,11 @@ class Copier {
       if (copied) passed(copied->size);
       return without_info(std::move(copied));
     }
-    UploadWriter writer(**target, {.key = to.key, .type = from.info.type, .metadata = from.info.metadata});
+    // A list says neither the type nor the user's metadata.
+    auto about = (*source)->head(from.uri.key);
+    if (!about) return without_info(std::move(about));
+    const auto part_bytes = std::max<std::uint64_t>(UploadWriter::kPartBytes, about->size / kFewParts);
+    UploadWriter writer(**target, {.key = to.key, .type = about->type, .metadata = about->metadata}, part_bytes);
     auto got = (*source)->get(from.uri.key, {}, [&](std::string_view bytes) -> Result<void> {
       if (stop_.stop_requested()) return fail(ErrorCode::stopped, "interrupted");
       passed(bytes.size());
@@ -195,6 +201,10 @@ Result<int> copy(const Flags& flags) {
   if (several && !to->is_prefix()) to->key += '/';
   auto opener = object_opener(flags);
   if (!opener) return pass(opener);
+  if (reads_input && flags.dry_run) {
+    show("would copy standard input to {}\n", utf8(to->text()));
+    return kAllSucceeded;
+  }
   if (reads_input) return copy_input(flags, *opener, *to);
 
   const StopOnSignal signals;
@@ -205,12 +215,16 @@ Result<int> copy(const Flags& flags) {
     print_error(error);
   });
   std::optional<Error> failed;
+  std::uint64_t would_copy = 0;
   for (const ObjectUri& place : from) {
     auto found = each_object(*opener, place, rules, signals.token(), [&](const FoundObject& it) -> Result<void> {
       if (it.uri.key.ends_with('/')) return {};  // it marks a directory
       auto target = target_of(it, *to, to->is_prefix());
       if (flags.dry_run && target) {
-        if (!flags.common.quiet) show("would copy {} to {}\n", utf8(it.uri.text()), utf8(target->text()));
+        ++would_copy;
+        if (!flags.common.quiet && !flags.common.json) {
+          show("would copy {} to {}\n", utf8(it.uri.text()), utf8(target->text()));
+        }
         return {};
       }
       progress.found(it.info.size);
@@ -229,7 +243,11 @@ Result<int> copy(const Flags& flags) {
   const std::uint64_t failures = work.finish();
   progress.clear();
   if (failed && failed->code != ErrorCode::stopped) return std::unexpected(std::move(*failed));
-  if (flags.dry_run) return kAllSucceeded;
+  if (flags.dry_run) {
+    tell(flags.common, json::object{{"would_copy", would_copy}, {"failed", failures}},
+         fmt::format("{} would be copied", plural(would_copy, "object")));
+    return failures == 0 ? kAllSucceeded : kSomeDidNot;
+  }
   return tell_copied(flags, progress, failures, signals.signal());
 }
 

@@ -33,8 +33,10 @@ Result<std::unique_ptr<StagedHere>> StagedHere::make(const RecordedItem& item, c
   std::string folder = (fs::temp_directory_path() / "drover-item-XXXXXX").string();
   if (::mkdtemp(folder.data()) == nullptr) return std::unexpected(errno_error(errno, concat("cannot make ", folder)));
   std::unique_ptr<StagedHere> out(new StagedHere(folder));
+  // In a container another user may read and write there; nobody else on this machine.
+  const int most = item.definition.container ? 0777 : 0700;
   for (const auto& [path, mode] :
-       {std::pair(folder, 0755), std::pair(folder + "/in", 0755), std::pair(out->output(), 0777)}) {
+       {std::pair(folder, most & 0755), std::pair(folder + "/in", most & 0755), std::pair(out->output(), most)}) {
     std::error_code ignored;
     fs::create_directory(path, ignored);
     if (::chmod(path.c_str(), static_cast<mode_t>(mode)) != 0) return std::unexpected(errno_error(errno, path));

@@ -16,6 +16,7 @@
 #include "cli/job_flags.h"
 #include "cli/job_text.h"
 #include "cli/object_access.h"
+#include "cli/object_sources.h"
 #include "cli/policy_flags.h"
 #include "cli/print.h"
 #include "cli/server_client.h"
@@ -134,7 +135,7 @@ Result<ItemSource> file_source(const Flags& flags, JobFile& file, const fs::path
 /// Whether items are the objects that a list finds: then commands get them as files, unless something else is said.
 bool lists_objects(const ItemSource& source) {
   const auto* objects = std::get_if<ObjectSource>(&source);
-  return objects != nullptr && (objects->uri.is_prefix() || is_glob(objects->uri.key));
+  return objects != nullptr && means_several(objects->uri, {.recursive = objects->uri.is_prefix()});
 }
 
 /// Everything but the number of items is checked before anything is read or sent.

@@ -134,6 +134,8 @@ Result<void> CurlTransfer::prepare(std::int64_t remaining_ms) {
   set(CURLOPT_PATH_AS_IS, 1L);
   set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(target_.options.connect_timeout_ms));
   set(CURLOPT_TIMEOUT_MS, static_cast<long>(remaining_ms));
+  set(CURLOPT_LOW_SPEED_LIMIT, call_.stall_ms > 0 ? 1L : 0L);
+  set(CURLOPT_LOW_SPEED_TIME, static_cast<long>(call_.stall_ms / 1000));
   set(CURLOPT_HEADERFUNCTION, &CurlTransfer::on_header);
   set(CURLOPT_HEADERDATA, static_cast<void*>(this));
   set(CURLOPT_WRITEFUNCTION, &CurlTransfer::on_body);
@@ -286,6 +288,12 @@ bool CurlTransfer::body(std::string_view bytes) {
     auto taken = call_.take(bytes);
     if (!taken) error_ = taken.error();
     return taken.has_value();
+  }
+  if (call_.take && call_.take_status != 0 && status / 100 == 2) {
+    error_ = Error{ErrorCode::bad_method,
+                   concat(where(), ": the answer has status ", status, " instead of ", call_.take_status),
+                   {}};
+    return false;
   }
   if (response_.body.size() + bytes.size() > target_.options.most_answer_bytes) {
     error_ = Error{ErrorCode::io,

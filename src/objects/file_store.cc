@@ -107,8 +107,11 @@ Result<std::vector<std::string>> names_in(const std::string& path) {
     const std::string_view name = it->d_name;
     if (name == "." || name == ".." || name.starts_with(kUnfinished)) continue;
     struct stat about{};
-    if (::stat(concat(path, "/", name).c_str(), &about) != 0) continue;  // gone, or it leads nowhere
+    const std::string entry = concat(path, "/", name);
+    if (::lstat(entry.c_str(), &about) != 0) continue;  // gone
+    // A link to a directory is not followed: it may lead out of the store, or back into it.
     if (S_ISDIR(about.st_mode)) out.push_back(concat(name, "/"));
+    if (S_ISLNK(about.st_mode) && ::stat(entry.c_str(), &about) != 0) continue;  // it leads nowhere
     if (S_ISREG(about.st_mode)) out.emplace_back(name);
   }
   std::ranges::sort(out);

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/entropy.h"
@@ -131,7 +132,8 @@ std::string_view type_of_file(std::string_view path) {
 }
 
 // The caller's thread takes part, so there is progress however many others are busy.
-Result<void> FileTransfer::in_pieces(ObjectStore& store, const Open& open, std::uint64_t pieces, const Piece& piece) {
+Result<void> FileTransfer::in_pieces(ObjectStore& store, const Open& open, std::uint64_t pieces,
+                                     const std::stop_token& stop, const Piece& piece) {
   std::atomic<std::uint64_t> next = 0;
   std::mutex mutex;  // guards `failed`
   std::optional<Error> failed;
@@ -147,11 +149,15 @@ Result<void> FileTransfer::in_pieces(ObjectStore& store, const Open& open, std::
   };
   {
     std::vector<std::jthread> others;
-    while (others.size() + 1 < pieces && spare_.try_acquire()) {
+    std::atomic<bool> can_open = true;
+    while (others.size() + 1 < pieces && can_open && spare_.try_acquire()) {
       others.emplace_back([&] {
         if (auto own = open()) {
+          const std::stop_callback give_up(stop, [&own] { (*own)->abort(); });
           work(**own);
-        }  // otherwise those that have a connection do it
+        } else {
+          can_open = false;  // those that have a connection do it
+        }
         spare_.release();
       });
     }
@@ -164,6 +170,7 @@ Result<void> FileTransfer::in_pieces(ObjectStore& store, const Open& open, std::
 Result<ObjectInfo> FileTransfer::download(ObjectStore& store, const Open& open, const std::string& key,
                                           const std::string& path, const Progress& progress,
                                           const std::stop_token& stop) {
+  const std::stop_callback give_up(stop, [&store] { store.abort(); });
   PartialFile file(path);
   if (auto created = file.create(); !created) return pass(created);
   const auto fetch = [&](ObjectStore& own, const ObjectRange& range) {
@@ -183,17 +190,21 @@ Result<ObjectInfo> FileTransfer::download(ObjectStore& store, const Open& open, 
     if (!got) return pass(got);
     object = std::move(got);
   } else {
-    const std::string etag = object->etag;
     const std::uint64_t size = object->size;
     const std::uint64_t pieces = (size + options_.piece_bytes - 1) / options_.piece_bytes;
-    auto done = in_pieces(store, open, pieces, [&](ObjectStore& own, std::uint64_t number) -> Result<void> {
+    auto done = in_pieces(store, open, pieces, stop, [&](ObjectStore& own, std::uint64_t number) -> Result<void> {
       const std::uint64_t at = number * options_.piece_bytes;
       auto got = fetch(own, {at, std::min(options_.piece_bytes, size - at)});
       if (!got) return pass(got);
-      if (got->etag == etag && got->size == size) return {};
+      if (got->etag == object->etag && got->size == size && got->modified_ms == object->modified_ms) return {};
       return fail(ErrorCode::conflict, concat(own.name(), "/", key, " was replaced while it was read"), "try again");
     });
-    if (!done) return pass(done);
+    if (!done && done.error().code == ErrorCode::bad_method) {  // the store does not send parts
+      auto got = fetch(store, {});
+      if (!got) return pass(got);
+    } else if (!done) {
+      return pass(done);
+    }
     if (auto checked = check_file(file.descriptor(), path, *object, store.name()); !checked) return pass(checked);
   }
   if (auto placed = file.take_place(); !placed) return pass(placed);
@@ -203,15 +214,21 @@ Result<ObjectInfo> FileTransfer::download(ObjectStore& store, const Open& open, 
 Result<ObjectInfo> FileTransfer::upload(ObjectStore& store, const Open& open, const std::string& path,
                                         const std::string& key, const Progress& progress, const std::stop_token& stop) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return std::unexpected(errno_error(errno, concat("cannot read ", path)));
+  return upload_open(store, open, file.get(), path, key, progress, stop);
+}
+
+Result<ObjectInfo> FileTransfer::upload_open(ObjectStore& store, const Open& open, int file, const std::string& path,
+                                             const std::string& key, const Progress& progress,
+                                             const std::stop_token& stop) {
+  const std::stop_callback give_up(stop, [&store] { store.abort(); });
   struct stat about{};
-  if (!file || ::fstat(file.get(), &about) != 0) {
-    return std::unexpected(errno_error(errno, concat("cannot read ", path)));
-  }
+  if (::fstat(file, &about) != 0) return std::unexpected(errno_error(errno, concat("cannot read ", path)));
   if (!S_ISREG(about.st_mode)) return fail(ErrorCode::bad_input, concat(path, " is not a regular file"));
   const auto size = static_cast<std::uint64_t>(about.st_size);
   const auto read = [&](std::uint64_t offset, std::uint64_t bytes) -> Result<std::string> {
     if (stop.stop_requested()) return was_stopped();
-    return read_file_at(file.get(), path, offset, bytes);
+    return read_file_at(file, path, offset, bytes);
   };
   const ObjectInfo object{.key = key, .type = std::string(type_of_file(path))};
   if (size < 2 * options_.piece_bytes) {
@@ -224,7 +241,7 @@ Result<ObjectInfo> FileTransfer::upload(ObjectStore& store, const Open& open, co
   auto upload = store.begin_upload(object);
   if (!upload) return pass(upload);
   std::vector<UploadedPart> parts((size + part_bytes - 1) / part_bytes);
-  auto sent = in_pieces(store, open, parts.size(), [&](ObjectStore& own, std::uint64_t number) -> Result<void> {
+  auto sent = in_pieces(store, open, parts.size(), stop, [&](ObjectStore& own, std::uint64_t number) -> Result<void> {
     const std::uint64_t at = number * part_bytes;
     auto bytes = read(at, std::min(part_bytes, size - at));
     if (!bytes) return pass(bytes);

@@ -37,10 +37,14 @@ class FileTransfer {
   /// The file's name may say its type.
   Result<ObjectInfo> upload(ObjectStore& store, const Open& open, const std::string& path, const std::string& key,
                             const Progress& progress, const std::stop_token& stop);
+  /// The same of a file that is open; `path` is what people know it by.
+  Result<ObjectInfo> upload_open(ObjectStore& store, const Open& open, int file, const std::string& path,
+                                 const std::string& key, const Progress& progress, const std::stop_token& stop);
 
  private:
   using Piece = std::function<Result<void>(ObjectStore& store, std::uint64_t number)>;
-  Result<void> in_pieces(ObjectStore& store, const Open& open, std::uint64_t pieces, const Piece& piece);
+  Result<void> in_pieces(ObjectStore& store, const Open& open, std::uint64_t pieces, const std::stop_token& stop,
+                         const Piece& piece);
 
   const Options options_;
   std::counting_semaphore<> spare_;  // threads beside the callers'

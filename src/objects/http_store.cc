@@ -12,6 +12,7 @@ namespace {
 constexpr int kMostTries = 6;
 constexpr int kMostRedirections = 10;
 constexpr std::int64_t kFirstPauseMs = 200;
+constexpr std::int64_t kLongestStallMs = 120'000;
 constexpr std::int64_t kLongestCallMs = std::int64_t{30} * 60 * 1000;
 
 std::string text_in_header(const HttpResponse& answer, std::string_view name) {
@@ -54,6 +55,17 @@ std::uint64_t whole_size(std::string_view content_range) {
   return parse_number(content_range.substr(slash + 1)).value_or(0);
 }
 
+/// "bytes 5-9/10" → 5.
+std::optional<std::uint64_t> first_byte(std::string_view content_range) {
+  take_until(content_range, ' ');
+  const auto number = parse_number(take_until(content_range, '-'));
+  return number ? std::optional(*number) : std::nullopt;
+}
+
+std::unexpected<Error> no_parts(const std::string& url) {
+  return fail(ErrorCode::bad_method, concat(url, ": the server does not send parts of files"), "get all of it");
+}
+
 std::unexpected<Error> read_only(const std::string& base) {
   return fail(ErrorCode::bad_method, concat(base, " can only be read: a web server keeps no objects"),
               "write to s3://BUCKET/KEY or to a file");
@@ -65,31 +77,54 @@ std::string HttpStore::url_of(const std::string& key) const {
   return concat(base_, "/", key);
 }
 
+void HttpStore::abort() {
+  const std::lock_guard lock(mutex_);
+  aborted_ = true;
+  if (http_) http_->abort();
+}
+
+Result<void> HttpStore::speak_to(const std::string& base) {
+  if (http_ && http_base_ == base) return {};
+  auto made = outside_.http(base);
+  if (!made) return pass(made);
+  const std::lock_guard lock(mutex_);
+  http_ = std::move(*made);
+  http_base_ = base;
+  if (aborted_) http_->abort();
+  return {};
+}
+
+Result<HttpStore::Place> HttpStore::redirected(const Place& from, std::string to) {
+  to = to.substr(0, to.find('#'));
+  if (to.starts_with("//")) to = concat(from.base.substr(0, from.base.find("//")), to);
+  if (to.starts_with('/')) return Place{from.base, to};
+  if (!to.contains("://")) {
+    const std::string path = from.path.substr(0, from.path.find('?'));
+    return Place{from.base, concat(path.substr(0, path.rfind('/') + 1), to)};
+  }
+  const bool is_private = to.starts_with("https://");
+  if (!is_private && !(to.starts_with("http://") && from.base.starts_with("http://"))) {
+    return fail(ErrorCode::denied, concat(from.base, " redirects to '", to, "', which is not followed"),
+                "use the URL that it leads to");
+  }
+  const std::size_t end = std::min(to.find_first_of("/?", to.find("://") + 3), to.size());
+  const std::string path = to.substr(end);
+  return Place{to.substr(0, end), path.starts_with('/') ? path : concat("/", path)};
+}
+
 Result<HttpResponse> HttpStore::call(HttpCall call, Place& place) {
+  call.stall_ms = kLongestStallMs;
   for (int turns = 0; turns < kMostRedirections; ++turns) {
-    if (!http_ || http_base_ != place.base) {
-      auto made = outside_.http(place.base);
-      if (!made) return pass(made);
-      http_ = std::move(*made);
-      http_base_ = place.base;
-    }
+    if (auto ready = speak_to(place.base); !ready) return pass(ready);
     call.path = place.path;
     auto answer = http_->call(call);
     if (!answer || !is_redirection(answer->status)) return answer;
-    const std::string to = text_in_header(*answer, "Location");
-    if (to.starts_with('/') && !to.starts_with("//")) {
-      place.path = to;
-      continue;
-    }
-    const bool is_private = to.starts_with("https://");
-    if (!is_private && !(to.starts_with("http://") && place.base.starts_with("http://"))) {
-      return fail(ErrorCode::denied, concat(place.base, " redirects to '", to, "', which is not followed"),
-                  "use the URL that it leads to");
-    }
-    const std::size_t slash = std::min(to.find('/', to.find("://") + 3), to.size());
-    place = {to.substr(0, slash), slash < to.size() ? to.substr(slash, to.find('#') - slash) : "/"};
+    auto next = redirected(place, text_in_header(*answer, "Location"));
+    if (!next) return pass(next);
+    place = std::move(*next);
   }
-  return fail(ErrorCode::io, concat(place.base, " redirects more than ", kMostRedirections, " times"));
+  return fail(ErrorCode::io, concat(place.base, " redirects more than ", kMostRedirections, " times"),
+              "use the URL that it leads to");
 }
 
 Result<HttpResponse> HttpStore::call_patiently(const HttpCall& request, Place& place) {
@@ -106,8 +141,12 @@ Result<ObjectInfo> HttpStore::head(const std::string& key) {
   if (!answer) return pass(answer);
   if (answer->status == 200) return described(key, *answer);
   // A URL that is signed for GET alone is refused for HEAD.
-  auto first = call_patiently(
-      {.headers = {{"Range", "bytes=0-0"}}, .take = [](std::string_view) { return Result<void>(); }}, place);
+  place = {base_, concat("/", key)};
+  auto first = call_patiently({.headers = {{"Range", "bytes=0-0"}},
+                               .take = [](std::string_view) { return Result<void>(); },
+                               .take_status = 206},
+                              place);
+  if (!first && first.error().code == ErrorCode::bad_method) return ObjectInfo{.key = key, .etag = {}};  // size unknown
   if (!first) return pass(first);
   if (first->status != 206 && first->status != 200) return status_error(first->status, url_of(key));
   ObjectInfo out = described(key, *first);
@@ -126,10 +165,9 @@ Result<ObjectInfo> HttpStore::get(const std::string& key, const ObjectRange& ran
   }
   const bool is_part = range.offset > 0 || range.size;
   const std::uint64_t wanted = range.size.value_or(about->size - std::min(range.offset, about->size));
-  const bool can_resume = !about->etag.empty() && !about->etag.starts_with("W/") && knows_size;
-  if (is_part && !knows_size) {
-    return fail(ErrorCode::bad_method, concat(url_of(key), ": the server does not send parts of files"));
-  }
+  const bool has_strong_tag = !about->etag.empty() && !about->etag.starts_with("W/");
+  const bool can_resume = has_strong_tag && knows_size;
+  if (is_part && !knows_size) return no_parts(url_of(key));
   if (knows_size && wanted == 0) return about;
   std::uint64_t taken = 0;
   std::optional<Error> refused;
@@ -141,7 +179,7 @@ Result<ObjectInfo> HttpStore::get(const std::string& key, const ObjectRange& ran
     HttpCall request{.take_status = asks_part ? 206 : 200, .deadline_ms = kLongestCallMs};
     if (asks_part) {
       request.headers.push_back({"Range", concat("bytes=", range.offset + taken, "-", range.offset + wanted - 1)});
-      if (!about->etag.empty()) request.headers.push_back({"If-Match", about->etag});
+      if (has_strong_tag) request.headers.push_back({"If-Match", about->etag});
     }
     request.take = [&](std::string_view bytes) -> Result<void> {
       if (knows_size && bytes.size() > wanted - taken) return fail(ErrorCode::damaged, "more came than was asked for");
@@ -155,14 +193,18 @@ Result<ObjectInfo> HttpStore::get(const std::string& key, const ObjectRange& ran
     if (answer && answer->status == 412) {
       return fail(ErrorCode::conflict, concat(url_of(key), " was replaced while it was read"));
     }
+    if (!answer && answer.error().code == ErrorCode::bad_method) return no_parts(url_of(key));
+    if (answer && answer->status == 206 &&
+        first_byte(text_in_header(*answer, "Content-Range")) != range.offset + before) {
+      return fail(ErrorCode::damaged, concat(url_of(key), ": the server sent another part than was asked for"),
+                  "try again");
+    }
     const bool is_answered = answer && answer->status == (asks_part ? 206 : 200);
     if (is_answered && (!knows_size || taken == wanted)) {
       about->size = std::max(about->size, taken);
       return about;
     }
-    if (answer && asks_part && answer->status == 200) {
-      return fail(ErrorCode::bad_method, concat(url_of(key), ": the server does not send parts of files"));
-    }
+    if (answer && asks_part && answer->status == 200) return no_parts(url_of(key));
     const bool may_continue = taken == 0 || can_resume;
     if (tries >= kMostTries || !may_continue || (taken == before && !may_pass(answer))) {
       if (answer && answer->status >= 300) return status_error(answer->status, url_of(key));

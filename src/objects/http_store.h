@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -42,20 +43,26 @@ class HttpStore final : public ObjectStore {
                                      const std::vector<UploadedPart>& parts) override;
   Result<void> abort_upload(const std::string& key, const std::string& upload) override;
 
+  void abort() override;
+
  private:
   /// Where an object is, after redirections.
   struct Place {
     std::string base;
     std::string path;
   };
+  Result<void> speak_to(const std::string& base);
+  static Result<Place> redirected(const Place& from, std::string to);
   Result<HttpResponse> call(HttpCall call, Place& place);
   Result<HttpResponse> call_patiently(const HttpCall& call, Place& place);
   std::string url_of(const std::string& key) const;
 
   const std::string base_;
   const Outside outside_;
-  std::unique_ptr<HttpClient> http_;
   std::string http_base_;  // that http_ speaks to
+  std::mutex mutex_;       // guards what follows; only the caller's thread changes http_
+  std::unique_ptr<HttpClient> http_;
+  bool aborted_ = false;
 };
 
 }  // namespace drover

@@ -25,13 +25,19 @@ Result<ObjectUri> parse_s3(std::string_view text) {
     return invalid(text, concat("'", bucket, "' is not a valid bucket name"),
                    "bucket names have 3 to 63 lowercase letters, digits, '-' and '.'");
   }
-  if (rest.size() > aws::kLongestObjectKey) return invalid(text, "the key is longer than 1,024 bytes", "use a shorter key");
+  if (rest.size() > aws::kLongestObjectKey)
+    return invalid(text, "the key is longer than 1,024 bytes", "use a shorter key");
   return ObjectUri{ObjectUri::Scheme::s3, std::string(bucket), std::string(rest)};
 }
 
 Result<ObjectUri> parse_file(std::string_view text) {
   const std::string_view path = text.substr(kFile.size());
   if (!path.starts_with('/')) return invalid(text, "the path is not absolute", "write file:///PATH");
+  for (std::string_view rest = path; !rest.empty();) {
+    const std::string_view name = take_until(rest, '/');
+    if (name == "." || name == "..")
+      return invalid(text, "the path contains '.' or '..'", "write the path without them");
+  }
   const std::size_t slash = path.rfind('/');
   return ObjectUri{ObjectUri::Scheme::file, std::string(slash == 0 ? "/" : path.substr(0, slash)),
                    std::string(path.substr(slash + 1))};

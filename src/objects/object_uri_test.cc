@@ -32,6 +32,10 @@ TEST(ObjectUri, WhatIsInvalidIsNamed) {
             "(invalid object URI 's3://My_Bucket/k': 'My_Bucket' is not a valid bucket name)");
   EXPECT_TRUE(parsed("s3://photos/" + std::string(1025, 'k')).contains("longer than 1,024 bytes"));
   EXPECT_EQ(parsed("file://data"), "(invalid object URI 'file://data': the path is not absolute)");
+  for (const char* path : {"file:///data/../x", "file:///data/x/..", "file:///./x"}) {
+    EXPECT_TRUE(parsed(path).contains("the path contains '.' or '..'")) << path;
+  }
+  EXPECT_EQ(parsed("file:///data/..x"), "/data ..x");
   EXPECT_EQ(parsed("https:///x"), "(invalid object URI 'https:///x': it names no host)");
   EXPECT_TRUE(parsed("https://me:secret@host/x").contains("passwords in URLs are not supported"));
   EXPECT_TRUE(parsed("ftp://host/x").contains("the scheme is not supported"));

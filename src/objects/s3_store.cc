@@ -21,6 +21,8 @@ constexpr int kMostTries = 8;
 constexpr std::int64_t kShortestPauseMs = 100;
 constexpr std::int64_t kLongestPauseMs = 10'000;
 constexpr std::int64_t kLongestCallMs = std::int64_t{30} * 60 * 1000;
+// Services that take long over a request send blanks meanwhile.
+constexpr std::int64_t kLongestStallMs = 120'000;
 constexpr std::uint64_t kMostParts = 10'000;
 constexpr std::string_view kMeta = "x-amz-meta-";
 
@@ -149,6 +151,7 @@ Result<HttpResponse> S3Store::ask_once(const Ask& ask, bool was_refused) {
                 .body_source = {},
                 .take = ask.take,
                 .take_status = ask.take ? 206 : 0,
+                .stall_ms = kLongestStallMs,
                 .deadline_ms = kLongestCallMs};
   std::vector<std::pair<std::string, std::string>> headers = ask.headers;
   if (!credentials->id.empty()) {

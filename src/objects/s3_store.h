@@ -56,6 +56,8 @@ class S3Store final : public ObjectStore {
                                      const std::vector<UploadedPart>& parts) override;
   Result<void> abort_upload(const std::string& key, const std::string& upload) override;
 
+  void abort() override { outside_.http->abort(); }
+
   struct Bucket {
     std::string name;
     std::int64_t created_ms = 0;

@@ -22,6 +22,7 @@ struct HttpCall {
   /// Takes the response's body as it comes, if its status is 2xx.
   std::function<Result<void>(std::string_view)> take;
   int take_status = 0;                // the only status whose body is taken; 0: any of 2xx
+  std::int64_t stall_ms = 0;          // it fails when no byte has come or gone for this long; 0: no limit
   std::int64_t deadline_ms = 30'000;  // for all of it, repetitions too; 0: none
   /// A call that may be made twice is repeated after a failure of the network, 429, 502, 503 and 504, with waits that
   /// grow, until its deadline.

@@ -87,6 +87,9 @@ class ObjectStore {
   virtual Result<ObjectInfo> complete_upload(const std::string& key, const std::string& upload,
                                              const std::vector<UploadedPart>& parts) = 0;
   virtual Result<void> abort_upload(const std::string& key, const std::string& upload) = 0;
+
+  /// From any thread: a call under way and all later ones end with an error, within seconds.
+  virtual void abort() {}
 };
 
 }  // namespace drover

@@ -1,13 +1,17 @@
 #include "worker/item_staging.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <utility>
 
 #include "base/check.h"
 #include "base/text.h"
+#include "ports/descriptor.h"
 #include "run/remove_tree.h"
 #include "worker/job_staging.h"
 
@@ -17,7 +21,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kStagingThreads = 6;
-constexpr const char* kOwn = "waiting";
+constexpr int kDeepest = 100;
+constexpr const char* kBefore = "waiting";
+constexpr const char* kAfter = "leaving";
 
 Result<void> make_folder(const std::string& path, mode_t mode) {
   std::error_code error;
@@ -28,16 +34,25 @@ Result<void> make_folder(const std::string& path, mode_t mode) {
   return {};
 }
 
-/// Regular files below a folder, by their paths. Links are not followed: they could lead to what is not the item's.
-Result<std::vector<std::string>> files_below(const std::string& folder) {
+/// A folder that is one: no link to it.
+Result<Descriptor> open_folder(int parent, const std::string& name) {
+  Descriptor out(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!out) return std::unexpected(errno_error(errno, name));
+  return out;
+}
+
+/// In the order of their names.
+Result<std::vector<std::string>> names_in_folder(const Descriptor& folder) {
+  const int again = ::fcntl(folder.get(), F_DUPFD_CLOEXEC, 0);
+  DIR* const opened = again < 0 ? nullptr : ::fdopendir(again);
+  if (opened == nullptr) return std::unexpected(errno_error(errno, "cannot read a folder"));
   std::vector<std::string> out;
-  std::error_code error;
-  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    if (!it->is_symlink(error) && it->is_regular_file(error)) {
-      out.push_back(it->path().lexically_relative(folder).generic_string());
-    }
+  while (const dirent* it = ::readdir(opened)) {
+    const std::string_view name = it->d_name;
+    if (name != "." && name != "..") out.emplace_back(name);
   }
-  if (error) return std::unexpected(errno_error(error.value(), concat("cannot read ", folder)));
+  ::closedir(opened);
+  std::ranges::sort(out);
   return out;
 }
 
@@ -54,7 +69,8 @@ ItemStaging::~ItemStaging() {
   {
     const std::lock_guard lock(mutex_);
     ending_ = true;
-    tasks_.clear();
+    soon_.clear();
+    ahead_.clear();
   }
   changed_.notify_all();
   for (std::thread& it : threads_) it.join();
@@ -65,10 +81,14 @@ std::string ItemStaging::name_of(Token token) {
   return concat(token.grant.value, "-", token.item.value);
 }
 
-void ItemStaging::run_later(Task task) {
+std::size_t ItemStaging::waiting() const {
+  return static_cast<std::size_t>(std::ranges::count_if(items_, [](const auto& it) { return !it.second.is_in_slot; }));
+}
+
+void ItemStaging::run_later(Urgency urgency, Task task) {
   {
     const std::lock_guard lock(mutex_);
-    tasks_.push_back(std::move(task));
+    (urgency == Urgency::soon ? soon_ : ahead_).push_back(std::move(task));
     if (threads_.size() < kStagingThreads) threads_.emplace_back([this] { work(); });
   }
   changed_.notify_one();
@@ -77,10 +97,11 @@ void ItemStaging::run_later(Task task) {
 void ItemStaging::work() {
   while (true) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return !tasks_.empty() || ending_; });
+    changed_.wait(lock, [&] { return !soon_.empty() || !ahead_.empty() || ending_; });
     if (ending_) return;
-    const Task task = std::move(tasks_.front());
-    tasks_.pop_front();
+    std::deque<Task>& tasks = soon_.empty() ? ahead_ : soon_;
+    const Task task = std::move(tasks.front());
+    tasks.pop_front();
     lock.unlock();
     task();
   }
@@ -90,10 +111,10 @@ void ItemStaging::prepare(Token token, const std::string& uri, StoreOpener::Vari
   const auto [it, is_new] = items_.try_emplace(token);
   DROVER_CHECK(is_new, "an item is prepared once");
   Item& item = it->second;
-  item.folder = concat(folder_, "/", kOwn, "/", name_of(token));
+  item.folder = concat(folder_, "/", kBefore, "/", name_of(token));
   const auto opener = std::make_shared<StoreOpener>(network_, std::move(variable));
-  run_later([this, token, uri, opener, folder = item.folder, stop = item.stop.get_token(), done = std::move(done),
-             alive = std::weak_ptr(alive_)] {
+  run_later(Urgency::ahead, [this, token, uri, opener, folder = item.folder, stop = item.stop.get_token(),
+                             done = std::move(done), alive = std::weak_ptr(alive_)] {
     auto fetched = fetch(folder, uri, *opener, stop);
     post_([this, token, fetched = std::move(fetched), done, alive, folder] {
       if (alive.expired()) return;
@@ -148,16 +169,24 @@ Result<std::string> ItemStaging::move_to_slot(Token token, std::size_t slot) {
       return std::unexpected(errno_error(error.value(), concat("cannot move the folder of the item to ", place)));
     item.folder = place;
   }
+  item.is_in_slot = true;
   return item.folder;
 }
 
 void ItemStaging::collect(Token token, const std::string& prefix, StoreOpener::Variable variable, Collected done) {
   Item& item = items_.at(token);
   item.is_collected = true;
+  // Out of the reach of whatever runs in the slot next. If it cannot be moved, it is not there any more.
+  std::string place = concat(folder_, "/", kAfter);
+  std::error_code error;
+  fs::create_directories(place, error);
+  place += concat("/", name_of(token));
+  fs::rename(item.folder, place, error);
+  if (!error) item.folder = place;
   const auto opener = std::make_shared<StoreOpener>(network_, std::move(variable));
-  run_later([this, token, prefix, opener, folder = item.folder, stop = item.stop.get_token(), done = std::move(done),
-             alive = std::weak_ptr(alive_)] {
-    auto uploaded = upload(folder + "/out", prefix, *opener, stop);
+  run_later(Urgency::soon, [this, token, prefix, opener, folder = item.folder, stop = item.stop.get_token(),
+                            done = std::move(done), alive = std::weak_ptr(alive_)] {
+    auto uploaded = upload(folder, prefix, *opener, stop);
     post_([this, token, uploaded = std::move(uploaded), done, alive] {
       if (alive.expired()) return;
       Item& collected = items_.at(token);
@@ -173,26 +202,55 @@ void ItemStaging::collect(Token token, const std::string& prefix, StoreOpener::V
 
 Result<std::uint64_t> ItemStaging::upload(const std::string& folder, const std::string& prefix,
                                           const StoreOpener& opener, const std::stop_token& stop) {
-  auto files = files_below(folder);
-  if (!files) return pass(files);
-  if (files->empty()) return 0;
-  const bool is_whole = prefix.ends_with('/');
-  for (const std::string& file : *files) {
-    const std::string uri = concat(prefix, is_whole ? "" : "/", file);
-    const auto problem = [&](Error error) {
-      error.message = concat("cannot upload ", uri, ": ", error.message);
-      return std::unexpected(std::move(error));
-    };
-    auto place = parse_object_uri(uri);
-    if (!place) return problem(std::move(place.error()));
-    auto store = opener.open(*place);
-    if (!store) return problem(std::move(store.error()));
-    auto sent = transfer_.upload(
-        **store, [&opener, &place] { return opener.open(*place); }, concat(folder, "/", file), place->key,
-        [](std::uint64_t) {}, stop);
-    if (!sent) return problem(std::move(sent.error()));
+  std::uint64_t uploaded = 0;
+  auto own = open_folder(AT_FDCWD, folder);
+  // One that the item has removed holds nothing.
+  if (!own && own.error().code == ErrorCode::not_found) return 0;
+  if (!own) return pass(own);
+  const std::string whole = concat(prefix, prefix.ends_with('/') ? "" : "/");
+  auto done = upload_folder(own->get(), "out", whole, 0, opener, stop, uploaded);
+  if (!done) return pass(done);
+  return uploaded;
+}
+
+Result<void> ItemStaging::upload_folder(int parent, const std::string& name, const std::string& prefix, int depth,
+                                        const StoreOpener& opener, const std::stop_token& stop,
+                                        std::uint64_t& uploaded) {
+  const auto problem = [](const std::string& uri, const Error& error) {
+    return fail(error.code, concat("cannot upload ", uri, ": ", error.message), error.next);
+  };
+  if (depth == kDeepest) {
+    return fail(ErrorCode::bad_input,
+                concat("cannot upload ", prefix, ": folders are nested more than ", kDeepest, " deep"));
   }
-  return files->size();
+  auto folder = open_folder(parent, name);
+  if (!folder && depth == 0 && folder.error().code == ErrorCode::not_found) return {};
+  if (!folder) return problem(prefix, folder.error());
+  auto names = names_in_folder(*folder);
+  if (!names) return problem(prefix, names.error());
+  for (const std::string& entry : *names) {
+    const std::string uri = prefix + entry;
+    struct stat about{};
+    if (::fstatat(folder->get(), entry.c_str(), &about, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    if (S_ISDIR(about.st_mode)) {
+      auto done = upload_folder(folder->get(), entry, uri + "/", depth + 1, opener, stop, uploaded);
+      if (!done) return done;
+      continue;
+    }
+    if (!S_ISREG(about.st_mode)) continue;
+    const Descriptor file(::openat(folder->get(), entry.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (!file) return problem(uri, errno_error(errno, entry));
+    auto place = parse_object_uri(uri);
+    if (!place) return problem(uri, place.error());
+    auto store = opener.open(*place);
+    if (!store) return problem(uri, store.error());
+    auto sent = transfer_.upload_open(
+        **store, [&opener, &place] { return opener.open(*place); }, file.get(), entry, place->key, [](std::uint64_t) {},
+        stop);
+    if (!sent) return problem(uri, sent.error());
+    ++uploaded;
+  }
+  return {};
 }
 
 void ItemStaging::stop(Token token) {
@@ -213,7 +271,7 @@ void ItemStaging::drop(Token token) {
 }
 
 void ItemStaging::remove_later(std::string folder) {
-  run_later([folder = std::move(folder)] { (void)remove_tree(folder); });
+  run_later(Urgency::soon, [folder = std::move(folder)] { (void)remove_tree(folder); });
 }
 
 }  // namespace drover

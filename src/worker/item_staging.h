@@ -2,8 +2,9 @@
 // names is downloaded into a folder of the attempt's own, and what a successful attempt put into another is uploaded.
 // Both happen on threads of their own, so other items run meanwhile.
 //
-// An item's folder is OWN/GRANT-ITEM below the folder of this class until its slot is known, then SLOT/GRANT-ITEM; in
-// it are `in` and `out`. A container sees the folder of its slot and no other.
+// An item's folder, with `in` and `out` in it, is in the folder of its slot while it runs, and elsewhere before and
+// after. A container sees the folder of its slot and no other, so nobody else touches what is being fetched or
+// uploaded. What items leave is not trusted: no link in it is followed.
 #pragma once
 
 #include <condition_variable>
@@ -50,6 +51,8 @@ class ItemStaging {
   /// the item is dropped before.
   void prepare(Token token, const std::string& uri, StoreOpener::Variable variable, Done done);
   bool has(Token token) const { return items_.contains(token); }
+  /// Items that were prepared and have not been moved to a slot.
+  std::size_t waiting() const;
   /// Nothing: it is still being fetched.
   const std::optional<Result<Fetched>>& fetched(Token token) const { return items_.at(token).fetched; }
 
@@ -75,17 +78,22 @@ class ItemStaging {
     std::string folder;
     std::optional<Result<Fetched>> fetched;
     std::stop_source stop;
+    bool is_in_slot = false;
     bool is_collected = false;  // its files are being uploaded
     bool is_dropped = false;
   };
   using Task = std::function<void()>;
-  void run_later(Task task);
+  /// Slots wait for uploads, and the disk for what is removed: both go before what is fetched ahead.
+  enum class Urgency : std::uint8_t { soon, ahead };
+  void run_later(Urgency urgency, Task task);
   void work();
   void remove_later(std::string folder);
   Result<Fetched> fetch(const std::string& folder, const std::string& uri, const StoreOpener& opener,
                         const std::stop_token& stop);
   Result<std::uint64_t> upload(const std::string& folder, const std::string& prefix, const StoreOpener& opener,
                                const std::stop_token& stop);
+  Result<void> upload_folder(int parent, const std::string& name, const std::string& prefix, int depth,
+                             const StoreOpener& opener, const std::stop_token& stop, std::uint64_t& uploaded);
 
   const std::string folder_;
   const StoreOpener::Outside network_;
@@ -96,7 +104,8 @@ class ItemStaging {
 
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
-  std::deque<Task> tasks_;
+  std::deque<Task> soon_;
+  std::deque<Task> ahead_;
   bool ending_ = false;
   std::vector<std::thread> threads_;  // started when first needed
 };

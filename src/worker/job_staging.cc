@@ -63,7 +63,11 @@ std::string staged_file_name(const ObjectUri& uri) {
   std::string_view key = uri.key;
   if (uri.scheme == ObjectUri::Scheme::http) key = key.substr(0, key.find('?'));
   std::string_view name = key.substr(key.rfind('/') + 1);
-  if (name.size() > kLongestFileName) name = name.substr(name.size() - kLongestFileName);
+  if (name.size() > kLongestFileName) {
+    name = name.substr(name.size() - kLongestFileName);
+    while (!name.empty() && (static_cast<unsigned char>(name.front()) & 0xc0) == 0x80)
+      name.remove_prefix(1);  // half a character
+  }
   if (name.empty() || name == "." || name == "..") return "input";
   return std::string(name);
 }

@@ -186,7 +186,8 @@ Result<void> RemoteWorker::open_slot(std::size_t slot, const AgentItem& item) {
 
 void RemoteWorker::start_waiting(std::size_t slot) {
   JobSlot& it = slots_[slot];
-  while (!it.waiting.empty() && !failed_ && it.died.empty()) {
+  while (!it.waiting.empty() && !failed_ && it.died.empty() && it.finishing.empty()) {
+    if (it.runs_alone && it.handed > 0) return;
     const StartItem start = it.waiting.front();
     const Token token = start.item.token;
     const auto refuse = [&](const Error& error) {
@@ -202,10 +203,12 @@ void RemoteWorker::start_waiting(std::size_t slot) {
       refuse(job.error());
       continue;
     }
+    const bool will_run_alone = learnt.staging && *learnt.staging && (*learnt.staging)->output;
+    if (it.handed > 0 && (will_run_alone || (it.slot && it.job != start.item.job))) return;
     const auto staged_item = staged(slot, start.item);
     if (!staged_item) return;  // start_waiting() is called again when its objects are here
     if (!*staged_item) {
-      if (it.handed > 0 || !it.finishing.empty()) return;
+      if (it.handed > 0) return;
       refuse(staged_item->error());
       continue;
     }
@@ -238,6 +241,8 @@ void RemoteWorker::start_waiting(std::size_t slot) {
                       std::back_inserter(task->environment));
     it.waiting.pop_front();
     ++it.handed;
+    it.runs_alone = will_run_alone;
+    agent_.on_staging(slot, token, false, now_ms());
     it.slot->start(*task);
     for (const StopItem& stop : std::exchange(it.stop_first, {})) it.slot->stop(stop.token, stop.how, stop.ran_ms);
   }
@@ -281,6 +286,12 @@ void RemoteWorker::on_slot_died(std::size_t slot, const std::string& reason) {
   if (it.slot) {
     loop_->remove(it.slot->descriptor());
     it.slot.reset();
+  }
+  // What never started is not lost.
+  while (it.handed == 0 && !it.waiting.empty()) {
+    const Token token = it.waiting.back().item.token;
+    it.waiting.pop_back();
+    agent_.on_returned(slot, token, now_ms());
   }
   it.handed = 0;
   // What ended before it did is told first.

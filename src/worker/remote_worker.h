@@ -76,6 +76,7 @@ class RemoteWorker {
     std::deque<StartItem> waiting;
     std::vector<StopItem> stop_first;  // what the first one that waits is to be told when it has started
     std::deque<Finishing> finishing;   // in the order in which they ended
+    bool runs_alone = false;           // what it runs is uploaded when it has ended, before anything else runs in it
     std::string died;                  // why it did, while what ended before is still uploaded
   };
   /// A job of which items came, how they are run, and until when its key is as good as new.
@@ -175,6 +176,7 @@ class RemoteWorker {
   int signals_ = -1;
   std::size_t interrupts_ = 0;
   std::uint64_t ended_ = 0;
+  bool has_fetched_ = false;  // an object for an item
   bool saw_nothing_to_do_ = false;
   std::uint64_t last_poll_ = 0;  // the call
   ProblemNotices problems_;

@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <utility>
 
@@ -16,6 +17,13 @@ namespace drover {
 namespace {
 
 /// Where the folder of a slot is in a container.
+constexpr std::array<std::string_view, 7> kOfJobs{"AWS_ENDPOINT_URL",   "AWS_ENDPOINT_URL_S3", "AWS_REGION",
+                                                  "AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID",   "AWS_SECRET_ACCESS_KEY",
+                                                  "AWS_SESSION_TOKEN"};
+/// So many items at most have been fetched, or are being fetched, that no slot has called for.
+constexpr std::size_t kMostFetchedAhead = 16;
+/// Until the first has been fetched nobody knows how long it takes.
+constexpr std::int64_t kFirstGuessUs = 1'000'000;
 constexpr const char* kStagingInside = "/run/drover/items";
 /// The exit code of an attempt whose files could not be uploaded: EX_IOERR.
 constexpr std::int32_t kNotUploaded = 74;
@@ -25,9 +33,16 @@ constexpr std::int32_t kNotUploaded = 74;
 // Stores are opened as the attempt itself would: with the job's own settings, or with the attempt's credentials for the
 // server; what neither says, this machine's environment does.
 StoreOpener::Variable RemoteWorker::store_variables(const LearntJob& job, Token token, AttemptNumber attempt) const {
+  const bool is_inside = job.definition->container.has_value();
   std::map<std::string, std::string> set;
+  // An attempt in a container has nothing of this machine: neither may what is staged for it.
+  if (is_inside) {
+    set = {{"AWS_EC2_METADATA_DISABLED", "true"},
+           {"AWS_SHARED_CREDENTIALS_FILE", "/dev/null"},
+           {"AWS_CONFIG_FILE", "/dev/null"}};
+  }
   if (uses_our_aws(*job.definition)) {
-    set = options_.environment;
+    set.insert(options_.environment.begin(), options_.environment.end());
     add_aws_address(set);
     set["AWS_ENDPOINT_URL_S3"] = options_.object_endpoint;
     for (const std::string& variable : aws_credentials(*job.known, token, attempt)) {
@@ -35,9 +50,13 @@ StoreOpener::Variable RemoteWorker::store_variables(const LearntJob& job, Token 
       set[variable.substr(0, equals)] = variable.substr(equals + 1);
     }
   }
-  for (const auto& [name, value] : job.definition->environment) set[name] = value;
-  return [set = std::move(set)](const std::string& name) -> std::optional<std::string> {
+  // Nothing that names files of this machine, or servers to which credentials are sent.
+  for (const auto& [name, value] : job.definition->environment) {
+    if (std::ranges::find(kOfJobs, name) != kOfJobs.end()) set[name] = value;
+  }
+  return [set = std::move(set), is_inside](const std::string& name) -> std::optional<std::string> {
     if (const auto found = set.find(name); found != set.end()) return found->second;
+    if (is_inside) return std::nullopt;
     const char* here = std::getenv(name.c_str());
     return here == nullptr ? std::nullopt : std::optional<std::string>(here);
   };
@@ -49,6 +68,7 @@ void RemoteWorker::stage(JobId job, Token token) {
   const Held& held = held_.at(token);
   const JobStaging& how = **learnt->second.staging;
   if (!check_staging(how, held.text, token.item)) return;  // it is told when its turn comes
+  if (how.downloads && !std::exchange(has_fetched_, true)) agent_.learn_fetch(kFirstGuessUs);
   staging_->prepare(token, *how.input_of(held.text), store_variables(learnt->second, token, held.attempt),
                     [this, token] {
                       const auto& fetched = staging_->fetched(token);
@@ -62,6 +82,7 @@ void RemoteWorker::stage(JobId job, Token token) {
 
 void RemoteWorker::stage_lease(JobId job, GrantId grant) {
   for (auto it = held_.lower_bound({grant, ItemIndex{0}}); it != held_.end() && it->first.grant == grant; ++it) {
+    if (staging_->waiting() >= kMostFetchedAhead) return;
     stage(job, it->first);
   }
 }
@@ -74,11 +95,13 @@ std::optional<Result<StagedItem>> RemoteWorker::staged(std::size_t slot, const A
   const Held& held = held_.at(item.token);
   if (auto fits = check_staging(*how, held.text, item.token.item); !fits) return Result<StagedItem>(pass(fits));
   stage(item.job, item.token);
+  agent_.on_staging(slot, item.token, true, now_ms());
   const auto& fetched = staging_->fetched(item.token);
   if (!fetched) return std::nullopt;
   if (!*fetched) return Result<StagedItem>(std::unexpected(fetched->error()));
   auto folder = staging_->move_to_slot(item.token, slot);
   if (!folder) return Result<StagedItem>(pass(folder));
+  stage_lease(item.job, item.token.grant);
   const bool is_inside = learnt.definition->container.has_value();
   const std::string seen = is_inside ? concat(kStagingInside, "/", ItemStaging::name_of(item.token)) : *folder;
   StagedItem out;
@@ -107,10 +130,12 @@ void RemoteWorker::finish_attempt(std::size_t slot, EndedAttempt ended, bool was
   const Held& held = held_.at(token);
   const LearntJob& learnt = jobs_.at(held.job);
   const bool uploads = learnt.staging && *learnt.staging && (*learnt.staging)->output && ended.outcome.success();
+  if (!learnt.staging || !*learnt.staging || !(*learnt.staging)->downloads) agent_.learn_fetch(0);
   it.finishing.push_back({.ended = std::move(ended), .was_stopped = was_stopped, .is_uploading = uploads});
   if (uploads) {
     auto prefix = (*learnt.staging)->output_of(held.text, token.item);
     DROVER_CHECK(prefix, "what cannot be uploaded anywhere was not started");
+    agent_.on_staging(slot, token, true, now_ms());
     staging_->collect(
         token, *prefix, store_variables(learnt, token, held.attempt),
         [this, slot, token](const Result<std::uint64_t>& uploaded) { on_collected(slot, token, uploaded); });
