@@ -1,6 +1,7 @@
 #include "accel/nvidia_files.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -228,6 +229,28 @@ class FileCollector {
   NvidiaFiles& into_;
 };
 
+bool is_elf(const RootFolder& root, const std::string& path) {
+  const Descriptor file = root.open_at(path, O_RDONLY | O_CLOEXEC);
+  std::array<char, 4> magic{};
+  return file && ::read(file.get(), magic.data(), magic.size()) == 4 &&
+         std::string_view(magic.data(), magic.size()) ==
+             "\x7f"
+             "ELF";
+}
+
+/// Empty: there is none. A script is taken only if no folder has the program: it may be a wrapper, and what it calls is
+/// not where it says in a container.
+std::string find_program_file(const RootFolder& root, std::string_view name) {
+  std::string first;
+  for (const std::string_view folder : kProgramFolders) {
+    std::string path = concat(folder, "/", name);
+    if (!root.has(path)) continue;
+    if (is_elf(root, path)) return path;
+    if (first.empty()) first = std::move(path);
+  }
+  return first;
+}
+
 }  // namespace
 
 Result<NvidiaCapabilities> NvidiaCapabilities::parse(std::string_view list) {
@@ -260,12 +283,7 @@ NvidiaFiles find_nvidia_files(const RootFolder& root, NvidiaCapabilities wanted)
   }
   for (const auto& [name, uses] : kPrograms) {
     if (!wanted.has(uses)) continue;
-    for (const std::string_view folder : kProgramFolders) {
-      const std::string path = concat(folder, "/", name);
-      if (!root.has(path)) continue;
-      files.programs.push_back(path);
-      break;
-    }
+    if (std::string path = find_program_file(root, name); !path.empty()) files.programs.push_back(std::move(path));
   }
   const std::string firmware = concat("/lib/firmware/nvidia/", files.version);
   for (const std::string& name : root.names_in(firmware)) {

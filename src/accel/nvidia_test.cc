@@ -88,6 +88,17 @@ TEST(NvidiaFiles, AreChosenByCapability) {
   EXPECT_EQ(all.sockets, std::vector<std::string>{"/run/nvidia-persistenced/socket"});
 }
 
+TEST(NvidiaFiles, AProgramIsPreferredToAScriptOfItsName) {
+  const DriverRootFixture machine;
+  machine.write("usr/bin/nvidia-smi", "#!/bin/sh\nexec /usr/local/nvidia/bin/nvidia-smi \"$@\"\n");
+  machine.write("usr/local/nvidia/bin/nvidia-smi",
+                "\x7f"
+                "ELF and so on");
+  const auto root = RootFolder::open(machine.path());
+  EXPECT_EQ(find_nvidia_files(*root, NvidiaCapabilities::utility).programs,
+            std::vector<std::string>{"/usr/local/nvidia/bin/nvidia-smi"});
+}
+
 TEST(NvidiaFiles, LinksFollowTheSonamesAndTheMachine) {
   const DriverRootFixture machine;
   const auto root = RootFolder::open(machine.path());
