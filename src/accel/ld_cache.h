@@ -1,5 +1,5 @@
 // glibc's ld.so.cache: which file a library's name stands for. It is read to find a driver's libraries, and written
-// anew with libraries that a container is given, so that no program has to run in the container for it.
+// again with libraries that a container is given, so that no program has to run in the container for it.
 #pragma once
 
 #include <cstdint>

@@ -202,7 +202,7 @@ Result<void> read_lines(const ObjectSource& source, const TakeItem& take, const 
   });
   const LinesSource lines{.path = source.uri.text(), .end = source.end};
   auto read = LineReader(lines, take, stop).read_all(out.get());
-  out.reset();  // whoever still writes is told that nobody reads
+  out.reset();  // a writer that is left gets an error
   fetcher.join();
   return read ? got : read;
 }

@@ -105,7 +105,7 @@ Result<StoreOpener> object_opener(const ObjectFlags& flags) {
       variable_here("AWS_ENDPOINT_URL_S3").value_or("") + variable_here("AWS_ENDPOINT_URL").value_or("") != "";
   if (flags.server.server.empty() && says_where) return StoreOpener(object_network(nullptr), variables_over({}));
   auto server = find_server(flags.common, flags.server);
-  // There is none: Amazon is meant, or what needs neither, such as files and web sites.
+  // Without a server Amazon S3 is used; files and web sites need neither.
   if (!server && flags.server.server.empty() && server.error().code == ErrorCode::not_found) {
     return StoreOpener(object_network(nullptr), variables_over({}));
   }
@@ -132,6 +132,16 @@ Result<ObjectUri> object_place(const std::string& word) {
   if (error) return std::unexpected(errno_error(error.value(), word));
   if (fs::is_directory(path, error) && !path.ends_with('/')) path += '/';
   return parse_object_uri(concat("file://", path));
+}
+
+Result<std::vector<ObjectUri>> object_places(const std::vector<std::string>& words) {
+  std::vector<ObjectUri> out;
+  for (const std::string& word : words) {
+    auto place = object_place(word);
+    if (!place) return pass(place);
+    out.push_back(std::move(*place));
+  }
+  return out;
 }
 
 }  // namespace drover

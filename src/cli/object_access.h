@@ -35,5 +35,6 @@ Result<void> open_source(const CommonFlags& common, const ServerFlags& server, I
 
 /// The place that a word on the command line names: a URI, or a path on this machine. A directory ends in a slash.
 Result<ObjectUri> object_place(const std::string& word);
+Result<std::vector<ObjectUri>> object_places(const std::vector<std::string>& words);
 
 }  // namespace drover

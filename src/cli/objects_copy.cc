@@ -252,17 +252,13 @@ Result<int> copy(const Flags& flags) {
 }
 
 Result<int> print_objects(const Flags& flags) {
-  std::vector<ObjectUri> places;
-  for (const std::string& word : flags.places) {
-    auto place = object_place(word);
-    if (!place) return pass(place);
-    places.push_back(std::move(*place));
-  }
+  auto places = object_places(flags.places);
+  if (!places) return pass(places);
   auto opener = object_opener(flags);
   if (!opener) return pass(opener);
   const StopOnSignal signals;
   OpenStores stores(*opener);
-  for (const ObjectUri& place : places) {
+  for (const ObjectUri& place : *places) {
     auto found = each_object(*opener, place, {.globs = !flags.no_glob}, signals.token(),
                              [&](const FoundObject& it) -> Result<void> {
                                auto store = stores.get(it.uri);

@@ -28,19 +28,15 @@ struct Flags : ObjectFlags {
 };
 
 Result<int> remove(const Flags& flags) {
-  std::vector<ObjectUri> places;
-  for (const std::string& word : flags.places) {
-    auto place = object_place(word);
-    if (!place) return pass(place);
-    places.push_back(std::move(*place));
-  }
+  auto places = object_places(flags.places);
+  if (!places) return pass(places);
   auto opener = object_opener(flags);
   if (!opener) return pass(opener);
   const StopOnSignal signals;
   std::atomic<std::uint64_t> removed = 0;
   std::optional<Error> failed;
   ObjectWork work(*opener, static_cast<std::size_t>(flags.jobs), [](const Error& error) { print_error(error); });
-  for (const ObjectUri& place : places) {
+  for (const ObjectUri& place : *places) {
     auto found =
         each_object(*opener, place, {.recursive = flags.recursive, .globs = !flags.no_glob}, signals.token(),
                     [&](const FoundObject& it) -> Result<void> {
