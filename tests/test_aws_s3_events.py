@@ -188,6 +188,10 @@ def work(aws, bucket, stories, thread, stop, failures):
             return
 
 
+def acknowledged_puts(stories):
+    return sum(what == "put" and acknowledged for story in list(stories.values()) for what, _, acknowledged in list(story.done))
+
+
 def test_every_event_comes_once_and_every_object_is_whole_however_often_the_server_is_killed(aws, s3, sqs, bucket):
     url, arn = make_queue(sqs, bucket)
     notify(s3, bucket, arn, "s3:ObjectCreated:*", "s3:ObjectRemoved:*")
@@ -195,9 +199,12 @@ def test_every_event_comes_once_and_every_object_is_whole_however_often_the_serv
     for _ in range(KILLS):
         stop = threading.Event()
         threads = [threading.Thread(target=work, args=(aws, bucket, stories, number, stop, failures)) for number in range(4)]
+        before = acknowledged_puts(stories)
         for thread in threads:
             thread.start()
-        time.sleep(own.uniform(0.2, 0.9))
+        # However slow the machine is, something has been acknowledged when the server dies.
+        wait_until(lambda: failures or acknowledged_puts(stories) >= before + 4, "four puts to be acknowledged")
+        time.sleep(own.uniform(0, 0.7))
         aws.server.kill()
         stop.set()
         for thread in threads:
