@@ -1,0 +1,64 @@
+// A plan while it is made: what each fleet has, what it may still launch, and which of its machines can be spared.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/planner/plan.h"
+
+namespace drover {
+
+/// One fleet while it is planned. Bounds are held here, whatever a policy asks for.
+class FleetDraft {
+ public:
+  FleetDraft(const FleetState& state, std::int64_t now_ms) : state_(state), now_ms_(now_ms) {}
+
+  void add(const PlannedMachine& machine);
+
+  const FleetState& state() const { return state_; }
+  const FleetRules& rules() const { return state_.rules; }
+  std::int64_t now_ms() const { return now_ms_; }
+  /// Machines that are there or coming, and not on their way out; those of this plan included.
+  std::uint64_t machines() const { return machines_; }
+  /// Of them, those that have joined and are warm.
+  std::uint64_t in_service() const { return in_service_; }
+  bool is_warming() const { return is_warming_; }
+  /// When it last launched or drained something.
+  std::int64_t scaled_ms() const { return scaled_ms_; }
+  const std::vector<const PlannedMachine*>& live() const { return live_; }
+
+  /// Whether machines of the fleet have what is required, by label.
+  bool has_labels(const Shape& shape, const Labels& require) const;
+
+  /// Why nothing more of the shape can be launched; nothing: it can.
+  std::optional<std::string> obstacle(const Shape& shape) const;
+  bool launch(const Shape& shape, const std::string& reason, FleetPlan& plan);
+  void drain(const PlannedMachine& machine, const std::string& reason, FleetPlan& plan);
+  /// Launches or drains until there are so many, within the bounds.
+  void scale_to(std::uint64_t target, const std::string& reason, FleetPlan& plan);
+  /// Those that do the least when they are drained come first: machines that are coming, the youngest first; idle ones;
+  /// then those whose work ends soonest.
+  std::vector<const PlannedMachine*> by_loss() const;
+
+ private:
+  const FleetState& state_;
+  const std::int64_t now_ms_;
+  std::vector<const PlannedMachine*> live_;
+  std::uint64_t machines_ = 0;
+  std::uint64_t milli_cpus_ = 0;  // of all that its provider may still bill
+  std::uint64_t billed_ = 0;      // machines, likewise
+  std::uint64_t in_service_ = 0;
+  bool is_warming_ = false;
+  std::int64_t scaled_ms_ = 0;
+  std::uint64_t launched_lately_ = 0;
+  std::size_t launches_ = 0;
+  std::size_t drains_ = 0;
+};
+
+/// The labels that machines of a fleet have.
+Labels machine_labels(const std::string& fleet, const FleetRules& rules, const std::string& shape);
+
+}  // namespace drover

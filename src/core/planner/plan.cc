@@ -1,0 +1,66 @@
+#include "core/planner/plan.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "core/planner/policies.h"
+
+namespace drover {
+namespace {
+
+void drain_all(FleetDraft& fleet, FleetPlan& plan) {
+  for (const PlannedMachine* machine : fleet.by_loss()) fleet.drain(*machine, "the fleet is being deleted", plan);
+}
+
+/// A maximum that was lowered, and a minimum.
+void keep_bounds(FleetDraft& fleet, FleetPlan& plan) {
+  const FleetRules& rules = fleet.rules();
+  if (fleet.machines() > rules.most) {
+    fleet.scale_to(rules.most, concat("the maximum is ", plural(rules.most, "machine")), plan);
+  } else if (fleet.machines() < rules.least) {
+    fleet.scale_to(rules.least, concat("the minimum is ", plural(rules.least, "machine")), plan);
+  }
+}
+
+void plan_one(FleetDraft& fleet, const FleetSnapshot& snapshot, FleetPlan& plan) {
+  switch (fleet.rules().policy) {
+    case ScalingPolicy::demand: return;  // knows them all
+    case ScalingPolicy::step: return plan_steps(fleet, backlog_of(fleet.state(), snapshot), plan);
+    case ScalingPolicy::backlog: return plan_for_backlog(fleet, backlog_of(fleet.state(), snapshot), plan);
+    case ScalingPolicy::fixed: return plan_fixed(fleet, plan);
+  }
+}
+
+}  // namespace
+
+FleetPlan make_plan(const FleetSnapshot& snapshot) {
+  FleetPlan plan;
+  std::vector<FleetDraft> fleets;
+  std::map<std::string_view, std::size_t> by_name;
+  fleets.reserve(snapshot.fleets.size());
+  for (const FleetState& state : snapshot.fleets) {
+    by_name[state.name] = fleets.size();
+    fleets.emplace_back(state, snapshot.now_ms);
+  }
+  for (const PlannedMachine& machine : snapshot.machines) {
+    if (const auto found = by_name.find(machine.fleet); found != by_name.end()) fleets[found->second].add(machine);
+  }
+  for (FleetDraft& fleet : fleets) {
+    if (fleet.state().deleting) {
+      drain_all(fleet, plan);
+      continue;
+    }
+    if (fleet.state().paused) {
+      plan.notes.push_back({fleet.state().name, "the fleet is paused"});
+      continue;
+    }
+    keep_bounds(fleet, plan);
+    plan_one(fleet, snapshot, plan);
+  }
+  plan_for_demand(fleets, snapshot, plan);
+  return plan;
+}
+
+}  // namespace drover

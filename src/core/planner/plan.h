@@ -1,0 +1,41 @@
+// The planner: which machines to launch and to drain, and why. A pure function: the same snapshot gives the same plan.
+// Its policies are files of their own: policy_demand.cc, policy_step.cc, policy_backlog.cc, policy_fixed.cc.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/planner/snapshot.h"
+
+namespace drover {
+
+struct PlannedLaunch {
+  std::string fleet;
+  Shape shape;
+  std::string reason;
+};
+
+struct PlannedDrain {
+  std::string fleet;
+  std::string machine;
+  std::string reason;
+};
+
+/// What people are told of a fleet: one line per reason.
+struct PlanNote {
+  std::string fleet;
+  std::string text;
+};
+
+struct FleetPlan {
+  std::vector<PlannedLaunch> launches;
+  std::vector<PlannedDrain> drains;
+  std::vector<PlanNote> notes;  // why a fleet does nothing, or not more
+};
+
+/// As many launches, and as many drains, as one plan has for one fleet at most.
+inline constexpr std::size_t kMostPlanned = 64;
+
+FleetPlan make_plan(const FleetSnapshot& snapshot);
+
+}  // namespace drover

@@ -1,0 +1,59 @@
+// So many items, or seconds of work, for each machine.
+#include <algorithm>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "core/planner/policies.h"
+
+namespace drover {
+namespace {
+
+std::uint64_t rounded_up(std::uint64_t amount, std::uint64_t by) {
+  return amount / by + (amount % by == 0 ? 0 : 1);
+}
+
+}  // namespace
+
+bool serves_items(const FleetState& fleet, const WaitingItems& items) {
+  return items.fleets.empty() || std::ranges::find(items.fleets, fleet.name) != items.fleets.end();
+}
+
+Backlog backlog_of(const FleetState& fleet, const FleetSnapshot& snapshot) {
+  Backlog out;
+  if (!fleet.rules.stream.empty()) {
+    const auto depth = snapshot.streams.find(fleet.rules.stream);
+    if (depth != snapshot.streams.end()) out.items = depth->second.visible + depth->second.in_flight;
+    out.has_unknown_length = out.items > 0;
+    return out;
+  }
+  std::uint64_t milliseconds = 0;
+  for (const WaitingItems& it : snapshot.items) {
+    const bool counts = fleet.rules.queue.empty() ? serves_items(fleet, it) : it.queue == fleet.rules.queue;
+    const std::uint64_t items = it.waiting + it.in_hands;
+    if (!counts || items == 0) continue;
+    out.items += items;
+    if (it.item_ms == 0) out.has_unknown_length = true;
+    milliseconds += items * static_cast<std::uint64_t>(std::max<std::int64_t>(it.item_ms, 0));
+  }
+  out.seconds = rounded_up(milliseconds, 1000);
+  return out;
+}
+
+void plan_for_backlog(FleetDraft& fleet, const Backlog& backlog, FleetPlan& plan) {
+  const FleetRules& rules = fleet.rules();
+  if (rules.items_per_machine > 0) {
+    const std::uint64_t target = rounded_up(backlog.items, rules.items_per_machine);
+    return fleet.scale_to(
+        target, concat("a backlog of ", plural(backlog.items, "item"), ", ", rules.items_per_machine, " per machine"),
+        plan);
+  }
+  std::uint64_t target = rounded_up(backlog.seconds, std::max<std::uint64_t>(rules.seconds_per_machine, 1));
+  // One machine finds out how long items take.
+  if (backlog.has_unknown_length) target = std::max<std::uint64_t>(target, 1);
+  fleet.scale_to(target,
+                 concat("a backlog of ", plural(backlog.seconds, "second"),
+                        backlog.has_unknown_length ? " or more, " : ", ", rules.seconds_per_machine, " per machine"),
+                 plan);
+}
+
+}  // namespace drover

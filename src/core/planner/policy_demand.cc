@@ -1,0 +1,170 @@
+// As many machines as the waiting items need.
+//
+// What waits is first put where there is room: on machines that have joined, that are coming, and that this plan
+// launches for others. For what is left machines are launched, in the order of the queue's fleets, with the shapes that
+// cost least per item. A machine that has had nothing to do for a while is drained.
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "core/planner/policies.h"
+
+namespace drover {
+namespace {
+
+/// A machine that has room, or will have.
+struct Room {
+  FleetDraft* fleet;
+  std::string shape;
+  Resources free;
+  const PlannedMachine* machine;  // null: this plan launches it
+};
+
+/// What a shape is worth, as long as nobody says what it costs: a CPU is 1000, as are 4 GiB; an accelerator is 16 CPUs.
+std::uint64_t worth_of(const Resources& has) {
+  std::uint64_t worth = std::min<std::uint64_t>(has.milli_cpus, 1'000'000'000) +
+                        (std::min(has.memory_bytes, std::uint64_t{1} << 50) >> 22);
+  for (const std::uint64_t count : has.accelerators) worth += 16'000 * std::min<std::uint64_t>(count, 1'000'000);
+  return std::max<std::uint64_t>(worth, 1);
+}
+
+class DemandPlanner {
+ public:
+  DemandPlanner(std::vector<FleetDraft>& fleets, const FleetSnapshot& snapshot, FleetPlan& plan)
+      : fleets_(fleets), snapshot_(snapshot), plan_(plan) {
+    for (FleetDraft& fleet : fleets_) {
+      for (const PlannedMachine* it : fleet.live()) rooms_.push_back({&fleet, it->shape, it->has.minus(it->used), it});
+    }
+  }
+
+  void place_all() {
+    std::vector<const WaitingItems*> order;
+    for (const WaitingItems& it : snapshot_.items) {
+      if (it.waiting > 0) order.push_back(&it);
+    }
+    // The largest first, so that the small ones fill what is left.
+    std::ranges::stable_sort(order, std::ranges::greater{}, [](const WaitingItems* it) { return worth_of(it->ask); });
+    for (const WaitingItems* it : order) place(*it);
+  }
+
+  void drain_idle() {
+    for (FleetDraft& fleet : fleets_) {
+      if (fleet.rules().policy != ScalingPolicy::demand) continue;
+      const std::vector<const PlannedMachine*> machines = fleet.by_loss();
+      for (const PlannedMachine* it : machines) {
+        if (it->phase != MachinePhase::joined || it->items > 0 || taken_.contains(it)) continue;
+        if (fleet.machines() <= fleet.rules().least) break;
+        const std::int64_t idle_ms = snapshot_.now_ms - it->free_since_ms;
+        if (it->free_since_ms == 0 || idle_ms < fleet.rules().idle_ms) continue;
+        fleet.drain(*it, concat("idle for ", idle_ms / 1000, " s"), plan_);
+      }
+    }
+  }
+
+ private:
+  void place(const WaitingItems& items) {
+    std::uint64_t left = items.waiting;
+    for (Room& room : rooms_) {
+      if (left == 0) return;
+      if (!items.ask.fits(room.free) || !serves_items(room.fleet->state(), items)) continue;
+      if (!room.fleet->has_labels({room.shape, {}}, items.require)) continue;
+      const std::uint64_t count = std::min(left, room.free.holds(items.ask));
+      room.free = room.free.minus(items.ask.times(count));
+      taken_.insert(room.machine);
+      left -= count;
+    }
+    if (left > 0) launch_for(items, left);
+  }
+
+  /// The fleets that could run it, as its queue lists them.
+  std::vector<FleetDraft*> fleets_of(const WaitingItems& items) {
+    std::vector<FleetDraft*> out;
+    const auto add = [&](FleetDraft& fleet) {
+      if (fleet.rules().policy == ScalingPolicy::demand) out.push_back(&fleet);
+    };
+    if (items.fleets.empty()) {
+      for (FleetDraft& fleet : fleets_) add(fleet);
+      return out;
+    }
+    for (const std::string& name : items.fleets) {
+      for (FleetDraft& fleet : fleets_) {
+        if (fleet.state().name == name) add(fleet);
+      }
+    }
+    return out;
+  }
+
+  void launch_for(const WaitingItems& items, std::uint64_t left) {
+    const std::string waiting = concat(plural(left, "item"), left == 1 ? " waits" : " wait");
+    for (FleetDraft* fleet : fleets_of(items)) {
+      std::string why = "none of its shapes holds them";
+      while (left > 0) {
+        const Shape* shape = best_shape(*fleet, items, left, why);
+        if (shape == nullptr || !is_worth_it(*fleet, *shape, items, left, why)) break;
+        const std::uint64_t count = std::min(left, shape->has.holds(items.ask));
+        if (!fleet->launch(*shape, waiting, plan_)) break;
+        rooms_.push_back({fleet, shape->name, shape->has.minus(items.ask.times(count)), nullptr});
+        left -= count;
+      }
+      if (left == 0) return;
+      plan_.notes.push_back(
+          {fleet->state().name, concat(plural(left, "item"), left == 1 ? " waits: " : " wait: ", why)});
+    }
+  }
+
+  /// The least worth per item that it would run; of equals the largest.
+  static const Shape* best_shape(const FleetDraft& fleet, const WaitingItems& items, std::uint64_t left,
+                                 std::string& why) {
+    if (fleet.state().shapes.empty()) {
+      if (const auto obstacle = fleet.obstacle({})) why = *obstacle;
+      return nullptr;
+    }
+    const Shape* best = nullptr;
+    auto best_score = std::tuple(std::uint64_t{0}, std::uint64_t{0});
+    for (const Shape& shape : fleet.state().shapes) {
+      if (!items.ask.fits(shape.has)) continue;
+      if (!fleet.has_labels(shape, items.require)) {
+        why = "its machines do not have the required labels";
+        continue;
+      }
+      if (const auto obstacle = fleet.obstacle(shape)) {
+        why = *obstacle;
+        continue;
+      }
+      const std::uint64_t used = std::min(left, shape.has.holds(items.ask));
+      const auto score = std::tuple(1000 * worth_of(shape.has) / used, ~used);
+      if (best != nullptr && best_score <= score) continue;
+      best = &shape;
+      best_score = score;
+    }
+    return best;
+  }
+
+  /// A machine that takes a minute to warm up is not launched for a second's work, unless it is the only one.
+  static bool is_worth_it(const FleetDraft& fleet, const Shape& shape, const WaitingItems& items, std::uint64_t left,
+                          std::string& why) {
+    if (fleet.rules().warm_up_ms == 0 || items.item_ms == 0 || fleet.machines() == 0) return true;
+    const std::uint64_t rounds = left / std::max<std::uint64_t>(shape.has.holds(items.ask), 1) + 1;
+    if (rounds >= static_cast<std::uint64_t>(fleet.rules().warm_up_ms / items.item_ms)) return true;
+    why = "they will have ended before another machine is warm";
+    return false;
+  }
+
+  std::vector<FleetDraft>& fleets_;
+  const FleetSnapshot& snapshot_;
+  FleetPlan& plan_;
+  std::vector<Room> rooms_;
+  std::set<const PlannedMachine*> taken_;  // something that waits will go there
+};
+
+}  // namespace
+
+void plan_for_demand(std::vector<FleetDraft>& fleets, const FleetSnapshot& snapshot, FleetPlan& plan) {
+  DemandPlanner planner(fleets, snapshot, plan);
+  planner.place_all();
+  planner.drain_idle();
+}
+
+}  // namespace drover

@@ -1,0 +1,44 @@
+// What gives machines to a fleet. provide/ has the adapters.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/resources.h"
+#include "base/result.h"
+
+namespace drover {
+
+/// A machine to launch. Its name is unique for all time: it is the token by which the same order is launched once.
+struct MachineOrder {
+  std::string name;
+  std::string fleet;
+  std::string shape;
+  Resources has;
+  Labels labels;
+  std::string join_token;  // with which its worker joins, under that name
+};
+
+/// A machine that the provider has, whatever it is doing.
+struct ListedMachine {
+  std::string name;
+  std::string id;          // as the provider calls it
+  bool has_ended = false;  // it runs no more; terminate() removes what is left of it
+  std::string note = {};   // for people: why it has ended, as far as the provider knows
+};
+
+/// The machines of one fleet. One call at a time; a call may take a while, within a bound of the provider's own.
+class Provider {
+ public:
+  virtual ~Provider() = default;
+
+  /// What the provider calls it. Launching a machine that it has already is launching nothing.
+  virtual Result<std::string> launch(const MachineOrder& order) = 0;
+  /// The machine is going to end; when it has, and nothing is left of it, list() does not name it any more. One that
+  /// the provider does not have is no error. Called again until it has ended.
+  virtual Result<void> terminate(const std::string& name) = 0;
+  /// All that it has of this fleet, by name.
+  virtual Result<std::vector<ListedMachine>> list() = 0;
+};
+
+}  // namespace drover

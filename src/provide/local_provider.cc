@@ -1,0 +1,248 @@
+#include "provide/local_provider.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "base/name.h"
+#include "base/text.h"
+#include "ports/descriptor.h"
+
+namespace drover {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A worker that has nothing to do exits at once. One that hangs is told again, which kills what it runs, and is then
+// killed itself.
+constexpr std::int64_t kTellAgainMs = 5'000;
+constexpr std::int64_t kKillMs = 15'000;
+constexpr std::uintmax_t kLastWordsBytes = 4096;
+
+std::string content_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// The last line of the log that says something.
+std::string last_line(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  file.seekg(0, std::ios::end);
+  const auto size = static_cast<std::uintmax_t>(std::max<std::streamoff>(file.tellg(), 0));
+  file.seekg(static_cast<std::streamoff>(size - std::min(size, kLastWordsBytes)));
+  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  std::string_view rest = text;
+  std::string last;
+  while (!rest.empty()) {
+    const std::string_view line = trimmed(take_until(rest, '\n'));
+    if (!line.empty()) last = line;
+  }
+  return last;
+}
+
+/// Whether somebody holds it. Nothing: it cannot be told.
+Result<bool> is_held(const std::string& lock_path) {
+  const Descriptor lock(::open(lock_path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!lock) {
+    if (errno == ENOENT) return false;
+    return std::unexpected(errno_error(errno, lock_path));
+  }
+  if (::flock(lock.get(), LOCK_SH | LOCK_NB) == 0) return false;
+  if (errno == EWOULDBLOCK) return true;
+  return std::unexpected(errno_error(errno, lock_path));
+}
+
+std::string cpus_text(std::uint64_t milli_cpus) {
+  std::string fraction = std::to_string(1000 + milli_cpus % 1000).substr(1);
+  return concat(milli_cpus / 1000, ".", fraction);
+}
+
+std::vector<std::string> worker_command(const LocalProvider::Options& options, const MachineOrder& order) {
+  std::vector<std::string> words = {options.program, "worker",   "--data", options.data,
+                                    "--name",        order.name, "--cpus", cpus_text(order.has.milli_cpus)};
+  if (order.has.memory_bytes > 0) {
+    words.insert(words.end(), {"--memory", std::to_string(order.has.memory_bytes)});
+  }
+  for (std::size_t kind = 0; kind < kAccelerators; ++kind) {
+    if (order.has.accelerators[kind] == 0) continue;
+    words.insert(words.end(), {"--accelerator", concat(kAcceleratorNames[kind], "=", order.has.accelerators[kind])});
+  }
+  for (const auto& [name, value] : order.labels) words.insert(words.end(), {"--label", concat(name, "=", value)});
+  return words;
+}
+
+/// What this process was told of servers and keys is not for the worker.
+std::vector<std::string> worker_environment(const MachineOrder& order) {
+  constexpr std::array<std::string_view, 8> kNotForIt = {"DROVER_SERVER=", "DROVER_KEY=",   "DROVER_CA=",
+                                                         "DROVER_JOIN=",   "DROVER_DATA=",  "DROVER_WORKER_",
+                                                         "AWS_",           "NOTIFY_SOCKET="};
+  std::vector<std::string> out;
+  for (char** it = environ; *it != nullptr; ++it) {
+    const std::string_view variable = *it;
+    if (std::ranges::none_of(kNotForIt, [&](std::string_view start) { return variable.starts_with(start); })) {
+      out.emplace_back(variable);
+    }
+  }
+  out.push_back(concat("DROVER_JOIN=", order.join_token));
+  return out;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& words) {
+  std::vector<char*> out;
+  for (std::string& word : words) out.push_back(word.data());
+  out.push_back(nullptr);
+  return out;
+}
+
+/// A session of its own, so that Ctrl-C in the server's terminal is not for it; and it keeps the lock.
+Result<pid_t> spawn(std::vector<std::string> words, std::vector<std::string> environment, int lock,
+                    const std::string& log) {
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  sigset_t none;
+  sigemptyset(&none);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  sigset_t all;
+  sigfillset(&all);
+  sigdelset(&all, SIGKILL);
+  sigdelset(&all, SIGSTOP);
+  posix_spawnattr_setsigdefault(&attributes, &all);
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+  posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
+  posix_spawn_file_actions_adddup2(&files, lock, lock);  // without its close-on-exec
+  pid_t pid = 0;
+  const int error = ::posix_spawn(&pid, words.front().c_str(), &files, &attributes, pointers(words).data(),
+                                  pointers(environment).data());
+  posix_spawn_file_actions_destroy(&files);
+  posix_spawnattr_destroy(&attributes);
+  if (error != 0) return std::unexpected(errno_error(error, concat("cannot start ", words.front())));
+  return pid;
+}
+
+}  // namespace
+
+LocalProvider::LocalProvider(Options options, SteadyClock& clock) : options_(std::move(options)), clock_(clock) {}
+
+LocalProvider::~LocalProvider() {
+  reap();
+}
+
+std::string LocalProvider::folder_of(const std::string& name) const {
+  return concat(options_.folder, "/", name);
+}
+
+Result<std::string> LocalProvider::launch(const MachineOrder& order) {
+  reap();
+  if (!is_valid_name(order.name)) return fail(ErrorCode::bad_input, concat("invalid machine name '", order.name, "'"));
+  const std::string folder = folder_of(order.name);
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) return std::unexpected(errno_error(error.value(), folder));
+  const std::string lock_path = folder + "/lock";
+  Descriptor lock(::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!lock) return std::unexpected(errno_error(errno, lock_path));
+  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) return std::unexpected(errno_error(errno, lock_path));
+    const auto running = processes_of(order.name);
+    return running.empty() ? std::string() : concat("pid ", running.front());
+  }
+  auto pid = spawn(worker_command(options_, order), worker_environment(order), lock.get(), folder + "/log");
+  if (!pid) {
+    lock.reset();
+    fs::remove_all(folder, error);
+    return pass(pid);
+  }
+  children_.emplace(*pid, order.name);
+  return concat("pid ", *pid);
+}
+
+// A zombie still names its process.
+void LocalProvider::reap() {
+  for (auto it = children_.begin(); it != children_.end();) {
+    int status = 0;
+    it = ::waitpid(it->first, &status, WNOHANG) == 0 ? std::next(it) : children_.erase(it);
+  }
+}
+
+/// Those that run it, by the name on their command line: it is nobody else's.
+std::vector<pid_t> LocalProvider::processes_of(const std::string& name) const {
+  std::vector<pid_t> out;
+  const std::string wanted =
+      concat('\0', "worker", '\0', "--data", '\0', options_.data, '\0', "--name", '\0', name, '\0');
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator("/proc", error)) {
+    const std::string pid = entry.path().filename().string();
+    if (pid.find_first_not_of("0123456789") != std::string::npos) continue;
+    if (content_of(concat("/proc/", pid, "/cmdline")).contains(wanted)) out.push_back(std::stoi(pid));
+  }
+  return out;
+}
+
+Result<void> LocalProvider::terminate(const std::string& name) {
+  reap();
+  if (!is_valid_name(name)) return fail(ErrorCode::bad_input, concat("invalid machine name '", name, "'"));
+  auto held = is_held(folder_of(name) + "/lock");
+  if (!held) return pass(held);
+  if (!*held) return remove(name);
+  const std::int64_t now_ms = clock_.elapsed_ns() / 1'000'000;
+  const auto [asked, is_first] = asked_to_end_.try_emplace(name, now_ms);
+  const std::int64_t since_ms = now_ms - asked->second;
+  for (const pid_t pid : processes_of(name)) {
+    if (since_ms >= kKillMs) {
+      ::kill(pid, SIGKILL);
+    } else if (is_first || since_ms >= kTellAgainMs) {
+      ::kill(pid, SIGTERM);
+    }
+  }
+  return {};
+}
+
+Result<void> LocalProvider::remove(const std::string& name) {
+  asked_to_end_.erase(name);
+  std::error_code error;
+  for (const std::string& folder : {concat(options_.data, "/workers/", name), folder_of(name)}) {
+    fs::remove_all(folder, error);
+    if (error) return std::unexpected(errno_error(error.value(), folder));
+  }
+  return {};
+}
+
+Result<std::vector<ListedMachine>> LocalProvider::list() {
+  reap();
+  std::vector<ListedMachine> out;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(options_.folder, error)) {
+    ListedMachine machine{.name = entry.path().filename().string(), .id = {}};
+    auto held = is_held(entry.path().string() + "/lock");
+    if (!held) return pass(held);
+    machine.has_ended = !*held;
+    if (machine.has_ended) {
+      const std::string said = last_line(entry.path().string() + "/log");
+      machine.note = said.empty() ? "its worker has exited" : concat("its worker has exited: ", said);
+    }
+    for (const auto& [pid, name] : children_) {
+      if (name == machine.name) machine.id = concat("pid ", pid);
+    }
+    out.push_back(std::move(machine));
+  }
+  if (error && error != std::errc::no_such_file_or_directory) {
+    return std::unexpected(errno_error(error.value(), options_.folder));
+  }
+  std::ranges::sort(out, {}, &ListedMachine::name);
+  return out;
+}
+
+}  // namespace drover
