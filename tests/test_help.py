@@ -14,7 +14,7 @@ from test_completion import asked
 from test_server import Server, submit, worker
 
 # These run until they are stopped; what they are told on the command line is looked at, not run.
-LASTING = {"server", "worker"}
+LASTING = {"server", "up", "worker"}
 # They have nothing to say to a program, or are run by one.
 WITHOUT_JSON = {"completion"}
 
@@ -89,7 +89,7 @@ def place(drover, tmp_path):
     submit(server, "nightly", "--range", "0-17", "--", "true")
     server.ends("nightly")
     (tmp_path / "resize.yaml").write_text("name: resize\ncommand: [./process, '{}']\n")
-    for words in (["definition", "register", tmp_path / "resize.yaml"], ["queue", "set", "night"], ["fleet", "set", "spot"],
+    for words in (["definition", "register", tmp_path / "resize.yaml"], ["queue", "set", "night"], ["fleet", "set", "spot", "--provider", "ec2"],
                   *(["stream", "create", name] for name in ("orders", "failed", "old"))):
         assert server.cli(*words).status == 0
     return bin_folder
@@ -119,7 +119,7 @@ def test_flags_in_examples_exist(drover):
     for words in commands(drover):
         for line in examples(help_of(drover, *words)):
             ours = line.split(" -- ")[0]
-            named = re.search(r"drover ([a-z-]+)(?: (drain|fence|readmit|create|join|list|delete|show|set|enable|disable|register|retire|pull|prune|purge|send|receive|check|cdi|install|ls|cp|cat|stat|rm|mb|rb)\b)?", ours)
+            named = re.search(r"drover ([a-z-]+)(?: (drain|fence|readmit|create|join|list|delete|show|set|enable|disable|register|retire|pull|prune|purge|send|receive|check|cdi|install|ls|cp|cat|stat|rm|mb|rb|explain|pause|resume)\b)?", ours)
             offered = asked(drover, *filter(None, named.groups()), "--")[2]
             for flag in re.findall(r"(?<![\w-])--[a-z][a-z-]*", ours):
                 assert flag in offered, (line, flag)

@@ -194,9 +194,15 @@ def test_every_field_of_every_answer_is_described_and_there(described, busy):
     ask("DELETE", "/api/v1/queues/new", status=200)
     ask("DELETE", "/api/v1/queues/new", status=404)
     ask("DELETE", "/api/v1/queues/default", status=409)
-    ask("PUT", "/api/v1/fleets/other", {}, status=200)
+    ask("PUT", "/api/v1/fleets/other", {"provider": "none", "alarms": [{"steps": [{"lower": 0, "value": 1}]}]}, status=200)
     ask("PUT", "/api/v1/fleets/other", {"least": 2, "most": 1}, status=400)
+    for path in ("fleets/other", "fleets/other/explain"):
+        ask("GET", f"/api/v1/{path}", status=200)
+    ask("POST", "/api/v1/fleets/other/pause", status=200)
+    ask("POST", "/api/v1/fleets/other/resume", status=200)
     ask("DELETE", "/api/v1/fleets/other", status=200)
+    for method, path in (("GET", "explain"), ("POST", "pause"), ("POST", "resume")):
+        ask(method, f"/api/v1/fleets/none/{path}", status=404)
     ask("PUT", "/api/v1/streams/new.fifo", {"fifo": True, "deduplicate_content": True, "version": 0}, status=200)
     ask("PUT", "/api/v1/streams/new.fifo", {"version": 0}, status=409)
     ask("PUT", "/api/v1/streams/orders", {"visibility": "13h"}, status=400)

@@ -1,19 +1,25 @@
-// drover fleet: which machines a server could have. Only written down by now: nothing starts or ends one yet.
+// drover fleet: the machines that a server launches when there is work, and drains when there is none.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <boost/json.hpp>
+#include <tuple>
 
 #include "base/name.h"
+#include "base/units.h"
 #include "cli/answer.h"
+#include "cli/job_text.h"
 #include "cli/print.h"
 #include "cli/server_verb.h"
 #include "cli/table.h"
+#include "wire/labels.h"
+#include "wire/yaml_document.h"
 
 namespace drover {
 namespace json = boost::json;
 namespace {
 
-constexpr const char* kOnlyKept = "fleets are only recorded so far; no machines are started for them";
 constexpr int kMostMachines = 1'000'000;
 
 struct Flags : AskingFlags {
@@ -25,24 +31,60 @@ struct Flags : AskingFlags {
   bool no_spot = false;
   std::uint64_t bid = 0;
   std::vector<std::string> shapes;
+  std::vector<std::string> labels;
   std::string policy;
+  std::uint64_t most_cpus = 0;
+  std::string stream;
+  std::string queue;
+  std::uint64_t items_per_machine = 0;
+  std::uint64_t seconds_per_machine = 0;
+  std::uint64_t desired = 0;
+  std::string idle;
+  std::string warm_up;
+  std::string period;
+  std::string join_within;
+  std::uint64_t launches_per_minute = 0;
+  std::string file;
 };
+
+/// What is told of a fleet beside its settings.
+constexpr std::array kNotSettings = {"name",     "created_ms", "paused",      "deleting",
+                                     "failures", "trouble",    "retry_at_ms", "machines"};
 
 std::string path_of(const Flags& flags) {
   return "/api/v1/fleets/" + url_escape(flags.fleet);
 }
 
+/// How many of its machines are in one of these states.
+std::uint64_t machines_in(const json::value& fleet, std::initializer_list<std::string_view> states) {
+  return static_cast<std::uint64_t>(std::ranges::count_if(list_in(fleet, "machines"), [&](const json::value& it) {
+    return std::ranges::find(states, text_in(it, "state")) != states.end();
+  }));
+}
+
+std::string state_text(const json::value& fleet) {
+  if (flag_in(fleet, "deleting")) return "deleting";
+  if (flag_in(fleet, "paused")) return "paused";
+  return number_in(fleet, "failures") > 0 ? "failing" : "active";
+}
+
 void print_list(const json::value& answer) {
   using enum Column::Align;
   Table table({{.title = "NAME", .cut = true},
+               {.title = "STATE"},
                {.title = "PROVIDER"},
+               {.title = "JOINED", .align = right},
+               {.title = "COMING", .align = right},
+               {.title = "GOING", .align = right},
                {.title = "LEAST", .align = right},
                {.title = "MOST", .align = right},
-               {.title = "SPOT"},
+               {.title = "SPOT", .spare = 1},
                {.title = "POLICY"},
-               {.title = "SHAPES", .cut = true}});
+               {.title = "SHAPES", .spare = 2, .cut = true}});
   for (const json::value& it : list_in(answer, "fleets")) {
-    table.add({text_in(it, "name"), text_in(it, "provider"), std::to_string(number_in(it, "least")),
+    table.add({text_in(it, "name"), state_text(it), text_in(it, "provider"),
+               std::to_string(machines_in(it, {"joined"})), std::to_string(machines_in(it, {"requested", "starting"})),
+               std::to_string(machines_in(it, {"draining", "leaving"})), std::to_string(number_in(it, "least")),
                std::to_string(number_in(it, "most")), flag_in(it, "spot") ? "yes" : "no", text_in(it, "policy"),
                words_text(list_in(it, "shapes"))});
   }
@@ -50,23 +92,67 @@ void print_list(const json::value& answer) {
 }
 
 Result<int> list(ServerClient& client, const Flags& flags) {
-  return show_answer(client, flags, "/api/v1/fleets", [&](const json::value& answer) {
-    print_list(answer);
-    if (!flags.common.quiet) print_notice(kOnlyKept);
-  });
+  return show_answer(client, flags, "/api/v1/fleets", print_list);
+}
+
+std::string policy_text(const json::value& fleet) {
+  const std::string policy = text_in(fleet, "policy");
+  std::string out = policy;
+  if (policy == "fixed") out += fmt::format(", {} wanted", number_in(fleet, "desired"));
+  if (policy == "backlog") {
+    const std::uint64_t items = number_in(fleet, "items_per_machine");
+    out += items > 0 ? fmt::format(", {} items per machine", items)
+                     : fmt::format(", {} s of work per machine", number_in(fleet, "seconds_per_machine"));
+  }
+  if (policy == "step") out += fmt::format(", {} alarms", list_in(fleet, "alarms").size());
+  if (const std::string stream = text_in(fleet, "stream"); !stream.empty())
+    out += fmt::format(", of stream '{}'", stream);
+  if (const std::string queue = text_in(fleet, "queue"); !queue.empty()) out += fmt::format(", of queue '{}'", queue);
+  return out;
+}
+
+void print_machines(const json::value& fleet) {
+  using enum Column::Align;
+  if (list_in(fleet, "machines").empty()) return;
+  Table table({{.title = "MACHINE", .cut = true},
+               {.title = "STATE"},
+               {.title = "SHAPE"},
+               {.title = "SINCE"},
+               {.title = "ID", .spare = 1},
+               {.title = "WHY", .cut = true}});
+  for (const json::value& it : list_in(fleet, "machines")) {
+    const std::string ending = text_in(it, "ending");
+    table.add({text_in(it, "name"), text_in(it, "state"), text_in(it, "shape"), local_time(number_in(it, "since_ms")),
+               text_in(it, "provider_id"), ending.empty() ? text_in(it, "reason") : ending});
+  }
+  table.print();
 }
 
 int show_fleet(const Flags& flags, const json::value& fleet, std::string_view head) {
-  std::string text = fmt::format("{}fleet '{}'\n  {:<10} {}\n  {:<10} {} to {}, policy {}\n  {:<10} {}", head,
-                                 text_in(fleet, "name"), "provider", text_in(fleet, "provider"), "machines",
-                                 number_in(fleet, "least"), number_in(fleet, "most"), text_in(fleet, "policy"), "spot",
-                                 flag_in(fleet, "spot") ? fmt::format("yes, for at most {}% of the on-demand price",
-                                                                      number_in(fleet, "bid_percent"))
-                                                        : "no");
-  if (const std::string shapes = words_text(list_in(fleet, "shapes")); !shapes.empty())
-    text += fmt::format("\n  {:<10} {}", "shapes", shapes);
+  const auto line = [](std::string_view name, const std::string& value) {
+    return value.empty() ? "" : fmt::format("\n  {:<10} {}", name, value);
+  };
+  std::string text = fmt::format("{}fleet '{}'", head, text_in(fleet, "name"));
+  text += line("provider", text_in(fleet, "provider"));
+  std::string machines = fmt::format("{} to {}", number_in(fleet, "least"), number_in(fleet, "most"));
+  if (const std::uint64_t cpus = number_in(fleet, "most_cpus"); cpus > 0)
+    machines += fmt::format(", at most {} CPUs", cpus);
+  text += line("machines", machines);
+  text += line("policy", policy_text(fleet));
+  text += line("spot", flag_in(fleet, "spot")
+                           ? fmt::format("yes, for at most {}% of the on-demand price", number_in(fleet, "bid_percent"))
+                           : "no");
+  text += line("shapes", words_text(list_in(fleet, "shapes")));
+  text += line("labels", pairs_text(object_in(fleet, "labels")));
+  if (fleet.as_object().contains("machines")) {
+    text += line("state", state_text(fleet));
+    if (const std::string trouble = text_in(fleet, "trouble"); !trouble.empty()) {
+      text += line("trouble", fmt::format("{} (failed {} times; next launch after {})", trouble,
+                                          number_in(fleet, "failures"), local_time(number_in(fleet, "retry_at_ms"))));
+    }
+  }
   const int status = tell(flags.common, fleet, text);
-  if (!flags.common.quiet && !flags.common.json) print_notice(kOnlyKept);
+  if (!flags.common.json && !flags.common.quiet) print_machines(fleet);
   return status;
 }
 
@@ -76,12 +162,65 @@ Result<int> show_one(ServerClient& client, const Flags& flags) {
   return show_fleet(flags, *answer, "");
 }
 
+Result<json::object> settings_in(const std::string& path) {
+  auto text = read_job_text(path);
+  if (!text) return pass(text);
+  auto node = node_from_yaml(*text);
+  if (!node) {
+    return fail(ErrorCode::bad_input, fmt::format("{}:{}: {}", path, node.error().place.line, node.error().what),
+                node.error().next);
+  }
+  json::error_code error;
+  json::value settings = json::parse(node_to_json(*node), error);
+  if (error || !settings.is_object()) {
+    return fail(ErrorCode::bad_input, fmt::format("{} does not contain a fleet's settings", path),
+                "write one setting per line, such as 'most: 10'");
+  }
+  return std::move(settings.get_object());
+}
+
+/// Settings that are numbers, times, or names that may be empty.
+Result<void> add_numbers(const Flags& flags, const Verb& verb, json::object& body) {
+  const auto add = [&](const char* flag, const char* name, const json::value& value) {
+    if (verb.count(flag) > 0) body[name] = value;
+  };
+  add("--most-cpus", "most_cpus", flags.most_cpus);
+  add("--stream", "stream", json::value(flags.stream));
+  add("--queue", "queue", json::value(flags.queue));
+  add("--items-per-machine", "items_per_machine", flags.items_per_machine);
+  add("--seconds-per-machine", "seconds_per_machine", flags.seconds_per_machine);
+  add("--desired", "desired", flags.desired);
+  add("--launches-per-minute", "launches_per_minute", flags.launches_per_minute);
+  for (const auto& [flag, name, text] :
+       {std::tuple("--idle", "idle_s", &flags.idle), std::tuple("--warm-up", "warm_up_s", &flags.warm_up),
+        std::tuple("--period", "period_s", &flags.period),
+        std::tuple("--join-within", "join_within_s", &flags.join_within)}) {
+    if (verb.count(flag) == 0) continue;
+    auto time_ms = parse_duration_ms(*text);
+    if (!time_ms)
+      return fail(time_ms.error().code, fmt::format("{}: {}", flag, time_ms.error().message), time_ms.error().next);
+    body[name] = *time_ms / 1000;
+  }
+  if (flags.labels.empty()) return {};
+  auto labels = labels_from_words("--label", flags.labels);
+  if (!labels) return pass(labels);
+  json::object out;
+  for (const auto& [name, value] : *labels) out[name] = value;
+  body["labels"] = std::move(out);
+  return {};
+}
+
 Result<int> set(ServerClient& client, const Flags& flags, const Verb& verb) {
   auto now = client.get(path_of(flags));
   const bool is_new = !now && now.error().code == ErrorCode::not_found;
   if (!now && !is_new) return pass(now);
   json::object body = is_new ? json::object() : now->as_object();
-  for (const char* name : {"name", "created_ms"}) body.erase(name);
+  for (const char* name : kNotSettings) body.erase(name);
+  if (!flags.file.empty()) {
+    auto settings = settings_in(flags.file);
+    if (!settings) return pass(settings);
+    body = std::move(*settings);  // what it does not say is usual
+  }
   if (!flags.provider.empty()) body["provider"] = flags.provider;
   if (!flags.policy.empty()) body["policy"] = flags.policy;
   if (verb.count("--least") > 0) body["least"] = flags.least;
@@ -94,6 +233,7 @@ Result<int> set(ServerClient& client, const Flags& flags, const Verb& verb) {
                 "use a type such as c7g.4xlarge; repeat --shape for several");
   }
   if (!flags.shapes.empty()) body["shapes"] = json::array(flags.shapes.begin(), flags.shapes.end());
+  if (auto read = add_numbers(flags, verb, body); !read) return pass(read);
   const json::value wanted = body;
   if (const auto least = number_in(wanted, "least"), most = body.contains("most") ? number_in(wanted, "most") : 1;
       least > most) {
@@ -108,17 +248,36 @@ Result<int> set(ServerClient& client, const Flags& flags, const Verb& verb) {
 Result<int> remove(ServerClient& client, const Flags& flags) {
   auto answer = client.remove(path_of(flags));
   if (!answer) return pass(answer);
-  return tell(flags.common, *answer, fmt::format("fleet '{}' is deleted", flags.fleet));
+  const std::uint64_t machines = number_in(*answer, "machines");
+  return tell(flags.common, *answer,
+              machines == 0 ? fmt::format("fleet '{}' is deleted", flags.fleet)
+                            : fmt::format("fleet '{}' is deleted when its {} drained", flags.fleet,
+                                          machines == 1 ? "machine is" : fmt::format("{} machines are", machines)));
+}
+
+Result<int> pause(ServerClient& client, const Flags& flags, bool paused) {
+  auto answer = client.post(path_of(flags) + (paused ? "/pause" : "/resume"), json::object{});
+  if (!answer) return pass(answer);
+  return tell(flags.common, *answer,
+              paused ? fmt::format("fleet '{}' is paused: no machine is launched or drained", flags.fleet)
+                     : fmt::format("fleet '{}' is active", flags.fleet));
+}
+
+Result<int> explain(ServerClient& client, const Flags& flags) {
+  return show_answer(client, flags, path_of(flags) + "/explain", [](const json::value& answer) {
+    for (const json::value& line : list_in(answer, "lines")) {
+      if (line.is_string()) print_text(stdout, fmt::format("{}\n", std::string_view(line.get_string())));
+    }
+  });
 }
 
 }  // namespace
 
 void add_fleet(const Verb& app, Invocation& invocation) {
   auto flags = std::make_shared<Flags>();
-  Verb verb = app.add_subcommand("fleet", "List, define and delete a server's fleets");
+  Verb verb = app.add_subcommand("fleet", "Define a server's fleets, and see what they do");
   verb.require_subcommand(1);
-  verb.footer(fmt::format(
-      "{}.\n\nExamples:\n  drover fleet list\n  drover fleet set spot --provider ec2 --most 100 --spot", kOnlyKept));
+  verb.footer("Examples:\n  drover fleet list\n  drover fleet set spot --least 1\n  drover fleet explain spot");
   const auto add = [&](const char* name, const char* help, const char* example, auto ask) {
     return add_server_verb(verb, name, help, example, *flags, invocation,
                            [flags, ask](ServerClient& client) { return ask(client, *flags); });
@@ -127,7 +286,9 @@ void add_fleet(const Verb& app, Invocation& invocation) {
     it.add_option("fleet", flags->fleet, "Name of the fleet").type_name("FLEET").required();
   };
   add("list", "List fleets", "drover fleet list", list);
-  about_one(add("show", "Show a fleet", "drover fleet show spot", show_one));
+  about_one(add("show", "Show a fleet and its machines", "drover fleet show spot", show_one));
+  about_one(add("explain", "Show what the planner would do about a fleet now, and why", "drover fleet explain spot",
+                explain));
   Verb setting =
       add_server_verb(verb, "set", "Define a fleet, or change its settings",
                       "drover fleet set spot --provider ec2 --most 100 --spot --shape c7g.4xlarge", *flags, invocation,
@@ -135,7 +296,7 @@ void add_fleet(const Verb& app, Invocation& invocation) {
   about_one(setting);
   setting.add_option("--provider", flags->provider, "Provider of the machines (default: local)")
       .type_name("PROVIDER")
-      .one_of({"local", "kubernetes", "slurm", "ec2", "gce", "command"});
+      .one_of({"local", "kubernetes", "slurm", "ec2", "gce", "command", "none"});
   setting.add_option("--least", flags->least, "Minimum number of machines (default: 0)")
       .type_name("N")
       .range(0, kMostMachines);
@@ -150,10 +311,60 @@ void add_fleet(const Verb& app, Invocation& invocation) {
       .type_name("PERCENT")
       .range(1, 1000);
   setting.add_option("--shape", flags->shapes, "Machine type; repeatable").type_name("NAME").repeatable();
+  setting
+      .add_option("--most-cpus", flags->most_cpus, "Maximum number of CPUs of all machines; 0: no limit (default: 0)")
+      .type_name("N")
+      .range(0, 100 * kMostMachines);
+  setting.add_option("--label", flags->labels, "Label of the machines, which jobs can require; repeatable")
+      .type_name("NAME=VALUE")
+      .repeatable();
   setting.add_option("--policy", flags->policy, "Scaling policy (default: demand)")
       .type_name("POLICY")
-      .one_of({"demand", "step", "backlog", "deadline", "budget"});
-  about_one(add("delete", "Delete a fleet", "drover fleet delete spot", remove));
+      .one_of({"demand", "step", "backlog", "fixed"});
+  setting
+      .add_option("--stream", flags->stream, "With policy step or backlog: the stream whose messages count; '': none")
+      .type_name("STREAM");
+  setting.add_option("--queue", flags->queue, "With policy step or backlog: the queue whose items count; '': all")
+      .type_name("QUEUE");
+  setting.add_option("--items-per-machine", flags->items_per_machine, "With policy backlog: items per machine")
+      .type_name("N")
+      .range(0, 1'000'000'000);
+  setting
+      .add_option("--seconds-per-machine", flags->seconds_per_machine,
+                  "With policy backlog: seconds of work per machine, by learned durations")
+      .type_name("N")
+      .range(0, 2'592'000);
+  setting.add_option("--desired", flags->desired, "With policy fixed: the number of machines")
+      .type_name("N")
+      .range(0, kMostMachines);
+  setting
+      .add_option("--idle", flags->idle,
+                  "With policy demand: how long a machine is idle before it is drained (default: 60s)")
+      .type_name("TIME");
+  setting.add_option("--warm-up", flags->warm_up, "How long a machine that has joined warms up (default: 0s)")
+      .type_name("TIME");
+  setting
+      .add_option("--period", flags->period,
+                  "With policy step: how often a change is repeated while its alarm lasts (default: 60s)")
+      .type_name("TIME");
+  setting
+      .add_option("--join-within", flags->join_within,
+                  "A machine that has not joined after this time has failed (default: 10m)")
+      .type_name("TIME");
+  setting
+      .add_option("--launches-per-minute", flags->launches_per_minute,
+                  "Maximum number of launches per minute; 0: no limit (default: 0)")
+      .type_name("N")
+      .range(0, kMostMachines);
+  setting
+      .add_option("--file", flags->file,
+                  "YAML or JSON file with all settings; those not in it have their defaults. Flags override it")
+      .type_name("FILE");
+  about_one(add("pause", "Launch and drain nothing until 'drover fleet resume'", "drover fleet pause spot",
+                [](ServerClient& client, const Flags& it) { return pause(client, it, true); }));
+  about_one(add("resume", "Let a paused fleet scale again", "drover fleet resume spot",
+                [](ServerClient& client, const Flags& it) { return pause(client, it, false); }));
+  about_one(add("delete", "Delete a fleet, once its machines are drained", "drover fleet delete spot", remove));
 }
 
 }  // namespace drover

@@ -94,6 +94,7 @@ int main(int argc, char** argv) {
   drover::add_report(verbs, invocation);
   drover::add_cancel(verbs, invocation);
   drover::add_sql(verbs, invocation);
+  drover::add_up(verbs, invocation);
   drover::add_server(verbs, invocation);
   drover::add_worker(verbs, invocation);
   drover::add_submit(verbs, invocation);

@@ -1,15 +1,10 @@
 // drover server: the core behind HTTP, on one machine; workers and people reach it from anywhere.
-#include "server/server.h"
-
-#include <fmt/format.h>
-
 #include "base/text.h"
 #include "base/units.h"
-#include "build_info.h"
 #include "cli/config_file.h"
-#include "cli/image_here.h"
 #include "cli/notices_in_background.h"
 #include "cli/print.h"
+#include "cli/serving.h"
 #include "cli/verb.h"
 #include "store/run_folder.h"
 
@@ -32,24 +27,8 @@ struct Flags {
   std::string config;
 };
 
-/// Where it answers itself, for names of images.
-std::vector<std::string> own_hosts(const ServerOptions& options) {
-  std::vector<std::string> out = options.listen;
-  if (out.empty()) out.emplace_back(kDefaultAddress);
-  const std::string port = out.front().substr(out.front().rfind(':'));
-  for (const std::string& host : options.advertise) out.push_back(host.contains(':') ? host : concat(host, port));
-  std::erase_if(out, [](const std::string& host) { return host.starts_with("unix:"); });
-  return out;
-}
-
 Result<int> serve(Flags& flags) {
   flags.options.data = data_root(flags.common.data);
-  flags.options.version = DROVER_VERSION;
-  flags.registries.own_hosts = own_hosts(flags.options);
-  flags.registries.own_authority = concat(flags.options.data, "/server/ca.pem");
-  auto registries = registry_rules(flags.registries);
-  if (!registries) return pass(registries);
-  flags.options.make_image_resolver = [rules = std::move(*registries)] { return tag_resolver(rules); };
   auto lease_ms = parse_duration_ms(flags.lease);
   if (!lease_ms) return pass(lease_ms);
   if (*lease_ms < kShortestLeaseMs || *lease_ms > kLongestLeaseMs) {
@@ -73,12 +52,7 @@ Result<int> serve(Flags& flags) {
     if (!bytes) return pass(bytes);
     flags.options.min_free_bytes = *bytes;
   }
-  block_signals();
-  auto server = Server::start(flags.options);
-  if (!server) return pass(server);
-  auto ended = (*server)->run();
-  if (!ended) return pass(ended);
-  return kAllSucceeded;
+  return run_server(flags.options, flags.registries);
 }
 
 }  // namespace

@@ -54,6 +54,7 @@ Result<void> refuse_item(const Reference& reference);
 
 void add_server(const Verb& app, Invocation& invocation);
 void add_worker(const Verb& app, Invocation& invocation);
+void add_up(const Verb& app, Invocation& invocation);
 void add_submit(const Verb& app, Invocation& invocation);
 void add_jobs(const Verb& app, Invocation& invocation);
 void add_why(const Verb& app, Invocation& invocation);

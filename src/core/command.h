@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "base/uuid.h"
 #include "core/event.h"
+#include "core/fleets/fleet_calls.h"
 #include "core/jobs/item_blocks.h"
 #include "core/queue.h"
 #include "core/records.h"
@@ -153,13 +154,6 @@ struct RetireRevision {
   std::uint64_t revision = 0;
 };
 
-struct SetFleet {
-  Fleet fleet;
-};
-struct DropFleet {
-  std::string fleet;
-};
-
 /// Several at once, or none of them.
 struct SetDocuments {
   struct Change {
@@ -191,11 +185,11 @@ struct Stalled {
   std::int64_t ms = 0;
 };
 
-using Command =
-    std::variant<SubmitJob, ReopenJob, ReopenMore, MarksRead, CancelJob, ForgetJob, RegisterWorker, AskToDrain, Fence,
-                 Watch, Report, Poll, SetQueue, DropQueue, AddRevision, RetireRevision, SetFleet, DropFleet,
-                 SetDocuments, Readmit, SetStream, DropStream, PurgeStream, SendMessages, ReceiveMessages,
-                 StopReceiving, DeleteMessages, SetVisibility, AskStreams, AskWhy, Tick, Stalled>;
+using Command = std::variant<SubmitJob, ReopenJob, ReopenMore, MarksRead, CancelJob, ForgetJob, RegisterWorker,
+                             AskToDrain, Fence, Watch, Report, Poll, SetQueue, DropQueue, AddRevision, RetireRevision,
+                             SetFleet, DropFleet, PauseFleet, ScaleFleet, MachineNews, AskFleets, SetDocuments, Readmit,
+                             SetStream, DropStream, PurgeStream, SendMessages, ReceiveMessages, StopReceiving,
+                             DeleteMessages, SetVisibility, AskStreams, AskWhy, Tick, Stalled>;
 
 /// A command, and who waits for its answer.
 struct Request {
@@ -255,8 +249,6 @@ struct RevisionAdded {
   std::uint64_t revision = 0;
 };
 struct RevisionRetired {};
-struct FleetSet {};
-struct FleetDropped {};
 struct DocumentsSet {};
 struct WorkerReadmitted {};
 struct Refused {
@@ -299,9 +291,10 @@ struct Happened {
 using Effect =
     std::variant<JobAccepted, JobReopened, MarksTaken, JobCancelled, JobForgotten, WorkerRegistered, WorkerToBeGone,
                  WorkerStands, Watched, ReportTaken, PollAnswer, QueueSet, QueueDropped, RevisionAdded, RevisionRetired,
-                 FleetSet, FleetDropped, DocumentsSet, WorkerReadmitted, StreamSet, StreamDropped, StreamPurged,
-                 MessagesSent, MessagesReceived, MessagesDeleted, VisibilitySet, StreamsNow, WhyFacts, Refused,
-                 JobChanged, ReopenWanted, MarksWanted, JobGone, WorkerForgotten, Happened>;
+                 FleetSet, FleetDropped, FleetPaused, FleetScaled, MachineNoted, FleetsChanged, FleetsNow, DocumentsSet,
+                 WorkerReadmitted, StreamSet, StreamDropped, StreamPurged, MessagesSent, MessagesReceived,
+                 MessagesDeleted, VisibilitySet, StreamsNow, WhyFacts, Refused, JobChanged, ReopenWanted, MarksWanted,
+                 JobGone, WorkerForgotten, Happened>;
 
 /// An effect and who waits for it; ticket 0 is everybody.
 struct Answer {

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "core/fleets/fleets_now.h"
 
 namespace drover {
 namespace {
@@ -20,6 +21,7 @@ struct Core::Parts {
     jobs.set_holders(workers);
     jobs.set_messages(streams);
     workers.set_listener(streams);
+    workers.set_machines(fleets);
     streams.set_taker(jobs);
   }
 
@@ -31,6 +33,7 @@ struct Core::Parts {
   Jobs jobs{durable, now, journal, catalog, places};
   Workers workers{durable, now, journal, places, jobs};
   Streams streams{durable, now, journal, workers};
+  Fleets fleets{durable, now, journal, workers};
   std::uint64_t taken = 0;  // of the journal's changes
 };
 
@@ -40,6 +43,7 @@ Core::Core(Durable durable, std::int64_t now_ms) : parts_(std::make_unique<Parts
   it.jobs.load();
   it.workers.load();
   it.streams.load();
+  it.fleets.load();
   it.jobs.load_places();
   it.places.clear_turned_up();  // nobody waits yet
 }
@@ -81,6 +85,8 @@ void Core::carry_out(Ticket ticket, const Command& command) {
           parts.catalog.on(ticket, it);
         } else if constexpr (requires { parts.streams.on(ticket, it); }) {
           parts.streams.on(ticket, it);
+        } else if constexpr (requires { parts.fleets.on(ticket, it); }) {
+          parts.fleets.on(ticket, it);
         } else {
           on(ticket, it);
         }
@@ -94,6 +100,11 @@ void Core::on(Ticket /*ticket*/, const Tick& /*command*/) {
   parts_->workers.end_polls();
   parts_->workers.forget_departed();
   parts_->streams.pass_time();
+  parts_->fleets.pass_time();
+}
+
+void Core::on(Ticket ticket, const AskFleets& command) {
+  parts_->journal.say(ticket, fleets_now(*this, command));
 }
 
 void Core::on(Ticket ticket, const AskWhy& command) {
@@ -123,6 +134,7 @@ std::vector<Mutation> Core::take_mutations() {
   it.catalog.take_changes(out);
   it.places.take_changes(out);
   it.streams.take_changes(out);
+  it.fleets.take_changes(out);
   it.journal.take_written(out);
   it.workers.take_deletions(out);
   it.jobs.take_deletions(out);
@@ -159,7 +171,8 @@ std::optional<std::int64_t> Core::next_deadline() const {
     return now_ms();
   }
   std::optional<std::int64_t> first;
-  for (const auto& of_part : {it.jobs.next_deadline(), it.workers.next_deadline(), it.streams.next_deadline()}) {
+  for (const auto& of_part :
+       {it.jobs.next_deadline(), it.workers.next_deadline(), it.streams.next_deadline(), it.fleets.next_deadline()}) {
     if (of_part) first = std::min(first.value_or(*of_part), *of_part);
   }
   return first;

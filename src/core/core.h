@@ -2,9 +2,9 @@
 // no thread. The same commands at the same times, in the same batches, give the same state, byte for byte.
 //
 // It is composed of parts: jobs/ (jobs and their items), workers/ (workers and what they hold), schedule/ (whose turn
-// it is), catalog/ (queues, definitions, fleets), streams/ (messages). Each owns its records, carries out its commands,
-// and tells others through a narrow interface what happened. What they share is journal.h. Here a command finds its
-// part.
+// it is), catalog/ (queues, definitions), streams/ (messages), fleets/ (machines). Each owns its records, carries out
+// its commands, and tells others through a narrow interface what happened. What they share is journal.h. Here a command
+// finds its part.
 #pragma once
 
 #include <cstdint>
@@ -55,6 +55,7 @@ class Core {
 
   void carry_out(Ticket ticket, const Command& command);
   void on(Ticket ticket, const AskWhy& command);
+  void on(Ticket ticket, const AskFleets& command);
   void on(Ticket ticket, const Tick& command);
 
   std::unique_ptr<Parts> parts_;  // they refer to each other, and stay where they are

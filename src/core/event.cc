@@ -19,6 +19,13 @@ std::string_view to_string(EventKind kind) {
     case EventKind::worker_readmitted: return "worker_readmitted";
     case EventKind::queue_changed: return "queue_changed";
     case EventKind::queue_deleted: return "queue_deleted";
+    case EventKind::fleet_changed: return "fleet_changed";
+    case EventKind::fleet_deleted: return "fleet_deleted";
+    case EventKind::machine_requested: return "machine_requested";
+    case EventKind::machine_joined: return "machine_joined";
+    case EventKind::machine_draining: return "machine_draining";
+    case EventKind::machine_leaving: return "machine_leaving";
+    case EventKind::machine_gone: return "machine_gone";
   }
   return "unknown";
 }

@@ -25,8 +25,15 @@ enum class EventKind : std::uint8_t {
   worker_readmitted,
   queue_changed,
   queue_deleted,
+  fleet_changed,
+  fleet_deleted,
+  machine_requested,
+  machine_joined,
+  machine_draining,
+  machine_leaving,
+  machine_gone,
 };
-inline constexpr EventKind kLastEventKind = EventKind::queue_deleted;
+inline constexpr EventKind kLastEventKind = EventKind::machine_gone;
 std::string_view to_string(EventKind kind);
 
 using EventId = Id<struct EventTag, std::uint64_t>;
@@ -37,7 +44,7 @@ struct Event {
   std::int64_t at_ms = 0;
   EventKind kind = EventKind::job_submitted;
   std::string job;     // its UUID; empty: not about a job
-  std::string name;    // of the job, the worker or the queue
+  std::string name;    // of the job, the worker, the queue, the fleet or the machine
   std::string detail;  // a job's state, or why
 
   template <class Self, class Visit>

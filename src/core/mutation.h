@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "base/text.h"
 #include "core/event.h"
+#include "core/fleets/fleet_records.h"
 #include "core/queue.h"
 #include "core/records.h"
 #include "core/registry.h"
@@ -80,6 +81,12 @@ struct PutFleet {
 struct DeleteFleet {
   std::string fleet;
 };
+struct PutMachine {
+  Machine machine;
+};
+struct DeleteMachine {
+  std::string machine;
+};
 struct PutDocument {
   Document document;
 };
@@ -139,9 +146,9 @@ struct MoveMessage {
 using Mutation =
     std::variant<PutCounters, PutJob, PutBlock, PutOpenItem, DeleteOpenItem, PutGrant, DeleteGrant, PutWorker,
                  AddAttempt, UnsettleAttempt, DeleteJob, PutQueue, DeleteQueue, PutShare, DeleteShare, PutDefinition,
-                 PutFleet, DeleteFleet, PutDocument, DeleteDocument, PutAccount, AddEvent, ForgetWorker, PutStream,
-                 DeleteStream, PutMessageBlock, DeleteMessageBlock, PutOpenMessage, DeleteOpenMessage, PutSentBefore,
-                 DeleteSentBefore, AddMessage, MoveMessage>;
+                 PutFleet, DeleteFleet, PutMachine, DeleteMachine, PutDocument, DeleteDocument, PutAccount, AddEvent,
+                 ForgetWorker, PutStream, DeleteStream, PutMessageBlock, DeleteMessageBlock, PutOpenMessage,
+                 DeleteOpenMessage, PutSentBefore, DeleteSentBefore, AddMessage, MoveMessage>;
 
 /// What is said when the puts that a store has kept make no sense.
 inline std::unexpected<Error> contradicts_itself(std::string_view what) {

@@ -6,6 +6,7 @@
 
 #include "core/catalog/catalog_commands.h"
 #include "core/command_source.h"
+#include "core/fleets/fleet_commands.h"
 #include "core/jobs/job_commands.h"
 #include "core/ledger_model.h"
 #include "core/streams/stream_commands.h"
@@ -21,6 +22,7 @@ class RandomCommands {
     sources_.push_back(std::make_unique<WorkerCommands>(world_));
     sources_.push_back(std::make_unique<CatalogCommands>(world_));
     sources_.push_back(std::make_unique<StreamCommands>(world_));
+    sources_.push_back(std::make_unique<FleetCommands>(world_));
     for (const auto& source : sources_) weight_ += source->weight();
   }
 

@@ -33,7 +33,7 @@ Command copy_of(const Command& command) {
 }
 
 // Enough of them for jobs to get somewhere between the commands of every other part.
-constexpr std::uint64_t kSteps = 220;
+constexpr std::uint64_t kSteps = 250;
 
 TEST(RandomCommands, KeepTheStateSoundAndReplayToTheSameHash) {
   const std::uint64_t first = from_environment("DROVER_SEED", 1);

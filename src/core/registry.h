@@ -1,5 +1,4 @@
-// What is kept by name beside jobs and queues: definitions with revisions, fleets, documents, and what each user has
-// used.
+// What is kept by name beside jobs and queues: definitions with revisions, documents, and what each user has used.
 #pragma once
 
 #include <cstdint>
@@ -27,20 +26,6 @@ struct NamedDefinition {
     visit("active", self.active);
     visit("created_ms", self.created_ms);
     visit("owner", self.owner);
-  }
-};
-
-/// An elastic set of machines, as it was asked for.
-struct Fleet {
-  std::string name;
-  std::string text;  // JSON
-  std::int64_t created_ms = 0;
-
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& visit) {
-    visit("name", self.name);
-    visit("text", self.text);
-    visit("created_ms", self.created_ms);
   }
 };
 

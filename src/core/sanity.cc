@@ -8,6 +8,7 @@ std::optional<std::string> find_fault(const Core& core) {
   inspect_workers(core, faults);
   inspect_places(core, faults);
   inspect_streams(core, faults);
+  inspect_fleets(core, faults);
   return faults.first();
 }
 

@@ -49,5 +49,6 @@ void inspect_jobs(const Core& core, Faults& faults);
 void inspect_workers(const Core& core, Faults& faults);
 void inspect_places(const Core& core, Faults& faults);
 void inspect_streams(const Core& core, Faults& faults);
+void inspect_fleets(const Core& core, Faults& faults);
 
 }  // namespace drover

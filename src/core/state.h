@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "core/catalog/catalog.h"
+#include "core/fleets/fleets.h"
 #include "core/jobs/jobs.h"
 #include "core/mutation.h"
 #include "core/schedule/places.h"
@@ -42,7 +43,7 @@ struct SumOf : Slices... {
   }
 };
 
-struct Durable : SumOf<JobRecords, WorkerRecords, ShareRecords, CatalogRecords, StreamRecords> {
+struct Durable : SumOf<JobRecords, WorkerRecords, ShareRecords, CatalogRecords, StreamRecords, FleetRecords> {
   Counters counters;
 
   /// Takes back one put that a store has kept. An error means that the stored state contradicts itself.
@@ -55,6 +56,6 @@ bool may_run(const Durable& durable, const Worker& worker, const Job& job);
 /// The one hash of durable state: equal hashes, equal state.
 std::uint64_t hash(const Durable& durable);
 
-struct Volatile : JobsNow, WorkersNow, PlacesNow, StreamIndexes {};
+struct Volatile : JobsNow, WorkersNow, PlacesNow, StreamIndexes, FleetIndexes {};
 
 }  // namespace drover

@@ -30,6 +30,7 @@ inline Durable copy_of(const Durable& from) {
   to.shares = from.shares;
   to.definitions = from.definitions;
   to.fleets = from.fleets;
+  to.machines = from.machines;
   to.documents = from.documents;
   to.accounts = from.accounts;
   to.streams = from.streams;

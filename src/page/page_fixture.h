@@ -36,6 +36,7 @@ class FakeReader : public StoreReader {
   }
   Result<bool> has_job_created_by(std::int64_t /*created_by_ms*/) override { return false; }
   Result<std::vector<Fleet>> fleets() override { return std::vector<Fleet>(); }
+  Result<std::vector<Machine>> machines() override { return std::vector<Machine>(); }
   Result<std::vector<Document>> documents(const std::string& /*kind*/) override { return std::vector<Document>(); }
   Result<std::optional<Document>> document(const std::string& /*kind*/, const std::string& /*name*/) override {
     return std::nullopt;

@@ -119,6 +119,8 @@ class StoreReader {
   virtual Result<std::vector<ShareRecord>> shares() = 0;
   virtual Result<std::vector<NamedDefinition>> named_definitions() = 0;
   virtual Result<std::vector<Fleet>> fleets() = 0;
+  /// By fleet, the oldest first; for an hour those that are gone, too.
+  virtual Result<std::vector<Machine>> machines() = 0;
   /// Those of one kind, by name.
   virtual Result<std::vector<Document>> documents(const std::string& kind) = 0;
   virtual Result<std::optional<Document>> document(const std::string& kind, const std::string& name) = 0;

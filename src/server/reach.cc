@@ -110,4 +110,9 @@ std::string machine_name() {
   return is_plain ? std::string(text) : std::string();
 }
 
+bool is_local_address(std::string_view address) {
+  return address.starts_with("127.") || address.starts_with("[::1]") || address.starts_with("localhost:") ||
+         address.starts_with("unix:");
+}
+
 }  // namespace drover

@@ -23,6 +23,9 @@ struct Reach {
   static std::string from_here(std::string_view listening);
 };
 
+/// Whether only programs of this machine reach what listens there.
+bool is_local_address(std::string_view address);
+
 /// Of every network of this machine that is up: addresses without brackets, neither loopback nor link-local.
 std::vector<std::string> machine_addresses();
 

@@ -1,6 +1,5 @@
 #include "server/server.h"
 
-#include <signal.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -33,12 +32,14 @@
 #include "keys/private_file.h"
 #include "net/http_server.h"
 #include "server/descriptor_limit.h"
+#include "server/end_signals.h"
 #include "server/identify.h"
 #include "server/log_followers.h"
 #include "server/log_intake.h"
 #include "server/lost_ledger.h"
 #include "server/measured_store.h"
 #include "server/metrics.h"
+#include "server/own_fleets.h"
 #include "server/own_objects.h"
 #include "server/reach.h"
 #include "server/read_pool.h"
@@ -46,6 +47,7 @@
 #include "server/router.h"
 #include "server/server_backend.h"
 #include "server/service_notice.h"
+#include "server/thread_counts.h"
 #include "server/worker_desk.h"
 #include "store/ledger_file.h"
 #include "store/run_folder.h"
@@ -54,35 +56,9 @@
 namespace drover {
 namespace {
 
-// One key at most keeps all but one of these threads busy.
-constexpr ReadPool::Size kReadersForPeople{.threads = 3, .of_one = 2};
-constexpr ReadPool::Size kReadersForWorkers{.threads = 2, .of_one = 2};
-constexpr ReadPool::Size kReadersForSearches{.threads = 2, .of_one = 1};
 constexpr std::int64_t kStopGraceMs = 500;
 // The first time so long after the start: workers that waited for the server have come back by then.
 constexpr std::int64_t kSweepMs = 3'600'000;
-
-bool is_loopback(std::string_view address) {
-  return address.starts_with("127.") || address.starts_with("[::1]") || address.starts_with("localhost:") ||
-         address.starts_with("unix:");
-}
-
-/// They bring bodies to and from disks, and wait for those more than they work.
-constexpr int kDiskThreads = 8;
-
-/// They read requests, check signatures and write answers; the core and the store have threads of their own.
-int io_threads() {
-  return static_cast<int>(std::clamp(std::thread::hardware_concurrency() / 2, 2U, 8U));
-}
-
-/// A signal that ends the server, or -1 after so long.
-int wait_for_signal(std::int64_t ms) {
-  sigset_t wanted;
-  sigemptyset(&wanted);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&wanted, signal);
-  const timespec time{ms / 1000, ms % 1000 * 1'000'000};
-  return sigtimedwait(&wanted, nullptr, &time);
-}
 
 }  // namespace
 
@@ -109,6 +85,7 @@ struct Server::Parts {
   std::unique_ptr<EventFeed> events;
   std::unique_ptr<Metrics> metrics;
   std::unique_ptr<MeasuredStore> measured;
+  std::unique_ptr<OwnFleets> fleets;  // hears what the engine says; its threads end before the engine does
   std::unique_ptr<Engine> engine;
   std::unique_ptr<OwnObjects> objects;  // outlives the threads that may still hold what comes into it
   std::unique_ptr<ReadPool> readers;
@@ -129,10 +106,12 @@ struct Server::Parts {
   std::unique_ptr<HttpServer> http;
   std::vector<std::string> addresses;
   std::string from_here;  // how clients on this machine reach it
+  OwnFleets::Reach reach_of_machines;
 
   /// A start may fail when some of them are at work already.
   ~Parts() {
     http.reset();
+    if (fleets) fleets->stop();
     objects.reset();
   }
   Result<void> open_store();
@@ -188,12 +167,23 @@ Result<void> Server::Parts::make_rooms() {
                        .folder = folder->path()});
   measured = std::make_unique<MeasuredStore>(
       *store, steady, [this](double seconds, const Batch& batch) { metrics->committed(seconds, batch); });
+  fleets = std::make_unique<OwnFleets>(
+      OwnFleets::Parts{.ask = [this](Command command) { return engine->ask(std::move(command)); },
+                       .now_ms = [this] { return engine->now_ms(); },
+                       .keys = *keys,
+                       .log = log,
+                       .steady = steady,
+                       .folder = folder->machines(),
+                       .data = options.data,
+                       .here = options.here,
+                       .ends_with_server = options.has_local_fleet});
   auto started = Engine::start(
       *measured, wall, steady,
       [this](const Effect& effect) {
         board.take(effect);
         if (const auto* happened = std::get_if<Happened>(&effect)) events->happened(happened->last);
         if (const auto* stands = std::get_if<WorkerStands>(&effect)) backend->note_standing(*stands);
+        fleets->hear(effect);
         if (const auto* gone = std::get_if<WorkerForgotten>(&effect)) {
           const std::scoped_lock lock(forgotten_mutex);
           forgotten.push_back(gone->worker);
@@ -222,7 +212,8 @@ Result<void> Server::Parts::make_rooms() {
                                                                  .events = *events,
                                                                  .ledger = folder->database(),
                                                                  .logs = folder->logs(),
-                                                                 .images = *images},
+                                                                 .images = *images,
+                                                                 .fleets = *fleets},
                                             FreeSpace(folder->path(), options.min_free_bytes, "running jobs"));
   backend->post(Tick{}, [](const Result<Effect>&) {});  // what there is to tell of jobs is told
   logs = std::make_unique<LogIntake>(
@@ -314,7 +305,7 @@ Result<void> Server::Parts::listen() {
   if (std::ranges::find(http_options.listen, own_socket) == http_options.listen.end()) {
     http_options.listen.push_back(own_socket);
   }
-  const bool beyond = !std::ranges::all_of(http_options.listen, is_loopback);
+  const bool beyond = !std::ranges::all_of(http_options.listen, is_local_address);
   const Reach reach{.machine = machine_addresses(), .name = machine_name()};
   KeyCalls::Identity identity;
   if (beyond && !options.plain_http) {
@@ -342,6 +333,7 @@ Result<void> Server::Parts::listen() {
   }
   const std::string& first = http->addresses().front();
   from_here = first.starts_with("unix:") ? first : concat(scheme, Reach::from_here(first));
+  reach_of_machines = {.address = from_here, .ca_pem = identity.ca_pem};
   const std::string port = first.substr(first.rfind(':') + 1);
   for (const std::string& name : options.advertise) {
     identity.addresses.push_back(concat(scheme, name, name.contains(':') ? "" : ":" + port));
@@ -385,6 +377,7 @@ Result<std::unique_ptr<Server>> Server::start(const ServerOptions& options) {
   if (auto done = parts->open_store(); !done) return pass(done);
   if (auto done = parts->make_rooms(); !done) return pass(done);
   if (auto done = parts->listen(); !done) return pass(done);
+  if (auto done = parts->fleets->start(parts->reach_of_machines); !done) return pass(done);
   parts->health->set_ready(true);
   for (const std::string& address : parts->addresses) parts->log.info(concat("listening on ", address));
   if (auto done = parts->tell_where(); !done) return pass(done);
@@ -403,7 +396,8 @@ Server::~Server() {
   parts_->worker_readers.reset();
   if (parts_->followers) parts_->followers->stop();
   parts_->readers.reset();
-  parts_->objects.reset();  // they ask the engine for the time
+  if (parts_->fleets) parts_->fleets->stop();  // it asks the engine
+  parts_->objects.reset();                     // they ask the engine for the time
   parts_->logs.reset();
   parts_->engine.reset();
   if (parts_->events) parts_->events->stop();
@@ -418,8 +412,9 @@ Result<void> Server::run() {
   constexpr std::int64_t kSoonMs = 20;
   bool more_to_clear = false;
   std::int64_t sweep_ms = parts_->engine->now_ms() + kSweepMs;
+  bool draining = false;
   while (true) {
-    const int signal = wait_for_signal(more_to_clear ? kSoonMs : kLookMs);
+    const int signal = wait_for_signal(more_to_clear || draining ? kSoonMs : kLookMs);
     auto failed = parts_->engine->failure();
     // A commit finds out too. A server that has nothing to commit should not wait for one.
     if (auto there = parts_->ledger_file.check(); !failed && !there) failed = there.error();
@@ -432,11 +427,16 @@ Result<void> Server::run() {
       parts_->sweep_keys();
       sweep_ms += kSweepMs;
     }
-    if (signal < 0) {
+    const bool is_drained = draining && parts_->fleets->is_drained();
+    if (signal < 0 && !is_drained) {
       more_to_clear = parts_->retention->step(parts_->engine->now_ms());
       continue;
     }
-    parts_->log.info(concat("stopping on signal ", signal));
+    if (!is_drained && parts_->fleets->postpones_stop()) {
+      draining = true;
+      continue;
+    }
+    parts_->log.info(is_drained ? "stopping: no machine is left" : concat("stopping on signal ", signal));
     notify_service_manager("STOPPING=1");
     parts_->health->set_ready(false);
     parts_->backend->stop_searches();

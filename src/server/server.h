@@ -6,11 +6,15 @@
 #include <string>
 #include <vector>
 
+#include "base/resources.h"
 #include "base/result.h"
 #include "ports/image_resolver.h"
 #include "server/server_log.h"
 
 namespace drover {
+
+/// The fleet of `drover up`.
+inline constexpr std::string_view kLocalFleet = "local";
 
 /// Where it listens unless it is told otherwise.
 inline constexpr std::string_view kDefaultAddress = "127.0.0.1:8750";
@@ -25,6 +29,8 @@ struct ServerOptions {
   std::int64_t lease_ms = 60'000;        // how long a worker may be silent before others get its items
   std::int64_t keep_ms = std::int64_t{7} * 24 * 3'600'000;  // how long ended jobs are kept; 0: for ever
   std::int64_t job_key_life_ms = std::int64_t{12} * 3'600'000;
+  Resources here;                // this machine, for fleets whose provider is `local`
+  bool has_local_fleet = false;  // it has one from the start, whose machines end before the server does
   ServerLog::Form log = ServerLog::Form::text;
   std::string version;  // of this program, for those who ask
   std::function<std::unique_ptr<ImageResolver>()> make_image_resolver;

@@ -13,6 +13,7 @@
 #include "server/free_space.h"
 #include "server/job_board.h"
 #include "server/log_followers.h"
+#include "server/own_fleets.h"
 #include "server/quota.h"
 #include "server/read_pool.h"
 #include "server/searches.h"
@@ -41,10 +42,14 @@ class ServerBackend : public Backend {
     std::string ledger;  // its path
     std::string logs;
     ImageResolver& images;
+    OwnFleets& fleets;
   };
   ServerBackend(Parts parts, FreeSpace space);
 
   void post(Command command, std::function<void(Result<Effect>)> answered) override;
+  Result<std::vector<std::string>> explain_fleet(const std::string& fleet) override {
+    return parts_.fleets.explain(fleet);
+  }
   void remove_job(JobId job, std::function<void(Result<Effect>)> answered) override;
   void later(const Holder& holder, std::function<void()> work) override {
     parts_.readers.for_people.post(holder, std::move(work));

@@ -93,6 +93,9 @@ std::string key_of(const NamedDefinition& it) {
 std::string key_of(const Fleet& it) {
   return it.name;
 }
+std::string key_of(const Machine& it) {
+  return it.name;
+}
 std::string key_of(const Document& it) {
   return it.kind + '\0' + it.name;
 }

@@ -34,6 +34,7 @@ std::string key_of(const Queue& it);
 std::string key_of(const ShareRecord& it);
 std::string key_of(const NamedDefinition& it);
 std::string key_of(const Fleet& it);
+std::string key_of(const Machine& it);
 std::string key_of(const Document& it);
 std::string key_of(const Account& it);
 std::string key_of(const Event& it);

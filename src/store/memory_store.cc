@@ -42,6 +42,8 @@ struct MemoryStore::Writer {
   void operator()(const PutDefinition& it) { store.rows_.put(it.definition); }
   void operator()(const PutFleet& it) { store.rows_.put(it.fleet); }
   void operator()(const DeleteFleet& it) { store.rows_.of<Fleet>().erase(it.fleet); }
+  void operator()(const PutMachine& it) { store.rows_.put(it.machine); }
+  void operator()(const DeleteMachine& it) { store.rows_.of<Machine>().erase(it.machine); }
   void operator()(const PutDocument& it) { store.rows_.put(it.document); }
   void operator()(const DeleteDocument& it) { store.rows_.of<Document>().erase(it.kind + '\0' + it.name); }
   void operator()(const PutAccount& it) { store.rows_.put(it.account); }
@@ -137,6 +139,7 @@ Result<void> MemoryStore::load(const std::function<Result<void>(const Mutation&)
   if (auto done = load_all.operator()<PutShare, ShareRecord>(); !done) return done;
   if (auto done = load_all.operator()<PutDefinition, NamedDefinition>(); !done) return done;
   if (auto done = load_all.operator()<PutFleet, Fleet>(); !done) return done;
+  if (auto done = load_all.operator()<PutMachine, Machine>(); !done) return done;
   if (auto done = load_all.operator()<PutDocument, Document>(); !done) return done;
   if (auto done = load_all.operator()<PutAccount, Account>(); !done) return done;
   if (auto done = load_all.operator()<PutStream, Stream>(); !done) return done;
@@ -218,6 +221,12 @@ Result<std::vector<NamedDefinition>> MemoryStore::named_definitions() {
 
 Result<std::vector<Fleet>> MemoryStore::fleets() {
   return rows_.all<Fleet>();
+}
+
+Result<std::vector<Machine>> MemoryStore::machines() {
+  auto out = rows_.all<Machine>();
+  if (out) std::ranges::stable_sort(*out, {}, [](const Machine& it) { return std::tuple(it.fleet, it.requested_ms); });
+  return out;
 }
 
 Result<std::vector<Document>> MemoryStore::documents(const std::string& kind) {

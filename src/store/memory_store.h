@@ -35,6 +35,7 @@ class MemoryStore : public Store, public StoreReader {
   Result<std::vector<ShareRecord>> shares() override;
   Result<std::vector<NamedDefinition>> named_definitions() override;
   Result<std::vector<Fleet>> fleets() override;
+  Result<std::vector<Machine>> machines() override;
   Result<std::vector<Document>> documents(const std::string& kind) override;
   Result<std::optional<Document>> document(const std::string& kind, const std::string& name) override;
   Result<std::vector<Account>> accounts() override;

@@ -52,6 +52,7 @@ class RunFolder {
   std::string database() const { return path_ + "/drover.db"; }
   std::string logs() const { return path_ + "/logs"; }
   std::string objects() const { return path_ + "/objects"; }
+  std::string machines() const { return path_ + "/machines"; }
   bool has_database() const;
   /// It has a job, or cannot be read, which whoever reads it will say.
   bool has_job() const;

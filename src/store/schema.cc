@@ -65,7 +65,16 @@ CREATE UNIQUE INDEX shares_by_name ON shares(queue, coalesce(share, ''));
 CREATE TABLE named_definitions(
   name TEXT, revision INTEGER, definition INTEGER, active INTEGER, created_ms INTEGER, owner TEXT,
   PRIMARY KEY(name, revision)) WITHOUT ROWID;
-CREATE TABLE fleets(name TEXT PRIMARY KEY, text TEXT, created_ms INTEGER) WITHOUT ROWID;
+-- text: how a fleet scales, as JSON. failures: launches that failed since a machine joined, the last one because of
+-- trouble; nothing is launched before not_before_ms.
+CREATE TABLE fleets(
+  name TEXT PRIMARY KEY, text TEXT, most INTEGER, most_milli_cpus INTEGER, join_ms INTEGER, created_ms INTEGER,
+  paused INTEGER, deleting INTEGER, failures INTEGER, trouble TEXT, not_before_ms INTEGER) WITHOUT ROWID;
+-- A machine's name is its worker's name. state: requested, starting, joined, draining, leaving or gone, since since_ms.
+CREATE TABLE machines(
+  name TEXT PRIMARY KEY, fleet TEXT, shape TEXT, milli_cpus INTEGER, memory_bytes INTEGER, nvidia INTEGER, amd INTEGER,
+  neuron INTEGER, state TEXT, provider_id TEXT, reason TEXT, ending TEXT, requested_ms INTEGER, join_by_ms INTEGER,
+  joined_ms INTEGER, since_ms INTEGER) WITHOUT ROWID;
 -- What APIs keep under names of their own, such as roles and tags.
 CREATE TABLE documents(
   kind TEXT, name TEXT, text TEXT, version INTEGER, created_ms INTEGER, PRIMARY KEY(kind, name)) WITHOUT ROWID;
@@ -285,6 +294,19 @@ CREATE TABLE sent_before(
 CREATE TABLE dead_letter_rows(message INTEGER PRIMARY KEY, source INTEGER, receives INTEGER, moved_ms INTEGER);
 CREATE TABLE deleted_message_blocks(first INTEGER PRIMARY KEY);
 CREATE TABLE deleted_streams(stream INTEGER PRIMARY KEY, before INTEGER);
+ALTER TABLE fleets ADD COLUMN most INTEGER NOT NULL DEFAULT 1;
+ALTER TABLE fleets ADD COLUMN most_milli_cpus INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE fleets ADD COLUMN join_ms INTEGER NOT NULL DEFAULT 600000;
+ALTER TABLE fleets ADD COLUMN paused INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE fleets ADD COLUMN deleting INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE fleets ADD COLUMN failures INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE fleets ADD COLUMN trouble TEXT;
+ALTER TABLE fleets ADD COLUMN not_before_ms INTEGER NOT NULL DEFAULT 0;
+UPDATE fleets SET most = coalesce(json_extract(text, '$.most'), 1);
+CREATE TABLE machines(
+  name TEXT PRIMARY KEY, fleet TEXT, shape TEXT, milli_cpus INTEGER, memory_bytes INTEGER, nvidia INTEGER, amd INTEGER,
+  neuron INTEGER, state TEXT, provider_id TEXT, reason TEXT, ending TEXT, requested_ms INTEGER, join_by_ms INTEGER,
+  joined_ms INTEGER, since_ms INTEGER) WITHOUT ROWID;
 )sql",
 };
 

@@ -1,9 +1,9 @@
 #include "base/text.h"
+#include "sqlite/database.h"
 #include "sqlite/idle_statements.h"
 #include "store/largest_first.h"
 #include "store/read_only.h"
 #include "store/record_sql.h"
-#include "sqlite/database.h"
 #include "store/sqlite_store.h"
 
 namespace drover {
@@ -29,6 +29,7 @@ class SqliteReader : public StoreReader {
     return all<NamedDefinition>("named_definitions", "name, revision");
   }
   Result<std::vector<Fleet>> fleets() override { return all<Fleet>("fleets", "name"); }
+  Result<std::vector<Machine>> machines() override { return all<Machine>("machines", "fleet, requested_ms, name"); }
   Result<std::vector<Document>> documents(const std::string& kind) override {
     auto rows = lend(select_sql<Document>("documents") + " WHERE kind = ? ORDER BY name");
     if (!rows) return pass(rows);

@@ -9,10 +9,10 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "ports/loaded_blocks.h"
+#include "sqlite/database.h"
 #include "store/ledger_file.h"
 #include "store/record_sql.h"
 #include "store/schema.h"
-#include "sqlite/database.h"
 #include "store/sweeper.h"
 
 namespace drover {
@@ -82,6 +82,7 @@ class SqliteStore : public Store {
     if (auto done = load_all<PutShare, ShareRecord>("shares", take); !done) return done;
     if (auto done = load_all<PutDefinition, NamedDefinition>("named_definitions", take); !done) return done;
     if (auto done = load_all<PutFleet, Fleet>("fleets", take); !done) return done;
+    if (auto done = load_all<PutMachine, Machine>("machines", take); !done) return done;
     if (auto done = load_all<PutDocument, Document>("documents", take); !done) return done;
     if (auto done = load_all<PutAccount, Account>("accounts", take); !done) return done;
     if (auto done = load_all<PutStream, Stream>("streams", take); !done) return done;
@@ -223,6 +224,8 @@ class SqliteStore : public Store {
         {&put_definition_, put_sql<NamedDefinition>("REPLACE", "named_definitions")},
         {&put_fleet_, put_sql<Fleet>("REPLACE", "fleets")},
         {&delete_fleet_, "DELETE FROM fleets WHERE name = ?"},
+        {&put_machine_, put_sql<Machine>("REPLACE", "machines")},
+        {&delete_machine_, "DELETE FROM machines WHERE name = ?"},
         {&put_document_, put_sql<Document>("REPLACE", "documents")},
         {&delete_document_, "DELETE FROM documents WHERE kind = ? AND name = ?"},
         {&put_account_, put_sql<Account>("REPLACE", "accounts")},
@@ -323,6 +326,10 @@ class SqliteStore : public Store {
     return delete_document_.bind(1, std::string_view(gone.kind)).bind(2, std::string_view(gone.name)).run();
   }
   Result<void> write(const DeleteFleet& gone) { return delete_fleet_.bind(1, std::string_view(gone.fleet)).run(); }
+  Result<void> write(const PutMachine& put) { return put_record(put_machine_, put.machine); }
+  Result<void> write(const DeleteMachine& gone) {
+    return delete_machine_.bind(1, std::string_view(gone.machine)).run();
+  }
   Result<void> write(const PutAccount& put) { return put_record(put_account_, put.account); }
   Result<void> write(const AddEvent& add) { return put_record(add_event_, add.event); }
   Result<void> write(const ForgetWorker& gone) {
@@ -380,11 +387,11 @@ class SqliteStore : public Store {
   LedgerFile file_;
   Statement clear_counters_, put_counters_, put_job_, put_block_, put_open_, delete_open_, put_grant_, delete_grant_,
       put_worker_, add_attempt_, raise_peak_, unsettle_, note_deleted_, delete_job_, add_chunk_, put_queue_,
-      delete_queue_, put_share_, delete_share_, put_definition_, put_fleet_, delete_fleet_, put_document_,
-      delete_document_, put_account_, add_event_, put_former_, delete_worker_, put_stream_, note_purged_,
-      note_deleted_stream_, delete_stream_, put_message_block_, note_done_block_, delete_message_block_,
-      put_open_message_, delete_open_message_, put_sent_before_, delete_sent_before_, add_message_, move_message_,
-      put_dead_letter_;
+      delete_queue_, put_share_, delete_share_, put_definition_, put_fleet_, delete_fleet_, put_machine_,
+      delete_machine_, put_document_, delete_document_, put_account_, add_event_, put_former_, delete_worker_,
+      put_stream_, note_purged_, note_deleted_stream_, delete_stream_, put_message_block_, note_done_block_,
+      delete_message_block_, put_open_message_, delete_open_message_, put_sent_before_, delete_sent_before_,
+      add_message_, move_message_, put_dead_letter_;
   Sweeper sweeper_{db_};
   Traffic traffic_ = Traffic::none;
 

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/name.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "base/utf8.h"
@@ -91,6 +92,18 @@ BodyFields::Read BodyFields::flag(bool& out) {
   return [&out](const json::value& value) -> std::string {
     if (!value.is_bool()) return "must be true or false";
     out = value.get_bool();
+    return {};
+  };
+}
+
+BodyFields::Read BodyFields::names(std::vector<std::string>& out) {
+  return [&out](const json::value& value) -> std::string {
+    if (!value.is_array()) return "must be a list of names";
+    out.clear();
+    for (const json::value& it : value.get_array()) {
+      if (!it.is_string() || !is_valid_name(std::string_view(it.get_string()))) return "must be a list of names";
+      out.emplace_back(it.get_string());
+    }
     return {};
   };
 }

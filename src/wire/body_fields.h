@@ -30,6 +30,7 @@ class BodyFields {
   static Read real(double least, double most, std::function<void(double)> take);
   static Read text(std::size_t most_bytes, std::string& out);
   static Read flag(bool& out);
+  static Read names(std::vector<std::string>& out);  // a list of them
   static Read one_of(std::vector<std::string_view> choices, std::string& out);
   /// A time such as "1h", in milliseconds.
   static Read time(std::optional<std::int64_t>& out_ms);

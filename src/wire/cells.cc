@@ -60,6 +60,9 @@ Cell to_cell(JobState state) {
 Cell to_cell(StopCause cause) {
   return std::string(to_string(cause));
 }
+Cell to_cell(MachineState state) {
+  return std::string(to_string(state));
+}
 Cell to_cell(WorkerState state) {
   return std::string(to_string(state));
 }
@@ -122,6 +125,10 @@ bool from_cell(const Cell& cell, JobState& out) {
 
 bool from_cell(const Cell& cell, StopCause& out) {
   return from_name<StopCause, StopCause::withdrawn>(cell, out);
+}
+
+bool from_cell(const Cell& cell, MachineState& out) {
+  return from_name<MachineState, MachineState::gone>(cell, out);
 }
 
 bool from_cell(const Cell& cell, WorkerState& out) {

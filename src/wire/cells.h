@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "base/text.h"
 #include "core/event.h"
+#include "core/fleets/fleet_records.h"
 #include "core/queue.h"
 #include "core/records.h"
 #include "core/registry.h"
@@ -27,6 +28,7 @@ Cell to_cell(const Bytes& bytes);  // likewise
 Cell to_cell(JobState state);
 Cell to_cell(StopCause cause);
 Cell to_cell(WorkerState state);
+Cell to_cell(MachineState state);
 Cell to_cell(const std::vector<ExitRule>& rules);
 Cell to_cell(const Labels& labels);
 Cell to_cell(const std::vector<Dependency>& after);
@@ -64,6 +66,7 @@ bool from_cell(const Cell& cell, Bytes& out);
 bool from_cell(const Cell& cell, JobState& out);
 bool from_cell(const Cell& cell, StopCause& out);
 bool from_cell(const Cell& cell, WorkerState& out);
+bool from_cell(const Cell& cell, MachineState& out);
 bool from_cell(const Cell& cell, std::vector<ExitRule>& out);
 bool from_cell(const Cell& cell, Labels& out);
 bool from_cell(const Cell& cell, std::vector<Dependency>& out);

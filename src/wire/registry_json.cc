@@ -3,7 +3,6 @@
 #include <boost/json.hpp>
 #include <cmath>
 
-#include "base/name.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "base/utf8.h"
@@ -12,18 +11,6 @@
 namespace drover {
 namespace json = boost::json;
 namespace {
-
-BodyFields::Read names_list(std::vector<std::string>& out) {
-  return [&out](const json::value& value) -> std::string {
-    if (!value.is_array()) return "must be a list of names";
-    out.clear();
-    for (const json::value& it : value.get_array()) {
-      if (!it.is_string() || !is_valid_name(std::string_view(it.get_string()))) return "must be a list of names";
-      out.emplace_back(it.get_string());
-    }
-    return {};
-  };
-}
 
 std::string read_weights(const json::value& value, std::vector<ShareWeight>& out) {
   constexpr std::size_t kMostWeights = 500;
@@ -84,41 +71,11 @@ Result<Queue> queue_from_json(std::string_view text, Queue queue) {
   fields.add("decay_s", BodyFields::whole(0, Queue::kMostDecayS, queue.decay_s));
   fields.add("reserved_percent", BodyFields::whole(0, 99, queue.reserved_percent));
   fields.add("weights", [&](const json::value& value) { return read_weights(value, queue.weights); });
-  fields.add("fleets", names_list(queue.fleets));
+  fields.add("fleets", BodyFields::names(queue.fleets));
   if (auto read = fields.read(text, "the queue"); !read) return pass(read);
   queue.order = order == "fair" ? QueueOrder::fair : QueueOrder::first_come;
   if (queue.decay_s == 0) queue.decay_s = Queue::kUsualDecayS;
   return queue;
-}
-
-Result<std::string> fleet_from_json(std::string_view text) {
-  std::string provider = "local";
-  std::uint64_t least = 0;
-  std::uint64_t most = 1;
-  bool spot = false;
-  std::uint32_t bid_percent = 100;
-  std::vector<std::string> shapes;
-  std::string policy = "demand";
-  BodyFields fields;
-  fields.add("provider", BodyFields::one_of({"local", "kubernetes", "slurm", "ec2", "gce", "command"}, provider));
-  fields.add("least", BodyFields::whole(0, 1'000'000, least));
-  fields.add("most", BodyFields::whole(0, 1'000'000, most));
-  fields.add("spot", BodyFields::flag(spot));
-  fields.add("bid_percent", BodyFields::whole(1, 1000, bid_percent));
-  fields.add("shapes", names_list(shapes));
-  fields.add("policy", BodyFields::one_of({"demand", "step", "backlog", "deadline", "budget"}, policy));
-  if (auto read = fields.read(text, "the fleet"); !read) return pass(read);
-  if (least > most) {
-    return fail(ErrorCode::bad_input, concat("'least' (", least, ") is greater than 'most' (", most, ")"),
-                "lower 'least' or raise 'most'");
-  }
-  return json::serialize(json::object{{"provider", provider},
-                                      {"least", least},
-                                      {"most", most},
-                                      {"spot", spot},
-                                      {"bid_percent", bid_percent},
-                                      {"shapes", json::array(shapes.begin(), shapes.end())},
-                                      {"policy", policy}});
 }
 
 }  // namespace drover

@@ -1,4 +1,4 @@
-// Queues and fleets as JSON, as every face shows and takes them.
+// Queues as JSON, as every service shows and takes them.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -17,8 +17,5 @@ boost::json::object queue_to_json(const Queue& queue);
 /// `queue` with what the text says of it: {"priority": 10, "order": "fair", "weights": {"team-a": 1, "batch*": 2.5},
 /// …}.
 Result<Queue> queue_from_json(std::string_view text, Queue queue);
-
-/// The text with all that is usual added, once its fields were checked.
-Result<std::string> fleet_from_json(std::string_view text);
 
 }  // namespace drover

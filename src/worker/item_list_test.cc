@@ -81,6 +81,7 @@ class FakeReader : public StoreReader {
   Result<std::vector<ShareRecord>> shares() override { return none(); }
   Result<std::vector<NamedDefinition>> named_definitions() override { return none(); }
   Result<std::vector<Fleet>> fleets() override { return none(); }
+  Result<std::vector<Machine>> machines() override { return none(); }
   Result<std::vector<Document>> documents(const std::string& /*kind*/) override { return none(); }
   Result<std::optional<Document>> document(const std::string& /*kind*/, const std::string& /*name*/) override {
     return none();

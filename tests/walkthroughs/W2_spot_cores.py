@@ -144,9 +144,8 @@ def test_09_a_lost_machines_items_run_again_without_penalty(world):
     assert [(item["attempts"], item["state"]) for item in items(world, "lost")] == [(2, "succeeded"), (2, "succeeded")]
 
 
-@missing("fleets: no provider starts machines")
 def test_09_as_many_machines_as_there_is_work(world):
-    for path, body in (("fleets/elastic", {"provider": "local", "most": 2, "shapes": ["small"]}), ("queues/elastic", {"fleets": ["elastic"]})):
+    for path, body in (("fleets/elastic", {"provider": "local", "most": 2, "shapes": ["small"], "idle_s": 0}), ("queues/elastic", {"fleets": ["elastic"]})):
         status, answer = world.server.ask("PUT", f"/api/v1/{path}", body)
         assert status == 200, answer
     submit(world, "elastic", "--queue", "elastic", "--cpus", 1, "--require", "fleet=elastic", "--", "true", ":::", *range(4))
@@ -154,7 +153,7 @@ def test_09_as_many_machines_as_there_is_work(world):
     try:
         within(lambda: {it["name"] for it in world.server.ask("GET", "/api/v1/workers")[1]["workers"]} - before, "a machine of the fleet to join")
         world.server.ends("elastic")
-        within(lambda: not {it["name"] for it in world.server.ask("GET", "/api/v1/workers")[1]["workers"] if it["state"] == "here"} - before,
+        within(lambda: not {it["name"] for it in world.server.ask("GET", "/api/v1/workers")[1]["workers"] if it["state"] == "alive"} - before,
                "the machines to be gone", 120)
     finally:
         world.server.cli("cancel", "elastic")

@@ -3,6 +3,7 @@
 
 #include "api/batch/batch.h"
 #include "base/entropy.h"
+#include "wire/fleet_rules.h"
 
 namespace drover::aws {
 
@@ -19,19 +20,22 @@ void BatchApi::serve_environments() {
 
 namespace {
 
-/// What is described back: fleets that launch machines read it too.
-Fleet fleet_of(const std::string& name, const json::object& environment) {
-  json::object text{{"provider", "ec2"}, {"policy", "demand"}};
+/// Machines of an environment that is not managed join by themselves.
+FleetSpec fleet_of(const std::string& name, const json::object& environment) {
+  FleetRules rules{.provider = "none"};
   if (const json::value* it = environment.if_contains("computeResources")) {
     const json::object& resources = it->get_object();
     const std::string_view type = resources.at("type").get_string();
-    text["spot"] = type == "SPOT" || type == "FARGATE_SPOT";
+    rules.provider = "ec2";
+    rules.spot = type == "SPOT" || type == "FARGATE_SPOT";
     if (const json::value* bid = resources.if_contains("bidPercentage"); bid != nullptr && bid->get_int64() > 0) {
-      text["bid_percent"] = *bid;
+      rules.bid_percent = static_cast<std::uint32_t>(bid->get_int64());
     }
-    if (const json::value* shapes = resources.if_contains("instanceTypes")) text["shapes"] = *shapes;
+    if (const json::value* shapes = resources.if_contains("instanceTypes")) {
+      for (const json::value& shape : shapes->get_array()) rules.shapes.emplace_back(shape.get_string());
+    }
   }
-  return {name, json::serialize(text), 0};
+  return fleet_spec(name, rules);
 }
 
 }  // namespace

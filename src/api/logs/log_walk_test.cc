@@ -59,6 +59,7 @@ class FakeLedger : public StoreReader {
   Result<std::vector<ShareRecord>> shares() override { return none(); }
   Result<std::vector<NamedDefinition>> named_definitions() override { return none(); }
   Result<std::vector<Fleet>> fleets() override { return none(); }
+  Result<std::vector<Machine>> machines() override { return none(); }
   Result<std::vector<Document>> documents(const std::string&) override { return none(); }
   Result<std::optional<Document>> document(const std::string&, const std::string&) override { return none(); }
   Result<std::vector<drover::Account>> accounts() override { return none(); }
@@ -132,6 +133,7 @@ class FakeBackend : public Backend {
 
   void post(Command, std::function<void(Result<Effect>)>) override {}
   void remove_job(JobId, std::function<void(Result<Effect>)>) override {}
+  Result<std::vector<std::string>> explain_fleet(const std::string&) override { return none(); }
   void later(const Holder&, std::function<void()>) override {}
   void resolve_image(const std::string&, ImageResolver::Resolved) override {}
   void search(const SearchQuestion&, HttpReply) override {}

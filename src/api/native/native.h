@@ -129,10 +129,15 @@ class NativeApi : public Service {
   void show_definition(Asked asked, HttpReply reply);
   void add_definition(Asked asked, HttpReply reply);
   void retire_definition(Asked asked, HttpReply reply);
+
+  // native_fleets.cc
   void list_fleets(Asked asked, HttpReply reply);
   void show_fleet(Asked asked, HttpReply reply);
   void set_fleet(Asked asked, HttpReply reply);
   void drop_fleet(Asked asked, HttpReply reply);
+  void pause_fleet(Asked asked, HttpReply reply);
+  void resume_fleet(Asked asked, HttpReply reply);
+  void explain_fleet(Asked asked, HttpReply reply);
 
   // native_streams.cc
   void list_streams(Asked asked, HttpReply reply);

@@ -1,12 +1,12 @@
-// What is kept by name: queues, definitions with revisions, fleets.
+// What is kept by name: queues, definitions with revisions.
 #include <cmath>
 #include <set>
 
 #include "api/json_reply.h"
+#include "api/native/named.h"
 #include "api/native/native.h"
 #include "api/problem.h"
 #include "api/registry_lookup.h"
-#include "base/name.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "base/utf8.h"
@@ -17,32 +17,12 @@ namespace drover {
 namespace json = boost::json;
 namespace {
 
-Error no_such(std::string_view kind, std::string_view name) {
-  return {ErrorCode::not_found, concat(kind, " '", utf8(name), "' not found"),
-          concat("list them with 'drover ", kind, " list'")};
-}
-
-Result<void> check_name(std::string_view kind, const std::string& name) {
-  if (is_valid_name(name)) return {};
-  return fail(ErrorCode::bad_input, concat("invalid ", kind, " name '", utf8(name), "'"),
-              "use letters, digits, '_', '.' and '-', at most 128 characters");
-}
-
 json::object definition_json(const NamedDefinition& it) {
   return {{"name", it.name},
           {"revision", it.revision},
           {"active", it.active},
           {"created_ms", it.created_ms},
           {"owner", it.owner.empty() ? json::value(nullptr) : json::value(utf8(it.owner))}};
-}
-
-json::object fleet_json(const Fleet& it) {
-  json::error_code error;
-  json::value text = json::parse(it.text, error);
-  json::object out = !error && text.is_object() ? std::move(text.get_object()) : json::object();
-  out["name"] = it.name;
-  out["created_ms"] = it.created_ms;
-  return out;
 }
 
 }  // namespace
@@ -150,37 +130,6 @@ void NativeApi::retire_definition(Asked asked, HttpReply reply) {
   if (!found) return reply.send(problem(found.error()));
   answer_done(RetireRevision{found->name, found->revision}, {{"name", found->name}, {"revision", found->revision}},
               std::move(reply));
-}
-
-void NativeApi::list_fleets(Asked /*asked*/, HttpReply reply) {
-  auto all = backend_.ledger().fleets();
-  if (!all) return reply.send(problem(all.error()));
-  json::array out;
-  for (const Fleet& it : *all) out.push_back(fleet_json(it));
-  reply.send(json_response(200, json::object{{"fleets", std::move(out)}}));
-}
-
-void NativeApi::show_fleet(Asked asked, HttpReply reply) {
-  auto all = backend_.ledger().fleets();
-  if (!all) return reply.send(problem(all.error()));
-  for (const Fleet& it : *all) {
-    if (it.name == asked.parts[0]) return reply.send(json_response(200, fleet_json(it)));
-  }
-  reply.send(problem(no_such("fleet", asked.parts[0])));
-}
-
-void NativeApi::set_fleet(Asked asked, HttpReply reply) {
-  if (auto valid = check_name("fleet", asked.parts[0]); !valid) return reply.send(problem(valid.error()));
-  auto text = fleet_from_json(asked.request.body);
-  if (!text) return reply.send(problem(text.error()));
-  const Fleet fleet{asked.parts[0], *text, 0};
-  json::object said = fleet_json(fleet);
-  said.erase("created_ms");
-  answer_done(SetFleet{fleet}, std::move(said), std::move(reply));
-}
-
-void NativeApi::drop_fleet(Asked asked, HttpReply reply) {
-  answer_done(DropFleet{asked.parts[0]}, {{"name", utf8(asked.parts[0])}}, std::move(reply));
 }
 
 }  // namespace drover

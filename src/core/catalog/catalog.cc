@@ -22,11 +22,6 @@ Result<void> CatalogRecords::restore(const PutDefinition& put) {
   return {};
 }
 
-Result<void> CatalogRecords::restore(const PutFleet& put) {
-  fleets.insert_or_assign(put.fleet.name, put.fleet);
-  return {};
-}
-
 Result<void> CatalogRecords::restore(const PutDocument& put) {
   documents.insert_or_assign({put.document.kind, put.document.name}, put.document);
   return {};
@@ -35,7 +30,6 @@ Result<void> CatalogRecords::restore(const PutDocument& put) {
 void CatalogRecords::add_to(Hasher& hasher) const {
   for (const auto& [name, queue] : queues) add_record(hasher, queue);
   for (const auto& [key, definition] : definitions) add_record(hasher, definition);
-  for (const auto& [name, fleet] : fleets) add_record(hasher, fleet);
   for (const auto& [key, document] : documents) add_record(hasher, document);
 }
 
@@ -107,24 +101,6 @@ void Catalog::on(Ticket ticket, const RetireRevision& command) {
   journal_.say(ticket, RevisionRetired{});
 }
 
-void Catalog::on(Ticket ticket, const SetFleet& command) {
-  Fleet fleet = command.fleet;
-  const auto known = records_.fleets.find(fleet.name);
-  fleet.created_ms = known == records_.fleets.end() ? journal_.now_ms() : known->second.created_ms;
-  records_.fleets.insert_or_assign(fleet.name, fleet);
-  fleets_.add(fleet.name);
-  journal_.say(ticket, FleetSet{});
-}
-
-void Catalog::on(Ticket ticket, const DropFleet& command) {
-  if (records_.fleets.erase(command.fleet) == 0) {
-    return journal_.refuse(ticket, ErrorCode::not_found, concat("fleet '", command.fleet, "' not found"),
-                           "list fleets with 'drover fleet list'");
-  }
-  fleets_.add(command.fleet);
-  journal_.say(ticket, FleetDropped{});
-}
-
 // What was read outside may have changed since: the versions say so.
 void Catalog::on(Ticket ticket, const SetDocuments& command) {
   for (const SetDocuments::Change& it : command.changes) {
@@ -153,7 +129,6 @@ void Catalog::on(Ticket ticket, const SetDocuments& command) {
 void Catalog::take_changes(std::vector<Mutation>& out) {
   queues_.take<PutQueue>(records_.queues, out, [](const std::string& name) { return DeleteQueue{name}; });
   definitions_.take<PutDefinition>(records_.definitions, out);
-  fleets_.take<PutFleet>(records_.fleets, out, [](const std::string& name) { return DeleteFleet{name}; });
   documents_.take<PutDocument>(records_.documents, out,
                                [](const auto& key) { return DeleteDocument{key.first, key.second}; });
 }

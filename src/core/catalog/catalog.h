@@ -1,4 +1,4 @@
-// The part of the core that keeps what has a name and no items: queues, definitions, fleets, documents.
+// The part of the core that keeps what has a name and no items: queues, definitions, documents.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,6 @@ namespace drover {
 struct CatalogRecords {
   std::map<std::string, Queue> queues;  // the default one is here only when it was changed
   std::map<std::pair<std::string, std::uint64_t>, NamedDefinition> definitions;
-  std::map<std::string, Fleet> fleets;
   std::map<std::pair<std::string, std::string>, Document> documents;  // by kind and name
 
   /// nullptr: there is none. The default one is always there.
@@ -25,7 +24,6 @@ struct CatalogRecords {
 
   Result<void> restore(const PutQueue& put);
   Result<void> restore(const PutDefinition& put);
-  Result<void> restore(const PutFleet& put);
   Result<void> restore(const PutDocument& put);
   void add_to(Hasher& hasher) const;
 };
@@ -51,8 +49,6 @@ class Catalog {
   void on(Ticket ticket, const DropQueue& command);
   void on(Ticket ticket, const AddRevision& command);
   void on(Ticket ticket, const RetireRevision& command);
-  void on(Ticket ticket, const SetFleet& command);
-  void on(Ticket ticket, const DropFleet& command);
   void on(Ticket ticket, const SetDocuments& command);
 
   const Queue* find_queue(const std::string& name) const { return records_.find_queue(name); }
@@ -67,7 +63,6 @@ class Catalog {
   QueueUser* user_ = nullptr;
   Changed<std::string> queues_{journal_};
   Changed<std::pair<std::string, std::uint64_t>> definitions_{journal_};
-  Changed<std::string> fleets_{journal_};
   Changed<std::pair<std::string, std::string>> documents_{journal_};
 };
 

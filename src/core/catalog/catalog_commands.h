@@ -1,4 +1,4 @@
-// For tests: people who change queues, definitions, fleets and documents.
+// For tests: people who change queues, definitions and documents.
 #pragma once
 
 #include <string>
@@ -16,14 +16,12 @@ class CatalogCommands : public CommandSource {
 
   Command next(const Core& /*core*/, const LedgerModel& /*ledger*/) override {
     const std::string name = "name" + std::to_string(random_.below(3));
-    switch (random_.below(12)) {
+    switch (random_.below(10)) {
       case 0: return DropQueue{world_.any_queue()};
       case 1: return AddRevision{name, DefinitionId{1 + random_.below(3)}, "user0"};
       case 2: return RetireRevision{name, random_.below(4)};
-      case 3: return SetFleet{{name, "{}", 0}};
-      case 4: return DropFleet{name};
-      case 5:
-      case 6: return documents();
+      case 3:
+      case 4: return documents();
       default: break;
     }
     Queue queue{.name = world_.any_queue()};

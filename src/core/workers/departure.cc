@@ -46,6 +46,7 @@ void Workers::depart(Worker& worker, WorkerState how) {
   clear_declined(worker.id);
   session.streak = {};
   wait_to_be_forgotten(worker.id, journal_.now_ms());
+  machines_->on_worker_departed(worker.name, worker.fleet, to_string(how));
 }
 
 void Workers::wait_to_be_forgotten(WorkerId worker, std::int64_t since_ms) {
@@ -61,9 +62,21 @@ void Workers::on(Ticket ticket, const Fence& command) {
   Worker* worker = worker_named(ticket, command.worker);
   if (worker == nullptr) return;
   const std::uint64_t held = now_.worker_grants.at(worker->id).size();
-  depart(*worker, WorkerState::fenced);
-  journal_.note(EventKind::worker_fenced, worker->name);
+  fence(*worker);
   journal_.say(ticket, WorkerToBeGone{worker->id, held});
+}
+
+void Workers::fence(Worker& worker) {
+  depart(worker, WorkerState::fenced);
+  journal_.note(EventKind::worker_fenced, worker.name);
+}
+
+// Of a machine that is gone. One that has departed stays as it is.
+void Workers::fence(const std::string& name) {
+  const auto known = now_.worker_by_name.find(name);
+  if (known == now_.worker_by_name.end()) return;
+  Worker& worker = records_.workers.at(known->second);
+  if (worker.is_present()) fence(worker);
 }
 
 void Workers::lose_silent() {

@@ -44,6 +44,9 @@ void Workers::on(Ticket ticket, const RegisterWorker& command) {
     worker.registered_ms = journal_.now_ms();
     worker.has = command.has.at_most(Resources::endless());
     worker.labels = command.labels;
+    if (worker.fleet != command.fleet) {
+      machines_->on_worker_departed(worker.name, worker.fleet, "registered for another fleet");
+    }
     worker.fleet = command.fleet;
     appear(worker);
     journal_.note(EventKind::worker_joined, worker.name);
@@ -54,6 +57,7 @@ void Workers::on(Ticket ticket, const RegisterWorker& command) {
   renew(worker.id);
   count_capacity(worker.id);
   journal_.say(ticket, WorkerRegistered{worker.id});
+  machines_->on_worker_present(worker.name, worker.fleet);
 }
 
 // It is present, with what it has. What a worker of its kind could run is worked out once for all of them.
@@ -81,6 +85,8 @@ void Workers::restand(WorkerId id) {
                         : !now_.worker_grants.at(id).empty()  ? Readiness::busy
                         : session.polls.waits()               ? Readiness::idle
                                                               : Readiness::free;
+  const bool held_something = session.readiness == Readiness::busy || session.readiness == Readiness::away;
+  if (held_something && now_.worker_grants.at(id).empty()) session.free_since_ms = journal_.now_ms();
   places_.set_readiness(session.kind, id, std::exchange(session.readiness, now), now);
 }
 
@@ -109,10 +115,22 @@ void Workers::on(Ticket ticket, const AskToDrain& command) {
   if (worker == nullptr) return;
   // It has left or was fenced: there is nothing it could do about it, and who comes next by its name is not meant.
   if (worker->registered_ms == 0) return journal_.say(ticket, WorkerToBeGone{worker->id, 0});
-  now_.sessions[worker->id].drain.ask();
-  now_.to_tell.insert(worker->id);
-  begin_to_drain(*worker);
+  drain(*worker);
   journal_.say(ticket, WorkerToBeGone{worker->id, now_.worker_grants.at(worker->id).size()});
+}
+
+void Workers::drain(const Worker& worker) {
+  now_.sessions[worker.id].drain.ask();
+  now_.to_tell.insert(worker.id);
+  begin_to_drain(worker);
+}
+
+// Of a machine that is not needed any more.
+void Workers::drain(const std::string& name) {
+  const auto known = now_.worker_by_name.find(name);
+  if (known == now_.worker_by_name.end()) return;
+  const Worker& worker = records_.workers.at(known->second);
+  if (worker.registered_ms != 0 && !now_.sessions.at(worker.id).drain.is_draining()) drain(worker);
 }
 
 void Workers::begin_to_drain(const Worker& worker) {
@@ -197,8 +215,10 @@ void Workers::on(Ticket /*ticket*/, const Stalled& command) {
 void Workers::renew(WorkerId id) {
   Worker& worker = records_.workers.at(id);
   Session& session = now_.sessions.at(id);
-  if (session.kind == Schedule::kNone) appear(worker);
+  const bool is_back = session.kind == Schedule::kNone;
+  if (is_back) appear(worker);
   set_expiry(id, session, worker.term_ms == 0 ? 0 : lease_clock_ms() + worker.term_ms);
+  if (is_back) machines_->on_worker_present(worker.name, worker.fleet);
 }
 
 void Workers::set_expiry(WorkerId worker, Session& session, std::int64_t expires_ms) {

@@ -18,6 +18,7 @@
 #include "core/attempt_listener.h"
 #include "core/jobs/jobs.h"
 #include "core/journal.h"
+#include "core/machine_workers.h"
 #include "core/schedule/places.h"
 #include "core/workers/session_states.h"
 
@@ -67,6 +68,7 @@ struct Session {
   bool stops_due = true;                    // it may hold items of a job whose stop order it was not given
   Schedule::KindId kind = Schedule::kNone;  // none: it is not present
   Readiness readiness = Readiness::away;    // as its kind has it
+  std::int64_t free_since_ms = 0;           // since when it has held nothing, while it does not
   std::map<JobId, std::string> notes;       // what it waits for before it can run what it holds of a job
   std::map<JobId, std::string> declined;    // jobs that its last poll declined, and why
   std::uint64_t counted_milli_cpus = 0;     // in the capacity of all
@@ -110,11 +112,12 @@ struct WorkersNow {
 /// How long a worker that was lost, left or was fenced is remembered.
 inline constexpr std::int64_t kDepartedKeptMs = 24 * std::int64_t{3'600'000};
 
-class Workers : public Holders, public AttemptHolders {
+class Workers : public Holders, public AttemptHolders, public MachineWorkers {
  public:
   Workers(WorkerRecords& records, WorkersNow& now, Journal& journal, Places& places, Jobs& jobs)
       : records_(records), now_(now), journal_(journal), places_(places), jobs_(jobs) {}
   void set_listener(AttemptListener& listener) { listener_ = &listener; }
+  void set_machines(MachineListener& machines) { machines_ = &machines; }
 
   void on(Ticket ticket, const RegisterWorker& command);
   void on(Ticket ticket, const Report& command);
@@ -151,6 +154,10 @@ class Workers : public Holders, public AttemptHolders {
 
   bool is_held(Token attempt) const override;
 
+  bool is_known(const std::string& worker) const override { return now_.worker_by_name.contains(worker); }
+  void drain(const std::string& worker) override;
+  void fence(const std::string& worker) override;
+
   void take_changes(std::vector<Mutation>& out);
   void take_deletions(std::vector<Mutation>& out);
 
@@ -167,6 +174,7 @@ class Workers : public Holders, public AttemptHolders {
   void set_expiry(WorkerId worker, Session& session, std::int64_t expires_ms);
   bool is_given_work(WorkerId worker) const;
   void begin_to_drain(const Worker& worker);
+  void drain(const Worker& worker);
   void appear(Worker& worker);
   void restand(WorkerId worker);
   void count_capacity(WorkerId worker);
@@ -191,6 +199,7 @@ class Workers : public Holders, public AttemptHolders {
   // departure.cc
   std::uint64_t take_all_from(WorkerId worker);
   void depart(Worker& worker, WorkerState how);
+  void fence(Worker& worker);
   void wait_to_be_forgotten(WorkerId worker, std::int64_t since_ms);
   // quarantine.cc
   void judge(WorkerId worker, JobId job, const Jobs::Ended& ended);
@@ -202,6 +211,7 @@ class Workers : public Holders, public AttemptHolders {
   Places& places_;
   Jobs& jobs_;
   AttemptListener* listener_ = nullptr;
+  MachineListener* machines_ = nullptr;
   Changed<GrantId> grants_{journal_};
   Changed<WorkerId> workers_{journal_};
   std::vector<FormerWorker> forgotten_;

@@ -6,7 +6,7 @@
 namespace drover {
 namespace {
 
-class Fleets : public testing::Test {
+class QueueFleets : public testing::Test {
  protected:
   WorkerId worker(const std::string& name, const std::string& fleet) {
     RegisterWorker hello{name, 1, 0, {8000, 64 * TestWorld::kGiB, {}}, {}};
@@ -22,7 +22,7 @@ class Fleets : public testing::Test {
   TestWorld world_;
 };
 
-TEST_F(Fleets, AQueueIsServedByItsFleetsAndByWorkersWithoutOne) {
+TEST_F(QueueFleets, AQueueIsServedByItsFleetsAndByWorkersWithoutOne) {
   serve({"spot", "cluster"});
   const JobId job = world_.submit(9, {.queue = "q"});
   EXPECT_EQ(world_.next(worker("other", "desktop")), JobId{});
@@ -31,13 +31,13 @@ TEST_F(Fleets, AQueueIsServedByItsFleetsAndByWorkersWithoutOne) {
   EXPECT_EQ(world_.next(worker("nobodys", "")), job);
 }
 
-TEST_F(Fleets, AQueueWithoutFleetsIsServedByAll) {
+TEST_F(QueueFleets, AQueueWithoutFleetsIsServedByAll) {
   serve({});
   const JobId job = world_.submit(1, {.queue = "q"});
   EXPECT_EQ(world_.next(worker("w", "spot")), job);
 }
 
-TEST_F(Fleets, AWorkerThatWaitsIsGivenWorkWhenItsFleetComesToServeTheQueue) {
+TEST_F(QueueFleets, AWorkerThatWaitsIsGivenWorkWhenItsFleetComesToServeTheQueue) {
   serve({"spot"});
   const JobId job = world_.submit(1, {.queue = "q"});
   world_.poll(worker("w", "desktop"), 1, 20'000);
@@ -46,7 +46,7 @@ TEST_F(Fleets, AWorkerThatWaitsIsGivenWorkWhenItsFleetComesToServeTheQueue) {
   EXPECT_EQ(world_.given_meanwhile()[0].job, job);
 }
 
-TEST_F(Fleets, WhatAWorkerHoldsStaysItsOwnWhenItsFleetServesTheQueueNoMore) {
+TEST_F(QueueFleets, WhatAWorkerHoldsStaysItsOwnWhenItsFleetServesTheQueueNoMore) {
   serve({"spot"});
   const JobId job = world_.submit(2, {.queue = "q"});
   const WorkerId spot = worker("w", "spot");
@@ -57,7 +57,7 @@ TEST_F(Fleets, WhatAWorkerHoldsStaysItsOwnWhenItsFleetServesTheQueueNoMore) {
   EXPECT_EQ(world_.job(job).succeeded, 1U);
 }
 
-TEST_F(Fleets, WhySaysWhichFleetIsMissing) {
+TEST_F(QueueFleets, WhySaysWhichFleetIsMissing) {
   serve({"spot"});
   const JobId job = world_.submit(1, {.queue = "q"});
   worker("w", "desktop");
@@ -70,7 +70,7 @@ TEST_F(Fleets, WhySaysWhichFleetIsMissing) {
   EXPECT_EQ(world_.why(large).sentence, "needs 64 CPUs; the largest of 1 worker of fleet 'spot' or 'cluster' has 8");
 }
 
-TEST_F(Fleets, AFleetSurvivesARestart) {
+TEST_F(QueueFleets, AFleetSurvivesARestart) {
   serve({"spot"});
   const JobId job = world_.submit(1, {.queue = "q"});
   const WorkerId desktop = worker("w", "desktop");

@@ -1,0 +1,125 @@
+// Fleets: how they scale, and the machines that they have.
+#include <boost/json.hpp>
+#include <map>
+
+#include "api/json_reply.h"
+#include "api/native/named.h"
+#include "api/native/native.h"
+#include "api/problem.h"
+#include "wire/fleet_rules.h"
+
+namespace drover {
+namespace json = boost::json;
+namespace {
+
+json::value text_or_null(const std::string& text) {
+  return text.empty() ? json::value(nullptr) : json::value(utf8(text));
+}
+
+json::value time_or_null(std::int64_t at_ms) {
+  return at_ms == 0 ? json::value(nullptr) : json::value(at_ms);
+}
+
+json::object machine_json(const Machine& it) {
+  json::object accelerators;
+  for (std::size_t kind = 0; kind < kAccelerators; ++kind) {
+    accelerators[kAcceleratorNames[kind]] = it.has.accelerators[kind];
+  }
+  return {{"name", it.name},
+          {"shape", it.shape},
+          {"cpus", static_cast<double>(it.has.milli_cpus) / 1000},
+          {"memory_bytes", it.has.memory_bytes},
+          {"accelerators", std::move(accelerators)},
+          {"state", to_string(it.state)},
+          {"provider_id", text_or_null(it.provider_id)},
+          {"reason", utf8(it.reason)},
+          {"ending", text_or_null(it.ending)},
+          {"requested_ms", it.requested_ms},
+          {"joined_ms", time_or_null(it.joined_ms)},
+          {"since_ms", it.since_ms}};
+}
+
+/// Its rules; of one with rules that this version cannot read, what is usual.
+json::object rules_json(const Fleet& it) {
+  auto rules = fleet_rules_from_json(it.text);
+  json::object out = fleet_rules_to_json(rules ? *rules : FleetRules{});
+  out["name"] = it.name;
+  return out;
+}
+
+json::object fleet_json(const Fleet& it, const std::vector<Machine>& machines) {
+  json::object out = rules_json(it);
+  out["created_ms"] = it.created_ms;
+  out["paused"] = it.paused;
+  out["deleting"] = it.deleting;
+  out["failures"] = it.failures;
+  out["trouble"] = text_or_null(it.trouble);
+  out["retry_at_ms"] = time_or_null(it.not_before_ms);
+  json::array all;
+  for (const Machine& machine : machines) {
+    if (machine.fleet == it.name) all.push_back(machine_json(machine));
+  }
+  out["machines"] = std::move(all);
+  return out;
+}
+
+}  // namespace
+
+void NativeApi::list_fleets(Asked /*asked*/, HttpReply reply) {
+  auto all = backend_.ledger().fleets();
+  if (!all) return reply.send(problem(all.error()));
+  auto machines = backend_.ledger().machines();
+  if (!machines) return reply.send(problem(machines.error()));
+  std::map<std::string, std::vector<Machine>> by_fleet;
+  for (Machine& it : *machines) by_fleet[it.fleet].push_back(std::move(it));
+  json::array out;
+  for (const Fleet& it : *all) out.push_back(fleet_json(it, by_fleet[it.name]));
+  reply.send(json_response(200, json::object{{"fleets", std::move(out)}}));
+}
+
+void NativeApi::show_fleet(Asked asked, HttpReply reply) {
+  auto all = backend_.ledger().fleets();
+  if (!all) return reply.send(problem(all.error()));
+  auto machines = backend_.ledger().machines();
+  if (!machines) return reply.send(problem(machines.error()));
+  for (const Fleet& it : *all) {
+    if (it.name == asked.parts[0]) return reply.send(json_response(200, fleet_json(it, *machines)));
+  }
+  reply.send(problem(no_such("fleet", asked.parts[0])));
+}
+
+void NativeApi::set_fleet(Asked asked, HttpReply reply) {
+  if (auto valid = check_name("fleet", asked.parts[0]); !valid) return reply.send(problem(valid.error()));
+  auto rules = fleet_rules_from_json(asked.request.body);
+  if (!rules) return reply.send(problem(rules.error()));
+  const FleetSpec spec = fleet_spec(asked.parts[0], *rules);
+  answer_done(SetFleet{spec}, rules_json({spec}), std::move(reply));
+}
+
+void NativeApi::drop_fleet(Asked asked, HttpReply reply) {
+  backend_.post(
+      DropFleet{asked.parts[0]},
+      [name = asked.parts[0], reply = std::make_shared<HttpReply>(std::move(reply))](const Result<Effect>& effect) {
+        if (!effect) return reply->send(problem(effect.error()));
+        reply->send(json_response(
+            200, json::object{{"name", utf8(name)}, {"machines", std::get<FleetDropped>(*effect).machines}}));
+      });
+}
+
+void NativeApi::pause_fleet(Asked asked, HttpReply reply) {
+  answer_done(PauseFleet{asked.parts[0], true}, {{"name", utf8(asked.parts[0])}}, std::move(reply));
+}
+
+void NativeApi::resume_fleet(Asked asked, HttpReply reply) {
+  answer_done(PauseFleet{asked.parts[0], false}, {{"name", utf8(asked.parts[0])}}, std::move(reply));
+}
+
+void NativeApi::explain_fleet(Asked asked, HttpReply reply) {
+  auto lines = backend_.explain_fleet(asked.parts[0]);
+  if (!lines) return reply.send(problem(lines.error()));
+  json::array out;
+  for (const std::string& line : *lines) out.emplace_back(utf8(line));
+  reply.send(json_response(200, json::object{{"name", asked.parts[0]}, {"lines", std::move(out)}}));
+}
+
+}  // namespace drover

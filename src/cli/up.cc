@@ -1,0 +1,42 @@
+// drover up: a server, and this machine as its fleet, from nothing to all of it.
+#include "cli/notices_in_background.h"
+#include "cli/serving.h"
+#include "cli/verb.h"
+#include "store/run_folder.h"
+
+namespace drover {
+namespace {
+
+struct Flags {
+  CommonFlags common;
+  ServerOptions options;
+};
+
+Result<int> serve(Flags& flags) {
+  flags.options.data = data_root(flags.common.data);
+  flags.options.has_local_fleet = true;
+  flags.options.log = flags.common.json ? ServerLog::Form::json : ServerLog::Form::text;
+  return run_server(flags.options, {});
+}
+
+}  // namespace
+
+void add_up(const Verb& app, Invocation& invocation) {
+  auto flags = std::make_shared<Flags>();
+  Verb verb = app.add_subcommand("up", "Run a server and, while there is work, workers on this machine");
+  add_common_flags(verb, flags->common);
+  verb.add_option("--listen", flags->options.listen, "Address to listen on; repeatable (default: 127.0.0.1:8750)")
+      .type_name("ADDR:PORT");
+  verb.footer(
+      "The server has a fleet 'local', which grows from no machine to all CPUs of this one and back; 'drover fleet "
+      "set\n"
+      "local' changes it. Ctrl-C drains it and stops the server; a second Ctrl-C kills what runs.\n\n"
+      "Examples:\n  drover up\n  drover up --listen 127.0.0.1:9000 --data /srv/drover");
+  verb.callback([flags, &invocation] {
+    auto done = serve(*flags);
+    const NoticesInBackground notices;
+    invocation.exit_status = done ? *done : failure(done.error());
+  });
+}
+
+}  // namespace drover

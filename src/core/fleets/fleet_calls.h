@@ -1,0 +1,110 @@
+// What is asked of the part of the core that keeps fleets, and what it answers.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/resources.h"
+#include "core/fleets/fleet_records.h"
+
+namespace drover {
+
+/// A fleet as it shall be from now on: a new one, or one that is there.
+struct SetFleet {
+  FleetSpec spec;
+};
+/// Its machines are drained; it is deleted when the last one is gone.
+struct DropFleet {
+  std::string fleet;
+};
+struct PauseFleet {
+  std::string fleet;
+  bool paused = true;
+};
+
+/// What a plan wants of a fleet. Each launch and drain is carried out if it still may be; the others are left out.
+struct ScaleFleet {
+  struct Launch {
+    std::string machine;  // a name that no other machine ever had
+    std::string shape;
+    Resources has;
+    std::string reason;
+  };
+  struct Drain {
+    std::string machine;
+    std::string reason;
+  };
+  static constexpr std::size_t kMost = 64;  // launches, and as many drains
+
+  std::string fleet;
+  std::vector<Launch> launches;
+  std::vector<Drain> drains;
+};
+
+/// What a provider has said of a machine.
+struct MachineNews {
+  enum class What : std::uint8_t {
+    accepted,    // it is being launched
+    refused,     // it will not be launched
+    vanished,    // it is no longer listed, and nobody asked for that
+    terminated,  // it is no longer listed, as was asked
+  };
+  std::string machine;
+  What what = What::accepted;
+  std::string text = {};  // accepted: the provider's name for it; refused, vanished: why
+};
+
+/// What a planner needs to know, a page at a time: so many machines after this name, and jobs after this one.
+struct AskFleets {
+  static constexpr std::size_t kPage = 128;
+
+  std::string machines_after = {};
+  JobId jobs_after = {};
+  bool want_machines = true;
+  bool want_jobs = true;
+};
+
+struct FleetSet {};
+struct FleetDropped {
+  std::uint64_t machines = 0;  // that are drained first
+};
+struct FleetPaused {};
+struct FleetScaled {
+  std::uint64_t launched = 0;
+  std::uint64_t drained = 0;
+};
+struct MachineNoted {};
+/// To nobody in particular: there is a fleet more or less, or one has changed.
+struct FleetsChanged {};
+
+/// A machine, and how its worker does.
+struct MachineView {
+  Machine machine;
+  bool is_present = false;         // its worker has registered, and is not lost
+  std::uint64_t items = 0;         // in its hands
+  Resources used;                  // by these
+  std::int64_t work_ms = 0;        // until they have ended, about
+  std::int64_t free_since_ms = 0;  // since when it holds nothing; 0: it holds something, or is not present
+};
+/// A job that has not ended, as far as machines are concerned.
+struct JobDemand {
+  JobId job;
+  Resources ask;
+  Labels require;
+  std::string queue;
+  std::vector<std::string> fleets;  // of its queue, in this order; none: all
+  std::uint64_t waiting = 0;        // items that could run now
+  std::uint64_t in_hands = 0;       // items that workers have
+  std::int64_t item_ms = 0;         // how long one takes; 0: not known yet
+};
+struct FleetsNow {
+  std::vector<Fleet> fleets;
+  std::vector<MachineView> machines;
+  std::vector<JobDemand> jobs;
+  bool more_machines = false;
+  bool more_jobs = false;
+};
+
+}  // namespace drover

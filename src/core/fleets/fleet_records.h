@@ -1,0 +1,102 @@
+// What lasts of fleets: what the core obeys of each, how its launches fare, and its machines. How a fleet scales is
+// text that the planner reads, outside of the core.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/resources.h"
+
+namespace drover {
+
+/// An elastic set of machines: what an administrator asked for.
+struct FleetSpec {
+  std::string name;
+  std::string text;                   // JSON: provider, shapes, policy
+  std::uint64_t most = 1;             // machines
+  std::uint64_t most_milli_cpus = 0;  // of all its machines; 0: no limit
+  std::int64_t join_ms = 600'000;     // a machine that has not joined after so long has failed
+
+  bool operator==(const FleetSpec&) const = default;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit("name", self.name);
+    visit("text", self.text);
+    visit("most", self.most);
+    visit("most_milli_cpus", self.most_milli_cpus);
+    visit("join_ms", self.join_ms);
+  }
+};
+
+struct Fleet : FleetSpec {
+  std::int64_t created_ms = 0;
+  bool paused = false;             // nothing is launched or drained
+  bool deleting = false;           // deleted when its last machine is gone
+  std::uint64_t failures = 0;      // launches that failed since one joined
+  std::string trouble;             // why the last one failed; empty: it did not
+  std::int64_t not_before_ms = 0;  // nothing is launched before
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    FleetSpec::fields(self, visit);
+    visit("created_ms", self.created_ms);
+    visit("paused", self.paused);
+    visit("deleting", self.deleting);
+    visit("failures", self.failures);
+    visit("trouble", self.trouble);
+    visit("not_before_ms", self.not_before_ms);
+  }
+};
+
+/// A machine only ever moves down this list.
+enum class MachineState : std::uint8_t {
+  requested,  // the intent is durable; its provider may have been called, and has not answered
+  starting,   // its provider has accepted
+  joined,     // its worker has registered
+  draining,   // its worker takes no more items, and leaves when those it has have ended
+  leaving,    // nothing of it is needed: its provider is to terminate it
+  gone,       // its provider no longer lists it
+};
+std::string_view to_string(MachineState state);
+
+/// A machine of a fleet. Its name is also its worker's name, and the token by which its provider launches it once.
+struct Machine {
+  std::string name;
+  std::string fleet;
+  std::string shape;
+  Resources has;
+  MachineState state = MachineState::requested;
+  std::string provider_id;  // as its provider calls it; empty: not known
+  std::string reason;       // why it was launched
+  std::string ending;       // why it is drained or terminated; empty: it is not
+  std::int64_t requested_ms = 0;
+  std::int64_t join_by_ms = 0;  // one that has not joined by then has failed
+  std::int64_t joined_ms = 0;   // 0: it has not
+  std::int64_t since_ms = 0;    // since when it is in this state
+
+  bool counts() const { return state != MachineState::gone; }
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit("name", self.name);
+    visit("fleet", self.fleet);
+    visit("shape", self.shape);
+    visit("milli_cpus", self.has.milli_cpus);
+    visit("memory_bytes", self.has.memory_bytes);
+    visit("nvidia", self.has.accelerators[0]);
+    visit("amd", self.has.accelerators[1]);
+    visit("neuron", self.has.accelerators[2]);
+    visit("state", self.state);
+    visit("provider_id", self.provider_id);
+    visit("reason", self.reason);
+    visit("ending", self.ending);
+    visit("requested_ms", self.requested_ms);
+    visit("join_by_ms", self.join_by_ms);
+    visit("joined_ms", self.joined_ms);
+    visit("since_ms", self.since_ms);
+  }
+};
+
+}  // namespace drover

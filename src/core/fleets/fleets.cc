@@ -1,0 +1,323 @@
+#include "core/fleets/fleets.h"
+
+#include <algorithm>
+
+#include "base/name.h"
+#include "base/text.h"
+#include "core/record_hash.h"
+
+namespace drover {
+namespace {
+
+constexpr std::size_t kMachinesAtOnce = 64;
+constexpr std::size_t kLongestReason = 500;
+
+EventKind event_of(MachineState state) {
+  switch (state) {
+    case MachineState::requested:
+    case MachineState::starting: return EventKind::machine_requested;
+    case MachineState::joined: return EventKind::machine_joined;
+    case MachineState::draining: return EventKind::machine_draining;
+    case MachineState::leaving: return EventKind::machine_leaving;
+    case MachineState::gone: return EventKind::machine_gone;
+  }
+  return EventKind::machine_gone;
+}
+
+bool has_not_joined(const Machine& machine) {
+  return machine.state == MachineState::requested || machine.state == MachineState::starting;
+}
+
+}  // namespace
+
+Result<void> FleetRecords::restore(const PutFleet& put) {
+  fleets.insert_or_assign(put.fleet.name, put.fleet);
+  return {};
+}
+
+Result<void> FleetRecords::restore(const PutMachine& put) {
+  machines.insert_or_assign(put.machine.name, put.machine);
+  return {};
+}
+
+void FleetRecords::add_to(Hasher& hasher) const {
+  for (const auto& [name, fleet] : fleets) add_record(hasher, fleet);
+  for (const auto& [name, machine] : machines) add_record(hasher, machine);
+}
+
+void Fleets::load() {
+  for (const auto& [name, machine] : records_.machines) {
+    index(machine);
+    // Workers that are draining do not know it any more.
+    if (machine.state == MachineState::draining) workers_.drain(name);
+  }
+}
+
+Fleet* Fleets::find(Ticket ticket, const std::string& fleet) {
+  const auto found = records_.fleets.find(fleet);
+  if (found != records_.fleets.end()) return &found->second;
+  journal_.refuse(ticket, ErrorCode::not_found, concat("fleet '", fleet, "' not found"),
+                  "list fleets with 'drover fleet list'");
+  return nullptr;
+}
+
+// One that fails may have been set right.
+void Fleets::on(Ticket ticket, const SetFleet& command) {
+  Fleet& fleet = records_.fleets[command.spec.name];
+  if (fleet.created_ms == 0) fleet.created_ms = std::max<std::int64_t>(journal_.now_ms(), 1);
+  static_cast<FleetSpec&>(fleet) = command.spec;
+  fleet.deleting = false;
+  fleet.failures = 0;
+  fleet.trouble.clear();
+  fleet.not_before_ms = 0;
+  fleets_.add(fleet.name);
+  journal_.note(EventKind::fleet_changed, fleet.name, "set");
+  journal_.say(Ticket{}, FleetsChanged{});
+  journal_.say(ticket, FleetSet{});
+}
+
+void Fleets::on(Ticket ticket, const DropFleet& command) {
+  Fleet* fleet = find(ticket, command.fleet);
+  if (fleet == nullptr) return;
+  const auto count = now_.machine_counts.find(command.fleet);
+  const std::uint64_t left = count == now_.machine_counts.end() ? 0 : count->second.machines;
+  fleet->deleting = true;
+  fleets_.add(command.fleet);
+  journal_.say(Ticket{}, FleetsChanged{});
+  journal_.say(ticket, FleetDropped{left});
+  if (left > 0) return journal_.note(EventKind::fleet_changed, command.fleet, "deleting");
+  drop_if_done(command.fleet);
+}
+
+void Fleets::on(Ticket ticket, const PauseFleet& command) {
+  Fleet* fleet = find(ticket, command.fleet);
+  if (fleet == nullptr) return;
+  if (fleet->paused != command.paused) {
+    fleet->paused = command.paused;
+    fleets_.add(command.fleet);
+    journal_.note(EventKind::fleet_changed, command.fleet, command.paused ? "paused" : "resumed");
+    journal_.say(Ticket{}, FleetsChanged{});
+  }
+  journal_.say(ticket, FleetPaused{});
+}
+
+// A plan is made of what was, and other commands may have come in between: what no longer fits is left out, and the
+// next plan knows better.
+void Fleets::on(Ticket ticket, const ScaleFleet& command) {
+  const Fleet* fleet = find(ticket, command.fleet);
+  if (fleet == nullptr) return;
+  FleetScaled out;
+  for (const ScaleFleet::Drain& it : command.drains) {
+    if (out.drained < ScaleFleet::kMost && drain(fleet->name, it)) ++out.drained;
+  }
+  for (const ScaleFleet::Launch& it : command.launches) {
+    if (out.launched >= ScaleFleet::kMost || !may_launch(*fleet, it)) continue;
+    launch(*fleet, it);
+    ++out.launched;
+  }
+  journal_.say(ticket, out);
+}
+
+bool Fleets::may_launch(const Fleet& fleet, const ScaleFleet::Launch& it) const {
+  if (fleet.paused || fleet.deleting || fleet.not_before_ms > journal_.now_ms()) return false;
+  if (!is_valid_name(it.machine) || records_.machines.contains(it.machine) || workers_.is_known(it.machine)) {
+    return false;
+  }
+  const auto found = now_.machine_counts.find(fleet.name);
+  const auto count = found == now_.machine_counts.end() ? FleetIndexes::MachineCount{} : found->second;
+  if (count.machines >= fleet.most) return false;
+  return fleet.most_milli_cpus == 0 ||
+         (count.milli_cpus <= fleet.most_milli_cpus && it.has.milli_cpus <= fleet.most_milli_cpus - count.milli_cpus);
+}
+
+void Fleets::launch(const Fleet& fleet, const ScaleFleet::Launch& it) {
+  Machine machine{
+      .name = it.machine, .fleet = fleet.name, .shape = it.shape, .has = it.has.at_most(Resources::endless())};
+  machine.reason = it.reason.substr(0, kLongestReason);
+  machine.requested_ms = machine.since_ms = journal_.now_ms();
+  machine.join_by_ms = journal_.now_ms() + fleet.join_ms;
+  index(machine);
+  machines_.add(machine.name);
+  journal_.note(EventKind::machine_requested, machine.name, machine.reason);
+  records_.machines.emplace(it.machine, std::move(machine));
+}
+
+bool Fleets::drain(const std::string& fleet, const ScaleFleet::Drain& it) {
+  Machine* machine = machine_of(it.machine, fleet);
+  if (machine == nullptr) return false;
+  const std::string why = it.reason.substr(0, kLongestReason);
+  if (has_not_joined(*machine)) {
+    move(*machine, MachineState::leaving, why);
+    return true;
+  }
+  if (machine->state != MachineState::joined) return false;
+  move(*machine, MachineState::draining, why);
+  workers_.drain(it.machine);
+  return true;
+}
+
+void Fleets::on(Ticket ticket, const MachineNews& command) {
+  const auto found = records_.machines.find(command.machine);
+  if (found == records_.machines.end()) {
+    return journal_.refuse(ticket, ErrorCode::not_found, concat("machine '", command.machine, "' not found"),
+                           "list machines with 'drover fleet show'");
+  }
+  Machine& machine = found->second;
+  const std::string text = command.text.substr(0, kLongestReason);
+  switch (command.what) {
+    case MachineNews::What::accepted:
+      if (machine.state == MachineState::gone) break;
+      if (machine.provider_id != text) {
+        machine.provider_id = text;
+        machines_.add(machine.name);
+      }
+      if (machine.state == MachineState::requested) move(machine, MachineState::starting, {});
+      break;
+    case MachineNews::What::refused:
+      if (machine.state == MachineState::requested) {
+        count_failure(machine.fleet, text);
+        move(machine, MachineState::gone, text);
+      }
+      break;
+    case MachineNews::What::vanished:
+      // An intent whose answer is still to come cannot be missed.
+      if (machine.state == MachineState::requested || machine.state == MachineState::gone) break;
+      if (machine.state == MachineState::starting) count_failure(machine.fleet, text);
+      workers_.fence(machine.name);  // what it held is not coming back
+      move(machine, MachineState::gone, text);
+      break;
+    case MachineNews::What::terminated:
+      if (machine.state == MachineState::leaving) move(machine, MachineState::gone, {});
+      break;
+  }
+  journal_.say(ticket, MachineNoted{});
+}
+
+Machine* Fleets::machine_of(const std::string& worker, const std::string& fleet) {
+  const auto found = records_.machines.find(worker);
+  return found != records_.machines.end() && found->second.fleet == fleet ? &found->second : nullptr;
+}
+
+void Fleets::on_worker_present(const std::string& worker, const std::string& fleet) {
+  Machine* machine = machine_of(worker, fleet);
+  if (machine == nullptr) return;
+  if (!has_not_joined(*machine)) {
+    // It is to go, whatever it believes.
+    if (machine->state != MachineState::joined) workers_.drain(worker);
+    return;
+  }
+  machine->joined_ms = journal_.now_ms();
+  move(*machine, MachineState::joined, {});
+  const auto known = records_.fleets.find(fleet);
+  if (known == records_.fleets.end() || known->second.failures == 0) return;
+  known->second.failures = 0;
+  known->second.trouble.clear();
+  known->second.not_before_ms = 0;
+  fleets_.add(fleet);
+}
+
+void Fleets::on_worker_departed(const std::string& worker, const std::string& fleet, std::string_view how) {
+  Machine* machine = machine_of(worker, fleet);
+  if (machine == nullptr) return;
+  if (machine->state != MachineState::joined && machine->state != MachineState::draining) return;
+  move(*machine, MachineState::leaving, concat("its worker ", how == "left" ? "has left" : concat("was ", how)));
+}
+
+// The first reason for its end is the one that counts.
+void Fleets::move(Machine& machine, MachineState to, const std::string& why) {
+  unindex(machine);
+  machine.state = to;
+  machine.since_ms = journal_.now_ms();
+  if (machine.ending.empty()) machine.ending = why;
+  index(machine);
+  machines_.add(machine.name);
+  if (to != MachineState::starting) journal_.note(event_of(to), machine.name, machine.ending);
+  if (to != MachineState::gone) return;
+  drop_if_done(machine.fleet);
+  if (now_.machines_gone.size() > kMostGoneMachines) forget(std::string(now_.machines_gone.begin()->second));
+}
+
+void Fleets::count_failure(const std::string& name, const std::string& why) {
+  const auto found = records_.fleets.find(name);
+  if (found == records_.fleets.end()) return;
+  Fleet& fleet = found->second;
+  // Machines that were requested together fail together, which is one failure.
+  if (fleet.not_before_ms <= journal_.now_ms()) {
+    const auto doublings = std::min<std::uint64_t>(fleet.failures++, 20);
+    fleet.not_before_ms = journal_.now_ms() + std::min(kFirstBackOffMs << doublings, kLongestBackOffMs);
+  }
+  fleet.trouble = why.empty() ? "no reason was given" : why;
+  fleets_.add(name);
+}
+
+void Fleets::index(const Machine& machine) {
+  if (machine.state == MachineState::gone) {
+    now_.machines_gone.insert({machine.since_ms, machine.name});
+    return;
+  }
+  auto& count = now_.machine_counts[machine.fleet];
+  ++count.machines;
+  count.milli_cpus += machine.has.milli_cpus;
+  if (has_not_joined(machine)) now_.join_deadlines.insert({machine.join_by_ms, machine.name});
+}
+
+void Fleets::unindex(const Machine& machine) {
+  if (machine.state == MachineState::gone) {
+    now_.machines_gone.erase({machine.since_ms, machine.name});
+    return;
+  }
+  const auto count = now_.machine_counts.find(machine.fleet);
+  --count->second.machines;
+  count->second.milli_cpus -= machine.has.milli_cpus;
+  if (count->second.machines == 0) now_.machine_counts.erase(count);
+  now_.join_deadlines.erase({machine.join_by_ms, machine.name});
+}
+
+void Fleets::drop_if_done(const std::string& name) {
+  const auto found = records_.fleets.find(name);
+  if (found == records_.fleets.end() || !found->second.deleting || now_.machine_counts.contains(name)) return;
+  journal_.note(EventKind::fleet_deleted, name);
+  journal_.say(Ticket{}, FleetsChanged{});
+  records_.fleets.erase(found);
+  fleets_.add(name);
+}
+
+void Fleets::forget(const std::string& name) {
+  const auto found = records_.machines.find(name);
+  unindex(found->second);
+  machines_.add(found->second.name);
+  records_.machines.erase(found);
+}
+
+void Fleets::pass_time() {
+  for (std::size_t i = 0; i < kMachinesAtOnce && !now_.join_deadlines.empty(); ++i) {
+    const auto [at_ms, name] = *now_.join_deadlines.begin();
+    if (at_ms > journal_.now_ms()) break;
+    Machine& machine = records_.machines.at(name);
+    const std::string why = concat("it did not join within ", (at_ms - machine.requested_ms) / 1000, " s");
+    count_failure(machine.fleet, why);
+    move(machine, MachineState::leaving, why);
+  }
+  for (std::size_t i = 0; i < kMachinesAtOnce && !now_.machines_gone.empty(); ++i) {
+    const auto [since_ms, name] = *now_.machines_gone.begin();
+    if (since_ms + kGoneMachineKeptMs > journal_.now_ms()) break;
+    forget(std::string(name));
+  }
+}
+
+std::optional<std::int64_t> Fleets::next_deadline() const {
+  std::optional<std::int64_t> first;
+  if (!now_.join_deadlines.empty()) first = now_.join_deadlines.begin()->first;
+  if (!now_.machines_gone.empty()) {
+    const std::int64_t at_ms = now_.machines_gone.begin()->first + kGoneMachineKeptMs;
+    first = std::min(first.value_or(at_ms), at_ms);
+  }
+  return first;
+}
+
+void Fleets::take_changes(std::vector<Mutation>& out) {
+  fleets_.take<PutFleet>(records_.fleets, out, [](const std::string& name) { return DeleteFleet{name}; });
+  machines_.take<PutMachine>(records_.machines, out, [](const std::string& name) { return DeleteMachine{name}; });
+}
+
+}  // namespace drover

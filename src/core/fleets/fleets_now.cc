@@ -1,0 +1,108 @@
+#include "core/fleets/fleets_now.h"
+
+#include <algorithm>
+
+namespace drover {
+namespace {
+
+// Of a worker with very many grants, the first say enough.
+constexpr std::size_t kMostGrantsRead = 32;
+
+class FleetReader {
+ public:
+  explicit FleetReader(const Core& core) : durable_(core.durable()), now_(core.volatile_part()) {}
+
+  MachineView view_of(const Machine& machine) const {
+    MachineView out{.machine = machine};
+    const auto worker = now_.worker_by_name.find(machine.name);
+    if (worker == now_.worker_by_name.end()) return out;
+    const Session& session = now_.sessions.at(worker->second);
+    out.is_present = now_.present.contains(worker->second);
+    if (const auto held = now_.held.find(worker->second); held != now_.held.end()) {
+      for (const auto& [of, items] : held->second) {
+        out.items += items;
+        out.used = out.used.plus(now_.schedule.of(of).demand.ask.times(items));
+      }
+    }
+    if (session.readiness == Readiness::apart) out.used = machine.has;  // it is given nothing more
+    out.work_ms = work_ms(worker->second, machine.has);
+    if (out.is_present && out.items == 0) out.free_since_ms = std::max<std::int64_t>(session.free_since_ms, 1);
+    return out;
+  }
+
+  JobDemand demand_of_job(const Job& job) const {
+    const Place& place = now_.places.at(job.id);
+    JobDemand out{.job = job.id, .ask = job.ask, .require = job.require, .queue = job.place.queue};
+    if (const Queue* queue = durable_.find_queue(job.place.queue)) out.fleets = queue->fleets;
+    out.in_hands = place.in_hands;
+    out.item_ms = place.has_ended_some ? place.planned_ms : 0;
+    if (!place.offered) return out;
+    out.waiting = job.stream.empty() ? left_of(job, place) : ready_on(job.stream);
+    if (job.max_running > 0)
+      out.waiting = std::min(out.waiting, job.max_running - std::min(job.max_running, place.in_hands));
+    if (job.sequential) out.waiting = std::min<std::uint64_t>(out.waiting, 1);
+    return out;
+  }
+
+ private:
+  static std::uint64_t left_of(const Job& job, const Place& place) {
+    const std::uint64_t done = job.succeeded + job.failed + job.cancelled + place.in_hands;
+    return job.total - std::min(job.total, done);
+  }
+
+  std::uint64_t ready_on(const std::string& stream) const {
+    const auto id = now_.stream_by_name.find(stream);
+    if (id == now_.stream_by_name.end()) return 0;
+    const StreamIndex& index = now_.streams_now.at(id->second);
+    return index.untouched + index.ready.size() + index.ready_groups.size();
+  }
+
+  /// As if they ran side by side.
+  std::int64_t work_ms(WorkerId worker, const Resources& has) const {
+    const auto grants = now_.worker_grants.find(worker);
+    if (grants == now_.worker_grants.end()) return 0;
+    std::int64_t longest_ms = 0;
+    std::size_t read = 0;
+    for (const GrantId id : grants->second) {
+      if (++read > kMostGrantsRead) break;
+      const Job& job = durable_.jobs.at(durable_.grants.at(id).job);
+      const std::uint64_t side_by_side = std::max<std::uint64_t>(has.holds(job.ask), 1);
+      const std::uint64_t rounds = (now_.grant_left.at(id) + side_by_side - 1) / side_by_side;
+      longest_ms = std::max(longest_ms, static_cast<std::int64_t>(std::min<std::uint64_t>(rounds, 1'000'000)) *
+                                            std::min<std::int64_t>(now_.places.at(job.id).planned_ms, 86'400'000));
+    }
+    return longest_ms;
+  }
+
+  const Durable& durable_;
+  const Volatile& now_;
+};
+
+}  // namespace
+
+FleetsNow fleets_now(const Core& core, const AskFleets& question) {
+  const FleetReader reader(core);
+  FleetsNow out;
+  if (question.machines_after.empty() && !question.jobs_after) {
+    for (const auto& [name, fleet] : core.durable().fleets) out.fleets.push_back(fleet);
+  }
+  if (question.want_machines) {
+    const auto& machines = core.durable().machines;
+    auto it = machines.upper_bound(question.machines_after);
+    for (; it != machines.end() && out.machines.size() < AskFleets::kPage; ++it) {
+      out.machines.push_back(reader.view_of(it->second));
+    }
+    out.more_machines = it != machines.end();
+  }
+  if (question.want_jobs) {
+    const auto& jobs = core.volatile_part().runnable;
+    auto it = jobs.upper_bound(question.jobs_after);
+    for (; it != jobs.end() && out.jobs.size() < AskFleets::kPage; ++it) {
+      out.jobs.push_back(reader.demand_of_job(core.durable().jobs.at(*it)));
+    }
+    out.more_jobs = it != jobs.end();
+  }
+  return out;
+}
+
+}  // namespace drover

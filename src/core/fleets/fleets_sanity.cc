@@ -1,0 +1,65 @@
+// What must hold between fleets, their machines and these machines' workers.
+#include <map>
+
+#include "core/sanity.h"
+
+namespace drover {
+namespace {
+
+class FleetInspection : Inspection {
+ public:
+  FleetInspection(const Core& core, Faults& faults) : Inspection(core, faults) {}
+
+  void inspect() {
+    for (const auto& [name, fleet] : durable_.fleets) {
+      expect(name == fleet.name && fleet.created_ms > 0, "a fleet has its name");
+      expect((fleet.failures == 0) == fleet.trouble.empty(), "a fleet that fails says why");
+      expect(!fleet.deleting || volatile_.machine_counts.contains(name), "a fleet that is deleted waits for machines");
+    }
+    for (const auto& [name, machine] : durable_.machines) inspect(machine);
+    expect(counts_ == volatile_.machine_counts, "machines are counted by fleet");
+    expect(waiting_ == volatile_.join_deadlines.size(), "only machines that have not joined have a deadline");
+    expect(gone_ == volatile_.machines_gone.size(), "only machines that are gone are forgotten");
+  }
+
+ private:
+  void inspect(const Machine& machine) {
+    expect(machine.requested_ms <= machine.since_ms && machine.since_ms <= now_ms_, "a machine was requested before");
+    const bool has_joined = machine.joined_ms > 0;
+    if (machine.state == MachineState::gone) {
+      ++gone_;
+      expect(volatile_.machines_gone.contains({machine.since_ms, machine.name}), "a machine that is gone is forgotten");
+      return;
+    }
+    expect(durable_.fleets.contains(machine.fleet), "a machine has a fleet");
+    auto& count = counts_[machine.fleet];
+    ++count.machines;
+    count.milli_cpus += machine.has.milli_cpus;
+    const auto worker = volatile_.worker_by_name.find(machine.name);
+    const bool is_present = worker != volatile_.worker_by_name.end() && volatile_.present.contains(worker->second) &&
+                            durable_.workers.at(worker->second).fleet == machine.fleet;
+    if (machine.state == MachineState::requested || machine.state == MachineState::starting) {
+      ++waiting_;
+      expect(volatile_.join_deadlines.contains({machine.join_by_ms, machine.name}), "a machine has a deadline to join");
+      expect(!has_joined && !is_present, "a machine whose worker is present has joined");
+      return;
+    }
+    if (machine.state == MachineState::leaving) return;
+    expect(has_joined && is_present, "a machine that has joined has a worker");
+    if (!is_present) return;
+    expect(machine.state == MachineState::joined || volatile_.sessions.at(worker->second).drain.is_draining(),
+           "the worker of a machine that is drained is draining");
+  }
+
+  std::map<std::string, FleetIndexes::MachineCount> counts_;
+  std::size_t waiting_ = 0;
+  std::size_t gone_ = 0;
+};
+
+}  // namespace
+
+void inspect_fleets(const Core& core, Faults& faults) {
+  FleetInspection(core, faults).inspect();
+}
+
+}  // namespace drover

@@ -1,0 +1,258 @@
+#include "core/fleets/fleets.h"
+
+#include <gtest/gtest.h>
+
+#include "core/test_world.h"
+
+namespace drover {
+namespace {
+
+class FleetTest : public testing::Test {
+ protected:
+  static constexpr Resources kSmall{1000, TestWorld::kGiB, {}};
+
+  void set_fleet(std::uint64_t most, std::uint64_t most_milli_cpus = 0) {
+    const FleetSpec spec{
+        .name = "f", .text = "{}", .most = most, .most_milli_cpus = most_milli_cpus, .join_ms = 60'000};
+    ASSERT_TRUE(std::holds_alternative<FleetSet>(world_.ask(SetFleet{spec})));
+  }
+  FleetScaled scale(std::vector<ScaleFleet::Launch> launches, std::vector<ScaleFleet::Drain> drains = {}) {
+    return std::get<FleetScaled>(world_.ask(ScaleFleet{"f", std::move(launches), std::move(drains)}));
+  }
+  std::uint64_t launch(const std::string& name) { return scale({{name, "small", kSmall, "work waits"}}).launched; }
+  std::uint64_t drain(const std::string& name) { return scale({}, {{name, "it is idle"}}).drained; }
+  void say(const std::string& machine, MachineNews::What what, const std::string& text = "") {
+    ASSERT_TRUE(std::holds_alternative<MachineNoted>(world_.ask(MachineNews{machine, what, text})));
+  }
+  WorkerId join(const std::string& name, const std::string& fleet = "f") {
+    RegisterWorker hello{name, 1, 60'000, kSmall, {}};
+    hello.fleet = fleet;
+    return std::get<WorkerRegistered>(world_.ask(hello)).worker;
+  }
+  void leave(WorkerId worker) {
+    Report last{.worker = worker, .incarnation = 1};
+    last.leaving = Leaving::gone;
+    world_.ask(last);
+  }
+  std::string state(const std::string& name) {
+    const auto& machines = world_.core.durable().machines;
+    const auto found = machines.find(name);
+    return found == machines.end() ? "forgotten" : std::string(to_string(found->second.state));
+  }
+  const Machine& machine(const std::string& name) { return world_.core.durable().machines.at(name); }
+  const Fleet& fleet() { return world_.core.durable().fleets.at("f"); }
+  FleetsNow now() { return std::get<FleetsNow>(world_.ask(AskFleets{})); }
+
+  TestWorld world_;
+};
+
+TEST_F(FleetTest, AMachineGoesFromRequestedToGone) {
+  set_fleet(2);
+  EXPECT_EQ(launch("m1"), 1U);
+  EXPECT_EQ(state("m1"), "requested");
+  say("m1", MachineNews::What::accepted, "pid 7");
+  EXPECT_EQ(state("m1"), "starting");
+  EXPECT_EQ(machine("m1").provider_id, "pid 7");
+  const WorkerId worker = join("m1");
+  EXPECT_EQ(state("m1"), "joined");
+  EXPECT_EQ(drain("m1"), 1U);
+  EXPECT_EQ(state("m1"), "draining");
+  leave(worker);
+  EXPECT_EQ(state("m1"), "leaving");
+  say("m1", MachineNews::What::terminated);
+  EXPECT_EQ(state("m1"), "gone");
+  EXPECT_EQ(machine("m1").ending, "it is idle");
+  world_.pass(kGoneMachineKeptMs);
+  EXPECT_EQ(state("m1"), "forgotten");
+}
+
+TEST_F(FleetTest, AnIntentIsPartOfTheBatchThatAnswersIt) {
+  set_fleet(1);
+  world_.mutations.clear();
+  launch("m1");
+  const bool is_written =
+      std::ranges::any_of(world_.mutations, [](const Mutation& it) { return std::holds_alternative<PutMachine>(it); });
+  EXPECT_TRUE(is_written);
+  world_.restart();
+  EXPECT_EQ(state("m1"), "requested");
+}
+
+TEST_F(FleetTest, APlanThatAsksForTooMuchIsCutShort) {
+  set_fleet(2);
+  EXPECT_EQ(scale({{"m1", "s", kSmall, ""}, {"m2", "s", kSmall, ""}, {"m3", "s", kSmall, ""}}).launched, 2U);
+  EXPECT_EQ(state("m3"), "forgotten");
+  EXPECT_EQ(launch("m1"), 0U) << "a name launches one machine";
+  set_fleet(5, 3000);
+  EXPECT_EQ(scale({{"big", "b", {2000, 0, {}}, ""}, {"m4", "s", kSmall, ""}}).launched, 1U) << "of 3 CPUs 1 is left";
+  EXPECT_EQ(state("big"), "forgotten");
+}
+
+TEST_F(FleetTest, ALeasedItemIsNotKilledByScaleIn) {
+  set_fleet(1);
+  launch("m1");
+  const WorkerId worker = join("m1");
+  const JobId job = world_.submit(1);
+  ASSERT_EQ(world_.next(worker), job);
+  EXPECT_EQ(drain("m1"), 1U);
+  EXPECT_EQ(world_.job(job).used.lost_attempts, 0);
+  world_.end(worker, world_.last);
+  EXPECT_EQ(world_.job(job).succeeded, 1U);
+  EXPECT_EQ(state("m1"), "draining");
+}
+
+TEST_F(FleetTest, ADrainSurvivesARestart) {
+  set_fleet(1);
+  launch("m1");
+  const WorkerId worker = join("m1");
+  drain("m1");
+  world_.restart();
+  world_.submit(1);
+  EXPECT_EQ(world_.next(worker), JobId{});
+}
+
+TEST_F(FleetTest, AWorkerThatIsLostTakesItsMachineAlong) {
+  set_fleet(1);
+  launch("m1");
+  join("m1");
+  world_.pass(61'000);
+  EXPECT_EQ(state("m1"), "leaving");
+  EXPECT_EQ(machine("m1").ending, "its worker was lost");
+}
+
+TEST_F(FleetTest, AMachineThatNeverJoinsFailsAndIsReplacedLater) {
+  set_fleet(3);
+  launch("m1");
+  say("m1", MachineNews::What::accepted);
+  world_.pass(60'000);
+  EXPECT_EQ(state("m1"), "leaving");
+  EXPECT_EQ(fleet().trouble, "it did not join within 60 s");
+  EXPECT_EQ(launch("m2"), 0U);
+  world_.pass(kFirstBackOffMs);
+  EXPECT_EQ(launch("m2"), 1U);
+}
+
+TEST_F(FleetTest, EachFailureDoublesTheWaitAndAMachineThatJoinsEndsIt) {
+  set_fleet(9);
+  std::int64_t waited_ms = kFirstBackOffMs;
+  for (int i = 1; i <= 12; ++i) {
+    const std::string name = concat("m", i);
+    ASSERT_EQ(launch(name), 1U) << name;
+    say(name, MachineNews::What::refused, "no capacity");
+    EXPECT_EQ(state(name), "gone");
+    EXPECT_EQ(fleet().not_before_ms, world_.now_ms + waited_ms);
+    world_.pass(waited_ms - 1);
+    EXPECT_EQ(launch("too soon"), 0U);
+    world_.pass(1);
+    waited_ms = std::min(2 * waited_ms, kLongestBackOffMs);
+  }
+  EXPECT_EQ(fleet().failures, 12U);
+  EXPECT_EQ(fleet().trouble, "no capacity");
+  launch("good");
+  join("good");
+  EXPECT_EQ(fleet().failures, 0U);
+  EXPECT_EQ(fleet().trouble, "");
+}
+
+TEST_F(FleetTest, MachinesThatFailTogetherAreOneFailure) {
+  set_fleet(9);
+  scale({{"a", "s", kSmall, ""}, {"b", "s", kSmall, ""}});
+  say("a", MachineNews::What::refused, "no capacity");
+  say("b", MachineNews::What::refused, "no capacity");
+  EXPECT_EQ(fleet().failures, 1U);
+}
+
+TEST_F(FleetTest, WhatAVanishedMachineHeldRunsElsewhere) {
+  set_fleet(1);
+  launch("m1");
+  const WorkerId worker = join("m1");
+  const JobId job = world_.submit(1);
+  ASSERT_EQ(world_.next(worker), job);
+  say("m1", MachineNews::What::vanished, "its provider no longer lists it");
+  EXPECT_EQ(state("m1"), "gone");
+  EXPECT_EQ(world_.next(world_.worker("other")), job);
+}
+
+TEST_F(FleetTest, AWorkerOfAnotherFleetIsNotItsMachine) {
+  set_fleet(1);
+  launch("m1");
+  join("m1", "another");
+  EXPECT_EQ(state("m1"), "requested");
+}
+
+TEST_F(FleetTest, AMachineThatJoinsTooLateIsSentAway) {
+  set_fleet(1);
+  launch("m1");
+  world_.pass(60'000);
+  ASSERT_EQ(state("m1"), "leaving");
+  const WorkerId worker = join("m1");
+  world_.submit(1);
+  EXPECT_EQ(world_.next(worker), JobId{});
+}
+
+TEST_F(FleetTest, AFleetIsDeletedWhenItsLastMachineIsGone) {
+  set_fleet(1);
+  launch("m1");
+  EXPECT_EQ(std::get<FleetDropped>(world_.ask(DropFleet{"f"})).machines, 1U);
+  EXPECT_EQ(launch("m2"), 0U);
+  EXPECT_EQ(drain("m1"), 1U);
+  EXPECT_TRUE(fleet().deleting);
+  say("m1", MachineNews::What::terminated);
+  EXPECT_FALSE(world_.core.durable().fleets.contains("f"));
+}
+
+TEST_F(FleetTest, APausedFleetLaunchesNothing) {
+  set_fleet(1);
+  world_.ask(PauseFleet{"f", true});
+  EXPECT_EQ(launch("m1"), 0U);
+  world_.restart();
+  EXPECT_TRUE(fleet().paused);
+  world_.ask(PauseFleet{"f", false});
+  EXPECT_EQ(launch("m1"), 1U);
+}
+
+TEST_F(FleetTest, DemandIsWhatCouldRunNow) {
+  const JobId job = world_.submit({{.ask = {2000, 0, {}}, .max_running = 3}, 10});
+  ASSERT_EQ(now().jobs.size(), 1U);
+  EXPECT_EQ(now().jobs[0].waiting, 3U);
+  EXPECT_EQ(now().jobs[0].item_ms, 0);
+  const WorkerId worker = world_.worker("w", 4);
+  ASSERT_EQ(world_.poll(worker, 2, {4000, 0, {}}).size(), 1U);
+  EXPECT_EQ(now().jobs[0].job, job);
+  EXPECT_EQ(now().jobs[0].in_hands, 2U);
+  EXPECT_EQ(now().jobs[0].waiting, 1U);
+}
+
+TEST_F(FleetTest, AMachineIsFreeSinceItsLastItemEnded) {
+  set_fleet(1);
+  launch("m1");
+  const WorkerId worker = join("m1");
+  const std::int64_t joined_ms = world_.now_ms;
+  world_.now_ms += 1000;
+  EXPECT_EQ(now().machines[0].free_since_ms, joined_ms);
+  world_.submit(1);
+  world_.next(worker);
+  EXPECT_EQ(now().machines[0].free_since_ms, 0);
+  EXPECT_EQ(now().machines[0].items, 1U);
+  EXPECT_EQ(now().machines[0].used.milli_cpus, 1000U);
+  world_.now_ms += 1000;
+  world_.end(worker, world_.last);
+  EXPECT_EQ(now().machines[0].free_since_ms, world_.now_ms);
+}
+
+TEST_F(FleetTest, ManyMachinesComeInPages) {
+  set_fleet(1000);
+  for (int i = 0; i < 200; ++i) ASSERT_EQ(launch(concat("m", 1000 + i)), 1U);
+  AskFleets question{.want_jobs = false};
+  std::size_t seen = 0;
+  for (bool more = true; more;) {
+    const auto page = std::get<FleetsNow>(world_.ask(question));
+    seen += page.machines.size();
+    EXPECT_LE(page.machines.size(), AskFleets::kPage);
+    question.machines_after = page.machines.back().machine.name;
+    more = page.more_machines;
+  }
+  EXPECT_EQ(seen, 200U);
+}
+
+}  // namespace
+}  // namespace drover

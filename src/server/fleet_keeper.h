@@ -1,0 +1,94 @@
+// Keeps fleets at the size that they need: asks the core what there is, plans, tells the core what to launch and drain,
+// and gives each fleet's machines to the lane that speaks with its provider. What a provider is called for is durable
+// before: a lane sees machines only as the core has let them out.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/command.h"
+#include "core/planner/plan.h"
+#include "ports/provider.h"
+#include "server/fleet_lane.h"
+
+namespace drover {
+
+class FleetKeeper {
+ public:
+  /// What a kind of provider offers on this server.
+  struct Kind {
+    std::vector<Shape> shapes;
+    std::function<std::unique_ptr<Provider>(const std::string& fleet)> make;
+  };
+  struct Outside {
+    std::function<Result<Effect>(Command)> ask;  // answered when it is durable
+    std::function<std::int64_t()> now_ms;
+    std::map<std::string, Kind> kinds;                       // by the provider's name
+    MachineReconciler::Outside machines;                     // but for `tell`
+    std::function<void(const std::string& machine)> forget;  // one that is gone: its key, and its join token
+  };
+  explicit FleetKeeper(Outside outside);
+  /// Machines go on as they are.
+  ~FleetKeeper();
+  FleetKeeper(const FleetKeeper&) = delete;
+  FleetKeeper& operator=(const FleetKeeper&) = delete;
+
+  /// Something has happened that a plan may depend on: from any thread, and soon looked at.
+  void wake();
+  /// The same of fleets themselves.
+  void fleets_changed();
+
+  /// What would be done about the fleet now, a line for each reason. Waits for the core.
+  Result<std::vector<std::string>> explain(const std::string& fleet);
+
+  /// No machine of provider `local` is launched any more, and those that are there are drained.
+  void drain_local();
+  /// What runs on them is lost and will run again.
+  void fence_local();
+  /// After drain_local(): none is left.
+  bool is_drained() const { return is_drained_; }
+
+ private:
+  /// What the core has said, and what is planned from it.
+  struct Seen {
+    FleetSnapshot snapshot;
+    std::vector<Machine> machines;
+    bool is_drained = false;
+  };
+
+  void run();
+  Result<void> round();
+  Result<Seen> look();
+  Result<void> ask_streams(FleetSnapshot& snapshot);
+  FleetState state_of(const Fleet& fleet) const;
+  Result<bool> carry_out(const FleetPlan& plan);
+  static FleetPlan plan_to_drain(const Seen& seen);
+  void fence(const Seen& seen);
+  void give_to_lanes(const Seen& seen);
+  void forget_gone(const std::vector<Machine>& machines);
+
+  const Outside outside_;
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable wakes_;
+  bool woken_ = true;
+  bool stopping_ = false;
+  std::atomic<bool> has_work_ = true;  // there are fleets that this server has a provider for
+  std::atomic<bool> draining_ = false;
+  std::atomic<bool> fencing_ = false;
+  std::atomic<bool> is_drained_ = false;
+  std::map<std::string, std::unique_ptr<FleetLane>> lanes_;  // the thread's alone
+  std::set<std::string> forgotten_;                          // likewise: machines that are gone
+  std::string last_trouble_;                                 // likewise
+  std::thread thread_;
+};
+
+}  // namespace drover

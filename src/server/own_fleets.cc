@@ -1,0 +1,129 @@
+#include "server/own_fleets.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/text.h"
+#include "keys/certificates.h"
+#include "provide/local_provider.h"
+#include "server/local_shapes.h"
+#include "server/server.h"
+#include "wire/fleet_rules.h"
+
+namespace drover {
+
+Result<void> OwnFleets::make_local() {
+  auto known = parts_.ask(AskFleets{.want_machines = false, .want_jobs = false});
+  if (!known) return pass(known);
+  const auto is_local = [](const Fleet& it) { return it.name == kLocalFleet && !it.deleting; };
+  if (std::ranges::any_of(std::get<FleetsNow>(*known).fleets, is_local)) return {};
+  FleetRules rules{.provider = "local"};
+  rules.most = std::max<std::uint64_t>(parts_.here.milli_cpus / 1000, 1);
+  rules.most_milli_cpus = 1000 * rules.most;
+  rules.idle_ms = 30'000;
+  rules.join_ms = 60'000;
+  auto done = parts_.ask(SetFleet{fleet_spec(std::string(kLocalFleet), rules)});
+  if (!done) return pass(done);
+  return {};
+}
+
+Result<void> OwnFleets::start(const Reach& reach) {
+  if (parts_.ends_with_server) {
+    if (auto made = make_local(); !made) return made;
+  }
+  address_ = reach.address;
+  if (!reach.ca_pem.empty()) {
+    auto print = fingerprint(reach.ca_pem);
+    if (!print) return pass(print);
+    ca_fingerprint_ = std::move(*print);
+  }
+  FleetKeeper::Outside outside{
+      .ask = parts_.ask, .now_ms = parts_.now_ms, .kinds = {{"local", local()}}, .machines = {}, .forget = {}};
+  outside.machines.join_token = [this](const Machine& machine) { return join_token(machine); };
+  outside.forget = [this](const std::string& machine) { forget(machine); };
+  outside.machines.notice = [this](const std::string& text) { parts_.log.warning(text); };
+  const std::scoped_lock lock(keeper_mutex_);
+  keeper_ = std::make_shared<FleetKeeper>(std::move(outside));
+  return {};
+}
+
+void OwnFleets::stop() {
+  std::shared_ptr<FleetKeeper> last;
+  {
+    const std::scoped_lock lock(keeper_mutex_);
+    last = std::move(keeper_);
+  }
+}
+
+void OwnFleets::hear(const Effect& effect) {
+  const bool is_about_fleets = std::holds_alternative<FleetsChanged>(effect);
+  const bool matters =
+      is_about_fleets || std::holds_alternative<JobChanged>(effect) || std::holds_alternative<WorkerStands>(effect);
+  if (!matters) return;
+  const std::scoped_lock lock(keeper_mutex_);
+  if (keeper_ == nullptr) return;
+  if (is_about_fleets) return keeper_->fleets_changed();
+  keeper_->wake();
+}
+
+Result<std::vector<std::string>> OwnFleets::explain(const std::string& fleet) {
+  const std::shared_ptr<FleetKeeper> keeper = [this] {
+    const std::scoped_lock lock(keeper_mutex_);
+    return keeper_;
+  }();
+  if (keeper == nullptr) return fail(ErrorCode::stopped, "the server is starting or stopping", "try again in a moment");
+  return keeper->explain(fleet);
+}
+
+bool OwnFleets::postpones_stop() {
+  if (!parts_.ends_with_server || ++signals_ > 2) return false;
+  parts_.log.info(signals_ == 1
+                      ? "draining the machines of this computer; send the signal again to kill what runs on them"
+                      : "killing what runs on the machines of this computer; it will run again");
+  signals_ == 1 ? keeper_->drain_local() : keeper_->fence_local();
+  return true;
+}
+
+FleetKeeper::Kind OwnFleets::local() const {
+  std::error_code error;
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe", error).string();
+  return {.shapes = local_shapes(parts_.here), .make = [this, program](const std::string& fleet) {
+            return std::make_unique<LocalProvider>(
+                LocalProvider::Options{
+                    .folder = concat(parts_.folder, "/", fleet), .data = parts_.data, .program = program},
+                parts_.steady);
+          }};
+}
+
+// Good for one machine, under its name.
+Result<std::string> OwnFleets::join_token(const Machine& machine) {
+  const std::int64_t now_ms = parts_.now_ms();
+  const JoinTokenRequest request{.uses = 1,
+                                 .expires_ms = std::max(machine.join_by_ms, now_ms + 1000),
+                                 .fleet = machine.fleet,
+                                 .addresses = {address_},
+                                 .ca_fingerprint = ca_fingerprint_};
+  auto token = parts_.keys.create_join_token(request, now_ms);
+  if (!token) return pass(token);
+  const std::scoped_lock lock(tokens_mutex_);
+  tokens_[machine.name].push_back(token->id);
+  return token->text.reveal();
+}
+
+// Its worker has departed: nobody uses them any more.
+void OwnFleets::forget(const std::string& machine) {
+  {
+    const std::scoped_lock lock(tokens_mutex_);
+    if (const auto tokens = tokens_.extract(machine)) {
+      for (const std::string& id : tokens.mapped()) (void)parts_.keys.remove(id);
+    }
+  }
+  for (const KeyInfo& key : parts_.keys.list()) {
+    if (key.worker != machine) continue;
+    if (auto removed = parts_.keys.remove(key.id); !removed) {
+      parts_.log.warning(concat("could not delete the key of machine '", machine, "': ", removed.error().message));
+    }
+  }
+}
+
+}  // namespace drover

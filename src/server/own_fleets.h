@@ -1,0 +1,70 @@
+// The server's fleets: who keeps them, the providers that there are on this server, and what a machine needs to join.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/command.h"
+#include "keys/key_ring.h"
+#include "ports/clock.h"
+#include "server/fleet_keeper.h"
+#include "server/server_log.h"
+
+namespace drover {
+
+class OwnFleets {
+ public:
+  struct Parts {
+    std::function<Result<Effect>(Command)> ask;  // answered when it is durable
+    std::function<std::int64_t()> now_ms;
+    KeyRing& keys;
+    ServerLog& log;
+    SteadyClock& steady;
+    std::string folder;             // for machines of provider `local`
+    std::string data;               // the root below which their workers have their folders
+    Resources here;                 // this machine
+    bool ends_with_server = false;  // the machines of this computer
+  };
+  /// How workers on this machine reach the server.
+  struct Reach {
+    std::string address;
+    std::string ca_pem;  // of the authority that they know it by; empty: plain HTTP
+  };
+  explicit OwnFleets(Parts parts) : parts_(std::move(parts)) {}
+
+  /// From now on fleets are kept. Where machines end with the server, it has a fleet from nothing to all of this
+  /// machine, unless there is one of its name.
+  Result<void> start(const Reach& reach);
+  /// Machines go on as they are.
+  void stop();
+  /// What the engine says to nobody in particular, from any thread.
+  void hear(const Effect& effect);
+
+  Result<std::vector<std::string>> explain(const std::string& fleet);
+  /// A signal asks the server to stop: the machines of this computer are drained first, and with the second one what
+  /// runs on them is killed. False: it shall stop at once.
+  bool postpones_stop();
+  /// After that: no such machine is left.
+  bool is_drained() const { return signals_ > 0 && keeper_->is_drained(); }
+
+ private:
+  Result<void> make_local();
+  FleetKeeper::Kind local() const;
+  Result<std::string> join_token(const Machine& machine);
+  void forget(const std::string& machine);
+
+  const Parts parts_;
+  std::string address_;
+  std::string ca_fingerprint_;
+  int signals_ = 0;                                         // the main thread's
+  std::mutex tokens_mutex_;                                 // guards what follows
+  std::map<std::string, std::vector<std::string>> tokens_;  // of each machine that was launched
+  mutable std::mutex keeper_mutex_;  // guards the pointer; nobody waits for the core while holding it
+  std::shared_ptr<FleetKeeper> keeper_;
+};
+
+}  // namespace drover

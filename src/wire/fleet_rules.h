@@ -1,0 +1,22 @@
+// How a fleet scales, as JSON: what an administrator sets, the ledger keeps, and the planner is given.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "core/fleets/fleet_records.h"
+#include "core/planner/snapshot.h"
+
+namespace drover {
+
+/// Everything, also what is usual.
+boost::json::object fleet_rules_to_json(const FleetRules& rules);
+/// What the text does not say is usual.
+Result<FleetRules> fleet_rules_from_json(std::string_view text);
+
+/// What the core keeps of a fleet with these rules.
+FleetSpec fleet_spec(const std::string& name, const FleetRules& rules);
+
+}  // namespace drover

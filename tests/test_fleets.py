@@ -1,0 +1,258 @@
+"""Fleets on this machine: capacity follows the work from nothing and back, whatever happens to the server in between."""
+
+import json
+import os
+import signal
+import sqlite3
+
+import pytest
+
+from drover import wait_until
+from test_server import Server
+
+
+@pytest.fixture
+def server(drover):
+    server = Server(drover, "--lease", "5s")
+    yield server
+    if server.running.alive():
+        for fleet in server.ask("GET", "/api/v1/fleets")[1]["fleets"]:
+            server.ask("DELETE", f"/api/v1/fleets/{fleet['name']}")
+        wait_until(lambda: server.ask("GET", "/api/v1/fleets")[1]["fleets"] == [], "the fleets to be deleted")
+
+
+def set_fleet(server, name, **settings):
+    status, answer = server.ask("PUT", f"/api/v1/fleets/{name}", {"provider": "local", "idle_s": 0, "join_within_s": 60, **settings})
+    assert status == 200, answer
+
+
+def machines(server, fleet):
+    """{name: state} of those that are not gone."""
+    status, answer = server.ask("GET", f"/api/v1/fleets/{fleet}")
+    assert status == 200, answer
+    return {it["name"]: it["state"] for it in answer["machines"] if it["state"] != "gone"}
+
+
+def workers_of(server):
+    """Processes that are workers of this server's machines."""
+    found = []
+    for pid, command in server.drover.left_over().items():
+        words = command.split()
+        if len(words) > 1 and words[1] == "worker":
+            found.append((words[words.index("--name") + 1], pid))
+    return sorted(found)
+
+
+def nothing_is_left(server):
+    """No process, no folder, no key and no join token of a machine."""
+    keys = json.loads((server.drover.data / "server/keys.json").read_text())
+    folders = [path for root in ("server/machines", "workers") for path in (server.drover.data / root).glob("*/lock")]
+    folders += list((server.drover.data / "server/machines").glob("*/*"))
+    return (workers_of(server) == [] and folders == [] and not [key for key in keys["keys"] if key.get("worker")]
+            and not keys.get("join_tokens"))
+
+
+def test_a_job_brings_up_machines_and_they_leave_again(server):
+    set_fleet(server, "f", most=2, shapes=["small"])
+    assert server.cli("fleet", "explain", "f").out == "nothing to do\n"
+    job = server.cli("submit", "--name", "j", "--json", "--range", "1-6", "--", "sleep", "0.2").json_lines[0]
+    assert server.ends("j")["state"] == "succeeded", job
+    wait_until(lambda: machines(server, "f") == {}, "the machines to leave")
+    wait_until(lambda: nothing_is_left(server), "everything of them to be gone")
+    names = {name for name, in server.rows("SELECT name FROM machines")}
+    assert 1 <= len(names) <= 2
+    assert {name for name, in server.rows("SELECT DISTINCT worker FROM attempts")} <= names
+    kinds = [kind for kind, in server.rows("SELECT kind FROM events WHERE kind LIKE 'machine%' ORDER BY event")]
+    assert kinds[0] == "machine_requested" and kinds[-1] == "machine_gone"
+    assert kinds.count("machine_requested") == kinds.count("machine_joined") == kinds.count("machine_gone") == len(names)
+    assert all(why.startswith("idle for ") for why, in server.rows("SELECT ending FROM machines"))
+    shown = server.cli("fleet", "show", "f")
+    assert "gone" in shown.out and "idle for" in shown.out
+
+
+def test_the_messages_of_a_stream_bring_up_machines(server):
+    set_fleet(server, "f", most=1, shapes=["small"])
+    server.cli("stream", "create", "s")
+    status, answer = server.ask("POST", "/api/v1/streams/s/messages", [{"body": str(i)} for i in range(10)])
+    assert status == 200, answer
+    status, answer = server.ask("POST", "/api/v1/jobs", {"name": "j", "command": ["echo", "{}"], "stream": "s", "until_empty": True})
+    assert status == 201, answer
+    assert server.ends("j")["counts"]["succeeded"] == 10
+    wait_until(lambda: machines(server, "f") == {} and nothing_is_left(server), "the machine to be gone")
+
+
+def test_step_scaling_follows_the_depth_of_a_stream(server):
+    server.cli("stream", "create", "s")
+    alarms = [{"when": ">=", "threshold": 1, "steps": [{"lower": 0, "upper": 100, "value": 1}, {"lower": 100, "value": 2}]},
+              {"when": "<", "threshold": 1, "steps": [{"upper": 0, "value": 0}]}]
+    set_fleet(server, "f", most=2, shapes=["small"], policy="step", stream="s", alarms=alarms)
+
+    def joined():
+        return sorted(machines(server, "f").values())
+
+    for _ in range(10):
+        assert server.ask("POST", "/api/v1/streams/s/messages", [{"body": "x"}] * 10)[0] == 200
+    wait_until(lambda: joined() == ["joined"], "one machine for 100 messages")
+    assert server.ask("POST", "/api/v1/streams/s/messages", [{"body": "x"}])[0] == 200
+    wait_until(lambda: joined() == ["joined", "joined"], "a second machine for the 101st")
+    assert server.cli("fleet", "explain", "f").out == "nothing to do\n"
+    assert server.ask("POST", "/api/v1/streams/s/purge")[0] == 200
+    wait_until(lambda: joined() == [], "no machine for no messages")
+
+
+def test_a_fixed_number_of_machines_is_kept(server):
+    set_fleet(server, "f", most=3, shapes=["small"], policy="fixed", desired=2)
+    wait_until(lambda: sorted(machines(server, "f").values()) == ["joined", "joined"], "two machines")
+    lost = workers_of(server)[0]
+    os.kill(lost[1], signal.SIGKILL)
+    wait_until(lambda: lost[0] not in machines(server, "f") and sorted(machines(server, "f").values()) == ["joined", "joined"],
+               "the lost machine to be replaced")
+    ended = dict(server.rows("SELECT name, ending FROM machines"))
+    assert "worker" in ended[lost[0]], ended
+    assert server.cli("fleet", "set", "f", "--desired", "0").status == 0
+    wait_until(lambda: nothing_is_left(server), "all of it to be gone")
+
+
+def test_a_leased_item_is_not_killed_by_scale_in(server, tmp_path):
+    set_fleet(server, "f", most=1, shapes=["small"], policy="fixed", desired=1)
+    server.cli("submit", "--name", "j", "--", "sh", "-c", f"touch {tmp_path}/runs; until test -e {tmp_path}/go; do sleep 0.05; done", ":::", "a")
+    wait_until(lambda: (tmp_path / "runs").exists(), "the item to run")
+    assert server.cli("fleet", "delete", "f").status == 0
+    wait_until(lambda: "draining" in machines(server, "f").values(), "the machine to drain")
+    (tmp_path / "go").touch()
+    ended = server.ends("j")
+    assert ended["state"] == "succeeded"
+    assert server.rows("SELECT count(*) FROM attempts") == [(1,)]
+    wait_until(lambda: server.ask("GET", "/api/v1/fleets/f")[0] == 404, "the fleet to be deleted")
+    wait_until(lambda: nothing_is_left(server), "all of it to be gone")
+
+
+@pytest.mark.parametrize("moment", ["requested", "starting", "joined"])
+def test_a_server_that_is_killed_leaks_nothing_and_doubles_nothing(server, moment):
+    set_fleet(server, "f", most=3, shapes=["small"], policy="fixed", desired=2)
+    reached = {"requested": ("requested", "starting", "joined"), "starting": ("starting", "joined"), "joined": ("joined",)}[moment]
+    marks = ",".join(f"'{state}'" for state in reached)
+    wait_until(lambda: server.rows(f"SELECT 1 FROM machines WHERE state IN ({marks})"), f"a machine that is {moment}")
+    server.kill()
+    server.start()
+    wait_until(lambda: sorted(machines(server, "f").values()) == ["joined", "joined"], "two machines")
+    assert [name for name, _ in workers_of(server)] == sorted(machines(server, "f"))
+    assert server.ask("PUT", "/api/v1/fleets/f", {"provider": "local", "most": 3, "policy": "fixed", "desired": 0})[0] == 200
+    wait_until(lambda: machines(server, "f") == {} and workers_of(server) == [], "no machine to be left")
+
+
+def test_a_machine_that_the_server_does_not_know_is_terminated(server):
+    set_fleet(server, "f", most=1, shapes=["small"], policy="fixed", desired=1)
+    wait_until(lambda: list(machines(server, "f").values()) == ["joined"], "a machine")
+    server.kill()
+    # As after a restore of an older ledger.
+    with sqlite3.connect(f"{server.drover.data}/server/drover.db") as ledger:
+        ledger.execute("DELETE FROM machines")
+    ledger.close()
+    before = workers_of(server)
+    server.start()
+    wait_until(lambda: not set(before) & set(workers_of(server)), "the unknown machine to end")
+    wait_until(lambda: list(machines(server, "f").values()) == ["joined"], "a new one")
+
+
+def test_a_fleet_that_cannot_launch_says_why(server):
+    set_fleet(server, "far", provider="ec2", most=2)
+    server.cli("submit", "--name", "j", "--", "true", ":::", "a")
+    wait_until(lambda: server.job("j")["counts"]["pending"] == 1, "the job to wait")
+    assert server.cli("fleet", "explain", "far").out == "1 item waits: provider 'ec2' is not available on this server\n"
+    set_fleet(server, "odd", shapes=["enormous"])
+    assert "has none of the fleet's shapes; it has" in server.cli("fleet", "explain", "odd").out
+    set_fleet(server, "f", most=0)
+    assert server.cli("fleet", "explain", "f").out == "1 item waits: at the maximum of 0 machines\n"
+    server.cli("cancel", "j")
+
+
+def test_launches_that_fail_back_off_and_are_named(server):
+    # No folder can be made there.
+    (server.drover.data / "server/machines").mkdir()
+    (server.drover.data / "server/machines/f").symlink_to("/nonexistent/folder")
+    set_fleet(server, "f", most=1, policy="fixed", desired=1)
+    shown = wait_until(lambda: (it := server.ask("GET", "/api/v1/fleets/f")[1])["failures"] >= 2 and it, "two failures")
+    assert "server/machines" in shown["trouble"] and shown["retry_at_ms"] > 0
+    assert "failing" in server.cli("fleet", "list").out
+    assert "server/machines" in server.cli("fleet", "show", "f").out
+    (server.drover.data / "server/machines/f").unlink()
+    wait_until(lambda: list(machines(server, "f").values()) == ["joined"], "a machine, now that it can be had")
+    assert server.ask("GET", "/api/v1/fleets/f")[1]["failures"] == 0
+
+
+def test_a_paused_fleet_does_nothing(server):
+    set_fleet(server, "f", most=1)
+    assert "paused" in server.cli("fleet", "pause", "f").out
+    server.cli("submit", "--name", "j", "--", "true", ":::", "a")
+    assert server.cli("fleet", "explain", "f").out == "the fleet is paused\n1 item waits: the fleet is paused\n"
+    assert "paused" in server.cli("fleet", "list").out
+    assert machines(server, "f") == {}
+    assert server.cli("fleet", "resume", "f").status == 0
+    assert server.ends("j")["state"] == "succeeded"
+    server.cli("fleet", "resume", "none").refuses("none", "drover fleet list")
+
+
+def test_a_queue_uses_its_fleets_in_order(server):
+    set_fleet(server, "first", most=1, shapes=["small"], idle_s=60)
+    set_fleet(server, "second", most=1, shapes=["small"], idle_s=60)
+    assert server.cli("queue", "set", "q", "--fleet", "second", "--fleet", "first").status == 0
+    server.cli("submit", "--name", "one", "--queue", "q", "--", "true", ":::", "a")
+    assert server.ends("one")["state"] == "succeeded"
+    assert len(machines(server, "second")) == 1 and machines(server, "first") == {}
+    server.cli("submit", "--name", "two", "--queue", "q", "--range", "1-3", "--", "sleep", "0.5")
+    assert server.ends("two")["state"] == "succeeded"
+    assert len(machines(server, "first")) == 1
+
+
+def test_a_fleet_from_a_file(server, tmp_path):
+    file = tmp_path / "fleet.yaml"
+    file.write_text("""provider: local
+most: 2
+policy: step
+queue: default
+alarms:
+- when: '>='
+  threshold: 1
+  steps:
+  - {lower: 0, upper: 100, value: 1}
+  - {lower: 100, value: 2}
+""")
+    assert server.cli("fleet", "set", "f", "--file", file, "--idle", "5m").status == 0
+    shown = server.cli("fleet", "show", "f", "--json").json_lines[0]
+    assert (shown["policy"], shown["queue"], shown["most"], shown["idle_s"]) == ("step", "default", 2, 300)
+    assert shown["alarms"][0]["steps"][1] == {"lower": 100, "upper": None, "value": 2}
+
+
+@pytest.mark.parametrize("settings, names", [
+    ({"least": 3, "most": 2}, ("'least' (3)", "'most' (2)")),
+    ({"provider": "cloud"}, ("'provider'", "local")),
+    ({"policy": "guess"}, ("'policy'", "demand")),
+    ({"colour": "red"}, ("'colour'",)),
+    ({"shapes": "small"}, ("'shapes'", "list of names")),
+    ({"shapes": ["a b"]}, ("'shapes'", "list of names")),
+    ({"labels": {"fleet": "x"}}, ("'labels'", "'fleet'")),
+    ({"labels": {"a b": "x"}}, ("'labels'", "'a b'")),
+    ({"stream": "s", "queue": "q"}, ("'stream'", "'queue'")),
+    ({"policy": "step"}, ("'step'", "'alarms'")),
+    ({"policy": "backlog"}, ("'items_per_machine'", "'seconds_per_machine'")),
+    ({"policy": "backlog", "items_per_machine": 1, "seconds_per_machine": 1}, ("either",)),
+    ({"policy": "backlog", "seconds_per_machine": 1, "stream": "s"}, ("'seconds_per_machine'", "'stream'")),
+    ({"policy": "fixed", "most": 2, "desired": 3}, ("'desired' (3)", "'most' (2)")),
+    ({"alarms": [{}]}, ("alarm without steps",)),
+    ({"alarms": [{"steps": []}]}, ("alarm without steps",)),
+    ({"alarms": [{"when": "==", "steps": [{"lower": 0, "value": 1}]}]}, ("'when'", ">=")),
+    ({"alarms": [{"steps": [{"value": 1}]}]}, ("'lower' or 'upper'",)),
+    ({"alarms": [{"steps": [{"lower": 0, "upper": 10, "value": 1}, {"lower": 20, "value": 2}]}]}, ("gap", "10", "20")),
+    ({"alarms": [{"steps": [{"lower": 0, "upper": 10, "value": 1}, {"lower": 5, "value": 2}]}]}, ("overlap",)),
+    ({"alarms": [{"steps": [{"lower": 0, "value": 1}, {"lower": 5, "value": 2}]}]}, ("overlap",)),
+    ({"alarms": [{"steps": [{"lower": 5, "upper": 5, "value": 1}]}]}, ("lower bound 5",)),
+    ({"alarms": [{"steps": [{"lower": 0, "value": "x"}]}]}, ("'value'",)),
+    ({"alarms": [{"steps": [{"lower": 0, "worth": 1, "value": 1}]}]}, ("'worth'",)),
+    ({"join_within_s": 0}, ("'join_within_s'", "1")),
+])
+def test_settings_that_are_wrong_are_named(server, settings, names):
+    status, answer = server.ask("PUT", "/api/v1/fleets/f", settings)
+    assert status == 400, answer
+    for name in names:
+        assert name in json.dumps(answer), answer
