@@ -29,9 +29,9 @@ class DriverRoot:
     """`folder` stands for the root of a machine with NVIDIA GPUs and Neuron devices. The minors of the GPUs are not their indices: they are 1 and
     more."""
 
-    def __init__(self, folder, gpus=4, neuron=3, version=VERSION, libraries=FOLDER):
+    def __init__(self, folder, gpus=4, neuron=3, version=VERSION, libraries=FOLDER, uuids=UUIDS):
         self.folder = pathlib.Path(folder)
-        self.version, self.libraries = version, libraries
+        self.version, self.libraries, self.uuids = version, libraries, uuids
         for name in ("dev/nvidia-caps", "usr/bin", libraries, "etc", "proc/driver/nvidia/gpus", "run/nvidia-persistenced", f"lib/firmware/nvidia/{version}"):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
         self._proc(gpus)
@@ -52,7 +52,7 @@ class DriverRoot:
         self._write("proc/driver/nvidia/params", PARAMS)
         for n in range(gpus):
             self._write(f"proc/driver/nvidia/gpus/0000:{n + 1:02x}:00.0/information",
-                        f"Model: \t\t Tesla T4\nIRQ:   \t\t 90\nGPU UUID: \t {UUIDS[n]}\nBus Location: \t 0000:{n + 1:02x}:00.0\nDevice Minor: \t {n + 1}\n"
+                        f"Model: \t\t Tesla T4\nIRQ:   \t\t 90\nGPU UUID: \t {self.uuids[n]}\nBus Location: \t 0000:{n + 1:02x}:00.0\nDevice Minor: \t {n + 1}\n"
                         "GPU Excluded:\t No\n")
 
     def add_mig(self, gpu_minor, gpu_instance, compute_instance, numbers):

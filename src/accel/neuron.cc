@@ -35,6 +35,14 @@ std::vector<std::uint32_t> find_neuron_devices(const DriverPlaces& places) {
   return numbers;
 }
 
+std::uint32_t neuron_cores(const DriverPlaces& places, std::uint32_t number) {
+  constexpr std::uint32_t kUsual = 2;
+  constexpr std::uint64_t kMost = 1024;
+  const auto text = places.devices.read(concat("/sys/devices/virtual/neuron_device/neuron", number, "/core_count"));
+  const std::uint64_t count = text ? parse_number(trimmed(*text)).value_or(0) : 0;
+  return count > 0 && count <= kMost ? static_cast<std::uint32_t>(count) : kUsual;
+}
+
 Result<CdiEdits> neuron_edits(const DriverPlaces& places, const DeviceRequest& request) {
   const std::vector<std::uint32_t> there = find_neuron_devices(places);
   const std::vector<std::uint32_t>& wanted = request.wants_all_neuron ? there : request.neuron;

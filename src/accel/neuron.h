@@ -11,6 +11,9 @@ namespace drover {
 /// The numbers N of /dev/neuronN, sorted.
 std::vector<std::uint32_t> find_neuron_devices(const DriverPlaces& places);
 
+/// How many cores the device has; what the driver does not say is what most devices have.
+std::uint32_t neuron_cores(const DriverPlaces& places, std::uint32_t number);
+
 /// An error names the device that is not there, and those that are.
 Result<CdiEdits> neuron_edits(const DriverPlaces& places, const DeviceRequest& request);
 

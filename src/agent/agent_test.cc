@@ -62,6 +62,21 @@ struct Worked {
   }
 };
 
+TEST(Agent, WhatASlotReturnsOfADeclinedJobGoesBackToTheServer) {
+  Worked it(2);
+  const auto starts = only<StartItem>(it.lend(lease(1, 0, 4)));
+  ASSERT_EQ(starts.size(), 2U);
+  it.agent.decline(JobId{1}, "no devices are free", it.now_ms);
+  it.agent.on_returned(starts[0].slot, starts[0].item.token, it.now_ms);
+  EXPECT_TRUE(it.agent.take_actions().empty());
+  const AgentPoll poll = it.agent.make_poll(it.now_ms);
+  EXPECT_EQ(poll.returned.size(), 3U);
+  EXPECT_EQ(poll.not_now, std::vector{JobId{1}});
+  it.agent.accept(JobId{1});
+  it.agent.on_answer(poll.number, {lease(2, 0, 1)}, {}, it.now_ms);
+  EXPECT_EQ(only<StartItem>(it.agent.take_actions()).size(), 1U);
+}
+
 TEST(Agent, EverySlotGetsOneItemBeforeAnyGetsTwo) {
   Worked it(3);
   const auto starts = only<StartItem>(it.lend(lease(1, 0, 10)));

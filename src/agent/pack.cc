@@ -111,7 +111,7 @@ Agent::Wish Agent::wish() const {
 
 // An unstarted item is in the agent's hands again.
 void Agent::take_back(const AgentItem& item) {
-  if (draining_ || stop_order_for(item) != nullptr || is_abandoned(item)) {
+  if (draining_ || stop_order_for(item) != nullptr || is_abandoned(item) || declined_.contains(item.job)) {
     returned_.push_back(item.token);
   } else {
     backlog_.push_front(item);

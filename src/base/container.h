@@ -83,6 +83,12 @@ struct ContainerOptions {
 
 /// What is added to a container's spec before it runs: how accelerators come into it.
 struct ContainerEdits {
+  struct Device {
+    ContainerDevice wanted;
+    bool is_block = false;
+    // Nothing: as the node of this machine has them. With them it need not be there.
+    std::optional<std::uint32_t> major, minor;
+  };
   struct Hook {
     std::string stage;  // "createRuntime", "createContainer", "startContainer", "poststop"
     std::string path;
@@ -90,7 +96,7 @@ struct ContainerEdits {
     std::vector<std::string> environment;
   };
 
-  std::vector<ContainerDevice> devices;
+  std::vector<Device> devices;
   std::vector<ContainerMount> mounts;
   std::vector<std::string> environment;  // "NAME=value"
   std::vector<Hook> hooks;

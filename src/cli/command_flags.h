@@ -32,7 +32,7 @@ inline constexpr const char* kCommandHelp =
     "In the command, {} is the item, {.} the item without its extension, {/} its last path component, {//} its\n"
     "directory, {/.} its last path component without extension, and {#} its number, starting at 1. Without a\n"
     "placeholder, the item is the last argument. The command's environment contains DROVER_JOB_ID, DROVER_ITEM,\n"
-    "DROVER_ITEM_INDEX and DROVER_ATTEMPT.\n\n";
+    "DROVER_ITEM_INDEX, DROVER_ATTEMPT and DROVER_SLOT.\n\n";
 
 void add_command_flags(const Verb& verb, CommandFlags& flags);
 /// The command's words, those behind the -- too.

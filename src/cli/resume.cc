@@ -7,6 +7,7 @@
 #include <initializer_list>
 
 #include "base/units.h"
+#include "cli/devices_here.h"
 #include "cli/field_flags.h"
 #include "cli/notices_in_background.h"
 #include "cli/opened_run.h"
@@ -122,6 +123,9 @@ Result<DriveOptions> options_of(const RunFolder& folder, const ResumeFlags& flag
                        .resumed = true,
                        .limits = settings.limits,
                        .shortage = {}};
+  auto devices = devices_for(settings.accelerators, options.slots);
+  if (!devices) return pass(devices);
+  options.devices = std::move(*devices);
   if (flags.policy.any()) {
     auto policy = policy_over(job.policy, flags.policy, job.total);
     if (!policy) return pass(policy);

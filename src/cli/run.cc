@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "cli/accept_items.h"
 #include "cli/command_flags.h"
+#include "cli/devices_here.h"
 #include "cli/image_here.h"
 #include "cli/item_source.h"
 #include "cli/notices_in_background.h"
@@ -33,6 +34,8 @@ struct RunFlags {
   PrintFlags print;
   std::optional<std::string> name;
   std::size_t jobs = 0;
+  std::uint64_t gpus = 0;
+  std::vector<std::string> accelerators;
   std::string out;
   bool fresh = false;
 };
@@ -120,7 +123,13 @@ struct Asked {
   CommandTemplate command;
   Shortage shortage;
   std::optional<PrintOrder> print;
+  AcceleratorCounts accelerators = {};
+  std::shared_ptr<const SlotGrants> devices = nullptr;
 };
+
+std::size_t slots_of(const RunFlags& flags) {
+  return flags.jobs == 0 ? default_slots() : flags.jobs;
+}
 
 Result<Asked> understand(const RunFlags& flags, const Invocation& invocation) {
   auto command = take_command(flags.command, invocation);
@@ -147,8 +156,13 @@ Result<Asked> understand(const RunFlags& flags, const Invocation& invocation) {
     return fail(ErrorCode::bad_input, fmt::format("invalid run name '{}'", *flags.name),
                 "use at most 128 letters, digits, '_', '.' and '-'");
   }
+  auto accelerators = accelerator_counts(flags.gpus, flags.accelerators);
+  if (!accelerators) return pass(accelerators);
+  auto devices = devices_for(*accelerators, slots_of(flags));
+  if (!devices) return pass(devices);
   if (auto made = make_out_dir(flags.out); !made) return pass(made);
-  return Asked{std::move(*source), std::move(*definition), std::move(*command_template), *shortage, *print};
+  return Asked{std::move(*source), std::move(*definition), std::move(*command_template), *shortage, *print,
+               *accelerators,      std::move(*devices)};
 }
 
 // `accepted` becomes true when the list is safe and the job may exist.
@@ -160,17 +174,10 @@ Result<int> run_in(RunFolder& folder, const RunFlags& flags, const Asked& asked,
   auto jobs = (*reader)->jobs();
   if (!jobs) return pass(jobs);
 
-  DriveOptions options{flags.common,
-                       flags.jobs == 0 ? default_slots() : flags.jobs,
-                       flags.out,
-                       {},
-                       false,
-                       false,
-                       asked.definition.limits,
-                       asked.shortage,
-                       asked.print};
+  DriveOptions options{flags.common,   slots_of(flags), flags.out,  {}, false, false, asked.definition.limits,
+                       asked.shortage, asked.devices,   asked.print};
   if (!options.out_dir.empty()) options.out_dir = std::filesystem::absolute(options.out_dir).string();
-  const RunSettings settings{flags.jobs, options.out_dir, asked.definition.limits};
+  const RunSettings settings{flags.jobs, options.out_dir, asked.definition.limits, asked.accelerators};
   if (!jobs->empty()) {
     const Job& job = jobs->back();
     if (auto same = compare(**reader, job, asked.definition, asked.source); !same) return pass(same);
@@ -243,6 +250,12 @@ void add_run(const Verb& app, Invocation& invocation) {
   verb.add_option("--jobs,-j", flags->jobs, "Maximum number of items to run at once (default: number of cores)")
       .type_name("N")
       .range(1, 4096);
+  verb.add_option("--gpus", flags->gpus, "GPUs per item, of which nobody else is given any meanwhile")
+      .type_name("N")
+      .range(1, kMostAccelerators);
+  verb.add_option("--accelerator", flags->accelerators, "Accelerators per item: nvidia, amd or neuron; repeatable")
+      .type_name("KIND=N")
+      .repeatable();
   add_policy_flags(verb, flags->policy);
   add_shortage_flags(verb, flags->shortage);
   add_print_flags(verb, flags->print);
@@ -256,6 +269,7 @@ void add_run(const Verb& app, Invocation& invocation) {
       "  drover run --dir in --match '*.gz' --shell -- 'zcat {} | wc -l > counts/{/.}'\n"
       "  drover run -- echo hello {} ::: anna bert carl\n"
       "  drover run --image python:3.12 --mount $PWD:/data --items list.txt -- python /data/process.py {}\n"
+      "  drover run --gpus 1 --items scans.txt -- python segment.py {}\n"
       "Exit status: 0 if all items succeeded, 1 if some did not, 2 on invalid usage or input, 130 if interrupted.");
   verb.callback([flags, verb, &invocation] {
     flags->command.words = verb.remaining();

@@ -147,7 +147,8 @@ Result<int> drive(RunFolder& folder, Store& store, const std::optional<SubmitJob
   std::unique_ptr<OutputPrinter> printer;
   {
     LocalRun run(folder, runner, **reader,
-                 {options.slots, options.out_dir, options.limits, options.shortage, reporter.shows_use(), *container},
+                 {options.devices ? options.devices->grants.size() : options.slots, options.out_dir, options.limits,
+                  options.shortage, reporter.shows_use(), *container, options.devices},
                  {.progress = [&](const RunProgress& progress) { reporter.progress(progress); },
                   .failed = [&](const FailedAttempt& failed) { reporter.failed(failed); },
                   .notice = [&](const std::string& text) { reporter.notice(text); },

@@ -13,6 +13,7 @@
 #include "ports/store.h"
 #include "store/run_folder.h"
 #include "worker/machine.h"
+#include "worker/slot_devices.h"
 
 namespace drover {
 
@@ -25,7 +26,8 @@ struct DriveOptions {
   bool resumed = false;
   std::optional<ItemLimits> limits;  // over those of the job's definition
   Shortage shortage;
-  std::optional<PrintOrder> print = {};  // what items print goes to standard output
+  std::shared_ptr<const SlotGrants> devices = nullptr;  // of no more slots than these; null: items ask for none
+  std::optional<PrintOrder> print = {};                 // what items print goes to standard output
 };
 
 /// Flags of run, resume and retry that print what items print.

@@ -44,6 +44,12 @@ RunSettings load_settings(const RunFolder& folder) {
     take_number(limits->get_object(), "nice", to.nice);
     take_number(limits->get_object(), "log_bytes", to.log_bytes);
   }
+  if (const json::value* accelerators = object.if_contains("accelerators");
+      accelerators != nullptr && accelerators->is_object()) {
+    for (std::size_t kind = 0; kind < kAccelerators; ++kind) {
+      take_number(accelerators->get_object(), kAcceleratorNames[kind].data(), settings.accelerators[kind]);
+    }
+  }
   return settings;
 }
 
@@ -56,6 +62,12 @@ Result<void> save_settings(const RunFolder& folder, const RunSettings& settings)
                                     {"processes", limits->processes},
                                     {"nice", limits->nice},
                                     {"log_bytes", limits->log_bytes}};
+  }
+  for (std::size_t kind = 0; kind < kAccelerators; ++kind) {
+    if (settings.accelerators[kind] == 0) continue;
+    json::value& accelerators = object["accelerators"];
+    if (!accelerators.is_object()) accelerators = json::object();
+    accelerators.get_object()[kAcceleratorNames[kind]] = settings.accelerators[kind];
   }
   const std::string path = path_of(folder);
   const std::string fresh = path + ".new";

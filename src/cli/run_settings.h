@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "accel/device_pool.h"
 #include "base/result.h"
 #include "base/words.h"
 #include "store/run_folder.h"
@@ -13,9 +14,10 @@
 namespace drover {
 
 struct RunSettings {
-  std::size_t jobs = 0;              // items at a time; 0: as many as there are cores
-  std::string out_dir;               // absolute; empty: none
-  std::optional<ItemLimits> limits;  // nothing: those of the run's definition
+  std::size_t jobs = 0;                 // items at a time; 0: as many as there are cores
+  std::string out_dir;                  // absolute; empty: none
+  std::optional<ItemLimits> limits;     // nothing: those of the run's definition
+  AcceleratorCounts accelerators = {};  // of each item
 };
 
 /// Empty settings if the run has none, as one of an older version.

@@ -14,6 +14,7 @@
 #include "base/utf8.h"
 #include "build_info.h"
 #include "cli/config_file.h"
+#include "cli/devices_here.h"
 #include "cli/image_here.h"
 #include "cli/json_events.h"
 #include "cli/notices_in_background.h"
@@ -40,7 +41,7 @@ struct Flags {
   double cpus = 0;
   std::string memory;
   std::size_t jobs = 0;
-  std::uint64_t gpus = 0;
+  std::optional<std::uint64_t> gpus;
   std::vector<std::string> accelerators;
   std::vector<std::string> labels;
   bool exit_when_idle = false;
@@ -72,25 +73,20 @@ Result<std::map<std::string, std::string>> tell_attempts(const ServerAccess& acc
   return out;
 }
 
-/// What items are told they may use. Nobody is asked whether it is there.
-Result<void> read_accelerators(const Flags& flags, Resources& has) {
-  has.accelerators[0] = flags.gpus;
-  for (const std::string& word : flags.accelerators) {
-    const std::size_t equals = word.find('=');
-    const auto kind = std::ranges::find(kAcceleratorNames, std::string_view(word).substr(0, equals));
-    const auto count = equals == std::string::npos ? Result<std::uint64_t>(fail(ErrorCode::bad_input, ""))
-                                                   : parse_number(word.substr(equals + 1));
-    if (kind == kAcceleratorNames.end() || !count || *count > kMostAccelerators) {
-      return fail(ErrorCode::bad_input, fmt::format("--accelerator '{}' is not KIND=N", word),
-                  "write --accelerator nvidia=1; the kinds are nvidia, amd and neuron");
-    }
-    const auto index = static_cast<std::size_t>(kind - kAcceleratorNames.begin());
-    if (index == 0 && flags.gpus > 0) {
-      return fail(ErrorCode::bad_input, "--gpus cannot be combined with --accelerator nvidia", "use one of them");
-    }
-    has.accelerators[index] = *count;
+/// What items may use: what is asked for, or all that is here. A kind of which nothing is found is only counted.
+Result<AcceleratorCounts> offered(const Flags& flags, const MachineDevices& machine) {
+  if (!flags.gpus && flags.accelerators.empty()) return machine.pool.counts();
+  auto wanted = accelerator_counts(flags.gpus.value_or(0), flags.accelerators);
+  if (!wanted) return wanted;
+  for (std::size_t kind = 0; kind < kAccelerators; ++kind) {
+    const std::uint64_t here = machine.pool.devices()[kind].size();
+    if (here == 0 || (*wanted)[kind] <= here) continue;
+    return fail(ErrorCode::bad_input,
+                fmt::format("{} accelerators of kind '{}' are to be used, and this machine has {}", (*wanted)[kind],
+                            kAcceleratorNames[kind], here),
+                "see what is here: drover accel list");
   }
-  return {};
+  return wanted;
 }
 
 Result<int> work(Flags& flags) {
@@ -111,7 +107,12 @@ Result<int> work(Flags& flags) {
     if (!memory) return pass(memory);
     options.hello.has.memory_bytes = *memory;
   }
-  if (auto read = read_accelerators(flags, options.hello.has); !read) return pass(read);
+  auto devices = devices_here();
+  if (!devices) return pass(devices);
+  auto accelerators = offered(flags, **devices);
+  if (!accelerators) return pass(accelerators);
+  options.hello.has.accelerators = *accelerators;
+  options.devices = std::move(*devices);
   auto labels = labels_from_words("--label", flags.labels);
   if (!labels) return pass(labels);
   options.hello.labels = std::move(*labels);
@@ -166,7 +167,7 @@ void add_worker(const Verb& app, Invocation& invocation) {
   verb.add_option("--name", flags->name, "Name of the worker (default: host name)").type_name("NAME");
   verb.add_option("--cpus", flags->cpus, "CPUs available to items (default: all)").type_name("N");
   verb.add_option("--memory", flags->memory, "Memory available to items (default: all)").type_name("SIZE");
-  verb.add_option("--gpus", flags->gpus, "GPUs available to items; short for --accelerator nvidia=N (default: 0)")
+  verb.add_option("--gpus", flags->gpus, "GPUs available to items; short for --accelerator nvidia=N (default: all)")
       .type_name("N")
       .range(0, 1'000'000);
   verb.add_option("--accelerator", flags->accelerators,

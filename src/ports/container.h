@@ -30,6 +30,7 @@ struct ContainerPlan {
   std::vector<std::string> layers;  // folders, the topmost first
   ImageDefaults image;
   ContainerEdits edits;
+  std::vector<std::string> gpus;      // the ids of those that it is given, for a daemon that brings them in itself
   std::shared_ptr<const void> keeps;  // the layers stay while this lives
 };
 

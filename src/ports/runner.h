@@ -32,6 +32,7 @@ struct SlotSetup {
   std::vector<std::string> environment;  // "NAME=value"
   std::string workdir;                   // absolute; empty: where this process was when the slot was opened
   int hold_descriptor = -1;              // kept open by the slot until all its processes are gone; -1: none
+  int device_lock = -1;                  // likewise: while it is open, nobody else has the items' accelerators
   int input_descriptor = -1;             // what its items have as standard input; -1: /dev/null
   ItemLimits limits;
   // Its items run in containers; null: as processes of this machine. Paths and variables are then those inside.

@@ -60,6 +60,10 @@ Result<DeviceNode> find_device(const ContainerDevice& wanted) {
                     info.st_mode, info.st_uid,           info.st_gid};
 }
 
+DeviceNode device_of(const ContainerEdits::Device& edit) {
+  return {.wanted = edit.wanted, .is_block = edit.is_block, .major = *edit.major, .minor = *edit.minor};
+}
+
 /// A privileged container sees every device.
 std::vector<DeviceNode> all_devices() {
   std::vector<DeviceNode> found;
@@ -152,17 +156,23 @@ Result<ContainerPlace> find_place(const SlotSetup& setup, const ContainerOptions
   }
 
   if (options.privileged && !space) place.devices = all_devices();
-  for (const auto* devices : {&options.devices, &plan.edits.devices}) {
-    for (const ContainerDevice& wanted : *devices) {
-      auto node = find_device(wanted);
-      if (!node) return pass(node);
-      if (space) {  // none can be made there, but those of the machine can be seen
-        place.mounts.push_back({wanted.host, wanted.inside, wanted.access.find('w') == std::string::npos, false});
-        continue;
-      }
-      std::erase_if(place.devices, [&](const DeviceNode& it) { return it.wanted.inside == wanted.inside; });
-      place.devices.push_back(std::move(*node));
+  const auto add = [&](const ContainerDevice& wanted, Result<DeviceNode> node) -> Result<void> {
+    if (!node) return pass(node);
+    if (space) {  // none can be made there, but those of the machine can be seen
+      place.mounts.push_back({wanted.host, wanted.inside, wanted.access.find('w') == std::string::npos, false});
+      return {};
     }
+    std::erase_if(place.devices, [&](const DeviceNode& it) { return it.wanted.inside == wanted.inside; });
+    place.devices.push_back(std::move(*node));
+    return {};
+  };
+  for (const ContainerDevice& wanted : options.devices) {
+    if (auto added = add(wanted, find_device(wanted)); !added) return pass(added);
+  }
+  for (const ContainerEdits::Device& edit : plan.edits.devices) {
+    const bool is_known = edit.major && edit.minor && !space;
+    if (auto added = add(edit.wanted, is_known ? device_of(edit) : find_device(edit.wanted)); !added)
+      return pass(added);
   }
   return place;
 }

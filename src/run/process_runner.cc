@@ -31,12 +31,13 @@ struct HelperDescriptors {
   Descriptor input;
   Descriptor socket;
   Descriptor hold;
+  Descriptor device_lock;
 
-  bool complete() const { return null && input && socket && hold; }
+  bool complete() const { return null && input && socket && hold && device_lock; }
 };
 
 Descriptor raised_copy(int number) {
-  return Descriptor(::fcntl(number, F_DUPFD_CLOEXEC, kSlotHold + 1));
+  return Descriptor(::fcntl(number, F_DUPFD_CLOEXEC, kSlotDeviceLock + 1));
 }
 
 /// The new process, or a negative errno. posix_spawn never copies our memory and is safe beside other threads.
@@ -51,6 +52,7 @@ pid_t spawn_helper(int image, const HelperDescriptors& given) {
   }
   posix_spawn_file_actions_adddup2(&actions, given.socket.get(), kSlotSocket);
   posix_spawn_file_actions_adddup2(&actions, given.hold.get(), kSlotHold);
+  posix_spawn_file_actions_adddup2(&actions, given.device_lock.get(), kSlotDeviceLock);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
 
   const std::string path = "/proc/self/fd/" + std::to_string(image);
@@ -115,7 +117,7 @@ Result<std::unique_ptr<Slot>> ProcessRunner::open_slot(const SlotSetup& setup) {
   if (!null) return std::unexpected(errno_error(errno, "could not open /dev/null", kRaiseLimits));
   const auto or_null = [&](int descriptor) { return raised_copy(descriptor >= 0 ? descriptor : null.get()); };
   const HelperDescriptors given{raised_copy(null.get()), or_null(setup.input_descriptor), raised_copy(their_end.get()),
-                                or_null(setup.hold_descriptor)};
+                                or_null(setup.hold_descriptor), or_null(setup.device_lock)};
   if (!given.complete()) return could_not_open(errno);
 
   auto box = make_box(setup);

@@ -74,6 +74,7 @@ ProcessSlot::ProcessSlot(pid_t helper, Descriptor socket, const SlotSetup& setup
     : helper_(helper),
       socket_(std::move(socket)),
       hold_descriptor_(setup.hold_descriptor),
+      device_lock_(setup.device_lock),
       input_descriptor_(setup.input_descriptor),
       limits_(setup.limits),
       cgroup_(std::move(enforcement.cgroup)),
@@ -107,7 +108,7 @@ bool ProcessSlot::turn_to(const SlotSetup& setup) {
   const bool is_held_alike = wanted.memory_bytes == limits_.memory_bytes && wanted.milli_cpus == limits_.milli_cpus &&
                              wanted.processes == limits_.processes;
   if (is_dead() || box_ || setup.container || !is_held_alike || setup.hold_descriptor != hold_descriptor_ ||
-      setup.input_descriptor != input_descriptor_) {
+      setup.device_lock != device_lock_ || setup.input_descriptor != input_descriptor_) {
     return false;
   }
   tell(setup);

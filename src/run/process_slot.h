@@ -48,6 +48,7 @@ class ProcessSlot final : public Slot {
   pid_t helper_;  // kNobody once it is dead and waited for
   Descriptor socket_;
   int hold_descriptor_;
+  int device_lock_;
   int input_descriptor_;
   ItemLimits limits_;
   SlotCgroup cgroup_;

@@ -20,6 +20,7 @@ namespace drover {
 /// Where the helper finds what it was started with. Everything above is closed when it starts.
 inline constexpr int kSlotSocket = 3;
 inline constexpr int kSlotHold = 4;
+inline constexpr int kSlotDeviceLock = 5;
 
 using FrameSize = std::uint64_t;  // of what follows it: kind and body
 

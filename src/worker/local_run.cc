@@ -105,7 +105,13 @@ Result<void> LocalRun::prepare(const Job& job) {
 }
 
 Result<void> LocalRun::open_slot(std::size_t slot) {
-  auto opened = runner_.open_slot(how_->setup);
+  SlotSetup setup = how_->setup;
+  setup.environment.push_back(concat("DROVER_SLOT=", slot));
+  if (options_.devices != nullptr) {
+    const SlotGrants& all = *options_.devices;
+    if (auto given = give_devices(setup, all.grants[slot], *all.machine); !given) return given;
+  }
+  auto opened = runner_.open_slot(setup);
   if (!opened) return pass(opened);
   slots_[slot] = std::move(*opened);
   loop_->watch(slots_[slot]->descriptor(), [this, slot] { on_slot_ready(slot); });

@@ -23,6 +23,7 @@
 #include "worker/job_run.h"
 #include "worker/machine.h"
 #include "worker/run_progress.h"
+#include "worker/slot_devices.h"
 
 namespace drover {
 
@@ -33,6 +34,7 @@ struct LocalRunOptions {
   Shortage shortage;                 // when to start nothing more for now
   bool measures_use = false;         // whoever shows the progress wants to know what the items use
   std::shared_ptr<const ContainerPlan> container = nullptr;  // what items run in, with its image
+  std::shared_ptr<const SlotGrants> devices = nullptr;       // of each slot; null: items ask for none
 };
 
 /// What the last attempt of an item printed, and where it is in the log.

@@ -99,7 +99,7 @@ std::int64_t RemoteWorker::next_deadline() const {
   if (const auto deadline = agent_.next_deadline(now_ms())) until_ms = std::min(until_ms, *deadline);
   if (const auto deadline = session_->next_deadline(now_ms())) until_ms = std::min(until_ms, *deadline);
   if (const auto deadline = spool_->live().next_deadline(now_ms())) until_ms = std::min(until_ms, *deadline);
-  return until_ms;
+  return std::min(until_ms, next_device_deadline());
 }
 
 void RemoteWorker::step() {
@@ -113,6 +113,7 @@ void RemoteWorker::step() {
   if ((has_had_enough || is_idle) && !agent_.draining()) agent_.drain(now_ms());
   fetch_missing();
   job_images_.on_tick();
+  look_for_devices();
   do_actions();
   spool_ended();
   send_calls();
@@ -166,15 +167,14 @@ Result<void> RemoteWorker::open_slot(std::size_t slot, const AgentItem& item) {
     if (!plan) return pass(plan);
     setup.container = std::move(*plan);
   }
+  setup.environment.push_back(concat("DROVER_SLOT=", slot));
+  if (auto added = add_devices(slot, setup); !added) return added;
   it.ask = item.ask;
   if (it.slot && it.slot->turn_to(setup)) {
     it.job = item.job;
     return {};
   }
-  if (it.slot) {
-    loop_->remove(it.slot->descriptor());
-    it.slot.reset();
-  }
+  close_slot(slot);
   auto opened = runner_.open_slot(setup);
   if (!opened) return pass(opened);
   it.slot = std::move(*opened);
@@ -214,8 +214,17 @@ void RemoteWorker::start_waiting(std::size_t slot) {
     }
     if (!it.slot || it.job != start.item.job || it.ask != start.item.ask) {
       if (it.handed > 0) return;
+      const auto has_devices = hold_devices(slot, start.item.ask);
+      if (!has_devices) {
+        refuse(has_devices.error());
+        continue;
+      }
+      if (!*has_devices) {
+        wait_for_devices(slot, start.item);
+        continue;
+      }
       if (auto opened = open_slot(slot, start.item); !opened) {
-        if (!job->setup.container) {
+        if (!job->setup.container && !it.grant) {
           failed_ = opened.error();
           return;
         }

@@ -28,6 +28,7 @@
 #include "worker/job_staging.h"
 #include "worker/problem_notices.h"
 #include "worker/server_calls.h"
+#include "worker/slot_devices.h"
 #include "worker/worker_spool.h"
 
 namespace drover {
@@ -40,6 +41,7 @@ struct RemoteWorkerOptions {
   std::string staging;                             // a folder of its own, for objects that items read and write
   std::string object_endpoint;                     // of the server's own store of objects
   StoreOpener::Outside object_network;             // how the stores of those objects are reached
+  std::shared_ptr<const MachineDevices> devices;   // accelerators that items are given; null: they are only counted
   std::string images;                              // a folder for container images, which several workers share
   ImageAccess image_access;
   ImageLimits image_limits;
@@ -71,7 +73,9 @@ class RemoteWorker {
   struct JobSlot {
     std::unique_ptr<Slot> slot;
     JobId job;
-    Resources ask;  // which its items are held to
+    Resources ask;                     // which its items are held to
+    std::optional<DeviceGrant> grant;  // its accelerators
+    std::int64_t unused_ms = 0;        // since when they are not used; 0: they are
     std::size_t handed = 0;
     std::deque<StartItem> waiting;
     std::vector<StopItem> stop_first;  // what the first one that waits is to be told when it has started
@@ -124,6 +128,18 @@ class RemoteWorker {
   void recall(std::size_t slot);
   void stop_item(const StopItem& stop);
 
+  // Accelerators: worker_devices.cc.
+
+  /// The slot has the accelerators that items of this kind ask for, and no others. False: they are not free now.
+  Result<bool> hold_devices(std::size_t slot, const Resources& ask);
+  Result<void> add_devices(std::size_t slot, SlotSetup& setup) const;
+  void close_slot(std::size_t slot);
+  bool has_idle_devices(const JobSlot& it) const;
+  void close_idle_slots();
+  void wait_for_devices(std::size_t slot, const AgentItem& item);
+  void look_for_devices();
+  std::int64_t next_device_deadline() const;
+
   // Objects that items read and write: worker_staging.cc.
 
   StoreOpener::Variable store_variables(const LearntJob& job, Token token, AttemptNumber attempt) const;
@@ -167,6 +183,7 @@ class RemoteWorker {
   std::int64_t next_renewal_ms_ = 0;  // none of their keys is to be renewed before
   std::int64_t look_for_idle_ms_ = 0;
   std::map<Token, Held> held_;
+  std::map<JobId, std::int64_t> device_waits_;  // jobs whose accelerators others have, and when to look again
   ItemFetches fetches_;
   WorkerId worker_;                         // as the server knows us; nobody yet: 0
   std::string holding_;                     // why no item is started; empty: they are

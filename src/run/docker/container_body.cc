@@ -60,14 +60,20 @@ json::object tmpfs_of(const ContainerPlan& plan, const ItemLimits& limits) {
 
 json::array devices_of(const ContainerPlan& plan) {
   json::array made;
-  for (const std::vector<ContainerDevice>* devices : {&plan.options.devices, &plan.edits.devices}) {
-    for (const ContainerDevice& device : *devices) {
-      made.push_back(json::object{{"PathOnHost", device.host},
-                                  {"PathInContainer", device.inside.empty() ? device.host : device.inside},
-                                  {"CgroupPermissions", device.access}});
-    }
-  }
+  const auto add = [&](const ContainerDevice& device) {
+    made.push_back(json::object{{"PathOnHost", device.host},
+                                {"PathInContainer", device.inside.empty() ? device.host : device.inside},
+                                {"CgroupPermissions", device.access}});
+  };
+  for (const ContainerDevice& device : plan.options.devices) add(device);
+  for (const ContainerEdits::Device& device : plan.edits.devices) add(device.wanted);
   return made;
+}
+
+/// As docker run --gpus asks for them: Docker, or the runtime that it has, brings them in.
+json::array device_requests_of(const ContainerPlan& plan) {
+  if (plan.gpus.empty()) return {};
+  return {json::object{{"DeviceIDs", texts(plan.gpus)}, {"Capabilities", json::array{json::array{"gpu"}}}}};
 }
 
 json::array ulimits_of(const ContainerPlan& plan) {
@@ -124,6 +130,7 @@ json::object host_config(const SlotSetup& setup, const DaemonPlace& place) {
       {"Mounts", mounts_of(plan)},
       {"Tmpfs", tmpfs_of(plan, setup.limits)},
       {"Devices", devices_of(plan)},
+      {"DeviceRequests", device_requests_of(plan)},
       {"Ulimits", ulimits_of(plan)},
       // It is heard as it is printed: nothing of it is kept there.
       {"LogConfig", {{"Type", "none"}}},

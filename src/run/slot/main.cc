@@ -22,10 +22,10 @@ namespace {
 /// Items see descriptors 0, 1 and 2, and nothing that drover, or whoever started it, has open.
 void close_what_items_must_not_see() {
   ::fcntl(drover::kSlotSocket, F_SETFD, FD_CLOEXEC);
-  ::fcntl(drover::kSlotHold, F_SETFD, FD_CLOEXEC);
-  if (::syscall(SYS_close_range, drover::kSlotHold + 1, ~0U, 0) == 0) return;
+  for (const int number : {drover::kSlotHold, drover::kSlotDeviceLock}) ::fcntl(number, F_SETFD, FD_CLOEXEC);
+  if (::syscall(SYS_close_range, drover::kSlotDeviceLock + 1, ~0U, 0) == 0) return;
   for (const int number : drover::numbers_in("/proc/self/fd")) {
-    if (number > drover::kSlotHold) ::close(number);
+    if (number > drover::kSlotDeviceLock) ::close(number);
   }
 }
 
