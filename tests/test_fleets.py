@@ -7,7 +7,7 @@ import sqlite3
 
 import pytest
 
-from drover import wait_until
+from drover import BINARY, wait_until
 from test_server import Server
 
 
@@ -256,3 +256,83 @@ def test_settings_that_are_wrong_are_named(server, settings, names):
     assert status == 400, answer
     for name in names:
         assert name in json.dumps(answer), answer
+
+
+CLOUD = """#!/usr/bin/python3
+import json, os, pathlib, signal, subprocess, sys
+asked = json.load(sys.stdin)
+folder = pathlib.Path(__file__).parent / "vms"
+folder.mkdir(exist_ok=True)
+
+
+def runs(pid):
+    try:
+        return "worker" in pathlib.Path(f"/proc/{pid}/cmdline").read_text()
+    except OSError:
+        return False
+
+
+if (trouble := pathlib.Path(__file__).with_suffix(".trouble")).exists():
+    print(trouble.read_text(), file=sys.stderr)
+    sys.exit(1)
+if sys.argv[1] == "shapes":
+    print(json.dumps({"shapes": [{"name": "c1", "cpus": 1, "memory": "1GiB"}, {"name": "c2", "cpus": 2, "memory": "2GiB"}]}))
+if sys.argv[1] == "launch" and not (file := folder / asked["name"]).exists():
+    environment = os.environ | {"DROVER_JOIN": asked["join_token"], "DROVER_DATA": f"@DATA@/{asked['name']}"}
+    vm = subprocess.Popen(["@DROVER@", *asked["worker"][1:], "--cpus", str(asked["cpus"])], start_new_session=True, env=environment, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    file.write_text(str(vm.pid))
+    print(json.dumps({"id": f"vm-{vm.pid}"}))
+if sys.argv[1] == "list":
+    print(json.dumps({"machines": [{"name": it.name, "id": f"vm-{it.read_text()}", "ended": not runs(it.read_text())} for it in folder.iterdir()]}))
+if sys.argv[1] == "terminate" and (file := folder / asked["name"]).exists():
+    if runs(file.read_text()):
+        os.kill(int(file.read_text()), signal.SIGKILL)
+    file.unlink()
+"""
+
+
+@pytest.fixture
+def cloud(drover, tmp_path):
+    program = tmp_path / "cloud"
+    program.write_text(CLOUD.replace("@DROVER@", BINARY).replace("@DATA@", str(tmp_path / "vm-data")))
+    program.chmod(0o755)
+    return program
+
+
+def test_a_program_launches_machines_and_they_leave_again(drover, cloud, tmp_path):
+    server = Server(drover, "--lease", "5s", "--fleet-command", f"vms={cloud}")
+    assert server.cli("fleet", "set", "f", "--command", "vms", "--most", 2, "--idle", "0s", "--shape", "c2").status == 0
+    submitted = server.cli("submit", "--name", "j", "--range", "1-8", "--", "sleep", "0.3")
+    assert submitted.status == 0
+    assert server.ends("j")["state"] == "succeeded"
+    workers = {it["worker"] for it in server.cli("items", "j", "--json").json_lines}
+    assert 1 <= len(workers) <= 2 and all(name.startswith("f-") for name in workers)
+    shown = server.cli("fleet", "show", "f").out
+    assert "command" in shown and "vms" in shown and "vm-" in shown, shown
+    wait_until(lambda: machines(server, "f") == {}, "the machines to leave")
+    wait_until(lambda: list((tmp_path / "vms").iterdir()) == [], "nothing of them to be left")
+
+
+def test_what_a_program_complains_of_is_shown(drover, cloud):
+    server = Server(drover, "--fleet-command", f"vms={cloud}")
+    assert server.cli("fleet", "set", "f", "--command", "vms").status == 0
+    wait_until(lambda: server.cli("fleet", "explain", "f").out == "nothing to do\n", "the shapes to be known")
+    cloud.with_suffix(".trouble").write_text("out of quota in zone b")
+    server.cli("submit", "--name", "j", "--", "true", ":::", "a")
+    wait_until(lambda: server.running.says("out of quota in zone b"), "the reason")
+    cloud.with_suffix(".trouble").unlink()
+    assert server.ends("j")["state"] == "succeeded"
+    server.cli("fleet", "set", "f", "--provider", "local").refuses("has 1 machine", "'most' to 0")
+    server.cli("fleet", "set", "g", "--command", "clouds")
+    assert "--fleet-command clouds=PROGRAM" in server.cli("fleet", "explain", "g").out
+    for name in ("f", "g"):
+        server.ask("DELETE", f"/api/v1/fleets/{name}")
+    wait_until(lambda: server.ask("GET", "/api/v1/fleets")[1]["fleets"] == [], "the fleets to be deleted")
+
+
+def test_a_server_refuses_programs_that_it_cannot_run(drover, tmp_path):
+    (tmp_path / "text").write_text("")
+    drover("server", "--fleet-command", "vms").refuses("'vms'", "NAME=PROGRAM")
+    drover("server", "--fleet-command", f"vms={tmp_path}/text").refuses(f"{tmp_path}/text cannot be executed", "chmod +x")
+    drover("server", "--fleet-command", "a=/bin/true", "--fleet-command", "a=/bin/false").refuses("given twice")

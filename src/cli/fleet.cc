@@ -25,6 +25,7 @@ constexpr int kMostMachines = 1'000'000;
 struct Flags : AskingFlags {
   std::string fleet;
   std::string provider;
+  std::string command;
   std::uint64_t least = 0;
   std::uint64_t most = 0;
   bool spot = false;
@@ -134,6 +135,7 @@ int show_fleet(const Flags& flags, const json::value& fleet, std::string_view he
   };
   std::string text = fmt::format("{}fleet '{}'", head, text_in(fleet, "name"));
   text += line("provider", text_in(fleet, "provider"));
+  text += line("command", text_in(fleet, "command"));
   std::string machines = fmt::format("{} to {}", number_in(fleet, "least"), number_in(fleet, "most"));
   if (const std::uint64_t cpus = number_in(fleet, "most_cpus"); cpus > 0)
     machines += fmt::format(", at most {} CPUs", cpus);
@@ -222,6 +224,8 @@ Result<int> set(ServerClient& client, const Flags& flags, const Verb& verb) {
     body = std::move(*settings);  // what it does not say is usual
   }
   if (!flags.provider.empty()) body["provider"] = flags.provider;
+  if (!flags.command.empty()) body["provider"] = "command";
+  if (!flags.provider.empty() || !flags.command.empty()) body["command"] = flags.command;
   if (!flags.policy.empty()) body["policy"] = flags.policy;
   if (verb.count("--least") > 0) body["least"] = flags.least;
   if (verb.count("--most") > 0) body["most"] = flags.most;
@@ -297,6 +301,10 @@ void add_fleet(const Verb& app, Invocation& invocation) {
   setting.add_option("--provider", flags->provider, "Provider of the machines (default: local)")
       .type_name("PROVIDER")
       .one_of({"local", "kubernetes", "slurm", "ec2", "gce", "command", "none"});
+  setting
+      .add_option("--command", flags->command,
+                  "Program that launches the machines, by the name that the server was given with --fleet-command")
+      .type_name("NAME");
   setting.add_option("--least", flags->least, "Minimum number of machines (default: 0)")
       .type_name("N")
       .range(0, kMostMachines);

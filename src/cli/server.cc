@@ -1,4 +1,11 @@
 // drover server: the core behind HTTP, on one machine; workers and people reach it from anywhere.
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+
+#include "base/name.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/config_file.h"
@@ -24,8 +31,33 @@ struct Flags {
   std::string job_key_life;
   std::string min_free;
   RegistryFlags registries;
+  std::vector<std::string> fleet_commands;
   std::string config;
 };
+
+/// NAME=PROGRAM, and the program is there.
+Result<void> read_fleet_commands(const std::vector<std::string>& words, std::map<std::string, std::string>& to) {
+  for (const std::string& word : words) {
+    const std::size_t equals = word.find('=');
+    const std::string name = word.substr(0, equals);
+    if (equals == std::string::npos || !is_valid_name(name)) {
+      return fail(ErrorCode::bad_input, concat("--fleet-command '", word, "' is not NAME=PROGRAM"),
+                  "write, for example, --fleet-command ec2=/etc/drover/ec2-machines");
+    }
+    std::error_code error;
+    const std::string program = std::filesystem::absolute(word.substr(equals + 1), error).string();
+    if (::access(program.c_str(), X_OK) != 0) {
+      return fail(ErrorCode::bad_input,
+                  concat("--fleet-command ", name, ": ", program,
+                         " cannot be executed: ", std::error_code(errno, std::generic_category()).message()),
+                  "check the path, and make the program executable (chmod +x)");
+    }
+    if (!to.emplace(name, program).second) {
+      return fail(ErrorCode::bad_input, concat("--fleet-command ", name, " is given twice"), "omit one of them");
+    }
+  }
+  return {};
+}
 
 Result<int> serve(Flags& flags) {
   flags.options.data = data_root(flags.common.data);
@@ -52,6 +84,7 @@ Result<int> serve(Flags& flags) {
     if (!bytes) return pass(bytes);
     flags.options.min_free_bytes = *bytes;
   }
+  if (auto read = read_fleet_commands(flags.fleet_commands, flags.options.fleet_commands); !read) return pass(read);
   return run_server(flags.options, flags.registries);
 }
 
@@ -94,6 +127,10 @@ void add_server(const Verb& app, Invocation& invocation) {
           "(default: docker.io, ghcr.io, quay.io, public.ecr.aws, gcr.io, registry.k8s.io)")
       .type_name("HOST[:PORT],...")
       .separated_by(',');
+  verb.add_option("--fleet-command", flags->fleet_commands,
+                  "Program that launches, lists and terminates machines of fleets with 'command: NAME'; repeatable")
+      .type_name("NAME=PROGRAM")
+      .repeatable();
   verb.footer(
       "Examples:\n  drover server\n  drover server --listen 0.0.0.0:8750 --advertise head.example.org\n"
       "  drover server --config /etc/drover/server.toml");

@@ -1,5 +1,6 @@
 #include "cli/serving.h"
 
+#include "accel/device_pool.h"
 #include "base/text.h"
 #include "build_info.h"
 #include "cli/run_job.h"
@@ -19,11 +20,22 @@ std::vector<std::string> own_hosts(const ServerOptions& options) {
   return out;
 }
 
+/// Its own environment is left as it is: local machines are told by it which GPUs are theirs.
+Result<AcceleratorCounts> accelerators_here() {
+  auto settings = read_accel_settings(settings_path());
+  if (!settings) return pass(settings);
+  auto pool = DevicePool::find(*settings);
+  if (!pool) return pass(pool);
+  return pool->counts();
+}
+
 }  // namespace
 
 Result<int> run_server(ServerOptions options, RegistryFlags registries) {
   options.version = DROVER_VERSION;
-  options.here = {1000 * std::uint64_t{default_slots()}, machine_memory_bytes(), {}};
+  auto accelerators = accelerators_here();
+  if (!accelerators) return pass(accelerators);
+  options.here = {1000 * std::uint64_t{default_slots()}, machine_memory_bytes(), *accelerators};
   registries.own_hosts = own_hosts(options);
   registries.own_authority = concat(options.data, "/server/ca.pem");
   auto rules = registry_rules(registries);

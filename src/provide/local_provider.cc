@@ -2,13 +2,11 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -16,6 +14,7 @@
 #include "base/name.h"
 #include "base/text.h"
 #include "ports/descriptor.h"
+#include "provide/child_process.h"
 
 namespace drover {
 namespace {
@@ -33,20 +32,13 @@ std::string content_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// The last line of the log that says something.
-std::string last_line(const std::string& path) {
+/// The end of the log.
+std::string last_words(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   file.seekg(0, std::ios::end);
   const auto size = static_cast<std::uintmax_t>(std::max<std::streamoff>(file.tellg(), 0));
   file.seekg(static_cast<std::streamoff>(size - std::min(size, kLastWordsBytes)));
-  const std::string text((std::istreambuf_iterator<char>(file)), {});
-  std::string_view rest = text;
-  std::string last;
-  while (!rest.empty()) {
-    const std::string_view line = trimmed(take_until(rest, '\n'));
-    if (!line.empty()) last = line;
-  }
-  return last;
+  return last_line(std::string((std::istreambuf_iterator<char>(file)), {}));
 }
 
 /// Whether somebody holds it. Nothing: it cannot be told.
@@ -72,7 +64,9 @@ std::vector<std::string> worker_command(const LocalProvider::Options& options, c
   if (order.has.memory_bytes > 0) {
     words.insert(words.end(), {"--memory", std::to_string(order.has.memory_bytes)});
   }
-  for (std::size_t kind = 0; kind < kAccelerators; ++kind) {
+  // Unless it is told, it offers all GPUs that there are.
+  words.insert(words.end(), {"--gpus", std::to_string(order.has.accelerators[0])});
+  for (std::size_t kind = 1; kind < kAccelerators; ++kind) {
     if (order.has.accelerators[kind] == 0) continue;
     words.insert(words.end(), {"--accelerator", concat(kAcceleratorNames[kind], "=", order.has.accelerators[kind])});
   }
@@ -80,55 +74,23 @@ std::vector<std::string> worker_command(const LocalProvider::Options& options, c
   return words;
 }
 
-/// What this process was told of servers and keys is not for the worker.
 std::vector<std::string> worker_environment(const MachineOrder& order) {
-  constexpr std::array<std::string_view, 8> kNotForIt = {"DROVER_SERVER=", "DROVER_KEY=",   "DROVER_CA=",
-                                                         "DROVER_JOIN=",   "DROVER_DATA=",  "DROVER_WORKER_",
-                                                         "AWS_",           "NOTIFY_SOCKET="};
-  std::vector<std::string> out;
-  for (char** it = environ; *it != nullptr; ++it) {
-    const std::string_view variable = *it;
-    if (std::ranges::none_of(kNotForIt, [&](std::string_view start) { return variable.starts_with(start); })) {
-      out.emplace_back(variable);
-    }
-  }
+  std::vector<std::string> out = child_environment({"DROVER_WORKER_", "AWS_"});
   out.push_back(concat("DROVER_JOIN=", order.join_token));
   return out;
 }
 
-std::vector<char*> pointers(std::vector<std::string>& words) {
-  std::vector<char*> out;
-  for (std::string& word : words) out.push_back(word.data());
-  out.push_back(nullptr);
-  return out;
-}
-
 /// A session of its own, so that Ctrl-C in the server's terminal is not for it; and it keeps the lock.
-Result<pid_t> spawn(std::vector<std::string> words, std::vector<std::string> environment, int lock,
+Result<pid_t> spawn(const std::vector<std::string>& words, const std::vector<std::string>& environment, int lock,
                     const std::string& log) {
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  sigset_t none;
-  sigemptyset(&none);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  sigset_t all;
-  sigfillset(&all);
-  sigdelset(&all, SIGKILL);
-  sigdelset(&all, SIGSTOP);
-  posix_spawnattr_setsigdefault(&attributes, &all);
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
   posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
   posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
   posix_spawn_file_actions_adddup2(&files, lock, lock);  // without its close-on-exec
-  pid_t pid = 0;
-  const int error = ::posix_spawn(&pid, words.front().c_str(), &files, &attributes, pointers(words).data(),
-                                  pointers(environment).data());
+  auto pid = spawn_child(words, environment, files, POSIX_SPAWN_SETSID);
   posix_spawn_file_actions_destroy(&files);
-  posix_spawnattr_destroy(&attributes);
-  if (error != 0) return std::unexpected(errno_error(error, concat("cannot start ", words.front())));
   return pid;
 }
 
@@ -230,7 +192,7 @@ Result<std::vector<ListedMachine>> LocalProvider::list() {
     if (!held) return pass(held);
     machine.has_ended = !*held;
     if (machine.has_ended) {
-      const std::string said = last_line(entry.path().string() + "/log");
+      const std::string said = last_words(entry.path().string() + "/log");
       machine.note = said.empty() ? "its worker has exited" : concat("its worker has exited: ", said);
     }
     for (const auto& [pid, name] : children_) {

@@ -81,7 +81,7 @@ TEST(LocalProvider, AWorkerIsToldWhatItIs) {
   std::string said;
   ASSERT_TRUE(comes_true([&] { return static_cast<bool>(std::getline(file, said)) || (file.clear(), false); }));
   EXPECT_EQ(said, concat("token-of-m1 worker --data ", machines.root(),
-                         "/data --name m1 --cpus 1.000 --memory 1073741824 --label zone=a"));
+                         "/data --name m1 --cpus 1.000 --memory 1073741824 --gpus 0 --label zone=a"));
 }
 
 TEST(LocalProvider, AWorkerThatCannotStartIsAnError) {

@@ -78,6 +78,18 @@ class ItemSums {
   std::map<Key, std::pair<std::uint64_t, std::uint64_t>> sums_;
 };
 
+/// As kinds of providers are called: those that run programs have the names of these.
+std::string kind_name(const FleetRules& rules) {
+  return rules.provider == "command" ? concat("command ", rules.command) : rules.provider;
+}
+
+std::string why_unknown(const FleetRules& rules) {
+  if (rules.provider == "none") return "provider 'none' launches nothing: its machines join by themselves";
+  if (rules.provider != "command") return concat("provider '", rules.provider, "' is not available on this server");
+  return concat("the server knows no command '", rules.command, "': start it with --fleet-command ", rules.command,
+                "=PROGRAM");
+}
+
 std::string new_machine_name(const std::string& fleet) {
   std::string number;
   for (std::uint64_t rest = random_number() >> 16; number.size() < 12; rest >>= 4)
@@ -239,21 +251,24 @@ FleetState FleetKeeper::state_of(const Fleet& fleet) const {
     return out;
   }
   out.rules = std::move(*rules);
-  const auto kind = outside_.kinds.find(out.rules.provider);
+  const auto kind = outside_.kinds.find(kind_name(out.rules));
   if (kind == outside_.kinds.end()) {
-    out.unavailable = out.rules.provider == "none"
-                          ? "provider 'none' launches nothing: its machines join by themselves"
-                          : concat("provider '", out.rules.provider, "' is not available on this server");
+    out.unavailable = why_unknown(out.rules);
     return out;
   }
-  if (out.rules.shapes.empty()) out.shapes = kind->second.shapes;
+  const auto shapes = kind->second.shapes();
+  if (!shapes) {
+    out.unavailable = concat("the shapes of its machines are not known: ", shapes.error().message);
+    return out;
+  }
+  if (out.rules.shapes.empty()) out.shapes = *shapes;
   for (const std::string& name : out.rules.shapes) {
-    const auto shape = std::ranges::find(kind->second.shapes, name, &Shape::name);
-    if (shape != kind->second.shapes.end()) out.shapes.push_back(*shape);
+    const auto shape = std::ranges::find(*shapes, name, &Shape::name);
+    if (shape != shapes->end()) out.shapes.push_back(*shape);
   }
   if (!out.shapes.empty()) return out;
   std::string known;
-  for (const Shape& it : kind->second.shapes) known += concat(known.empty() ? "" : ", ", it.name);
+  for (const Shape& it : *shapes) known += concat(known.empty() ? "" : ", ", it.name);
   out.unavailable = concat("provider '", out.rules.provider, "' has none of the fleet's shapes; it has ", known);
   return out;
 }
@@ -293,7 +308,7 @@ void FleetKeeper::give_to_lanes(const Seen& seen) {
   std::map<std::string, std::vector<Machine>> by_fleet;
   for (const Machine& it : seen.machines) by_fleet[it.fleet].push_back(it);
   for (const FleetState& fleet : seen.snapshot.fleets) {
-    const auto kind = outside_.kinds.find(fleet.rules.provider);
+    const auto kind = outside_.kinds.find(kind_name(fleet.rules));
     // Machines of the provider that it had before are still looked after.
     if (kind == outside_.kinds.end() && !lanes_.contains(fleet.name)) continue;
     auto& lane = lanes_[fleet.name];

@@ -26,7 +26,7 @@ class FleetKeeper {
  public:
   /// What a kind of provider offers on this server.
   struct Kind {
-    std::vector<Shape> shapes;
+    std::function<Result<std::vector<Shape>>()> shapes;  // as far as they are known now
     std::function<std::unique_ptr<Provider>(const std::string& fleet)> make;
   };
   struct Outside {

@@ -9,7 +9,7 @@
 namespace drover {
 
 /// small (1 CPU), medium (2), large (4), xlarge (8), 2xlarge (16) and so on, as far as this machine has so many, and
-/// `machine`: all of it. Memory is divided by CPUs.
+/// `machine`: all of it. Memory and accelerators are divided by CPUs.
 std::vector<Shape> local_shapes(const Resources& here);
 
 }  // namespace drover

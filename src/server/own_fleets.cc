@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "keys/certificates.h"
+#include "provide/command_provider.h"
 #include "provide/local_provider.h"
 #include "server/local_shapes.h"
 #include "server/server.h"
@@ -39,6 +40,9 @@ Result<void> OwnFleets::start(const Reach& reach) {
   }
   FleetKeeper::Outside outside{
       .ask = parts_.ask, .now_ms = parts_.now_ms, .kinds = {{"local", local()}}, .machines = {}, .forget = {}};
+  for (const auto& [name, program] : parts_.commands) {
+    outside.kinds.emplace(concat("command ", name), command(name, program));
+  }
   outside.machines.join_token = [this](const Machine& machine) { return join_token(machine); };
   outside.forget = [this](const std::string& machine) { forget(machine); };
   outside.machines.notice = [this](const std::string& text) { parts_.log.warning(text); };
@@ -48,6 +52,7 @@ Result<void> OwnFleets::start(const Reach& reach) {
 }
 
 void OwnFleets::stop() {
+  stop_.request_stop();
   std::shared_ptr<FleetKeeper> last;
   {
     const std::scoped_lock lock(keeper_mutex_);
@@ -87,12 +92,28 @@ bool OwnFleets::postpones_stop() {
 FleetKeeper::Kind OwnFleets::local() const {
   std::error_code error;
   const std::string program = std::filesystem::read_symlink("/proc/self/exe", error).string();
-  return {.shapes = local_shapes(parts_.here), .make = [this, program](const std::string& fleet) {
-            return std::make_unique<LocalProvider>(
-                LocalProvider::Options{
-                    .folder = concat(parts_.folder, "/", fleet), .data = parts_.data, .program = program},
-                parts_.steady);
-          }};
+  return {.shapes = [shapes = local_shapes(parts_.here)] { return shapes; },
+          .make =
+              [this, program](const std::string& fleet) {
+                return std::make_unique<LocalProvider>(
+                    LocalProvider::Options{
+                        .folder = concat(parts_.folder, "/", fleet), .data = parts_.data, .program = program},
+                    parts_.steady);
+              }};
+}
+
+FleetKeeper::Kind OwnFleets::command(const std::string& name, const std::string& program) {
+  auto& shapes = shapes_[name];
+  shapes = std::make_unique<CommandShapes>(program, [this] {
+    const std::scoped_lock lock(keeper_mutex_);
+    if (keeper_ != nullptr) keeper_->fleets_changed();
+  });
+  return {.shapes = [source = shapes.get()] { return source->now(); },
+          .make =
+              [program, stop = stop_.get_token()](const std::string& fleet) {
+                return std::make_unique<CommandProvider>(
+                    CommandProvider::Options{.program = program, .fleet = fleet, .stop = stop});
+              }};
 }
 
 // Good for one machine, under its name.

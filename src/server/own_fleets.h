@@ -5,12 +5,14 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <string>
 #include <vector>
 
 #include "core/command.h"
 #include "keys/key_ring.h"
 #include "ports/clock.h"
+#include "server/command_shapes.h"
 #include "server/fleet_keeper.h"
 #include "server/server_log.h"
 
@@ -24,10 +26,11 @@ class OwnFleets {
     KeyRing& keys;
     ServerLog& log;
     SteadyClock& steady;
-    std::string folder;             // for machines of provider `local`
-    std::string data;               // the root below which their workers have their folders
-    Resources here;                 // this machine
-    bool ends_with_server = false;  // the machines of this computer
+    std::string folder;                           // for machines of provider `local`
+    std::string data;                             // the root below which their workers have their folders
+    Resources here;                               // this machine
+    std::map<std::string, std::string> commands;  // programs that launch machines, by name
+    bool ends_with_server = false;                // the machines of this computer
   };
   /// How workers on this machine reach the server.
   struct Reach {
@@ -54,15 +57,18 @@ class OwnFleets {
  private:
   Result<void> make_local();
   FleetKeeper::Kind local() const;
+  FleetKeeper::Kind command(const std::string& name, const std::string& program);
   Result<std::string> join_token(const Machine& machine);
   void forget(const std::string& machine);
 
   const Parts parts_;
   std::string address_;
   std::string ca_fingerprint_;
-  int signals_ = 0;                                         // the main thread's
-  std::mutex tokens_mutex_;                                 // guards what follows
-  std::map<std::string, std::vector<std::string>> tokens_;  // of each machine that was launched
+  int signals_ = 0;                                               // the main thread's
+  std::stop_source stop_;                                         // of calls to programs
+  std::map<std::string, std::unique_ptr<CommandShapes>> shapes_;  // of each program
+  std::mutex tokens_mutex_;                                       // guards what follows
+  std::map<std::string, std::vector<std::string>> tokens_;        // of each machine that was launched
   mutable std::mutex keeper_mutex_;  // guards the pointer; nobody waits for the core while holding it
   std::shared_ptr<FleetKeeper> keeper_;
 };

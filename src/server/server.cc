@@ -176,6 +176,7 @@ Result<void> Server::Parts::make_rooms() {
                        .folder = folder->machines(),
                        .data = options.data,
                        .here = options.here,
+                       .commands = options.fleet_commands,
                        .ends_with_server = options.has_local_fleet});
   auto started = Engine::start(
       *measured, wall, steady,

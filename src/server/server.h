@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,7 +30,8 @@ struct ServerOptions {
   std::int64_t lease_ms = 60'000;        // how long a worker may be silent before others get its items
   std::int64_t keep_ms = std::int64_t{7} * 24 * 3'600'000;  // how long ended jobs are kept; 0: for ever
   std::int64_t job_key_life_ms = std::int64_t{12} * 3'600'000;
-  Resources here;                // this machine, for fleets whose provider is `local`
+  Resources here;                                     // this machine, for fleets whose provider is `local`
+  std::map<std::string, std::string> fleet_commands;  // programs that launch machines, by the names that fleets use
   bool has_local_fleet = false;  // it has one from the start, whose machines end before the server does
   ServerLog::Form log = ServerLog::Form::text;
   std::string version;  // of this program, for those who ask

@@ -209,6 +209,7 @@ json::object fleet_rules_to_json(const FleetRules& it) {
   json::object labels;
   for (const auto& [name, value] : it.labels) labels[name] = value;
   return {{"provider", it.provider},
+          {"command", it.command},
           {"least", it.least},
           {"most", it.most},
           {"most_cpus", it.most_milli_cpus / 1000},
@@ -236,6 +237,7 @@ Result<FleetRules> fleet_rules_from_json(std::string_view text) {
   BodyFields fields;
   fields.add("provider",
              BodyFields::one_of({"local", "kubernetes", "slurm", "ec2", "gce", "command", "none"}, rules.provider));
+  fields.add("command", name_or_nothing(rules.command));
   fields.add("least", BodyFields::whole(0, kMostMachines, rules.least));
   fields.add("most", BodyFields::whole(0, kMostMachines, rules.most));
   fields.add("most_cpus", BodyFields::whole(0, 100 * kMostMachines, [&](std::int64_t cpus) {
@@ -260,6 +262,10 @@ Result<FleetRules> fleet_rules_from_json(std::string_view text) {
   fields.add("launches_per_minute", BodyFields::whole(0, kMostMachines, rules.launches_per_minute));
   if (auto read = fields.read(text, "the fleet"); !read) return pass(read);
   rules.policy = value_in(kPolicyNames, policy);
+  if ((rules.provider == "command") != !rules.command.empty()) {
+    return fail(ErrorCode::bad_input, "provider 'command' and 'command' need each other",
+                "set 'command' to one of the names that the server knows: drover server --fleet-command NAME=PROGRAM");
+  }
   if (auto checked = check_policy(rules); !checked) return pass(checked);
   return rules;
 }

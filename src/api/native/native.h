@@ -15,6 +15,7 @@
 #include "api/message_exchange.h"
 #include "api/service.h"
 #include "base/url.h"
+#include "core/planner/snapshot.h"
 #include "ports/backend.h"
 #include "ports/http.h"
 
@@ -133,6 +134,7 @@ class NativeApi : public Service {
   // native_fleets.cc
   void list_fleets(Asked asked, HttpReply reply);
   void show_fleet(Asked asked, HttpReply reply);
+  Result<void> may_have_provider(const std::string& name, const FleetRules& rules);
   void set_fleet(Asked asked, HttpReply reply);
   void drop_fleet(Asked asked, HttpReply reply);
   void pause_fleet(Asked asked, HttpReply reply);

@@ -1,4 +1,5 @@
 // Fleets: how they scale, and the machines that they have.
+#include <algorithm>
 #include <boost/json.hpp>
 #include <map>
 
@@ -6,6 +7,7 @@
 #include "api/native/named.h"
 #include "api/native/native.h"
 #include "api/problem.h"
+#include "base/units.h"
 #include "wire/fleet_rules.h"
 
 namespace drover {
@@ -88,10 +90,30 @@ void NativeApi::show_fleet(Asked asked, HttpReply reply) {
   reply.send(problem(no_such("fleet", asked.parts[0])));
 }
 
+// Another provider would not know the machines that are there.
+Result<void> NativeApi::may_have_provider(const std::string& name, const FleetRules& rules) {
+  auto fleets = backend_.ledger().fleets();
+  if (!fleets) return pass(fleets);
+  const auto fleet = std::ranges::find(*fleets, name, &Fleet::name);
+  if (fleet == fleets->end()) return {};
+  const auto before = fleet_rules_from_json(fleet->text);
+  if (!before || (before->provider == rules.provider && before->command == rules.command)) return {};
+  auto machines = backend_.ledger().machines();
+  if (!machines) return pass(machines);
+  const auto count = std::ranges::count_if(
+      *machines, [&](const Machine& it) { return it.fleet == name && it.state != MachineState::gone; });
+  if (count == 0) return {};
+  return fail(ErrorCode::conflict,
+              concat("fleet '", name, "' has ", plural(static_cast<std::uint64_t>(count), "machine"),
+                     " of its provider, which cannot be replaced as long as they are there"),
+              concat("make another fleet, or set 'most' to 0 and wait until they have left: drover fleet show ", name));
+}
+
 void NativeApi::set_fleet(Asked asked, HttpReply reply) {
   if (auto valid = check_name("fleet", asked.parts[0]); !valid) return reply.send(problem(valid.error()));
   auto rules = fleet_rules_from_json(asked.request.body);
   if (!rules) return reply.send(problem(rules.error()));
+  if (auto may = may_have_provider(asked.parts[0], *rules); !may) return reply.send(problem(may.error()));
   const FleetSpec spec = fleet_spec(asked.parts[0], *rules);
   answer_done(SetFleet{spec}, rules_json({spec}), std::move(reply));
 }

@@ -56,6 +56,7 @@ struct StepAlarm {
 /// How a fleet scales, as an administrator has set it.
 struct FleetRules {
   std::string provider = "local";
+  std::string command;  // of provider `command`: which of the server's programs
   std::uint64_t least = 0;
   std::uint64_t most = 1;
   std::uint64_t most_milli_cpus = 0;  // 0: no limit

@@ -1,0 +1,40 @@
+// Machines that a program of the administrator's launches, lists and terminates. It is called with one word and a JSON
+// object on its standard input, and answers with a JSON object on its standard output; docs/fleets.md has both.
+#pragma once
+
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "ports/provider.h"
+#include "provide/script.h"
+
+namespace drover {
+
+class CommandProvider final : public Provider {
+ public:
+  struct Options {
+    std::string program;
+    std::string fleet;
+    ScriptLimits limits = {};
+    std::stop_token stop = {};  // a call that is under way is broken off
+  };
+  explicit CommandProvider(Options options) : options_(std::move(options)) {}
+
+  Result<std::string> launch(const MachineOrder& order) override;
+  Result<void> terminate(const std::string& name) override;
+  Result<std::vector<ListedMachine>> list() override;
+
+ private:
+  const Options options_;
+};
+
+/// A size of machine that the program can launch.
+struct CommandShape {
+  std::string name;
+  Resources has;
+};
+Result<std::vector<CommandShape>> command_shapes(const std::string& program, const ScriptLimits& limits,
+                                                 const std::stop_token& stop);
+
+}  // namespace drover
