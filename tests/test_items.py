@@ -402,9 +402,10 @@ def test_an_attempt_knows_its_job_its_item_and_its_number(drover, tmp_path, list
     for index, item in enumerate(items):
         for attempt in (1, 2):
             environment = environment_of(tmp_path / f"{index}.{attempt}")
+            assert environment[b"DROVER_SLOT"].isdigit()
             assert {name: value for name, value in environment.items()
                     if name.startswith(b"DROVER_") and name not in (b"DROVER_DATA", b"DROVER_TEST_MARK", b"DROVER_BIN",
-                                                                    b"DROVER_SOAK", b"DROVER_ENDURANCE", b"DROVER_SEED")} == {
+                                                                    b"DROVER_SOAK", b"DROVER_ENDURANCE", b"DROVER_SEED", b"DROVER_SLOT")} == {
                 b"DROVER_JOB_ID": ended.summary["id"].encode(), b"DROVER_ITEM": item,
                 b"DROVER_ITEM_INDEX": b"%d" % index, b"DROVER_ATTEMPT": b"%d" % attempt}
 

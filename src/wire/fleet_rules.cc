@@ -263,7 +263,7 @@ Result<FleetRules> fleet_rules_from_json(std::string_view text) {
   if (auto read = fields.read(text, "the fleet"); !read) return pass(read);
   rules.policy = value_in(kPolicyNames, policy);
   if ((rules.provider == "command") != !rules.command.empty()) {
-    return fail(ErrorCode::bad_input, "provider 'command' and 'command' need each other",
+    return fail(ErrorCode::bad_input, rules.command.empty() ? "provider 'command' requires 'command'" : "'command' requires provider 'command'",
                 "set 'command' to one of the names that the server knows: drover server --fleet-command NAME=PROGRAM");
   }
   if (auto checked = check_policy(rules); !checked) return pass(checked);

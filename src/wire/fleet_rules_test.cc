@@ -15,6 +15,7 @@ std::string error_of(std::string_view text) {
 TEST(FleetRulesJson, WhatIsWrittenIsReadBack) {
   FleetRules rules{
       .provider = "command", .least = 1, .most = 9, .most_milli_cpus = 64'000, .shapes = {"small", "c7g.large"}};
+  rules.command = "mine";
   rules.labels = {{"zone", "a"}};
   rules.policy = ScalingPolicy::step;
   rules.stream = "s";
