@@ -269,7 +269,7 @@ void add_run(const Verb& app, Invocation& invocation) {
       "  drover run --dir in --match '*.gz' --shell -- 'zcat {} | wc -l > counts/{/.}'\n"
       "  drover run -- echo hello {} ::: anna bert carl\n"
       "  drover run --image python:3.12 --mount $PWD:/data --items list.txt -- python /data/process.py {}\n"
-      "  drover run --gpus 1 --items scans.txt -- python segment.py {}\n"
+      "  drover run --gpus 1 --items scans.txt -- python3 segment.py {}\n"
       "Exit status: 0 if all items succeeded, 1 if some did not, 2 on invalid usage or input, 130 if interrupted.");
   verb.callback([flags, verb, &invocation] {
     flags->command.words = verb.remaining();

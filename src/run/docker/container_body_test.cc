@@ -31,7 +31,7 @@ TEST(ContainerBody, SaysLittleWhereTheDefinitionSaysNothing) {
       R"({"Image":"sha256:abc","AttachStdout":true,"AttachStderr":true,)"
       R"("Labels":{"drover.owner":"1-2-ns3","drover.slot":"4"},"Env":[],"HostConfig":{"NetworkMode":"host",)"
       R"("Init":true,"ReadonlyRootfs":false,"Privileged":false,"CapAdd":[],"CapDrop":["NET_RAW"],"Mounts":[],"Tmpfs":{},)"
-      R"("Devices":[],"Ulimits":[],"LogConfig":{"Type":"none"},"RestartPolicy":{"Name":"no"},)"
+      R"("Devices":[],"DeviceRequests":[],"Ulimits":[],"LogConfig":{"Type":"none"},"RestartPolicy":{"Name":"no"},)"
       R"("SecurityOpt":["no-new-privileges"],"CgroupParent":"/parent","PidsLimit":4097,"ShmSize":67108864}})");
 }
 
