@@ -72,6 +72,13 @@ std::optional<ElfLibrary> read_library(int descriptor) {
 
 }  // namespace
 
+bool is_64_bit(std::uint32_t cache_flags) {
+  for (const std::uint16_t machine : {EM_X86_64, EM_AARCH64, EM_PPC64, EM_RISCV}) {
+    if (cache_flags == cache_flags_of(machine, true)) return true;
+  }
+  return false;
+}
+
 std::optional<ElfLibrary> read_elf_library(int descriptor) {
   unsigned char ident[EI_NIDENT];
   if (!read_at(descriptor, 0, ident, sizeof(ident)) || std::memcmp(ident, ELFMAG, SELFMAG) != 0 ||

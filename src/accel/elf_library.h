@@ -15,6 +15,9 @@ struct ElfLibrary {
   bool operator==(const ElfLibrary&) const = default;
 };
 
+/// By flags as they are in ld.so.cache.
+bool is_64_bit(std::uint32_t cache_flags);
+
 /// Nothing: this is not a shared library of a known machine. The file may be anything.
 std::optional<ElfLibrary> read_elf_library(int descriptor);
 

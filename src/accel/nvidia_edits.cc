@@ -147,8 +147,10 @@ CdiEdits NvidiaEdits::of_control() const {
 }
 
 void NvidiaEdits::add_mount(CdiEdits& to, const std::string& path, bool read_only) const {
-  const std::string real = places_.files.real_path(path);
-  if (real.empty()) return;
+  if (const std::string real = places_.files.real_path(path); !real.empty()) add_mount(to, path, real, read_only);
+}
+
+void NvidiaEdits::add_mount(CdiEdits& to, const std::string& path, const std::string& real, bool read_only) const {
   std::vector<std::string> options = {"nosuid", "nodev", "rbind", "rprivate"};
   if (read_only) {
     options.insert(options.begin(), "ro");
@@ -160,7 +162,8 @@ void NvidiaEdits::add_mount(CdiEdits& to, const std::string& path, bool read_onl
 
 CdiEdits NvidiaEdits::of_files(const NvidiaFiles& files) const {
   CdiEdits edits;
-  for (const auto* paths : {&files.libraries, &files.programs, &files.data}) {
+  for (const std::string& path : files.libraries) add_mount(edits, path, path, true);
+  for (const auto* paths : {&files.programs, &files.data}) {
     for (const std::string& path : *paths) add_mount(edits, path, true);
   }
   for (const std::string& path : files.sockets) add_mount(edits, path, false);

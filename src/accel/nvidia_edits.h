@@ -42,6 +42,7 @@ class NvidiaEdits {
   void add_capability(CdiEdits& to, std::uint32_t number) const;
   void add_nodes_like(CdiEdits& to, const std::string& folder, std::string_view prefix) const;
   void add_mount(CdiEdits& to, const std::string& path, bool read_only) const;
+  void add_mount(CdiEdits& to, const std::string& path, const std::string& real, bool read_only) const;
 
   const DriverPlaces& places_;
   const NvidiaDriver& driver_;

@@ -5,7 +5,8 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
+#include <map>
+#include <optional>
 
 #include "accel/elf_library.h"
 #include "accel/ld_cache.h"
@@ -152,36 +153,55 @@ unsigned uses_of(std::string_view library) {
   return compute | graphics | video | display | ngx;
 }
 
-/// Folders, each once and without symlinks, that may have the driver's libraries: first where the linker finds them.
-std::vector<std::string> candidate_folders(const RootFolder& root) {
+/// A folder and what is in it, read once.
+struct ListedFolder {
+  std::string path;  // without symlinks
+  std::vector<RootFolder::Entry> entries;
+  std::map<std::string, std::uint32_t> cached;  // names that the linker's cache has of it, with their flags
+
+  bool has(std::string_view name, mode_t type) const {
+    const auto it = std::ranges::lower_bound(entries, name, {}, &RootFolder::Entry::name);
+    return it != entries.end() && it->name == name && it->type == type;
+  }
+};
+
+std::string_view folder_of(std::string_view path) {
+  return path.substr(0, path.rfind('/'));
+}
+
+/// Folders, each once, that may have the driver's libraries: first where the linker finds them.
+std::vector<ListedFolder> candidate_folders(const RootFolder& root) {
+  LdCache cache;
+  if (auto read = read_ld_cache(root.read("/etc/ld.so.cache").value_or(""))) cache = std::move(*read);
   std::vector<std::string> named;
-  if (const auto cache = read_ld_cache(root.read("/etc/ld.so.cache").value_or(""))) {
-    for (const LdCache::Entry& entry : cache->entries) {
-      const bool is_drivers = entry.name.starts_with("libcuda.so.") || entry.name.starts_with("libnvidia-ml.so.");
-      if (is_drivers) named.push_back(entry.path.substr(0, entry.path.rfind('/')));
-    }
+  for (const LdCache::Entry& entry : cache.entries) {
+    const bool is_drivers = entry.name.starts_with("libcuda.so.") || entry.name.starts_with("libnvidia-ml.so.");
+    const std::string_view folder = folder_of(entry.path);
+    if (is_drivers && std::ranges::find(named, folder) == named.end()) named.emplace_back(folder);
   }
   const bool is_cached = !named.empty();
   if (!is_cached) named.assign(std::begin(kKnownFolders), std::end(kKnownFolders));
-  std::vector<std::string> folders;
+  std::vector<ListedFolder> folders;
   for (const std::string& name : named) {
-    const std::string real = root.real_path(name);
-    if (!real.empty() && std::ranges::find(folders, real) == folders.end()) folders.push_back(real);
+    std::string real = root.real_path(name);
+    if (real.empty()) continue;
+    auto it = std::ranges::find(folders, real, &ListedFolder::path);
+    if (it == folders.end()) {
+      folders.push_back({.path = real, .entries = root.entries_in(real), .cached = {}});
+      it = std::prev(folders.end());
+    }
+    for (const LdCache::Entry& entry : cache.entries) {
+      if (is_cached && folder_of(entry.path) == name) it->cached.try_emplace(entry.name, entry.flags);
+    }
   }
   return folders;
 }
 
-/// A folder and the names in it, read once.
-struct ListedFolder {
-  std::string path;
-  std::vector<std::string> names;
-};
-
 std::string library_version(const std::vector<ListedFolder>& folders) {
   for (const std::string_view library : {"libcuda", "libnvidia-ml"}) {
     for (const ListedFolder& folder : folders) {
-      for (const std::string& file : folder.names) {
-        if (versioned(file).name == library) return std::string(versioned(file).version);
+      for (const RootFolder::Entry& file : folder.entries) {
+        if (versioned(file.name).name == library) return std::string(versioned(file.name).version);
       }
     }
   }
@@ -194,34 +214,48 @@ class FileCollector {
       : root_(root), wanted_(wanted), into_(into) {}
 
   void libraries_in(const ListedFolder& folder) {
-    for (const std::string& file : folder.names) {
-      const auto [name, version] = versioned(file);
+    for (const RootFolder::Entry& file : folder.entries) {
+      if (file.type != S_IFREG) continue;
+      const auto [name, version] = versioned(file.name);
       // The compiler of shaders for older GPUs has a version of its own.
       const bool is_drivers = version == into_.version || name == "libnvidia-nvvm70";
-      if (is_drivers && wanted_.has(uses_of(name))) add_library(folder.path, file, name);
+      if (is_drivers && wanted_.has(uses_of(name))) add_library(folder, file.name, name);
     }
   }
 
  private:
-  void add_library(const std::string& folder, const std::string& file, std::string_view name) {
-    const std::string path = concat(folder, "/", file);
-    const auto info = root_.lstat(path);
-    if (!info || !S_ISREG(info->st_mode)) return;
-    const Descriptor opened = root_.open_at(path, O_RDONLY);
-    const auto library = opened ? read_elf_library(opened.get()) : std::nullopt;
+  void add_library(const ListedFolder& folder, const std::string& file, std::string_view name) {
+    const std::string path = concat(folder.path, "/", file);
+    auto library = cached_library(folder, file, name);
+    if (!library) {
+      const Descriptor opened = root_.open_at(path, O_RDONLY);
+      if (opened) library = read_elf_library(opened.get());
+    }
     if (library && !library->is_64_bit && !wanted_.has(compat32)) return;
     into_.libraries.push_back(path);
-    if (std::ranges::find(into_.folders, folder) == into_.folders.end()) into_.folders.push_back(folder);
+    if (std::ranges::find(into_.folders, folder.path) == into_.folders.end()) into_.folders.push_back(folder.path);
     const std::string plain = concat(name, ".so");
     const std::string soname = library && !library->soname.empty() ? library->soname : plain + ".1";
     const auto add = [&](const std::string& link, const std::string& target) {
-      if (link != target) into_.links.push_back({concat(folder, "/", link), target});
+      if (link != target) into_.links.push_back({concat(folder.path, "/", link), target});
     };
     add(soname, file);
-    const auto on_machine = root_.lstat(concat(folder, "/", plain));
     const bool is_always = name == "libcuda" || name == "libnvidia-opticalflow";
-    if (is_always || (on_machine && S_ISLNK(on_machine->st_mode))) add(plain, soname);
+    if (is_always || folder.has(plain, S_IFLNK)) add(plain, soname);
     if (name == "libGLX_nvidia") add("libGLX_indirect.so.0", file);
+  }
+
+  /// What the linker's cache knows of a library need not be read from it, where the folder still has it like that.
+  static std::optional<ElfLibrary> cached_library(const ListedFolder& folder, const std::string& file,
+                                                  std::string_view name) {
+    const std::string begin = concat(name, ".so.");
+    std::optional<ElfLibrary> found;
+    for (auto it = folder.cached.lower_bound(begin); it != folder.cached.end() && it->first.starts_with(begin); ++it) {
+      const bool is_there = it->first == file || folder.has(it->first, S_IFLNK);
+      if (!is_there || found) return std::nullopt;
+      found = ElfLibrary{.soname = it->first, .cache_flags = it->second, .is_64_bit = is_64_bit(it->second)};
+    }
+    return found;
   }
 
   const RootFolder& root_;
@@ -238,11 +272,23 @@ bool is_elf(const RootFolder& root, const std::string& path) {
              "ELF";
 }
 
+/// Those that are there, and of those that are the same, the first.
+std::vector<std::string> find_program_folders(const RootFolder& root) {
+  std::vector<std::string> out, seen;
+  for (const std::string_view folder : kProgramFolders) {
+    std::string real = root.real_path(folder);
+    if (real.empty() || std::ranges::find(seen, real) != seen.end()) continue;
+    seen.push_back(std::move(real));
+    out.emplace_back(folder);
+  }
+  return out;
+}
+
 /// Empty: there is none. A script is taken only if no folder has the program: it may be a wrapper, and what it calls is
 /// not where it says in a container.
-std::string find_program_file(const RootFolder& root, std::string_view name) {
+std::string find_program_file(const RootFolder& root, const std::vector<std::string>& folders, std::string_view name) {
   std::string first;
-  for (const std::string_view folder : kProgramFolders) {
+  for (const std::string& folder : folders) {
     std::string path = concat(folder, "/", name);
     if (!root.has(path)) continue;
     if (is_elf(root, path)) return path;
@@ -271,19 +317,20 @@ Result<NvidiaCapabilities> NvidiaCapabilities::parse(std::string_view list) {
 
 NvidiaFiles find_nvidia_files(const RootFolder& root, NvidiaCapabilities wanted) {
   NvidiaFiles files;
-  std::vector<ListedFolder> folders;
-  for (std::string& path : candidate_folders(root)) folders.push_back({path, root.names_in(path)});
+  const std::vector<ListedFolder> folders = candidate_folders(root);
   files.version = library_version(folders);
   if (files.version.empty()) return files;
   FileCollector collector(root, wanted, files);
   for (const ListedFolder& folder : folders) {
     collector.libraries_in(folder);
     const std::string vdpau = folder.path + "/vdpau";
-    collector.libraries_in({vdpau, root.names_in(vdpau)});
+    if (folder.has("vdpau", S_IFDIR)) collector.libraries_in({vdpau, root.entries_in(vdpau), {}});
   }
+  const std::vector<std::string> program_folders = find_program_folders(root);
   for (const auto& [name, uses] : kPrograms) {
     if (!wanted.has(uses)) continue;
-    if (std::string path = find_program_file(root, name); !path.empty()) files.programs.push_back(std::move(path));
+    if (std::string path = find_program_file(root, program_folders, name); !path.empty())
+      files.programs.push_back(std::move(path));
   }
   const std::string firmware = concat("/lib/firmware/nvidia/", files.version);
   for (const std::string& name : root.names_in(firmware)) {

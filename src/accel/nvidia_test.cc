@@ -3,6 +3,7 @@
 
 #include "accel/driver_root_fixture.h"
 #include "accel/elf_library.h"
+#include "accel/ld_cache.h"
 #include "accel/nvidia_edits.h"
 
 namespace drover {
@@ -112,6 +113,36 @@ TEST(NvidiaFiles, LinksFollowTheSonamesAndTheMachine) {
                        "libGLX_nvidia.so.0 libGLX_nvidia.so.535.104.05", "libcuda.so libcuda.so.1",
                        "libcuda.so.1 libcuda.so.535.104.05", "libnvcuvid.so.1 libnvcuvid.so.535.104.05",
                        "libnvidia-ml.so libnvidia-ml.so.1", "libnvidia-ml.so.1 libnvidia-ml.so.535.104.05"}));
+}
+
+// Their contents tell which come from the cache: those are no libraries.
+TEST(NvidiaFiles, WhatTheLinkersCacheKnowsIsNotReadFromTheLibraries) {
+  const DriverRootFixture machine;
+  const std::string folder = DriverRootFixture::kFolder;
+  LdCache cache;
+  const auto add = [&](const std::string& file, const std::string& soname, std::uint32_t flags) {
+    machine.write(folder + file, "no library");
+    if (file != soname) machine.link(folder + soname, file);
+    cache.entries.push_back({.flags = flags, .name = soname, .path = "/" + folder + soname});
+  };
+  add("libcuda.so.535.104.05", "libcuda.so.1", 0x0303);
+  add("libnvidia-nvvm.so.535.104.05", "libnvidia-nvvm.so.4", 0x0303);
+  add("libnvidia-allocator.so.535.104.05", "libnvidia-allocator.so.1", 0x0003);  // for 32 bits
+  add("libnvidia-rtcore.so.535.104.05", "libnvidia-rtcore.so.535.104.05", 0x0303);
+  // Names that the folder no longer has, or of which there are two, say nothing.
+  cache.entries.push_back({.flags = 0x0303, .name = "libnvidia-ml.so.2", .path = "/" + folder + "libnvidia-ml.so.2"});
+  machine.write("etc/ld.so.cache", write_ld_cache(cache));
+  const auto root = RootFolder::open(machine.path());
+  const NvidiaFiles files = find_nvidia_files(
+      *root, NvidiaCapabilities::compute | NvidiaCapabilities::utility | NvidiaCapabilities::graphics);
+  const std::vector<std::string> names = file_names(files.libraries);
+  EXPECT_TRUE(has_name(names, "libcuda.so.535.104.05"));
+  EXPECT_FALSE(has_name(names, "libnvidia-allocator.so.535.104.05"));
+  std::vector<std::string> links;
+  for (const auto& link : files.links) links.push_back(link.path.substr(folder.size() + 1));
+  EXPECT_TRUE(has_name(links, "libcuda.so.1") && has_name(links, "libnvidia-nvvm.so.4"));
+  EXPECT_TRUE(has_name(links, "libnvidia-ml.so.1") && !has_name(links, "libnvidia-ml.so.2"));
+  EXPECT_FALSE(has_name(links, "libnvidia-rtcore.so.1"));
 }
 
 TEST(NvidiaCapabilities, AreAListOfWords) {

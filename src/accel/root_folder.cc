@@ -44,6 +44,13 @@ Error refused_change(int error, std::string what) {
   return errno_error(error, what);
 }
 
+/// Of an open file, on this machine.
+std::string path_of(int descriptor) {
+  char text[PATH_MAX];
+  const ssize_t size = ::readlink(concat("/proc/self/fd/", descriptor).c_str(), text, sizeof(text));
+  return {text, size > 0 ? static_cast<std::size_t>(size) : 0};
+}
+
 }  // namespace
 
 Result<RootFolder> RootFolder::open(const std::string& path) {
@@ -57,6 +64,9 @@ Result<RootFolder> RootFolder::open(const std::string& path) {
 std::string RootFolder::outside(std::string_view path) const {
   return is_machine_root() ? std::string(path) : concat(path_, path.starts_with('/') ? "" : "/", path);
 }
+
+RootFolder::RootFolder(std::string path, Descriptor folder)
+    : path_(std::move(path)), folder_(std::move(folder)), real_path_(path_of(folder_.get())) {}
 
 Descriptor RootFolder::open_at(std::string_view path, int flags) const {
   // Kernels before 5.6 have no openat2, which the machine's own root does not need.
@@ -83,18 +93,31 @@ std::optional<std::string> RootFolder::read(std::string_view path) const {
   return text;
 }
 
-std::vector<std::string> RootFolder::names_in(std::string_view path) const {
-  std::vector<std::string> names;
-  Descriptor folder = open_at(path, O_RDONLY | O_DIRECTORY);
-  if (!folder) return names;
+std::vector<RootFolder::Entry> RootFolder::entries_in(std::string_view path) const {
+  std::vector<Entry> out;
+  const Descriptor folder = open_at(path, O_RDONLY | O_DIRECTORY);
+  if (!folder) return out;
   DIR* opened = ::fdopendir(::dup(folder.get()));
-  if (opened == nullptr) return names;
+  if (opened == nullptr) return out;
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(opened, ::closedir);
   while (const dirent* entry = ::readdir(entries.get())) {
     const std::string_view name = entry->d_name;
-    if (name != "." && name != "..") names.emplace_back(name);
+    if (name == "." || name == "..") continue;
+    mode_t type = DTTOIF(entry->d_type);
+    struct stat info{};
+    // Not every file system says it there.
+    if (entry->d_type == DT_UNKNOWN && ::fstatat(::dirfd(opened), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0) {
+      type = info.st_mode & S_IFMT;
+    }
+    out.push_back({std::string(name), type});
   }
-  std::ranges::sort(names);
+  std::ranges::sort(out, {}, &Entry::name);
+  return out;
+}
+
+std::vector<std::string> RootFolder::names_in(std::string_view path) const {
+  std::vector<std::string> names;
+  for (Entry& entry : entries_in(path)) names.push_back(std::move(entry.name));
   return names;
 }
 
@@ -108,15 +131,9 @@ std::optional<struct stat> RootFolder::lstat(std::string_view path) const {
 std::string RootFolder::real_path(std::string_view path) const {
   const Descriptor file = open_at(path, O_PATH);
   if (!file) return {};
-  char text[PATH_MAX];
-  const auto path_of = [&](int number) {
-    const ssize_t size = ::readlink(concat("/proc/self/fd/", number).c_str(), text, sizeof(text));
-    return std::string(text, size > 0 ? static_cast<std::size_t>(size) : 0);
-  };
   std::string real = path_of(file.get());
-  const std::string root = path_of(folder_.get());
-  if (root == "/") return real;
-  return real.starts_with(root + "/") ? real.substr(root.size()) : std::string();
+  if (real_path_ == "/") return real;
+  return real.starts_with(real_path_ + "/") ? real.substr(real_path_.size()) : std::string();
 }
 
 Result<Descriptor> RootFolder::make_folder(std::string_view path) const {

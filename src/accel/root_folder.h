@@ -28,7 +28,14 @@ class RootFolder {
   bool has(std::string_view path) const;
   /// Nothing: it is not there, is not a regular file or cannot be read.
   std::optional<std::string> read(std::string_view path) const;
-  /// Names in a folder, sorted; none where there is no folder.
+  /// What is in a folder, sorted by name; nothing where there is no folder.
+  struct Entry {
+    std::string name;
+    mode_t type = 0;  // S_IFREG, S_IFLNK, ...
+
+    bool operator==(const Entry&) const = default;
+  };
+  std::vector<Entry> entries_in(std::string_view path) const;
   std::vector<std::string> names_in(std::string_view path) const;
   std::optional<struct stat> lstat(std::string_view path) const;
   /// Without symlinks, from this root; empty: it is not there.
@@ -42,12 +49,13 @@ class RootFolder {
   Result<void> link(std::string_view path, const std::string& target) const;
 
  private:
-  RootFolder(std::string path, Descriptor folder) : path_(std::move(path)), folder_(std::move(folder)) {}
+  RootFolder(std::string path, Descriptor folder);
 
   Result<Descriptor> make_folder(std::string_view path) const;
 
   std::string path_;
   Descriptor folder_;
+  std::string real_path_;  // of the folder itself, on this machine
 };
 
 }  // namespace drover
