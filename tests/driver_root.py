@@ -90,6 +90,12 @@ class DriverRoot:
         words = ["cc", "-shared", "-nostdlib", "-o", path, "-x", "c", "/dev/null"]
         subprocess.run([*words, *([f"-Wl,-soname,{soname}"] if soname else [])], check=True)
 
+    def add_nvml(self):
+        """A libnvidia-ml that tells what $FAKE_GPUS says: tests/fake_nvml.c."""
+        path = self.folder / self.libraries / f"libnvidia-ml.so.{self.version}"
+        source = pathlib.Path(__file__).with_name("fake_nvml.c")
+        subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-Wl,-soname,libnvidia-ml.so.1", "-o", path, source], check=True)
+
     def _files(self):
         for name, soname in LIBRARIES.items():
             file = f"{name}.so.{self.version}"

@@ -1,7 +1,12 @@
 """Items that ask for accelerators: each has devices of its own, and sees no others, in `drover run` and on workers, as processes and in containers."""
 
 import json
+import os
+import pathlib
+import random
 import signal
+import threading
+import time
 import uuid
 
 import pytest
@@ -10,6 +15,13 @@ from driver_root import DriverRoot
 from drover import wait_until
 from test_in_containers import catalogue  # noqa: F401 (a fixture)
 from test_server import Server, submit, worker
+
+@pytest.fixture
+def chance():
+    seed = int(os.environ.get("DROVER_SEED") or random.SystemRandom().randrange(2**32))
+    print(f"again with the same numbers: DROVER_SEED={seed}")
+    return random.Random(seed)
+
 
 @pytest.fixture
 def driver(tmp_path):
@@ -139,3 +151,62 @@ def test_a_container_has_its_gpus_and_without_asking_none(drover, environment, d
     assert set(outputs(drover, "r", 4)) <= {f"nvidia1 nvidia2 / 2 / 0,1 / {driver.uuids[0]},{driver.uuids[1]}", f"nvidia3 nvidia4 / 2 / 0,1 / {driver.uuids[2]},{driver.uuids[3]}"}
     done = drover.run("--name", "none", *image, "--", "sh", "-c", LOOK, ":::", "a", env=environment)
     assert done.status == 0 and outputs(drover, "none", 1) == ["/ 0 / /"], outputs(drover, "none", 1)
+
+
+class Observer(threading.Thread):
+    """Sees from outside which GPUs are in use: the items' locks, as the kernel lists them."""
+
+    def __init__(self, locks):
+        super().__init__(daemon=True)
+        self.inodes = {}
+        for index in range(4):
+            (locks / str(index)).touch()
+            self.inodes[(locks / str(index)).stat().st_ino] = index
+        self.idle = {index: [] for index in range(4)}  # stretches, in seconds since the epoch
+        self.wanted = True
+
+    def held(self):
+        out = set()
+        for line in open("/proc/locks"):
+            words = line.split()
+            if words[1] == "FLOCK" and (index := self.inodes.get(int(words[5].rsplit(":", 1)[1]))) is not None:
+                out.add(index)
+        return out
+
+    def run(self):
+        since = {}
+        while self.wanted:
+            held, now = self.held(), time.time()
+            for index in range(4):
+                if index not in held:
+                    since.setdefault(index, now)
+                elif index in since:
+                    self.idle[index].append((since.pop(index), now))
+            time.sleep(0.01)
+
+
+def test_two_workers_that_are_killed_again_and_again_leave_no_gpu_idle(server, environment, use, chance):
+    observer = Observer(pathlib.Path(environment["LOCKS"]))
+    start = lambda name: worker(server, name=name, cpus=8, env=environment)
+    workers = {name: start(name) for name in ("w1", "w2")}
+    submit(server, "j", "--gpus", 1, "--retries", 0, "--range", "1-500", "--", use, 0.2)
+    wait_until(lambda: len(observer.held()) == 4, "all GPUs to be in use")
+    observer.start()
+    kills = []
+    while server.job("j")["counts"]["pending"] > 50:
+        time.sleep(4)
+        name = chance.choice(["w1", "w2"])
+        workers[name].signal(signal.SIGKILL)
+        workers[name].done()
+        workers[name] = start(name)
+        kills.append(time.time())
+    until = time.time()
+    assert server.ends("j")["state"] == "succeeded", server.cli("items", "j", "--state", "failed").out
+    observer.wanted = False
+    assert kills and server.job("j")["counts"]["succeeded"] == 500
+    assert server.rows("select count(*) from attempts where state = 'failed'") == [(0,)]
+    # What a killed worker's items had is free when they are gone, and what it had leased comes back when it registers again.
+    far = lambda begun, ended: ended < until and all(not begun - 4 < at < ended + 4 for at in kills)
+    gaps = [ended - begun for stretches in observer.idle.values() for begun, ended in stretches]
+    calm = [ended - begun for stretches in observer.idle.values() for begun, ended in stretches if far(begun, ended)]
+    assert max(gaps) < 8 and max(calm, default=0) < 1.5, (sorted(gaps)[-8:], sorted(calm)[-8:], kills)

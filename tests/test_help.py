@@ -101,8 +101,8 @@ def test_examples_can_be_typed(drover, place, tmp_path):
         if words[0] in LASTING:
             continue
         for line in examples(help_of(drover, *words)):
-            # Some would not end, take a terminal, speak of others' machines and registries, or change this machine.
-            if any(word in line for word in ("…", "--watch", "head.example.org", "https://example.org", "/mnt/data", "events --follow", "python:3.12", "accel install", "accel cdi")) or line == "drover shell nightly:17":
+            # Some would not end, take a terminal, speak of others' machines and registries, change this machine or need its GPUs.
+            if any(word in line for word in ("…", "--watch", "head.example.org", "https://example.org", "/mnt/data", "events --follow", "python:3.12", "accel install", "accel cdi", "drover run --gpus")) or line == "drover shell nightly:17":
                 continue
             if "workers readmit" in line:  # an earlier example has sent it away
                 worker(drover.examples_server, name="gpu-7")

@@ -9,6 +9,7 @@ from test_server import Server, submit, worker
 from worker_protocol import field, fixed, read, varint
 
 MOST = 2**63 - 1
+USED = ("started_ms", "wall_us", "user_us", "system_us", "peak_memory_kib", "read_bytes", "written_bytes", "gpu_busy_us", "peak_gpu_memory_kib", "gpu_energy_mj")
 
 
 class BadWorker:
@@ -43,7 +44,7 @@ class BadWorker:
     def ended(self, lease, more=b"", **usage):
         """An item that succeeded."""
         used = b"".join(field(number, usage.get(name, 1)) for number, name in enumerate(
-            ("started_ms", "wall_us", "user_us", "system_us", "peak_memory_kib", "read_bytes", "written_bytes"), 1))
+            USED, 1))
         return field(3, field(1, lease[0]) + field(2, lease[1]) + field(7, used) + more)
 
     def report(self, *ended, frames=b""):
@@ -63,9 +64,8 @@ def test_however_much_a_worker_claims_to_have_used_sums_stay_sums(server):
     bad = BadWorker(server)
     submit(server, "job", "--range", "1-8", "--", "true")
     for claim in (MOST, -MOST - 1, MOST, -1):
-        names = ("started_ms", "wall_us", "user_us", "system_us", "peak_memory_kib", "read_bytes", "written_bytes")
         for _ in range(2):
-            status, answer = bad.report(bad.ended(bad.take(), **dict.fromkeys(names, claim)))
+            status, answer = bad.report(bad.ended(bad.take(), **dict.fromkeys(USED, claim)))
             assert status == 200, answer
     assert server.ends("job")["counts"]["succeeded"] == 8
     least, = server.rows("select min(started_ms), min(ended_ms - started_ms), min(cpu_ms), min(peak_memory_kib) from attempts")

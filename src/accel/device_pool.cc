@@ -17,10 +17,6 @@
 namespace drover {
 namespace {
 
-constexpr std::size_t kNvidia = 0;
-constexpr std::size_t kNeuron = 2;
-static_assert(kAcceleratorNames[kNvidia] == "nvidia" && kAcceleratorNames[kNeuron] == "neuron");
-
 /// A file in a folder that anybody may write to: a link there is not followed, and another user's file not created
 /// again, which the kernel may refuse.
 Result<Descriptor> open_lock_file(const std::string& path) {
@@ -93,14 +89,16 @@ AcceleratorCounts DevicePool::counts() const {
   return out;
 }
 
-Result<std::optional<DeviceGrant>> DevicePool::take(const AcceleratorCounts& wanted) const {
+Result<std::optional<DeviceGrant>> DevicePool::take(const AcceleratorCounts& wanted,
+                                                    const std::map<std::string, std::string>& broken) const {
   auto file = open_lock_file(lock_file_);
   if (!file) return pass(file);
   DeviceGrant grant{.devices = {}, .lock = std::move(*file)};
   for (std::size_t kind = 0; kind < kAccelerators; ++kind) {
     for (const PoolDevice& device : devices_[kind]) {
       if (grant.devices[kind].size() == wanted[kind]) break;
-      if (lock_device(grant.lock.get(), device.id)) grant.devices[kind].push_back(device);
+      if (!broken.contains(device.id) && lock_device(grant.lock.get(), device.id))
+        grant.devices[kind].push_back(device);
     }
     // What was locked is free again when the file is closed.
     if (grant.devices[kind].size() < wanted[kind]) return std::optional<DeviceGrant>();

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -48,8 +49,9 @@ class DevicePool {
   AcceleratorCounts counts() const;
   bool is_empty() const { return counts() == AcceleratorCounts{}; }
 
-  /// Nothing: so many are not free now.
-  Result<std::optional<DeviceGrant>> take(const AcceleratorCounts& wanted) const;
+  /// Nothing: so many are not free now. Those in `broken` are given to nobody.
+  Result<std::optional<DeviceGrant>> take(const AcceleratorCounts& wanted,
+                                          const std::map<std::string, std::string>& broken = {}) const;
 
  private:
   PoolDevices devices_;

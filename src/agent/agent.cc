@@ -14,12 +14,15 @@ constexpr std::int64_t kKillAgainMs = 1000;
 
 }  // namespace
 
-Agent::Agent(std::size_t slots) : has_(Resources::endless()), most_slots_(slots), slots_(slots) {
+Agent::Agent(std::size_t slots) : all_(Resources::endless()), has_(all_), most_slots_(slots), slots_(slots) {
   DROVER_CHECK(slots > 0, "an agent has slots");
 }
 
 Agent::Agent(const Resources& has, std::size_t most_slots)
-    : has_(has), most_slots_(most_slots), typical_ask_(Resources{.milli_cpus = kUsualMilliCpus}.at_most(has)) {
+    : all_(has),
+      has_(has),
+      most_slots_(most_slots),
+      typical_ask_(Resources{.milli_cpus = kUsualMilliCpus}.at_most(has)) {
   DROVER_CHECK(most_slots > 0, "an agent has slots");
 }
 
@@ -58,7 +61,7 @@ void Agent::on_answer(PollNumber number, const std::vector<Lease>& leases, const
   }
   for (const Lease& lease : leases) {
     // More than everything would never be there: such a one runs alone.
-    typical_ask_ = lease.ask.at_most(has_);
+    typical_ask_ = lease.ask.at_most(all_);
     for (std::uint64_t offset = 0; offset < lease.count; ++offset) {
       const AgentItem item{{lease.grant, ItemIndex{lease.first.value + offset}},
                            lease.job,
@@ -67,7 +70,9 @@ void Agent::on_answer(PollNumber number, const std::vector<Lease>& leases, const
                            lease.grace_ms,
                            typical_ask_,
                            number};
-      if (stop_order_for(item) != nullptr || declined_.contains(item.job)) {
+      // An item must have all of its devices. The server does not know yet that there are fewer.
+      const bool lacks_devices = lease.ask.accelerators != typical_ask_.accelerators;
+      if (lacks_devices || stop_order_for(item) != nullptr || declined_.contains(item.job)) {
         returned_.push_back(item.token);
       } else if (const auto waiting = aside_.find(item.job); waiting != aside_.end()) {
         waiting->second.push_back(item);
@@ -235,6 +240,17 @@ void Agent::kill_all(std::int64_t now_ms) {
   for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
     if (!slots_[slot].handed.empty()) begin_stop(slot, StopReason::interrupted, now_ms);
   }
+}
+
+void Agent::shrink(const Resources& has, std::int64_t now_ms) {
+  all_ = has.at_most(all_);
+  has_ = all_.at_most(has_);
+  return_unstarted(now_ms);
+}
+
+void Agent::keep_to(const Resources& left, std::int64_t now_ms) {
+  has_ = all_.at_most(left);
+  fill(now_ms);
 }
 
 void Agent::return_unstarted(std::int64_t now_ms) {

@@ -153,6 +153,11 @@ class Agent {
   void learn_fetch(std::int64_t took_us);
   /// No more than so many items are handed to a slot ahead of the one that it runs.
   void limit_ahead(std::size_t most) { most_ahead_ = most; }
+  /// There is less than there was: a device failed. What asks for more than that goes back.
+  void shrink(const Resources& has, std::int64_t now_ms);
+  /// Of all that there is, others on this machine use what is above `left`, until this says something else. Items that
+  /// ask for more wait.
+  void keep_to(const Resources& left, std::int64_t now_ms);
   /// What is not started goes back, for others to run.
   void return_unstarted(std::int64_t now_ms);
 
@@ -258,7 +263,8 @@ class Agent {
   template <class Visit>
   void each_deadline(const SlotState& slot, Visit&& visit) const;
 
-  const Resources has_;
+  Resources all_;  // that the machine has
+  Resources has_;  // of it, what others leave
   const std::size_t most_slots_;
   std::vector<SlotState> slots_;
   std::deque<AgentItem> backlog_;

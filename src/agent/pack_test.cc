@@ -159,6 +159,51 @@ TEST(Pack, AnItemThatAsksForMoreThanThereIsRunsAlone) {
             1);
 }
 
+constexpr Resources kFourGpus{8000, 16 * kGiB, {4}};
+constexpr Resources kOneGpu{1000, kGiB, {1}};
+constexpr Resources kTwoGpus{1000, kGiB, {2}};
+
+TEST(Pack, WhatOthersUseIsNeitherAskedForNorHandedOut) {
+  Machine machine(kFourGpus);
+  machine.lend(2, kOneGpu);
+  Resources left = Resources::endless();
+  left.accelerators = {2, 0, 0};
+  machine.agent.keep_to(left, machine.now_ms);
+  machine.lend(3, kOneGpu);
+  EXPECT_EQ(machine.running(kOneGpu), 2U);
+  machine.end(0, 1'000'000);
+  EXPECT_EQ(machine.running(kOneGpu), 2U);
+  machine.agent.keep_to(Resources::endless(), machine.now_ms);
+  machine.obey();
+  EXPECT_EQ(machine.running(kOneGpu), 4U);
+}
+
+TEST(Pack, AnItemThatAsksForMoreThanOthersLeaveWaitsAndKeepsWhatItAsksFor) {
+  Machine machine(kFourGpus);
+  Resources left = Resources::endless();
+  left.accelerators = {1, 0, 0};
+  machine.agent.keep_to(left, machine.now_ms);
+  machine.lend(1, kTwoGpus);
+  EXPECT_TRUE(machine.busy().empty());
+  machine.agent.keep_to(Resources::endless(), machine.now_ms);
+  machine.obey();
+  ASSERT_EQ(machine.running(kTwoGpus), 1U);
+  EXPECT_EQ(machine.agent.running().front().item.ask, kTwoGpus);
+}
+
+TEST(Pack, WithoutAFailedDeviceThereIsLessAndWhatAsksForMoreGoesBack) {
+  Machine machine(kFourGpus);
+  Resources left = kFourGpus;
+  left.accelerators = {1, 0, 0};
+  machine.agent.shrink(left, machine.now_ms);
+  machine.lend(1, kTwoGpus);
+  EXPECT_TRUE(machine.busy().empty());
+  EXPECT_EQ(machine.agent.make_poll(machine.now_ms).returned.size(), 1U);
+  machine.agent.keep_to(Resources::endless(), machine.now_ms);
+  machine.lend(3, kOneGpu);
+  EXPECT_EQ(machine.running(kOneGpu), 1U);
+}
+
 TEST(Pack, AsksForAsMuchAsFitsAndForARoundAhead) {
   Machine it(kMachine);
   const AgentPoll first = it.lend(2, {4000, 0});

@@ -75,6 +75,8 @@ class ServerSession {
   };
   std::vector<RefusedEnd> take_refused() { return std::exchange(refused_, {}); }
 
+  /// What the worker has is no longer what it said.
+  void register_again() { registered_ = false; }
   /// What is to be sent now.
   std::vector<SessionCall> take_calls(std::int64_t now_ms);
 

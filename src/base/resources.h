@@ -17,6 +17,8 @@ namespace drover {
 /// What kinds of accelerators there are. A model of one is a label's business.
 inline constexpr std::size_t kAccelerators = 3;
 inline constexpr std::array<std::string_view, kAccelerators> kAcceleratorNames = {"nvidia", "amd", "neuron"};
+inline constexpr std::size_t kNvidia = 0;
+inline constexpr std::size_t kNeuron = 2;
 
 /// So much of each thing that items share a machine by. No sum, product or difference runs over: at either end it stays
 /// where it is.

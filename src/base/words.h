@@ -65,6 +65,10 @@ struct Usage {
   std::int64_t peak_memory_kib = 0;
   std::int64_t read_bytes = 0;     // from storage, not from a cache
   std::int64_t written_bytes = 0;  // to storage
+  // Of its GPUs, where the driver tells. They are its own while it runs.
+  std::int64_t gpu_busy_us = 0;          // how long they were busy, all together
+  std::int64_t peak_gpu_memory_kib = 0;  // likewise
+  std::int64_t gpu_energy_mj = 0;        // millijoules
 
   bool operator==(const Usage&) const = default;
 };

@@ -3,13 +3,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
+#include <thread>
 
 #include "base/units.h"
 #include "cli/accel.h"
 #include "wire/job_fields.h"
 
 namespace drover {
+
+namespace {
+
+// Processes of a run that was killed a moment ago may still be on their way out.
+constexpr int kMostTries = 20;
+constexpr std::chrono::milliseconds kBetweenTries(100);
+
+}  // namespace
 
 Result<AcceleratorCounts> accelerator_counts(std::uint64_t gpus, const std::vector<std::string>& words) {
   AcceleratorCounts out{gpus};
@@ -36,11 +46,15 @@ Result<std::shared_ptr<const MachineDevices>> devices_here() {
   if (!settings) return pass(settings);
   auto pool = DevicePool::find(*settings);
   if (!pool) return pass(pool);
-  MachineDevices out{.pool = std::move(*pool), .settings = std::move(*settings), .hook_program = {}};
+  MachineDevices out{.pool = std::move(*pool), .settings = std::move(*settings), .hook_program = {}, .monitor = {}};
   if (!out.pool.is_empty()) {
     out.hook_program = program_beside("drover-hook").value_or("");
     // Items are told which of them are theirs.
     ::unsetenv("CUDA_VISIBLE_DEVICES");
+    out.monitor = std::make_shared<GpuMonitor>([root = out.settings.driver_root]() {
+      auto places = DriverPlaces::open(root);
+      return places ? open_nvml(*places) : std::unexpected(places.error());
+    });
   }
   return std::make_shared<const MachineDevices>(std::move(out));
 }
@@ -59,11 +73,16 @@ Result<std::shared_ptr<const SlotGrants>> devices_for(const AcceleratorCounts& e
         "see what is here, and what is missing: drover accel check");
   }
   SlotGrants out{.machine = std::move(*devices), .grants = {}};
-  while (out.grants.size() < most_slots) {
+  for (int tries = 0; out.grants.size() < most_slots;) {
     auto grant = out.machine->pool.take(each);
     if (!grant) return pass(grant);
-    if (!*grant) break;
-    out.grants.push_back(std::move(**grant));
+    if (*grant) {
+      out.grants.push_back(std::move(**grant));
+    } else if (out.grants.empty() && tries++ < kMostTries) {
+      std::this_thread::sleep_for(kBetweenTries);
+    } else {
+      break;
+    }
   }
   if (!out.grants.empty()) return std::make_shared<const SlotGrants>(std::move(out));
   return fail(ErrorCode::conflict, "others on this machine use the accelerators that items ask for",

@@ -9,6 +9,7 @@
 #include "cli/opened_run.h"
 #include "cli/print.h"
 #include "cli/server_verbs.h"
+#include "cli/usage_words.h"
 #include "screen/live_block.h"
 #include "screen/plain_text.h"
 #include "store/manifest.h"
@@ -52,12 +53,13 @@ json::object to_json(const ListedItem& item, const std::string& text) {
   return out;
 }
 
-enum class SortBy : std::uint8_t { index, duration, memory, started };
+enum class SortBy : std::uint8_t { index, duration, memory, gpu, started };
 
 /// One of the words that --sort takes.
 SortBy sort_from(std::string_view word) {
   if (word == "duration") return SortBy::duration;
   if (word == "memory") return SortBy::memory;
+  if (word == "gpu") return SortBy::gpu;
   if (word == "started") return SortBy::started;
   return SortBy::index;
 }
@@ -68,6 +70,7 @@ std::int64_t sort_value(SortBy by, const ListedItem& item) {
     case SortBy::index: break;
     case SortBy::duration: return item.last->wall_us;
     case SortBy::memory: return item.last->peak_memory_kib;
+    case SortBy::gpu: return item.last->gpu_busy_us;
     case SortBy::started: return item.last->started_ms;
   }
   return 0;
@@ -102,7 +105,7 @@ std::string size_text(const std::optional<Attempt>& attempt) {
 /// Items as a table as wide as the terminal, as lines of tab-separated values, or as JSON.
 class ItemPrinter {
  public:
-  ItemPrinter(bool json, bool tsv) : json_(json), tsv_(tsv) {
+  ItemPrinter(bool json, bool tsv, bool shows_gpus) : json_(json), tsv_(tsv), shows_gpus_(shows_gpus) {
     if (isatty(STDOUT_FILENO) == 1) width_ = LiveBlock(STDOUT_FILENO).size().columns;
   }
 
@@ -110,9 +113,9 @@ class ItemPrinter {
     if (tsv_) {
       show(
           "index\tstate\tattempts\texit\twall_us\tcpu_us\tpeak_memory_kib\tread_bytes\twritten_bytes\tlog_bytes\t"
-          "started_ms\titem\n");
+          "started_ms\tgpu_busy_us\tpeak_gpu_memory_kib\tgpu_energy_mj\titem\n");
     } else if (!json_) {
-      show(kRow, "INDEX", "STATE", "ATTEMPTS", "EXIT", "TIME", "MEMORY", "ITEM");
+      show(kRow, "INDEX", "STATE", "ATTEMPTS", "EXIT", "TIME", shows_gpus_ ? "GPU" : "MEMORY", "ITEM");
     }
   }
 
@@ -122,16 +125,18 @@ class ItemPrinter {
       show("{}\n", json::serialize(to_json(item, text)));
     } else if (tsv_) {
       const Attempt last = item.last.value_or(Attempt{});
-      show("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", item.item.value, to_string(item.state), item.attempts,
-           how_it_ended(item), last.wall_us, last.user_us + last.system_us, last.peak_memory_kib, last.read_bytes,
-           last.written_bytes, last.log.bytes, last.started_ms, plain_text(text));
+      show("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", item.item.value, to_string(item.state),
+           item.attempts, how_it_ended(item), last.wall_us, last.user_us + last.system_us, last.peak_memory_kib,
+           last.read_bytes, last.written_bytes, last.log.bytes, last.started_ms, last.gpu_busy_us,
+           last.peak_gpu_memory_kib, last.gpu_energy_mj, plain_text(text));
     } else {
       const std::size_t room = width_ == 0 ? 60 : width_ > kFixedCells + 10 ? width_ - kFixedCells : 10;
       show(kRow, item.item.value, to_string(item.state), item.attempts, how_it_ended(item),
            running_us  ? format_duration_us(*running_us)
            : item.last ? format_duration_us(item.last->wall_us)
                        : "-",
-           size_text(item.last), plain_text(text, room));
+           shows_gpus_ && item.last ? format_duration_us(item.last->gpu_busy_us) : size_text(item.last),
+           plain_text(text, room));
     }
   }
 
@@ -146,6 +151,7 @@ class ItemPrinter {
 
   const bool json_;
   const bool tsv_;
+  const bool shows_gpus_;  // instead of memory
   std::size_t width_ = 0;  // 0: no terminal
 };
 
@@ -160,7 +166,7 @@ Result<int> list(const ItemsFlags& flags, OpenedRun& run, const std::set<ItemInd
   }
   auto manifest = ManifestReader::open(*run.reader, run.job.manifest);
   if (!manifest) return pass(manifest);
-  const ItemPrinter printer(flags.common.json, flags.tsv);
+  const ItemPrinter printer(flags.common.json, flags.tsv, sort == SortBy::gpu);
   printer.header();
   std::uint64_t shown = 0;
   bool more = false;
@@ -229,9 +235,10 @@ Result<OutputEnds> output_ends(RunLogs& logs, const LoggedAttempt& attempt) {
 void print_attempt(const LoggedAttempt& attempt, const OutputEnds& ends) {
   if (attempt.row) {
     const Attempt& row = *attempt.row;
-    show("attempt {}: {}{}, {}, {} of memory, {} read, {} written\n", row.attempt.value, to_string(row.state),
+    show("attempt {}: {}{}, {}, {} of memory{}, {} read, {} written\n", row.attempt.value, to_string(row.state),
          row.reason.empty() ? "" : fmt::format(" ({})", plain_text(row.reason, 300)), format_duration_us(row.wall_us),
-         size_text(row), format_size(static_cast<std::uint64_t>(row.read_bytes)),
+         size_text(row), gpu_words(row.gpu_busy_us, row.peak_gpu_memory_kib, row.gpu_energy_mj),
+         format_size(static_cast<std::uint64_t>(row.read_bytes)),
          format_size(static_cast<std::uint64_t>(row.written_bytes)));
   } else {
     show("attempt {}: {}\n", attempt.key.attempt.value,
@@ -317,7 +324,7 @@ void add_items(const Verb& app, Invocation& invocation) {
       .non_negative();
   verb.add_option("--sort", flags->sort, "Sort order: lowest index first, or highest value first for other keys")
       .type_name("KEY")
-      .one_of({"index", "duration", "memory", "started"});
+      .one_of({"index", "duration", "memory", "gpu", "started"});
   verb.add_flag("--tsv", flags->tsv, "Print tab-separated values");
   verb.footer("Examples:\n  drover items nightly --state failed --sort duration --limit 20\n  drover items nightly:17");
   verb.callback([flags, &invocation] {

@@ -10,6 +10,7 @@
 #include "cli/server_job.h"
 #include "cli/server_verbs.h"
 #include "cli/table.h"
+#include "cli/usage_words.h"
 #include "engine/system_clock.h"
 #include "screen/plain_text.h"
 
@@ -77,9 +78,10 @@ void show_item(const std::string& job, const json::value& item) {
   show("item {} of job '{}': {}\n  {}\n", number_in(item, "index"), job, text_in(item, "state"), item_text(item, 500));
   for (const json::value& it : list_in(item, "history")) {
     const std::string worker = text_in(it, "worker");
-    show("  attempt {}: {}{}, {}, {} of memory\n", number_in(it, "attempt"), outcome_words(it),
+    show("  attempt {}: {}{}, {}, {} of memory{}\n", number_in(it, "attempt"), outcome_words(it),
          worker.empty() ? "" : fmt::format(" on worker {}", worker), format_duration_us(signed_in(it, "wall_us")),
-         format_size(number_in(it, "peak_memory_kib") * 1024));
+         format_size(number_in(it, "peak_memory_kib") * 1024),
+         gpu_words(signed_in(it, "gpu_busy_us"), signed_in(it, "peak_gpu_memory_kib"), signed_in(it, "gpu_energy_mj")));
     if (const std::string reason = text_in(it, "reason"); !reason.empty()) show("    {}\n", plain_text(reason, 200));
     if (const std::string said = text_in(it, "last_line"); !said.empty()) {
       show("    last line: {}\n", plain_text(said, 200));
@@ -91,7 +93,7 @@ void show_item(const std::string& job, const json::value& item) {
 /// Items as a table as wide as the terminal, as lines of tab-separated values, or as JSON.
 class ItemLinesPrinter {
  public:
-  ItemLinesPrinter(bool json, bool tsv) : json_(json), tsv_(tsv) {
+  ItemLinesPrinter(bool json, bool tsv, bool shows_gpus) : json_(json), tsv_(tsv), shows_gpus_(shows_gpus) {
     if (const std::size_t width = terminal_width(); width > 0) {
       room_ = width > kFixedCells + 10 ? width - kFixedCells - 1 : 10;
     }
@@ -101,9 +103,9 @@ class ItemLinesPrinter {
     if (tsv_) {
       show(
           "index\tstate\tattempts\texit\twall_us\tcpu_us\tpeak_memory_kib\tread_bytes\twritten_bytes\tlog_bytes\t"
-          "started_ms\titem\n");
+          "started_ms\tgpu_busy_us\tpeak_gpu_memory_kib\tgpu_energy_mj\titem\n");
     } else if (!json_) {
-      show(kRow, "INDEX", "STATE", "ATTEMPTS", "EXIT", "TIME", "MEMORY", "WORKER", "ITEM");
+      show(kRow, "INDEX", "STATE", "ATTEMPTS", "EXIT", "TIME", shows_gpus_ ? "GPU" : "MEMORY", "WORKER", "ITEM");
     }
   }
 
@@ -113,13 +115,18 @@ class ItemLinesPrinter {
     if (json_) {
       show("{}\n", json::serialize(item));
     } else if (tsv_) {
-      show("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", number_in(item, "index"), text_in(item, "state"),
-           number_in(item, "attempts"), exit_text(last), signed_in(last, "wall_us"), signed_in(last, "cpu_ms") * 1000,
-           number_in(last, "peak_memory_kib"), number_in(last, "read_bytes"), number_in(last, "written_bytes"),
-           number_in(last, "log_bytes"), number_in(last, "started_ms"), item_text(item, std::string::npos));
+      show("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", number_in(item, "index"),
+           text_in(item, "state"), number_in(item, "attempts"), exit_text(last), signed_in(last, "wall_us"),
+           signed_in(last, "cpu_ms") * 1000, number_in(last, "peak_memory_kib"), number_in(last, "read_bytes"),
+           number_in(last, "written_bytes"), number_in(last, "log_bytes"), number_in(last, "started_ms"),
+           number_in(last, "gpu_busy_us"), number_in(last, "peak_gpu_memory_kib"), number_in(last, "gpu_energy_mj"),
+           item_text(item, std::string::npos));
     } else {
       show(kRow, number_in(item, "index"), text_in(item, "state"), number_in(item, "attempts"), exit_text(last),
-           time_text(item, last), last.is_null() ? "-" : format_size(number_in(last, "peak_memory_kib") * 1024),
+           time_text(item, last),
+           last.is_null() ? "-"
+           : shows_gpus_  ? format_duration_us(signed_in(last, "gpu_busy_us"))
+                          : format_size(number_in(last, "peak_memory_kib") * 1024),
            worker_text(item), item_text(item, room_));
     }
   }
@@ -130,6 +137,7 @@ class ItemLinesPrinter {
 
   const bool json_;
   const bool tsv_;
+  const bool shows_gpus_;  // instead of memory
   std::size_t room_ = 60;
 };
 
@@ -153,12 +161,12 @@ Result<int> server_items(const CommonFlags& common, const ServerFlags& server, c
   if (wanted.sort == "started") {
     return fail(ErrorCode::bad_input,
                 "--sort started is supported only for runs on this machine, not for jobs on a server",
-                "use --sort duration or --sort memory, or query with drover sql");
+                "use --sort duration, memory or gpu, or query with drover sql");
   }
   std::string how;
   if (!wanted.state.empty()) how += "&state=" + wanted.state;
   if (!wanted.sort.empty()) how += "&sort=" + wanted.sort;
-  const ItemLinesPrinter printer(common.json, wanted.tsv);
+  const ItemLinesPrinter printer(common.json, wanted.tsv, wanted.sort == "gpu");
   std::uint64_t left = wanted.limit == 0 ? std::numeric_limits<std::uint64_t>::max() : wanted.limit;
   std::uint64_t from = 0;
   bool more = true;

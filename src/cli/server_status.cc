@@ -11,6 +11,7 @@
 #include "cli/server_verbs.h"
 #include "cli/usage_words.h"
 #include "screen/plain_text.h"
+#include "screen/time_words.h"
 #include "worker/command_template.h"
 
 namespace drover {
@@ -62,6 +63,10 @@ std::string after_text(const json::value& after) {
 std::string usage_text(const JobUsage& used) {
   std::string out = fmt::format("{} CPU-hours, {} GiB-hours", hours(used.cpu_ms), gib_hours(used.memory_mib_s));
   if (used.accelerator_ms > 0) out += fmt::format(", {} accelerator-hours", hours(used.accelerator_ms));
+  if (used.accelerator_ms > 0 && used.gpu_busy_ms + used.gpu_energy_j > 0) {
+    out += fmt::format(", of which GPUs were busy for {}, {:.1f} kJ", percent(used.gpu_busy_ms, used.accelerator_ms),
+                       static_cast<double>(used.gpu_energy_j) / 1e3);
+  }
   return out;
 }
 
@@ -101,6 +106,12 @@ Result<int> server_status(const CommonFlags& common, const ServerFlags& server, 
                                  plural(static_cast<std::uint64_t>(used.failed_attempts), "attempt"),
                                  format_count(static_cast<std::uint64_t>(used.lost_attempts))));
     }
+  }
+  for (const json::value& it : list_in(*answer, "idle_gpus")) {
+    line(
+        "idle GPU",
+        fmt::format("GPU {} of worker '{}' for {}; item {}:{} has it", number_in(it, "index"), text_in(it, "worker"),
+                    duration_words(static_cast<double>(number_in(it, "idle_ms")) / 1000), name, number_in(it, "item")));
   }
   if (number_in(json::value(object_in(*answer, "counts")), "failed") > 0) {
     line("failed", fmt::format("drover items {} --state failed", name));

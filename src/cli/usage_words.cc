@@ -42,4 +42,11 @@ std::string percent(std::int64_t part, std::int64_t whole) {
   return part > 0 && value < 0.5 ? "<1 %" : fmt::format("{:.0f} %", value);
 }
 
+std::string gpu_words(std::int64_t busy_us, std::int64_t peak_memory_kib, std::int64_t energy_mj) {
+  if (busy_us <= 0 && peak_memory_kib <= 0 && energy_mj <= 0) return {};
+  return fmt::format(", GPU busy for {}, {} of GPU memory, {:.1f} J", format_duration_us(busy_us),
+                     format_size(static_cast<std::uint64_t>(peak_memory_kib) * 1024),
+                     static_cast<double>(energy_mj) / 1e3);
+}
+
 }  // namespace drover

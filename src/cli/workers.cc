@@ -9,6 +9,7 @@
 #include "cli/server_verb.h"
 #include "cli/table.h"
 #include "engine/system_clock.h"
+#include "screen/plain_text.h"
 #include "screen/time_words.h"
 
 namespace drover {
@@ -44,6 +45,25 @@ std::string accelerators_text(const json::value& worker) {
   return pairs_text(has);
 }
 
+/// What is wrong with its GPUs, and which of them do nothing for the items that have them.
+std::string device_notes(const json::value& worker) {
+  constexpr std::uint64_t kLongIdleMs = 60'000;
+  std::string out;
+  for (const json::value& it : list_in(worker, "devices")) {
+    const std::string gpu =
+        fmt::format("\nworker '{}': GPU {} ({})", text_in(worker, "name"), number_in(it, "index"), text_in(it, "id"));
+    if (const std::string failure = text_in(it, "failure"); !failure.empty()) {
+      out += fmt::format("{} gets no more items: {}\n  once it is repaired, start the worker again\n", gpu,
+                         plain_text(failure, 200));
+    } else if (number_in(it, "idle_ms") >= kLongIdleMs && !text_in(it, "job").empty()) {
+      out += fmt::format("{} has been idle for {}, and item {}:{} has it\n", gpu,
+                         duration_words(static_cast<double>(number_in(it, "idle_ms")) / 1000), text_in(it, "job_name"),
+                         number_in(it, "item"));
+    }
+  }
+  return out;
+}
+
 void print_list(const json::value& answer) {
   using enum Column::Align;
   Table table({{.title = "NAME", .cut = true},
@@ -67,6 +87,7 @@ void print_list(const json::value& answer) {
           "  once it is fixed: drover workers readmit {0}\n",
           text_in(it, "name"), why);
     }
+    apart += device_notes(it);
   }
   table.print();
   print_text(stdout, apart);

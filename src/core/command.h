@@ -79,7 +79,7 @@ struct ForgetJob {
 };
 
 /// A worker says who it is and what it has. Another incarnation of the same name loses what the former held; what one
-/// has does not change while it lives.
+/// has may become less while it lives, never more.
 struct RegisterWorker {
   std::string name;
   std::uint64_t incarnation = 0;

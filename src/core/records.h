@@ -344,6 +344,9 @@ struct Attempt {
   std::int64_t peak_memory_kib = 0;
   std::int64_t read_bytes = 0;
   std::int64_t written_bytes = 0;
+  std::int64_t gpu_busy_us = 0;
+  std::int64_t peak_gpu_memory_kib = 0;
+  std::int64_t gpu_energy_mj = 0;
   std::uint32_t slot = 0;  // of the worker
   AttemptLog log;
   std::uint64_t epoch = 0;  // of the job, when the attempt ended
@@ -368,6 +371,9 @@ struct Attempt {
     visit("peak_memory_kib", self.peak_memory_kib);
     visit("read_bytes", self.read_bytes);
     visit("written_bytes", self.written_bytes);
+    visit("gpu_busy_us", self.gpu_busy_us);
+    visit("peak_gpu_memory_kib", self.peak_gpu_memory_kib);
+    visit("gpu_energy_mj", self.gpu_energy_mj);
     visit("slot", self.slot);
     visit("log_bytes", self.log.bytes);
     visit("last_line", self.log.last_line);

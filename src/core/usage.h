@@ -13,7 +13,9 @@ struct JobUsage {
   std::int64_t reserved_cpu_ms = 0;  // CPUs asked for, times how long
   std::int64_t memory_mib_s = 0;     // what was asked for or, if that is more, the most that was used, times how long
   std::int64_t accelerator_ms = 0;   // accelerators asked for, of any kind, times how long
-  std::int64_t wasted_cpu_ms = 0;    // of cpu_ms
+  std::int64_t gpu_busy_ms = 0;      // as measured, of accelerator_ms
+  std::int64_t gpu_energy_j = 0;
+  std::int64_t wasted_cpu_ms = 0;       // of cpu_ms
   std::int64_t wasted_reserved_ms = 0;  // of reserved_cpu_ms
   std::int64_t attempts = 0;
   std::int64_t failed_attempts = 0;
@@ -27,6 +29,8 @@ struct JobUsage {
     visit("reserved_cpu_ms", self.reserved_cpu_ms);
     visit("used_memory_mib_s", self.memory_mib_s);
     visit("accelerator_ms", self.accelerator_ms);
+    visit("gpu_busy_ms", self.gpu_busy_ms);
+    visit("gpu_energy_j", self.gpu_energy_j);
     visit("wasted_cpu_ms", self.wasted_cpu_ms);
     visit("wasted_reserved_ms", self.wasted_reserved_ms);
     visit("attempts", self.attempts);
@@ -40,6 +44,8 @@ inline JobUsage& operator+=(JobUsage& to, const JobUsage& more) {
   to.reserved_cpu_ms = saturating_sum(to.reserved_cpu_ms, more.reserved_cpu_ms);
   to.memory_mib_s = saturating_sum(to.memory_mib_s, more.memory_mib_s);
   to.accelerator_ms = saturating_sum(to.accelerator_ms, more.accelerator_ms);
+  to.gpu_busy_ms = saturating_sum(to.gpu_busy_ms, more.gpu_busy_ms);
+  to.gpu_energy_j = saturating_sum(to.gpu_energy_j, more.gpu_energy_j);
   to.wasted_cpu_ms = saturating_sum(to.wasted_cpu_ms, more.wasted_cpu_ms);
   to.wasted_reserved_ms = saturating_sum(to.wasted_reserved_ms, more.wasted_reserved_ms);
   to.attempts = saturating_sum(to.attempts, more.attempts);

@@ -20,6 +20,8 @@ void Figures::add(const Attempt& attempt) {
   if (attempt.state == AttemptState::lost) ++lost;
   if (attempt.settled) ++settled;
   cpu_us += attempt.user_us + attempt.system_us;
+  gpu_busy_us += attempt.gpu_busy_us;
+  gpu_energy_mj += attempt.gpu_energy_mj;
   read_bytes += at_least_none(attempt.read_bytes);
   written_bytes += at_least_none(attempt.written_bytes);
   printed_bytes += attempt.log.bytes;
@@ -28,9 +30,11 @@ void Figures::add(const Attempt& attempt) {
   if (attempt.ending != Ending::not_started && attempt.ending != Ending::lost) {
     duration_us.add(attempt.wall_us, succeeded);
     if (attempt.peak_memory_kib > 0) memory_kib.add(attempt.peak_memory_kib, succeeded);
+    if (attempt.peak_gpu_memory_kib > 0) gpu_memory_kib.add(attempt.peak_gpu_memory_kib, succeeded);
   }
   slowest.add(attempt, length_us(attempt));
   largest.add(attempt, attempt.peak_memory_kib);
+  busiest.add(attempt, attempt.gpu_busy_us);
   failures.add(attempt);
 
   if (const auto span = span_of(attempt)) {

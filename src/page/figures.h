@@ -25,6 +25,8 @@ struct Figures {
   void add(const Attempt& attempt);
   /// Whether `bars` holds every attempt.
   bool every_attempt_is_a_bar() const { return attempts <= kMostBars; }
+  /// Whether the driver of any GPU told of one that an attempt had.
+  bool has_gpus() const { return gpu_memory_kib.count() > 0 || gpu_busy_us > 0; }
   /// How long the run was, without its pauses.
   std::int64_t wall_us() const;
   /// The share of its slots' time that the run used, 0 to 1.
@@ -36,15 +38,19 @@ struct Figures {
   std::uint64_t settled = 0;  // items
   std::int64_t busy_us = 0;   // of all slots
   std::int64_t cpu_us = 0;
+  std::int64_t gpu_busy_us = 0;
+  std::int64_t gpu_energy_mj = 0;
   std::uint64_t read_bytes = 0;
   std::uint64_t written_bytes = 0;
   std::uint64_t printed_bytes = 0;
   Spread duration_us;
   Spread memory_kib;
+  Spread gpu_memory_kib;
   SlotGrid grid;
   FailureGroups failures;
   TopItems slowest;
   TopItems largest;
+  TopItems busiest;           // on GPUs
   std::vector<Attempt> bars;  // in the order of the ledger
 };
 

@@ -103,6 +103,12 @@ std::string tiles(const Figures& figures) {
               fmt::format("of {}", plural(figures.grid.rows().slots(), "slot"))) +
          tile("CPU time", duration(figures.cpu_us),
               fmt::format("{:.1f} cores on average", per_second(static_cast<double>(figures.cpu_us) / 1e6))) +
+         (figures.has_gpus() ? tile("GPU time", duration(figures.gpu_busy_us),
+                                    fmt::format("{:.1f} GPUs busy on average, {:.1f} kJ, {} at most in one attempt",
+                                                per_second(static_cast<double>(figures.gpu_busy_us) / 1e6),
+                                                static_cast<double>(figures.gpu_energy_mj) / 1e6,
+                                                memory(figures.gpu_memory_kib.max())))
+                             : "") +
          tile("Attempts", format_count(figures.attempts),
               fmt::format("{}, {} lost", figures.retries == 1 ? "1 retry" : format_count(figures.retries) + " retries",
                           format_count(figures.lost))) +

@@ -18,6 +18,8 @@ Result<void> write_report(StoreReader& reader, const Job& job, const ReportOptio
   if (!slowest) return pass(slowest);
   auto largest = page::largest_table(*figures, options);
   if (!largest) return pass(largest);
+  auto busiest = page::busiest_table(*figures, options);
+  if (!busiest) return pass(busiest);
   auto data = page::page_data(*figures, options);
   if (!data) return pass(data);
 
@@ -31,6 +33,8 @@ Result<void> write_report(StoreReader& reader, const Job& job, const ReportOptio
                                                   {"failures", *failures},
                                                   {"slowest", *slowest},
                                                   {"largest", *largest},
+                                                  {"gpus", figures->has_gpus() ? "" : "hidden"},
+                                                  {"busiest", *busiest},
                                                   {"version", page::html_text(options.drover_version, 200)},
                                                   {"now", page::local_time(options.now_ms)},
                                                   {"data", *data},

@@ -18,8 +18,9 @@ std::string memory_quantiles(const Figures& figures);
 /// Every way in which items failed, with an example of each.
 Result<std::string> failure_section(const Job& job, const Figures& figures, const ReportOptions& options);
 
-/// The slowest items, and those with the most memory.
+/// The slowest items, those with the most memory, and those that kept GPUs busiest.
 Result<std::string> slowest_table(const Figures& figures, const ReportOptions& options);
 Result<std::string> largest_table(const Figures& figures, const ReportOptions& options);
+Result<std::string> busiest_table(const Figures& figures, const ReportOptions& options);
 
 }  // namespace drover::page

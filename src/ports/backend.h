@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/device_state.h"
 #include "base/holder.h"
 #include "base/result.h"
 #include "core/command.h"
@@ -113,6 +114,7 @@ struct WorkerView {
   std::int64_t seen_ms = 0;   // when it was last heard; 0: not since the server started
   std::string version;
   Standing standing = Standing::alive;
+  std::vector<DeviceState> devices = {};  // its GPUs, where their driver tells of them
 };
 
 /// In one word, as people see it.

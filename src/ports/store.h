@@ -99,7 +99,7 @@ struct ItemSpan {
   ItemIndex last = ItemIndex{kMostItems};
 };
 
-enum class AttemptOrder : std::uint8_t { longest, largest };  // in time, in memory
+enum class AttemptOrder : std::uint8_t { longest, largest, busiest };  // in time, in memory, on GPUs
 
 class StoreReader {
  public:

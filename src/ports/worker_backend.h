@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/device_state.h"
 #include "base/lease.h"
 #include "base/result.h"
 #include "base/worker_upload.h"
@@ -34,6 +35,7 @@ class WorkerBackend {
   virtual void note_worker(WorkerId worker, const std::string& version) = 0;
   virtual void note_seen(WorkerId worker) = 0;
   virtual void note_version(WorkerId worker, const std::string& version) = 0;
+  virtual void note_devices(WorkerId worker, std::vector<DeviceState> devices) = 0;
 
   /// Makes the frames durable, and fills in where the output of what ended is. `kept` is called then, on any thread;
   /// with an error if they cannot be stored, and then nothing of them is kept.

@@ -204,6 +204,16 @@ struct Metrics::Parts {
                                          .Help("CPU time of ended attempts.")
                                          .Register(registry)
                                          .Add({});
+  prometheus::Counter& gpu_seconds = prometheus::BuildCounter()
+                                         .Name("drover_attempt_gpu_busy_seconds_total")
+                                         .Help("Time for which GPUs of ended attempts were busy.")
+                                         .Register(registry)
+                                         .Add({});
+  prometheus::Counter& gpu_joules = prometheus::BuildCounter()
+                                        .Name("drover_attempt_gpu_energy_joules_total")
+                                        .Help("Energy that GPUs of ended attempts used.")
+                                        .Register(registry)
+                                        .Add({});
   prometheus::Counter& log_bytes = prometheus::BuildCounter()
                                        .Name("drover_log_bytes_total")
                                        .Help("Output of ended attempts.")
@@ -260,6 +270,8 @@ void Metrics::committed(double seconds, const Batch& batch) {
   parts_->commit_seconds.Observe(seconds);
   parts_->batch_mutations.Observe(static_cast<double>(batch.mutations.size()));
   std::int64_t cpu_us = 0;
+  std::int64_t gpu_us = 0;
+  std::int64_t gpu_mj = 0;
   std::uint64_t log_bytes = 0;
   std::uint64_t succeeded = 0;
   for (const Mutation& mutation : batch.mutations) {
@@ -267,6 +279,8 @@ void Metrics::committed(double seconds, const Batch& batch) {
     if (added == nullptr) continue;
     const Attempt& it = added->attempt;
     cpu_us += it.user_us + it.system_us;
+    gpu_us += it.gpu_busy_us;
+    gpu_mj += it.gpu_energy_mj;
     log_bytes += it.log.bytes;
     if (it.state == AttemptState::succeeded) {
       ++succeeded;
@@ -276,6 +290,8 @@ void Metrics::committed(double seconds, const Batch& batch) {
   }
   if (succeeded > 0) parts_->succeeded->Increment(static_cast<double>(succeeded));
   if (cpu_us > 0) parts_->cpu_seconds.Increment(static_cast<double>(cpu_us) / 1e6);
+  if (gpu_us > 0) parts_->gpu_seconds.Increment(static_cast<double>(gpu_us) / 1e6);
+  if (gpu_mj > 0) parts_->gpu_joules.Increment(static_cast<double>(gpu_mj) / 1e3);
   if (log_bytes > 0) parts_->log_bytes.Increment(static_cast<double>(log_bytes));
 }
 

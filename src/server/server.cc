@@ -257,12 +257,13 @@ void Server::Parts::make_services() {
   worker_desk = std::make_unique<WorkerDesk>(WorkerDesk::Parts{
       .backend = *backend, .readers = *worker_readers, .logs = *logs, .followers = *followers, .metrics = *metrics});
   messages = std::make_unique<MessageExchange>(*backend);
+  // Each request is offered to them in this order: those that are asked most come first.
+  serve<aws::SqsApi>(*backend, aws_account, *messages, now_ms);
   serve<aws::StsApi>(*backend, aws_account, *keys, now_ms);
   serve<aws::BatchApi>(*backend, aws_account);
   serve<aws::LogsApi>(*backend, aws_account, now_ms);
   serve<aws::Ec2Api>(*backend, aws_account, now_ms);
   serve<aws::IamApi>(*backend, aws_account, now_ms);
-  serve<aws::SqsApi>(*backend, aws_account, *messages, now_ms);
   serve<aws::S3Api>(*backend, aws_account, objects->buckets());
   serve<aws::NoService>();
   health = serve<Health>();

@@ -302,6 +302,11 @@ void ServerBackend::note_version(WorkerId worker, const std::string& version) {
   if (it != seen_.end() && it->second.version != version) it->second.version = version;
 }
 
+void ServerBackend::note_devices(WorkerId worker, std::vector<DeviceState> devices) {
+  const std::scoped_lock lock(mutex_);
+  if (const auto it = seen_.find(worker); it != seen_.end()) it->second.devices = std::move(devices);
+}
+
 Result<std::vector<WorkerView>> ServerBackend::workers() {
   auto stored = ReadPool::reader().workers();
   if (!stored) return pass(stored);
@@ -314,7 +319,8 @@ Result<std::vector<WorkerView>> ServerBackend::workers() {
     out.push_back({.worker = std::move(worker),
                    .seen_ms = seen->second.seen_ms,
                    .version = seen->second.version,
-                   .standing = seen->second.standing});
+                   .standing = seen->second.standing,
+                   .devices = seen->second.devices});
   }
   return out;
 }

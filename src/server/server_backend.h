@@ -100,6 +100,7 @@ class ServerBackend : public Backend {
   void note_worker(WorkerId worker, const std::string& version);
   void note_seen(WorkerId worker);
   void note_version(WorkerId worker, const std::string& version);
+  void note_devices(WorkerId worker, std::vector<DeviceState> devices);
   void note_standing(const WorkerStands& said);
   void forget(WorkerId worker);
   /// Jobs that users have removed since the last call.
@@ -113,6 +114,7 @@ class ServerBackend : public Backend {
     std::string version;
     std::int64_t seen_ms = 0;  // 0: not since the server started
     Standing standing = Standing::alive;
+    std::vector<DeviceState> devices;
   };
 
   const Parts parts_;

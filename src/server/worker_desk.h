@@ -34,6 +34,9 @@ class WorkerDesk : public WorkerBackend {
   void note_version(WorkerId worker, const std::string& version) override {
     parts_.backend.note_version(worker, version);
   }
+  void note_devices(WorkerId worker, std::vector<DeviceState> devices) override {
+    parts_.backend.note_devices(worker, std::move(devices));
+  }
 
   Result<void> check_logs(const Report& report) override;
   void keep_logs(ReportFrames frames, std::shared_ptr<Report> report, std::function<void(Result<void>)> kept) override;

@@ -25,7 +25,12 @@ struct BlockPeak {
 };
 
 const char* column_of(AttemptOrder order) {
-  return order == AttemptOrder::longest ? "wall_us" : "peak_memory_kib";
+  switch (order) {
+    case AttemptOrder::longest: return "wall_us";
+    case AttemptOrder::largest: return "peak_memory_kib";
+    case AttemptOrder::busiest: return "gpu_busy_us";
+  }
+  return "wall_us";
 }
 
 std::unexpected<Error> unreadable(const Database& db) {

@@ -354,7 +354,11 @@ Result<std::vector<Attempt>> MemoryStore::settled_by(JobId job, AttemptOrder ord
     return true;
   });
   if (!read) return pass(read);
-  const auto size = [&](const Attempt& it) { return order == AttemptOrder::longest ? it.wall_us : it.peak_memory_kib; };
+  const auto size = [&](const Attempt& it) {
+    return order == AttemptOrder::longest   ? it.wall_us
+           : order == AttemptOrder::largest ? it.peak_memory_kib
+                                            : it.gpu_busy_us;
+  };
   std::ranges::stable_sort(out, [&](const Attempt& a, const Attempt& b) { return size(a) > size(b); });
   out.erase(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(skip, out.size())));
   if (out.size() > limit) out.resize(limit);

@@ -25,8 +25,8 @@ CREATE TABLE jobs(
   max_running INTEGER, job_timeout_ms INTEGER, started_ms INTEGER, named_definition TEXT, stream TEXT, until_empty INTEGER,
   reopening TEXT, reopen_next INTEGER, reopen_epoch INTEGER,
   used_cpu_ms INTEGER, reserved_cpu_ms INTEGER, used_memory_mib_s INTEGER,
-  accelerator_ms INTEGER, wasted_cpu_ms INTEGER, wasted_reserved_ms INTEGER, attempts INTEGER, failed_attempts INTEGER,
-  lost_attempts INTEGER);
+  accelerator_ms INTEGER, gpu_busy_ms INTEGER, gpu_energy_j INTEGER, wasted_cpu_ms INTEGER, wasted_reserved_ms INTEGER,
+  attempts INTEGER, failed_attempts INTEGER, lost_attempts INTEGER);
 
 -- Those that have ended, by when: old ones are deleted.
 CREATE INDEX jobs_by_end ON jobs(ended_ms, job) WHERE ended_ms > 0;
@@ -81,8 +81,8 @@ CREATE TABLE documents(
 -- What owners' jobs have used that are no longer in jobs.
 CREATE TABLE accounts(
   owner TEXT, jobs INTEGER, used_cpu_ms INTEGER, reserved_cpu_ms INTEGER, used_memory_mib_s INTEGER,
-  accelerator_ms INTEGER, wasted_cpu_ms INTEGER, wasted_reserved_ms INTEGER, attempts INTEGER, failed_attempts INTEGER,
-  lost_attempts INTEGER);
+  accelerator_ms INTEGER, gpu_busy_ms INTEGER, gpu_energy_j INTEGER, wasted_cpu_ms INTEGER, wasted_reserved_ms INTEGER,
+  attempts INTEGER, failed_attempts INTEGER, lost_attempts INTEGER);
 CREATE UNIQUE INDEX accounts_by_owner ON accounts(coalesce(owner, ''));
 -- What happened, in order; the newest hundred thousand.
 CREATE TABLE events(event INTEGER PRIMARY KEY, at_ms INTEGER, kind TEXT, job TEXT, name TEXT, detail TEXT);
@@ -93,12 +93,14 @@ CREATE TABLE events(event INTEGER PRIMARY KEY, at_ms INTEGER, kind TEXT, job TEX
 CREATE TABLE attempt_rows(
   job INTEGER, item INTEGER, attempt INTEGER, state INTEGER, ending INTEGER, exit_code INTEGER, signal INTEGER,
   reason TEXT, worker INTEGER, started_ms INTEGER, ended_ms INTEGER, wall_us INTEGER, user_us INTEGER, system_us INTEGER,
-  peak_memory_kib INTEGER, read_bytes INTEGER, written_bytes INTEGER, slot INTEGER, log_bytes INTEGER, last_line TEXT,
-  log BLOB, epoch INTEGER, settled INTEGER, PRIMARY KEY(job, item, attempt)) WITHOUT ROWID;
+  peak_memory_kib INTEGER, read_bytes INTEGER, written_bytes INTEGER, gpu_busy_us INTEGER, peak_gpu_memory_kib INTEGER,
+  gpu_energy_mj INTEGER, slot INTEGER, log_bytes INTEGER, last_line TEXT, log BLOB, epoch INTEGER, settled INTEGER,
+  PRIMARY KEY(job, item, attempt)) WITHOUT ROWID;
 
 -- What the attempts that settled a block's items do not exceed.
 CREATE TABLE peaks(
-  job INTEGER, block INTEGER, wall_us INTEGER, peak_memory_kib INTEGER, PRIMARY KEY(job, block)) WITHOUT ROWID;
+  job INTEGER, block INTEGER, wall_us INTEGER, peak_memory_kib INTEGER, gpu_busy_us INTEGER,
+  PRIMARY KEY(job, block)) WITHOUT ROWID;
 
 -- Jobs that are no more, and of which rows may be left in the tables that name a job; and lists, with chunks.
 CREATE TABLE deleted_jobs(job INTEGER PRIMARY KEY);
@@ -150,7 +152,8 @@ CREATE VIEW attempts AS
     a.exit_code AS exit_code, a.signal AS signal, a.reason AS reason, coalesce(w.name, f.name) AS worker,
     a.started_ms AS started_ms, a.ended_ms AS ended_ms, (a.user_us + a.system_us + 500) / 1000 AS cpu_ms,
     a.peak_memory_kib AS peak_memory_kib, a.wall_us AS wall_us, a.user_us AS user_us, a.system_us AS system_us,
-    a.read_bytes AS read_bytes, a.written_bytes AS written_bytes, a.slot AS slot, a.log_bytes AS log_bytes,
+    a.read_bytes AS read_bytes, a.written_bytes AS written_bytes, a.gpu_busy_us AS gpu_busy_us,
+    a.peak_gpu_memory_kib AS peak_gpu_memory_kib, a.gpu_energy_mj AS gpu_energy_mj, a.slot AS slot, a.log_bytes AS log_bytes,
     a.last_line AS last_line, a.settled AS settled
   FROM attempt_rows a JOIN jobs j ON j.job = a.job LEFT JOIN workers w ON w.worker = a.worker
     LEFT JOIN former_workers f ON f.worker = a.worker;
@@ -158,7 +161,8 @@ CREATE VIEW attempts AS
 -- What settled each item.
 CREATE VIEW items AS
   SELECT job, job_name, item, attempt, state, ending, exit_code, signal, reason, worker, started_ms, ended_ms, cpu_ms,
-    peak_memory_kib, wall_us, user_us, system_us, read_bytes, written_bytes, slot, log_bytes, last_line
+    peak_memory_kib, wall_us, user_us, system_us, read_bytes, written_bytes, gpu_busy_us, peak_gpu_memory_kib,
+    gpu_energy_mj, slot, log_bytes, last_line
   FROM attempts WHERE settled;
 
 -- Messages that were received too often and still wait, in the stream that they went to.
@@ -268,8 +272,16 @@ ALTER TABLE queues ADD COLUMN closed INTEGER NOT NULL DEFAULT 0;
 CREATE TABLE documents(
   kind TEXT, name TEXT, text TEXT, version INTEGER, created_ms INTEGER, PRIMARY KEY(kind, name)) WITHOUT ROWID;
 CREATE TABLE peaks(
-  job INTEGER, block INTEGER, wall_us INTEGER, peak_memory_kib INTEGER, PRIMARY KEY(job, block)) WITHOUT ROWID;
-INSERT INTO peaks SELECT job, item / 4096, max(wall_us), max(peak_memory_kib) FROM attempt_rows WHERE settled GROUP BY 1, 2;
+  job INTEGER, block INTEGER, wall_us INTEGER, peak_memory_kib INTEGER, gpu_busy_us INTEGER,
+  PRIMARY KEY(job, block)) WITHOUT ROWID;
+ALTER TABLE jobs ADD COLUMN gpu_busy_ms INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE jobs ADD COLUMN gpu_energy_j INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE accounts ADD COLUMN gpu_busy_ms INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE accounts ADD COLUMN gpu_energy_j INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE attempt_rows ADD COLUMN gpu_busy_us INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE attempt_rows ADD COLUMN peak_gpu_memory_kib INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE attempt_rows ADD COLUMN gpu_energy_mj INTEGER NOT NULL DEFAULT 0;
+INSERT INTO peaks SELECT job, item / 4096, max(wall_us), max(peak_memory_kib), 0 FROM attempt_rows WHERE settled GROUP BY 1, 2;
 ALTER TABLE jobs ADD COLUMN stream TEXT;
 ALTER TABLE jobs ADD COLUMN until_empty INTEGER NOT NULL DEFAULT 0;
 CREATE INDEX jobs_on_streams ON jobs(job) WHERE stream IS NOT NULL;

@@ -211,9 +211,11 @@ class SqliteStore : public Store {
         {&put_worker_, put_sql<Worker>("REPLACE", "workers")},
         {&add_attempt_, put_sql<Attempt>("INSERT", "attempt_rows")},
         {&raise_peak_,
-         "INSERT INTO peaks VALUES(?,?,?,?) ON CONFLICT DO UPDATE SET wall_us = max(wall_us, excluded.wall_us), "
-         "peak_memory_kib = max(peak_memory_kib, excluded.peak_memory_kib) "
-         "WHERE excluded.wall_us > wall_us OR excluded.peak_memory_kib > peak_memory_kib"},
+         "INSERT INTO peaks VALUES(?,?,?,?,?) ON CONFLICT DO UPDATE SET wall_us = max(wall_us, excluded.wall_us), "
+         "peak_memory_kib = max(peak_memory_kib, excluded.peak_memory_kib), "
+         "gpu_busy_us = max(gpu_busy_us, excluded.gpu_busy_us) "
+         "WHERE excluded.wall_us > wall_us OR excluded.peak_memory_kib > peak_memory_kib "
+         "OR excluded.gpu_busy_us > gpu_busy_us"},
         {&unsettle_, "UPDATE attempt_rows SET settled = 0 WHERE job = ? AND item = ? AND attempt = ?"},
         {&note_deleted_, "INSERT INTO deleted_jobs SELECT job FROM jobs WHERE job = ?"},
         {&delete_job_, "DELETE FROM jobs WHERE job = ?"},
@@ -293,13 +295,16 @@ class SqliteStore : public Store {
       Peak& peak = peaks_[{add.attempt.job, ItemBlocks::block_of(add.attempt.item)}];
       peak.wall_us = std::max(peak.wall_us, add.attempt.wall_us);
       peak.peak_memory_kib = std::max(peak.peak_memory_kib, add.attempt.peak_memory_kib);
+      peak.gpu_busy_us = std::max(peak.gpu_busy_us, add.attempt.gpu_busy_us);
     }
     return put_record(add_attempt_, add.attempt);
   }
   Result<void> write_peaks() {
     for (const auto& [block, peak] : peaks_) {
       raise_peak_.bind(1, to_cell(block.first)).bind(2, to_cell(block.second));
-      raise_peak_.bind(3, to_cell(peak.wall_us)).bind(4, to_cell(peak.peak_memory_kib));
+      raise_peak_.bind(3, to_cell(peak.wall_us))
+          .bind(4, to_cell(peak.peak_memory_kib))
+          .bind(5, to_cell(peak.gpu_busy_us));
       if (auto done = raise_peak_.run(); !done) return done;
     }
     return {};
@@ -379,6 +384,7 @@ class SqliteStore : public Store {
   struct Peak {
     std::int64_t wall_us = 0;
     std::int64_t peak_memory_kib = 0;
+    std::int64_t gpu_busy_us = 0;
   };
 
   std::mutex mutex_;  // one writer at a time: commits, and the lists that are being read in

@@ -16,9 +16,9 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "core/core.h"
+#include "sqlite/database.h"
 #include "store/manifest.h"
 #include "store/memory_store.h"
-#include "sqlite/database.h"
 
 namespace {
 std::atomic<int> g_syncs = 0;
@@ -179,7 +179,7 @@ TEST_F(SqliteStoreFile, TheLongestAndLargestComeFirstAsWhenAllAreSorted) {
   ASSERT_TRUE(plain.commit(again));
   const auto reader = open_sqlite_reader(path_);
   ASSERT_TRUE(reader);
-  for (const AttemptOrder order : {AttemptOrder::longest, AttemptOrder::largest}) {
+  for (const AttemptOrder order : {AttemptOrder::longest, AttemptOrder::largest, AttemptOrder::busiest}) {
     for (const auto& [skip, limit] : {std::pair(0, 10), std::pair(0, 0), std::pair(25, 100), std::pair(17'000, 5000)}) {
       const auto found = (*reader)->settled_by(JobId{1}, order, skip, limit);
       const auto expected = plain.settled_by(JobId{1}, order, skip, limit);

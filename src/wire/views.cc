@@ -96,6 +96,9 @@ json::object attempt_to_json(const Attempt& attempt) {
           {"peak_memory_kib", attempt.peak_memory_kib},
           {"read_bytes", attempt.read_bytes},
           {"written_bytes", attempt.written_bytes},
+          {"gpu_busy_us", attempt.gpu_busy_us},
+          {"peak_gpu_memory_kib", attempt.peak_gpu_memory_kib},
+          {"gpu_energy_mj", attempt.gpu_energy_mj},
           {"slot", attempt.slot},
           {"log_bytes", attempt.log.bytes},
           {"last_line", text_or_null(attempt.log.last_line)}};

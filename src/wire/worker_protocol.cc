@@ -70,6 +70,9 @@ void put(proto::Usage& out, const Usage& usage) {
   out.set_peak_memory_kib(usage.peak_memory_kib);
   out.set_read_bytes(usage.read_bytes);
   out.set_written_bytes(usage.written_bytes);
+  out.set_gpu_busy_us(usage.gpu_busy_us);
+  out.set_peak_gpu_memory_kib(usage.peak_gpu_memory_kib);
+  out.set_gpu_energy_mj(usage.gpu_energy_mj);
 }
 
 Usage usage_of(const proto::Usage& in) {
@@ -79,7 +82,10 @@ Usage usage_of(const proto::Usage& in) {
                   .system_us = in.system_us(),
                   .peak_memory_kib = in.peak_memory_kib(),
                   .read_bytes = in.read_bytes(),
-                  .written_bytes = in.written_bytes()});
+                  .written_bytes = in.written_bytes(),
+                  .gpu_busy_us = in.gpu_busy_us(),
+                  .peak_gpu_memory_kib = in.peak_gpu_memory_kib(),
+                  .gpu_energy_mj = in.gpu_energy_mj()});
 }
 
 void put(proto::Ended& out, const EndedAttempt& ended) {
@@ -107,6 +113,41 @@ bool take(const proto::Ended& in, EndedAttempt& out) {
   out.log = {.extents = Bytes{in.extents()},
              .bytes = std::min<std::uint64_t>(in.log_bytes(), kMostLogBytes),
              .last_line = in.last_line().substr(0, kLongestText)};
+  return true;
+}
+
+void put(proto::Report& out, const std::vector<DeviceState>& devices) {
+  for (const DeviceState& device : devices) {
+    proto::Device& it = *out.add_devices();
+    it.set_id(device.id);
+    it.set_index(device.index);
+    it.set_job(device.job.value);
+    it.set_item(device.item.value);
+    it.set_failure(device.failure);
+    it.set_is_measured(device.is_measured);
+    it.set_busy_percent(device.busy_percent);
+    it.set_memory_kib(device.memory_kib);
+    it.set_memory_total_kib(device.memory_total_kib);
+    it.set_idle_ms(device.idle_ms);
+  }
+}
+
+bool take(const proto::Report& in, std::vector<DeviceState>& devices) {
+  constexpr int kMostDevices = 1024;
+  if (in.devices_size() > kMostDevices) return false;
+  const auto within = [](std::int64_t value) { return std::clamp<std::int64_t>(value, 0, std::int64_t{1} << 50); };
+  for (const proto::Device& it : in.devices()) {
+    devices.push_back({.id = it.id().substr(0, kLongestText),
+                       .index = it.index(),
+                       .job = JobId{it.job()},
+                       .item = ItemIndex{it.item()},
+                       .failure = it.failure().substr(0, kLongestText),
+                       .is_measured = it.is_measured(),
+                       .busy_percent = std::min(it.busy_percent(), 100U),
+                       .memory_kib = within(it.memory_kib()),
+                       .memory_total_kib = within(it.memory_total_kib()),
+                       .idle_ms = within(it.idle_ms())});
+  }
   return true;
 }
 
@@ -243,13 +284,14 @@ Result<WorkerWelcome> decode_welcome(std::string_view bytes) {
 std::string encode(const WorkerReport& report) {
   proto::Report out;
   put(out, report.report, report.frames, report.ended_frames);
+  put(out, report.devices);
   return bytes_of(out);
 }
 
 Result<WorkerReport> decode_report(std::string_view bytes) {
   proto::Report in;
   WorkerReport report;
-  if (!parse(in, bytes) || !take(in, report.report, report.frames, report.ended_frames)) {
+  if (!parse(in, bytes) || !take(in, report.report, report.frames, report.ended_frames) || !take(in, report.devices)) {
     return malformed("a worker's report");
   }
   return report;
@@ -258,6 +300,7 @@ Result<WorkerReport> decode_report(std::string_view bytes) {
 std::string encode(const WorkerPoll& poll) {
   proto::Poll out;
   put(*out.mutable_report(), poll.poll.report, poll.frames, poll.ended_frames);
+  put(*out.mutable_report(), poll.devices);
   out.set_number(poll.poll.number.value);
   for (const PollNumber number : poll.poll.given_up) out.add_given_up(number.value);
   out.set_want(poll.poll.want);
@@ -271,7 +314,8 @@ Result<WorkerPoll> decode_poll(std::string_view bytes) {
   proto::Poll in;
   WorkerPoll poll;
   if (!parse(in, bytes) || in.not_now_size() > kMostNamed || in.given_up_size() > kMostGivenUp ||
-      !take(*in.mutable_report(), poll.poll.report, poll.frames, poll.ended_frames)) {
+      !take(*in.mutable_report(), poll.poll.report, poll.frames, poll.ended_frames) ||
+      !take(in.report(), poll.devices)) {
     return malformed("a worker's poll");
   }
   poll.poll.number = PollNumber{in.number()};

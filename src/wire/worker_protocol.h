@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/device_state.h"
 #include "base/result.h"
 #include "base/worker_upload.h"
 #include "core/command.h"
@@ -50,12 +51,14 @@ struct WorkerReport {
   Report report;
   std::vector<std::string> frames;                       // compressed, as the room logs makes them
   std::vector<std::vector<std::uint32_t>> ended_frames;  // for each that ended, which frames hold more of its output
+  std::vector<DeviceState> devices = {};                 // of the worker, where its driver tells of them
 };
 
 struct WorkerPoll {
   Poll poll;
   std::vector<std::string> frames;
   std::vector<std::vector<std::uint32_t>> ended_frames;
+  std::vector<DeviceState> devices = {};
 };
 
 /// The texts of a lease's items, if they came with it.

@@ -98,6 +98,11 @@ Result<void> LocalRun::prepare(const Job& job) {
   if (!control) return pass(control);
   control_ = std::move(*control);
 
+  if (options_.devices != nullptr && options_.devices->machine->monitor != nullptr) {
+    std::set<std::string> gpus;
+    for (const DeviceGrant& grant : options_.devices->grants) gpus.merge(gpus_of(grant));
+    options_.devices->machine->monitor->watch(std::move(gpus));
+  }
   for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
     if (auto opened = open_slot(slot); !opened) return opened;
   }
@@ -237,6 +242,9 @@ void LocalRun::on_attempt_ended(std::size_t slot, AttemptEnded& ended) {
   if (ended.copy_error != 0) on_output_lost(ended);
   if (ended.outcome.success() && !ended.outcome.reason.empty()) {
     listener_.notice(concat("item ", ended.token.item.value, ": ", ended.outcome.reason));
+  }
+  if (options_.devices != nullptr) {
+    add_gpu_use(ended.usage, options_.devices->grants[slot], *options_.devices->machine);
   }
   statistics_.add(ended.usage);
   const auto attempt = attempts_.find(ended.token);

@@ -277,6 +277,7 @@ void RemoteWorker::on_slot_event(std::size_t slot, SlotEvent& event) {
   } else if (auto* ended = std::get_if<AttemptEnded>(&event)) {
     --it.handed;
     ++ended_;
+    if (it.grant) add_gpu_use(ended->usage, *it.grant, *options_.devices);
     EndedAttempt told{.token = ended->token, .outcome = std::move(ended->outcome), .usage = ended->usage};
     told.log.bytes = ended->stdout_bytes + ended->stderr_bytes;
     finish_attempt(slot, std::move(told), ended->was_stopped);
@@ -328,14 +329,15 @@ void RemoteWorker::send_calls() {
       out.report = std::move(report.report);
       const bool asked = out.want > 0;
       const Tells tells = out.report.ended.empty() ? Tells::nothing : Tells::ends;
-      calls_->poll({std::move(out), std::move(report.frames), std::move(report.ended_frames)}, within_ms,
-                   [this, number, asked, tells](Result<WorkerPollAnswer> answer) {
-                     // A poll that a later one overtakes is answered with nothing, which says nothing.
-                     if (answer && asked && number == last_poll_) {
-                       saw_nothing_to_do_ = answer->answer.leases.empty();
-                     }
-                     on_answer(number, tells, std::move(answer));
-                   });
+      calls_->poll(
+          {std::move(out), std::move(report.frames), std::move(report.ended_frames), std::move(report.devices)},
+          within_ms, [this, number, asked, tells](Result<WorkerPollAnswer> answer) {
+            // A poll that a later one overtakes is answered with nothing, which says nothing.
+            if (answer && asked && number == last_poll_) {
+              saw_nothing_to_do_ = answer->answer.leases.empty();
+            }
+            on_answer(number, tells, std::move(answer));
+          });
     } else {
       auto& report = std::get<ReportCall>(call.what);
       const Tells tells = report.report.ended.empty() ? Tells::nothing : Tells::ends;

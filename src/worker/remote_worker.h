@@ -136,6 +136,10 @@ class RemoteWorker {
   void close_slot(std::size_t slot);
   bool has_idle_devices(const JobSlot& it) const;
   void close_idle_slots();
+  void watch_gpus();
+  void drop_failed_gpus();
+  /// Of its GPUs, where their driver tells of them.
+  std::vector<DeviceState> device_states() const;
   void wait_for_devices(std::size_t slot, const AgentItem& item);
   void look_for_devices();
   std::int64_t next_device_deadline() const;
@@ -183,7 +187,9 @@ class RemoteWorker {
   std::int64_t next_renewal_ms_ = 0;  // none of their keys is to be renewed before
   std::int64_t look_for_idle_ms_ = 0;
   std::map<Token, Held> held_;
-  std::map<JobId, std::int64_t> device_waits_;  // jobs whose accelerators others have, and when to look again
+  std::map<std::string, std::string> broken_devices_;  // which are given to nobody, and why
+  std::map<JobId, std::int64_t> device_waits_;         // jobs whose accelerators others have, and when to look again
+  std::int64_t shares_until_ms_ = 0;                   // likewise while it has some of them; 0: it has all
   ItemFetches fetches_;
   WorkerId worker_;                         // as the server knows us; nobody yet: 0
   std::string holding_;                     // why no item is started; empty: they are

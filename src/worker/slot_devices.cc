@@ -10,9 +10,6 @@
 namespace drover {
 namespace {
 
-constexpr std::size_t kNvidia = 0;
-constexpr std::size_t kNeuron = 2;
-
 std::string joined(const std::vector<PoolDevice>& devices, auto&& text_of) {
   std::string out;
   for (const PoolDevice& it : devices) out += concat(out.empty() ? "" : ",", text_of(it));
@@ -147,6 +144,21 @@ void hide_devices(SlotSetup& setup, const MachineDevices& machine) {
        {std::pair("CUDA_VISIBLE_DEVICES", ""), std::pair("NVIDIA_VISIBLE_DEVICES", "void")}) {
     if (!has_variable(setup.environment, name)) set_variable(setup.environment, name, value);
   }
+}
+
+std::set<std::string> gpus_of(const DeviceGrant& grant) {
+  std::set<std::string> out;
+  for (const PoolDevice& it : grant.devices[kNvidia]) out.insert(it.id);
+  return out;
+}
+
+void add_gpu_use(Usage& usage, const DeviceGrant& grant, const MachineDevices& machine) {
+  if (machine.monitor == nullptr) return;
+  const GpuUse use =
+      machine.monitor->use_of(gpus_of(grant), usage.started_ms, usage.started_ms + (usage.wall_us + 500) / 1000);
+  usage.gpu_busy_us = use.busy_us;
+  usage.peak_gpu_memory_kib = use.peak_memory_kib;
+  usage.gpu_energy_mj = use.energy_mj;
 }
 
 }  // namespace drover

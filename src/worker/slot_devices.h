@@ -2,10 +2,12 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "accel/device_pool.h"
+#include "accel/gpu_monitor.h"
 #include "ports/runner.h"
 
 namespace drover {
@@ -14,7 +16,8 @@ namespace drover {
 struct MachineDevices {
   DevicePool pool;
   AccelSettings settings;
-  std::string hook_program;  // drover-hook; empty: it is not installed
+  std::string hook_program;             // drover-hook; empty: it is not installed
+  std::shared_ptr<GpuMonitor> monitor;  // null: there are no GPUs to look at
 
   /// Of what an item asks for, what it is given: there may be kinds that are only counted here.
   AcceleratorCounts given_of(const Resources& ask) const;
@@ -31,5 +34,11 @@ Result<void> give_devices(SlotSetup& setup, const DeviceGrant& grant, const Mach
 
 /// They have none. Programs are told not to look for any; what the job itself says of that is left as it is.
 void hide_devices(SlotSetup& setup, const MachineDevices& machine);
+
+/// Adds what the attempt made of its GPUs.
+void add_gpu_use(Usage& usage, const DeviceGrant& grant, const MachineDevices& machine);
+
+/// Their UUIDs.
+std::set<std::string> gpus_of(const DeviceGrant& grant);
 
 }  // namespace drover

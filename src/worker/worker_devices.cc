@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::int64_t kLookAgainMs = 2'000;
 constexpr std::int64_t kKeepUnusedMs = 3'000;
+constexpr std::int64_t kLookForFailuresMs = 500;
 
 AcceleratorCounts counts_of(const std::optional<DeviceGrant>& grant) {
   AcceleratorCounts out{};
@@ -34,11 +35,19 @@ Result<bool> RemoteWorker::hold_devices(std::size_t slot, const Resources& ask) 
   close_slot(slot);  // its process has the lock too
   it.grant.reset();
   if (wanted == AcceleratorCounts{}) return true;
+  // One that a slot has and does not use need not be given back before it is taken again.
+  for (std::size_t other = 0; other < slots_.size(); ++other) {
+    if (!has_idle_devices(slots_[other]) || counts_of(slots_[other].grant) != wanted) continue;
+    close_slot(other);
+    it.grant = std::exchange(slots_[other].grant, {});
+    return true;
+  }
   for (const bool is_first : {true, false}) {
-    auto grant = options_.devices->pool.take(wanted);
+    auto grant = options_.devices->pool.take(wanted, broken_devices_);
     if (!grant) return pass(grant);
     if (*grant) {
       it.grant = std::move(**grant);
+      watch_gpus();
       return true;
     }
     if (is_first) close_idle_slots();
@@ -66,16 +75,89 @@ Result<void> RemoteWorker::add_devices(std::size_t slot, SlotSetup& setup) const
   return {};
 }
 
+// Others have some of the devices. If such an item can run on those that are held here, this worker takes as many items
+// as it has devices for; otherwise it takes none of the job. After a while it looks again.
 void RemoteWorker::wait_for_devices(std::size_t slot, const AgentItem& item) {
   slots_[slot].waiting.pop_front();
   slots_[slot].stop_first.clear();
-  agent_.decline(item.job, "others on the worker's machine use its accelerators", now_ms());
-  device_waits_[item.job] = now_ms() + kLookAgainMs;
+  Resources held = Resources::endless();
+  for (std::size_t kind = 0; kind < kAccelerators; ++kind) {
+    if (options_.devices->pool.devices()[kind].empty()) continue;  // they are only counted
+    held.accelerators[kind] = 0;
+    for (const JobSlot& it : slots_) held.accelerators[kind] += counts_of(it.grant)[kind];
+  }
+  if (item.ask.fits(held)) {
+    agent_.keep_to(held, now_ms());
+    shares_until_ms_ = now_ms() + kLookAgainMs;
+  } else {
+    agent_.decline(item.job, "others on the worker's machine use its accelerators", now_ms());
+    device_waits_[item.job] = now_ms() + kLookAgainMs;
+  }
   agent_.on_returned(slot, item.token, now_ms());
+}
+
+void RemoteWorker::watch_gpus() {
+  if (options_.devices->monitor == nullptr) return;
+  std::set<std::string> gpus;
+  for (const JobSlot& it : slots_) {
+    if (it.grant) gpus.merge(gpus_of(*it.grant));
+  }
+  options_.devices->monitor->watch(std::move(gpus));
+}
+
+// What it ran is lost, and nothing is run on it again: the worker has less from now on.
+void RemoteWorker::drop_failed_gpus() {
+  if (options_.devices == nullptr || options_.devices->monitor == nullptr) return;
+  for (const GpuFailure& failure : options_.devices->monitor->take_failures()) {
+    if (!broken_devices_.emplace(failure.gpu, failure.reason).second) continue;
+    const std::string what = concat("GPU ", failure.gpu, " failed: ", failure.reason);
+    notice_(concat(what, "; it gets no more items until the worker is started again"));
+    std::uint64_t& has = options_.hello.has.accelerators[kNvidia];
+    if (has > 0 && has != Resources::kEndless) --has;
+    agent_.shrink(options_.hello.has, now_ms());
+    session_->register_again();
+    for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
+      JobSlot& it = slots_[slot];
+      if (!it.grant || !gpus_of(*it.grant).contains(failure.gpu)) continue;
+      if (it.slot) on_slot_died(slot, what);
+      it.grant.reset();
+    }
+  }
+}
+
+std::vector<DeviceState> RemoteWorker::device_states() const {
+  std::vector<DeviceState> out;
+  if (options_.devices == nullptr || options_.devices->monitor == nullptr) return out;
+  const auto known = options_.devices->monitor->now();
+  const std::vector<RunningNow> all_running = agent_.running();
+  for (const PoolDevice& device : options_.devices->pool.devices()[kNvidia]) {
+    DeviceState state{.id = device.id, .index = device.index};
+    if (const auto broken = broken_devices_.find(device.id); broken != broken_devices_.end()) {
+      state.failure = broken->second;
+    }
+    if (const auto it = known.find(device.id); it != known.end()) {
+      const auto& [sample, idle_since_ms] = it->second;
+      state.is_measured = true;
+      state.busy_percent = static_cast<std::uint32_t>(sample.busy_percent);
+      state.memory_kib = sample.memory_kib;
+      state.memory_total_kib = sample.memory_total_kib;
+      state.idle_ms = idle_since_ms == 0 ? 0 : std::max<std::int64_t>(SystemWallClock().epoch_ms() - idle_since_ms, 0);
+    }
+    for (const RunningNow& running : all_running) {
+      if (running.slot >= slots_.size()) continue;  // it is not started yet
+      const JobSlot& slot = slots_[running.slot];
+      if (!slot.grant || !gpus_of(*slot.grant).contains(device.id)) continue;
+      state.job = running.item.job;
+      state.item = running.item.token.item;
+    }
+    out.push_back(std::move(state));
+  }
+  return out;
 }
 
 // A slot keeps its devices for the next item that asks for the same, but not for long: others may want them.
 void RemoteWorker::look_for_devices() {
+  drop_failed_gpus();
   for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
     JobSlot& it = slots_[slot];
     if (!has_idle_devices(it)) {
@@ -85,7 +167,12 @@ void RemoteWorker::look_for_devices() {
     } else if (now_ms() >= it.unused_ms + kKeepUnusedMs) {
       close_slot(slot);
       it.grant.reset();
+      watch_gpus();
     }
+  }
+  if (shares_until_ms_ > 0 && now_ms() >= shares_until_ms_) {
+    shares_until_ms_ = 0;
+    agent_.keep_to(Resources::endless(), now_ms());
   }
   std::erase_if(device_waits_, [this](const auto& wait) {
     const auto& [job, again_ms] = wait;
@@ -98,8 +185,10 @@ void RemoteWorker::look_for_devices() {
 std::int64_t RemoteWorker::next_device_deadline() const {
   std::int64_t until_ms = std::numeric_limits<std::int64_t>::max();
   for (const auto& [job, again_ms] : device_waits_) until_ms = std::min(until_ms, again_ms);
+  if (shares_until_ms_ > 0) until_ms = std::min(until_ms, shares_until_ms_);
   for (const JobSlot& it : slots_) {
     if (it.unused_ms > 0) until_ms = std::min(until_ms, it.unused_ms + kKeepUnusedMs);
+    if (it.grant) until_ms = std::min(until_ms, now_ms() + kLookForFailuresMs);
   }
   return until_ms;
 }

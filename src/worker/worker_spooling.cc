@@ -74,7 +74,9 @@ WorkerReport RemoteWorker::with_frames(AgentReport said, WorkerId worker, std::u
     held_.erase(token);
     staging_->drop(token);
   }
-  return spool_->ended().with_frames(to_report(std::move(said), worker, incarnation));
+  WorkerReport out = spool_->ended().with_frames(to_report(std::move(said), worker, incarnation));
+  out.devices = device_states();
+  return out;
 }
 
 // Once for each attempt, and once more if not even that is taken: it is all that is ever heard of it.

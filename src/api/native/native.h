@@ -102,6 +102,7 @@ class NativeApi : public Service {
 
   // native_items.cc
   void list_items(Asked asked, HttpReply reply);
+  boost::json::array idle_gpus(const JobView& view);
   void list_largest(const Job& job, AttemptOrder order, std::uint64_t from, std::uint64_t limit, HttpReply reply);
   void list_failures(Asked asked, HttpReply reply);
   void show_item(Asked asked, HttpReply reply);

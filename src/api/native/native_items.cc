@@ -61,15 +61,17 @@ void NativeApi::list_items(Asked asked, HttpReply reply) {
   auto limit = asked.number("limit", 100, 1, kMostListed);
   if (!limit) return reply.send(problem(limit.error()));
   const std::string* state = asked.parameter("state");
-  auto sort = asked.choice("sort", {"index", "duration", "memory"});
+  auto sort = asked.choice("sort", {"index", "duration", "memory", "gpu"});
   if (!sort) return reply.send(problem(sort.error()));
   if (*sort != "index") {
     if (state != nullptr) {
       return reply.send(
           problem({ErrorCode::bad_input, "'sort' cannot be combined with 'state'", "omit 'sort' or 'state'"}));
     }
-    return list_largest(*job, *sort == "duration" ? AttemptOrder::longest : AttemptOrder::largest, *from, *limit,
-                        std::move(reply));
+    const AttemptOrder order = *sort == "duration" ? AttemptOrder::longest
+                               : *sort == "memory" ? AttemptOrder::largest
+                                                   : AttemptOrder::busiest;
+    return list_largest(*job, order, *from, *limit, std::move(reply));
   }
   auto items = backend_.items(*job, {ItemIndex{*from}, *limit, state == nullptr ? "" : *state});
   if (!items) return reply.send(problem(items.error()));

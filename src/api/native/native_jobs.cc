@@ -217,6 +217,26 @@ void NativeApi::list_jobs(Asked asked, HttpReply reply) {
   reply.send(json_response(200, body));
 }
 
+// GPUs of this job's items that nothing has run on for a while: most likely it has items that wait for something else.
+json::array NativeApi::idle_gpus(const JobView& view) {
+  constexpr std::int64_t kLongIdleMs = 60'000;
+  json::array out;
+  if (view.job.ask.accelerators[kNvidia] == 0 || view.in_hands == 0) return out;
+  const auto workers = backend_.workers();
+  if (!workers) return out;
+  for (const WorkerView& worker : *workers) {
+    for (const DeviceState& it : worker.devices) {
+      if (it.job != view.job.id || it.idle_ms < kLongIdleMs) continue;
+      out.push_back(json::object{{"worker", utf8(worker.worker.name)},
+                                 {"id", utf8(it.id)},
+                                 {"index", it.index},
+                                 {"item", it.item.value},
+                                 {"idle_ms", it.idle_ms}});
+    }
+  }
+  return out;
+}
+
 void NativeApi::show_job(Asked asked, HttpReply reply) {
   auto found = backend_.find_job(asked.parts[0]);
   if (!found) return reply.send(problem(found.error()));
@@ -230,6 +250,7 @@ void NativeApi::show_job(Asked asked, HttpReply reply) {
                                  {"each", it.each}});
   }
   out["after"] = std::move(after);
+  out["idle_gpus"] = idle_gpus(*found);
   out["timeout_ms"] = job.policy.timeout_ms == 0 ? json::value(nullptr) : json::value(job.policy.timeout_ms);
   out["grace_ms"] = job.policy.grace_ms;
   out["definition"] = nullptr;

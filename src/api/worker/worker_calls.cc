@@ -173,6 +173,7 @@ void WorkerCalls::on_poll(std::string_view body, const Caller& caller, const std
   auto poll = std::make_shared<Poll>(std::move(decoded->poll));
   if (auto may = admit(caller, poll->report.worker); !may) return reply->send(problem(may.error()));
   if (!version.empty()) backend_.note_version(poll->report.worker, version);
+  backend_.note_devices(poll->report.worker, std::move(decoded->devices));
   poll->wait_ms = std::clamp<std::int64_t>(poll->wait_ms, 0, poll_wait_ms());
   const std::shared_ptr<Report> report(poll, &poll->report);
   place({std::move(decoded->frames), std::move(decoded->ended_frames)}, report, reply,
@@ -215,6 +216,7 @@ void WorkerCalls::on_report(std::string_view body, const Caller& caller, const R
   if (!decoded) return reply->send(problem(decoded.error()));
   const auto report = std::make_shared<Report>(std::move(decoded->report));
   if (auto may = admit(caller, report->worker); !may) return reply->send(problem(may.error()));
+  if (!decoded->devices.empty()) backend_.note_devices(report->worker, std::move(decoded->devices));
   place({std::move(decoded->frames), std::move(decoded->ended_frames)}, report, reply, [this, report, reply] {
     auto followed = backend_.followed(report->ended);
     backend_.post(std::move(*report), [this, reply, followed = std::move(followed)](const Result<Effect>& effect) {

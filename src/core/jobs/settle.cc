@@ -35,6 +35,9 @@ Attempt attempt_row(const Job& job, const Grant& grant, const OpenItem& item, co
   row.peak_memory_kib = usage.peak_memory_kib;
   row.read_bytes = usage.read_bytes;
   row.written_bytes = usage.written_bytes;
+  row.gpu_busy_us = usage.gpu_busy_us;
+  row.peak_gpu_memory_kib = usage.peak_gpu_memory_kib;
+  row.gpu_energy_mj = usage.gpu_energy_mj;
   row.slot = ended.slot == kNoSlot ? 0 : ended.slot;
   row.log = ended.log;
   return row;
@@ -156,6 +159,8 @@ void Jobs::charge(Job& job, const Attempt& row) {
       static_cast<std::int64_t>(Wide{charged_milli_cpus(job)} * static_cast<std::uint64_t>(wall_ms) / 1000);
   usage.memory_mib_s = std::min(std::max(asked_mib, row.peak_memory_kib >> 10), std::int64_t{1} << 22) * wall_ms / 1000;
   usage.accelerator_ms = accelerators * wall_ms;
+  usage.gpu_busy_ms = std::min((row.gpu_busy_us + 500) / 1000, usage.accelerator_ms);
+  usage.gpu_energy_j = (row.gpu_energy_mj + 500) / 1000;
   if (wasted) {
     usage.wasted_cpu_ms = usage.cpu_ms;
     usage.wasted_reserved_ms = usage.reserved_cpu_ms;

@@ -21,8 +21,20 @@ constexpr std::size_t kForgottenAtOnce = 128;
 // Whatever it holds goes back to its job.
 std::uint64_t Workers::take_all_from(WorkerId worker) {
   const std::set<GrantId> held = now_.worker_grants.at(worker);
-  for (const GrantId grant : held) release_grant(grant, true);
+  for (const GrantId grant : held) release_grant(grant, "lost: its worker went away");
   return held.size();
+}
+
+// It is told so, where it does not know yet.
+void Workers::take_what_does_not_fit(const Worker& worker) {
+  const std::set<GrantId> held = now_.worker_grants.at(worker.id);
+  for (const GrantId id : held) {
+    const Grant& grant = records_.grants.at(id);
+    if (jobs_.at(grant.job).ask.fits(worker.has)) continue;
+    for (const ItemIndex item : jobs_.running_of(grant)) now_.sessions.at(worker.id).gone.insert({id, item});
+    now_.to_tell.insert(worker.id);
+    release_grant(id, "lost: its worker no longer has what it asks for");
+  }
 }
 
 void Workers::depart(Worker& worker, WorkerState how) {

@@ -133,9 +133,9 @@ void Workers::settle(WorkerId worker, const EndedAttempt& ended) {
   one_less(ended.token, how.ran_since_ms);
 }
 
-// The whole grant goes back. If its worker is gone, what it was known to run is lost; what nobody saw running returns
+// The whole grant goes back. What its worker was known to run is lost, for this reason; what nobody saw running returns
 // without a trace.
-void Workers::release_grant(GrantId id, bool worker_is_gone) {
+void Workers::release_grant(GrantId id, const char* reason) {
   const Grant grant = records_.grants.at(id);
   for (std::uint64_t offset = 0; offset < grant.count; ++offset) {
     const ItemIndex item{grant.first.value + offset};
@@ -145,7 +145,6 @@ void Workers::release_grant(GrantId id, bool worker_is_gone) {
     if (open == nullptr) {
       jobs_.make_pending(grant.job, item);
     } else if (open->counted) {
-      const char* reason = worker_is_gone ? "lost: its worker went away" : "lost: its lease never reached the worker";
       ran_since_ms = jobs_.lose_running(grant, item, reason).ran_since_ms;
     } else {
       jobs_.make_waiting(grant.job, item);

@@ -113,13 +113,32 @@ TEST(Grant, APollThatWaitsIsAnsweredOnlyWithWhatFits) {
   EXPECT_EQ(leases[0].count, 2U);
 }
 
-TEST(Grant, AWorkerHasOtherRoomOnlyAsAnotherIncarnation) {
+TEST(Grant, AWorkerHasMoreRoomOnlyAsAnotherIncarnation) {
   World world;
   world.submit(5, {4000, 0});
-  const WorkerId worker = world.worker("w", kMachine);
+  const WorkerId worker = world.worker("w", {4000, 0});
   ASSERT_EQ(world.poll(worker, 1, kMachine).size(), 1U);
-  world.worker("w", {1000, 0});
+  world.worker("w", kMachine);
+  EXPECT_EQ(world.core.durable().workers.at(worker).has, (Resources{4000, 0}));
+  EXPECT_EQ(world.core.durable().grants.size(), 1U);
+  world.worker("w", kMachine, {}, 2);
   EXPECT_EQ(world.core.durable().workers.at(worker).has, kMachine);
+  EXPECT_TRUE(world.core.durable().grants.empty());
+}
+
+TEST(Grant, AWorkerOfWhichADeviceFailedKeepsWhatItStillHasRoomFor) {
+  World world;
+  world.submit(5, {1000, 0, {4}});
+  world.submit(5, {1000, 0, {1}});
+  const Resources four{8000, 0, {4}};
+  const WorkerId worker = world.worker("w", four);
+  ASSERT_EQ(world.poll(worker, 10, {8000, 0, {8}}).size(), 2U);
+  world.worker("w", {8000, 0, {3}});
+  EXPECT_EQ(world.core.durable().workers.at(worker).has, (Resources{8000, 0, {3}}));
+  ASSERT_EQ(world.core.durable().grants.size(), 1U);
+  EXPECT_EQ(world.core.durable().jobs.at(world.core.durable().grants.begin()->second.job).ask.accelerators[0], 1U);
+  world.worker("w", four);
+  EXPECT_EQ(world.core.durable().workers.at(worker).has.accelerators[0], 3U) << "an earlier message came late";
   world.worker("w", {1000, 0}, {}, 2);
   EXPECT_EQ(world.core.durable().workers.at(worker).has, (Resources{1000, 0}));
   EXPECT_TRUE(world.core.durable().grants.empty());

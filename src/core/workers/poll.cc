@@ -82,7 +82,7 @@ void Workers::give_up(WorkerId worker, const std::vector<PollNumber>& polls) {
   for (const GrantId id : held) {
     const Grant& grant = records_.grants.at(id);
     if (!planted(WorkerPlant::stop_told_only_once)) now_.in_hands.at(grant.job).told_to_stop.erase(worker);
-    if (given_up.contains(grant.poll)) release_grant(id, false);
+    if (given_up.contains(grant.poll)) release_grant(id, "lost: its lease never reached the worker");
   }
 }
 

@@ -51,6 +51,12 @@ void Workers::on(Ticket ticket, const RegisterWorker& command) {
     appear(worker);
     journal_.note(EventKind::worker_joined, worker.name);
     journal_.say(Ticket{}, WorkerStands{worker.id, session.drain.is_draining() ? Standing::draining : Standing::alive});
+  } else if (const Resources left = command.has.at_most(worker.has); worker.has != left) {
+    // The same process has less than before: a device failed. It never has more, so late messages do no harm.
+    worker.has = left;
+    answer_empty(now_.sessions[worker.id]);
+    take_what_does_not_fit(worker);
+    appear(worker);
   }
   worker.term_ms = command.term_ms;
   workers_.add(worker.id);

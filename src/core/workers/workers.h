@@ -194,7 +194,8 @@ class Workers : public Holders, public AttemptHolders, public MachineWorkers {
   void note_running(WorkerId worker, const RunningAttempt& running);
   void settle(WorkerId worker, const EndedAttempt& ended);
   void give_back(WorkerId worker, const std::vector<Token>& returned);
-  void release_grant(GrantId id, bool worker_is_gone);
+  void release_grant(GrantId id, const char* reason);
+  void take_what_does_not_fit(const Worker& worker);
   void one_less(Token item, std::optional<std::int64_t> ran_since_ms = std::nullopt);
   // departure.cc
   std::uint64_t take_all_from(WorkerId worker);
