@@ -57,26 +57,36 @@ std::map<std::string, std::uint32_t> capability_minors(std::string_view text) {
   return minors;
 }
 
-std::vector<MigDevice> mig_devices(const RootFolder& proc, std::uint32_t gpu_minor,
-                                   const std::map<std::string, std::uint32_t>& minors) {
+std::vector<MigDevice> mig_devices(const RootFolder& proc, std::uint32_t gpu_minor) {
   std::vector<MigDevice> parts;
   const std::string folder = concat(kCapabilities, "/gpu", gpu_minor, "/mig");
-  const auto minor_of = [&](const std::string& key) -> std::optional<std::uint32_t> {
-    const auto it = minors.find(key);
-    return it == minors.end() ? std::nullopt : std::optional(it->second);
-  };
   for (const std::string& gpu_instance : proc.names_in(folder)) {
     const auto gi = numbered(gpu_instance, "gi");
     if (!gi) continue;
     for (const std::string& compute_instance : proc.names_in(concat(folder, "/", gpu_instance))) {
       const auto ci = numbered(compute_instance, "ci");
       if (!ci) continue;
-      const std::string key = concat("gpu", gpu_minor, "/gi", *gi, "/");
-      parts.push_back({*gi, *ci, minor_of(key + "access"), minor_of(concat(key, "ci", *ci, "/access"))});
+      parts.push_back({.gpu_instance = *gi, .compute_instance = *ci});
     }
   }
   std::ranges::sort(parts, {}, [](const MigDevice& it) { return std::pair(it.gpu_instance, it.compute_instance); });
   return parts;
+}
+
+void fill_capabilities(const DriverPlaces& places, std::vector<NvidiaGpu>& gpus) {
+  if (std::ranges::all_of(gpus, [](const NvidiaGpu& gpu) { return gpu.parts.empty(); })) return;
+  const auto minors = nvidia_capability_minors(places);
+  const auto minor_of = [&](const std::string& key) -> std::optional<std::uint32_t> {
+    const auto it = minors.find(key);
+    return it == minors.end() ? std::nullopt : std::optional(it->second);
+  };
+  for (NvidiaGpu& gpu : gpus) {
+    for (MigDevice& part : gpu.parts) {
+      const std::string key = concat("gpu", gpu.minor, "/gi", part.gpu_instance, "/");
+      part.gpu_capability = minor_of(key + "access");
+      part.compute_capability = minor_of(concat(key, "ci", part.compute_instance, "/access"));
+    }
+  }
 }
 
 // /proc shows all GPUs of the machine, also in a container that was given some of them: it has nodes of those alone.
@@ -108,12 +118,15 @@ std::string driver_version_in(std::string_view text) {
   return {};
 }
 
+std::map<std::string, std::uint32_t> nvidia_capability_minors(const DriverPlaces& places) {
+  return capability_minors(places.proc.read("/proc/driver/nvidia-caps/mig-minors").value_or(""));
+}
+
 NvidiaDriver find_nvidia_driver(const DriverPlaces& places) {
   NvidiaDriver driver;
   const RootFolder& proc = places.proc;
   driver.version = driver_version_in(proc.read("/proc/driver/nvidia/version").value_or(""));
   driver.majors = character_majors(proc.read("/proc/devices").value_or(""));
-  driver.capabilities = capability_minors(proc.read("/proc/driver/nvidia-caps/mig-minors").value_or(""));
   for (const std::string& bus : proc.names_in(kGpus)) {  // sorted, as nvidia-smi counts
     const std::string text = proc.read(concat(kGpus, "/", bus, "/information")).value_or("");
     const auto minor = small_number(value_in(text, "Device Minor"));
@@ -122,9 +135,10 @@ NvidiaDriver find_nvidia_driver(const DriverPlaces& places) {
     gpu.uuid = value_in(text, "GPU UUID");
     gpu.bus = bus;
     gpu.model = value_in(text, "Model");
-    gpu.parts = mig_devices(proc, *minor, driver.capabilities);
+    gpu.parts = mig_devices(proc, *minor);
     driver.gpus.push_back(std::move(gpu));
   }
+  fill_capabilities(places, driver.gpus);
   leave_out_hidden(places, driver.gpus);
   return driver;
 }

@@ -34,9 +34,8 @@ struct NvidiaGpu {
 };
 
 struct NvidiaDriver {
-  std::string version;                                // of the kernel's module; empty: it is not loaded
-  std::map<std::string, std::uint32_t> majors;        // by name, as in /proc/devices
-  std::map<std::string, std::uint32_t> capabilities;  // minors of /dev/nvidia-caps by key: "config", "gpu0/gi1/access"
+  std::string version;                          // of the kernel's module; empty: it is not loaded
+  std::map<std::string, std::uint32_t> majors;  // by name, as in /proc/devices
   std::vector<NvidiaGpu> gpus;
 
   bool is_loaded() const { return !version.empty(); }
@@ -44,6 +43,9 @@ struct NvidiaDriver {
 
 /// Nothing that is missing is an error: a machine without a driver has none.
 NvidiaDriver find_nvidia_driver(const DriverPlaces& places);
+
+/// Minors of /dev/nvidia-caps by key: "config", "gpu0/gi1/access". The kernel takes milliseconds to list them.
+std::map<std::string, std::uint32_t> nvidia_capability_minors(const DriverPlaces& places);
 
 /// "535.104.05" from the text of /proc/driver/nvidia/version.
 std::string driver_version_in(std::string_view text);

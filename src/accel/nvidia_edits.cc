@@ -213,10 +213,12 @@ CdiEdits NvidiaEdits::of_extras(const DeviceRequest& request) const {
       edits.devices.push_back(std::move(*node));
     }
   }
+  if (!request.sees_mig_config && !request.sees_mig_monitor) return edits;
+  const auto minors = nvidia_capability_minors(places_);
   for (const auto& [is_wanted, key] :
        {std::pair(request.sees_mig_config, "config"), std::pair(request.sees_mig_monitor, "monitor")}) {
-    const auto number = driver_.capabilities.find(key);
-    if (is_wanted && number != driver_.capabilities.end()) add_capability(edits, number->second);
+    const auto number = minors.find(key);
+    if (is_wanted && number != minors.end()) add_capability(edits, number->second);
   }
   return edits;
 }
