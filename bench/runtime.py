@@ -11,7 +11,7 @@ the same container again and again, in turns; the time is from its start to its 
   drover-runtime, no GPU            of a container that asks for none; over runc of the same
 
 What a runtime adds is what it takes before it executes the one below, measured with `true` there: creating a container takes a few milliseconds more or
-less each time, which is more than the difference. Both are shown.
+less each time, which is more than the difference. Both are shown. Last, how long a slot of drover's takes to find out what its containers are given.
 """
 
 import json
@@ -156,15 +156,18 @@ def main():
         contenders = Contenders(flags, work, driver, peer)
         seconds = measure(Bundle(work), contenders, rounds)
         nothing = true_seconds(rounds)
+        slot = harness.measured([flags.build / "bench/inject_time", work / "jit-create.toml", 10 if flags.tiny else 1000])
     adds = {name: harness.median(seconds["alone"][name]) - nothing for name in seconds["alone"]}
     harness.print_table(f"Milliseconds to create a container, medians of {rounds}", ["contender", "create", "runc of the same", "adds"],
                         [[name, f"{harness.median(seconds['create'][name]) * 1e3:.2f}", f"{harness.median(seconds['below'][name]) * 1e3:.2f}",
                           f"{adds[name] * 1e3:.2f}"] for name in adds])
+    print(f"\n  what a slot of drover's does before its first container: {slot['seconds'] * 1e3:.3f} ms, for {slot['mounts']} files; nothing before the others")
+    targets.below("a slot's injection, ms", slot["seconds"] * 1e3, 0.2)
     targets.below("drover-runtime adds, ms", adds[OURS] * 1e3, 3)
     if peer:
         targets.below("adds, drover-runtime / nvidia-container-runtime, both by CDI", adds[OURS_CDI] / adds[PEER_CDI], 0.3)
         targets.below("adds, drover-runtime / nvidia-container-runtime by CDI", adds[OURS] / adds[PEER_CDI], 0.3)
-    figures = {"rounds": rounds, "seconds": seconds, "adds": adds}
+    figures = {"rounds": rounds, "seconds": seconds, "adds": adds, "slot": slot}
     return harness.finish(flags, "runtime", figures, targets)
 
 
