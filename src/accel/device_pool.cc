@@ -51,6 +51,12 @@ bool lock_device(int file, const std::string& id) {
 
 }  // namespace
 
+std::string DevicePool::usual_lock_file() {
+  struct stat info{};
+  const bool is_for_all = ::stat("/run/lock", &info) == 0 && (info.st_mode & 01777) == 01777;
+  return is_for_all ? "/run/lock/drover-devices" : "/dev/shm/drover-devices";
+}
+
 std::vector<PoolDevice> visible_gpus(const std::vector<PoolDevice>& all, std::string_view list) {
   std::vector<PoolDevice> out;
   while (!list.empty()) {
@@ -103,6 +109,11 @@ Result<std::optional<DeviceGrant>> DevicePool::take(const AcceleratorCounts& wan
     // What was locked is free again when the file is closed.
     if (grant.devices[kind].size() < wanted[kind]) return std::optional<DeviceGrant>();
   }
+  // Somebody may have removed the file meanwhile, and others lock devices in another one.
+  struct stat locked{}, named{};
+  const bool is_the_file = ::fstat(grant.lock.get(), &locked) == 0 && ::stat(lock_file_.c_str(), &named) == 0 &&
+                           locked.st_ino == named.st_ino && locked.st_dev == named.st_dev;
+  if (!is_the_file) return std::optional<DeviceGrant>();
   return std::optional<DeviceGrant>(std::move(grant));
 }
 

@@ -35,11 +35,12 @@ struct DeviceGrant {
 
 class DevicePool {
  public:
-  /// A file that all processes of this machine lock devices in.
-  static constexpr const char* kLockFile = "/dev/shm/drover-devices";
+  /// A file that all processes of this machine lock devices in. Where every user may write to /run/lock it is there: in
+  /// /dev/shm, logind removes the files of users who log out.
+  static std::string usual_lock_file();
 
   DevicePool() = default;
-  explicit DevicePool(PoolDevices devices, std::string lock_file = kLockFile)
+  explicit DevicePool(PoolDevices devices, std::string lock_file = usual_lock_file())
       : devices_(std::move(devices)), lock_file_(std::move(lock_file)) {}
 
   /// The devices of this machine, or those of them that $CUDA_VISIBLE_DEVICES of this process names.
@@ -55,7 +56,7 @@ class DevicePool {
 
  private:
   PoolDevices devices_;
-  std::string lock_file_ = kLockFile;
+  std::string lock_file_;
 };
 
 /// Those of `all` that a list like $CUDA_VISIBLE_DEVICES names, by index or by UUID or the beginning of one. As CUDA

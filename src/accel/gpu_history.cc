@@ -8,15 +8,21 @@ namespace {
 constexpr std::size_t kMergeEvery = 64;
 // Of its own age, how coarse the past may be: an attempt's figures are off by as much at most.
 constexpr std::int64_t kCoarseness = 100;
+// For so long nothing changes unseen.
+constexpr std::int64_t kMostUnseenMs = 1'000;
 
 }  // namespace
 
 void GpuHistory::add(std::int64_t at_ms, const GpuSample& sample) {
+  // The clock was set back: what was before cannot be told apart from what comes.
+  if (!points_.empty() && at_ms < points_.back().at_ms - kMostUnseenMs) points_.clear();
   Point point{.at_ms = at_ms, .peak_memory_kib = sample.memory_kib};
-  if (!points_.empty()) {
+  if (points_.empty()) {
+    first_percent_ = sample.busy_percent.value_or(0);
+  } else {
     const Point& before = points_.back();
-    if (at_ms <= before.at_ms) return;  // the clock was set back
-    point.busy_us = before.busy_us + (at_ms - before.at_ms) * sample.busy_percent * 10;
+    if (at_ms <= before.at_ms) return;
+    point.busy_us = before.busy_us + (at_ms - before.at_ms) * sample.busy_percent.value_or(0) * 10;
     point.energy_mj = before.energy_mj;
     if (sample.energy_mj && last_.energy_mj) {
       point.energy_mj += std::max<std::int64_t>(*sample.energy_mj - *last_.energy_mj, 0);
@@ -60,9 +66,12 @@ GpuUse GpuHistory::between(std::int64_t from_ms, std::int64_t to_ms) const {
   if (points_.empty() || to_ms <= from_ms) return out;
   out.busy_us = sum_at(to_ms, &Point::busy_us) - sum_at(from_ms, &Point::busy_us);
   out.energy_mj = sum_at(to_ms, &Point::energy_mj) - sum_at(from_ms, &Point::energy_mj);
-  // What lies outside of the samples was as they say at their ends.
-  const std::int64_t unseen_ms = std::max<std::int64_t>(to_ms - std::max(from_ms, points_.back().at_ms), 0);
-  out.busy_us += unseen_ms * last_.busy_percent * 10;
+  // What lies just outside of the samples was as they say at their ends.
+  const auto unseen_ms = [](std::int64_t from, std::int64_t to) {
+    return std::clamp<std::int64_t>(to - from, 0, kMostUnseenMs);
+  };
+  out.busy_us += unseen_ms(std::max(from_ms, points_.back().at_ms), to_ms) * last_.busy_percent.value_or(0) * 10;
+  out.busy_us += unseen_ms(from_ms, std::min(to_ms, points_.front().at_ms)) * first_percent_ * 10;
   for (const Point& point : points_) {
     if (point.at_ms > from_ms && point.at_ms <= to_ms) {
       out.peak_memory_kib = std::max(out.peak_memory_kib, point.peak_memory_kib);

@@ -11,7 +11,7 @@ namespace drover {
 
 /// What the driver says of a GPU at one moment.
 struct GpuSample {
-  std::int64_t busy_percent = 0;  // over the last fraction of a second
+  std::optional<std::int64_t> busy_percent;  // over the last fraction of a second; not told of one in parts (MIG)
   std::int64_t memory_kib = 0;
   std::int64_t memory_total_kib = 0;
   std::optional<std::int64_t> energy_mj;  // since the driver was loaded; older GPUs do not tell
@@ -30,7 +30,7 @@ struct GpuUse {
 class GpuHistory {
  public:
   void add(std::int64_t at_ms, const GpuSample& sample);
-  /// A time before the first sample is like the first, one behind the last like the last.
+  /// A second before the first sample is like the first, and one behind the last like the last.
   GpuUse between(std::int64_t from_ms, std::int64_t to_ms) const;
   std::size_t size() const { return points_.size(); }
 
@@ -47,6 +47,7 @@ class GpuHistory {
   void merge_old();
 
   std::vector<Point> points_;
+  std::int64_t first_percent_ = 0;
   GpuSample last_;
   std::size_t added_ = 0;
 };

@@ -33,12 +33,24 @@ TEST(GpuHistory, KnowsNothingWithoutSamplesAndOfNoTime) {
   EXPECT_EQ(history.between(700, 600), GpuUse{});
 }
 
-TEST(GpuHistory, AClockThatIsSetBackCostsSamplesOnly) {
+TEST(GpuHistory, AClockThatIsSetBackALittleCostsASampleAndALotTheWholePast) {
   GpuHistory history;
   history.add(5000, {.busy_percent = 100});
-  history.add(4000, {.busy_percent = 100});
+  history.add(4500, {.busy_percent = 100});
   history.add(6000, {.busy_percent = 100});
   EXPECT_EQ(history.between(5000, 6000).busy_us, 1'000'000);
+  history.add(1000, {.busy_percent = 0});
+  history.add(1250, {.busy_percent = 0});
+  EXPECT_EQ(history.between(1000, 1250).busy_us, 0);
+}
+
+TEST(GpuHistory, WhatNobodyHasSeenIsNotMadeUp) {
+  GpuHistory history;
+  history.add(100'000, {.busy_percent = 100});
+  history.add(101'000, {.busy_percent = 100});
+  EXPECT_EQ(history.between(99'500, 100'000).busy_us, 500'000) << "just before the first sample";
+  EXPECT_EQ(history.between(0, 100'000).busy_us, 1'000'000);
+  EXPECT_EQ(history.between(101'000, 900'000).busy_us, 1'000'000) << "the driver has stopped answering";
 }
 
 TEST(GpuHistory, AGpuThatDoesNotTellItsEnergyUsesNone) {

@@ -1,11 +1,9 @@
 // Looks at GPUs while items have them, a few times a second and on a thread of its own: a driver may take its time.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 #include <thread>
@@ -25,7 +23,8 @@ class GpuMonitor {
     std::int64_t idle_since_ms = 0;  // 0: it is busy
   };
 
-  explicit GpuMonitor(OpenReader open_reader) : open_reader_(std::move(open_reader)) {}
+  explicit GpuMonitor(OpenReader open_reader);
+  /// A driver that does not answer is waited for only so long: its thread is left behind.
   ~GpuMonitor();
   GpuMonitor(const GpuMonitor&) = delete;
   GpuMonitor& operator=(const GpuMonitor&) = delete;
@@ -34,6 +33,10 @@ class GpuMonitor {
   void watch(std::set<std::string> gpus);
   /// GPUs that failed since the last call, each of them once.
   std::vector<GpuFailure> take_failures();
+  /// Looks soon rather than when it is time.
+  void look_now();
+  /// Whether a look that began after this time has ended, so that failures up to then are known; or none ever will.
+  bool has_looked_since(std::int64_t epoch_ms) const;
   /// Times since the epoch.
   GpuUse use_of(const std::set<std::string>& gpus, std::int64_t from_ms, std::int64_t to_ms) const;
   std::map<std::string, Now> now() const;
@@ -41,27 +44,8 @@ class GpuMonitor {
   std::string trouble() const;
 
  private:
-  struct Watched {
-    GpuHistory history;
-    Now now;
-  };
-
-  void look();
-  void take_samples();
-  void note_failures();
-
-  const OpenReader open_reader_;
-  std::unique_ptr<GpuReader> reader_;  // of the thread alone
-
-  mutable std::mutex mutex_;  // guards what follows
-  std::condition_variable wake_;
-  std::set<std::string> gpus_;
-  std::map<std::string, Watched> watched_;
-  std::set<std::string> failed_;
-  std::vector<GpuFailure> failures_;
-  std::string trouble_;
-  bool wanted_ = true;
-
+  class Looker;
+  const std::shared_ptr<Looker> looker_;  // which the thread has too
   std::thread thread_;
 };
 

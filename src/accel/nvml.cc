@@ -83,7 +83,7 @@ class NvmlReader : public GpuReader {
     const int busy_error = utilization_(device, &busy);
     if (busy_error == kErrorGpuIsLost) note_lost(uuid);
     GpuSample out;
-    if (busy_error == kSuccess) out.busy_percent = std::min(busy.gpu, 100U);
+    if (busy_error == kSuccess) out.busy_percent = static_cast<std::int64_t>(std::min(busy.gpu, 100U));
     // As nvidia-smi counts, without what the driver keeps for itself.
     MemoryV2 exact{.version = kMemoryV2};
     Memory memory{};

@@ -11,6 +11,8 @@ namespace {
 
 // A kill is sent again while its item is still there.
 constexpr std::int64_t kKillAgainMs = 1000;
+// Longer than any cloud warns ahead: what saves itself is killed when the machine goes, not before.
+constexpr std::int64_t kSavingMs = 600'000;
 
 }  // namespace
 
@@ -112,11 +114,15 @@ void Agent::on_ended(std::size_t slot, EndedAttempt ended, bool was_stopped, std
         break;
       case StopReason::interrupted:
         ended.outcome.ending = Ending::lost;
-        ended.outcome.reason = "lost: the run was interrupted";
+        ended.outcome.reason = interrupted_ ? "lost: its machine is being taken away" : "lost: the run was interrupted";
         break;
       case StopReason::lease_over:
         ended.outcome.ending = Ending::lost;
         ended.outcome.reason = "lost: its lease expired";
+        break;
+      case StopReason::machine_leaves:
+        ended.outcome.ending = Ending::lost;
+        ended.outcome.reason = "lost: its machine is being taken away, and it was told to save what it had";
         break;
     }
   }
@@ -240,6 +246,26 @@ void Agent::kill_all(std::int64_t now_ms) {
   for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
     if (!slots_[slot].handed.empty()) begin_stop(slot, StopReason::interrupted, now_ms);
   }
+}
+
+void Agent::on_interruption(std::int64_t until_ms, std::int64_t now_ms) {
+  interrupted_ = Interrupted{until_ms};
+  drain(now_ms);
+  for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
+    if (!slots_[slot].handed.empty()) interrupt(slot, now_ms);
+  }
+}
+
+void Agent::interrupt(std::size_t slot, std::int64_t now_ms) {
+  Handed& running = slots_[slot].handed.front();
+  if (saves_ && saves_(running.item.job)) {
+    begin_stop(slot, StopReason::machine_leaves, now_ms);
+    return;
+  }
+  const auto left_ms = static_cast<std::int64_t>(typical_us_ / 1000) - (now_ms - running.since_ms);
+  // Of one that has taken longer than usual nobody knows when it ends.
+  const bool may_end = interrupted_->until_ms == 0 || left_ms <= 0 || now_ms + left_ms <= interrupted_->until_ms;
+  if (!may_end) begin_stop(slot, StopReason::interrupted, now_ms);
 }
 
 void Agent::shrink(const Resources& has, std::int64_t now_ms) {
@@ -367,11 +393,12 @@ void Agent::recall(std::size_t slot) {
 
 void Agent::begin_stop(std::size_t slot, StopReason reason, std::int64_t now_ms) {
   Handed& running = slots_[slot].handed.front();
+  const bool saves = reason == StopReason::machine_leaves;
   const bool at_once =
-      reason == StopReason::interrupted || reason == StopReason::lease_over || running.item.grace_ms <= 0;
+      reason == StopReason::interrupted || reason == StopReason::lease_over || (running.item.grace_ms <= 0 && !saves);
   if (running.stopping != StopReason::none && !at_once) return;
   if (running.stopping == StopReason::none) running.stopping = reason;
-  running.kill_at_ms = now_ms + (at_once ? kKillAgainMs : running.item.grace_ms);
+  running.kill_at_ms = now_ms + (at_once ? kKillAgainMs : saves ? kSavingMs : running.item.grace_ms);
   const std::int64_t ran_ms = reason == StopReason::timeout ? running.item.timeout_ms : 0;
   running.kill_ran_ms = ran_ms > 0 && !at_once ? ran_ms + running.item.grace_ms : ran_ms;
   actions_.emplace_back(StopItem{slot, running.item.token, at_once ? StopHow::kill : StopHow::terminate, ran_ms});
@@ -386,7 +413,11 @@ void Agent::next_in_slot(std::size_t slot, std::int64_t now_ms) {
   const Stopped* order = stop_order_for(state.handed.front().item);
   if (order != nullptr && order->mode == StopMode::kill_running) begin_stop(slot, StopReason::cancelled, now_ms);
   if (is_abandoned(state.handed.front().item)) begin_stop(slot, StopReason::lease_over, now_ms);
-  if (killing_) begin_stop(slot, StopReason::interrupted, now_ms);
+  if (killing_) {
+    begin_stop(slot, StopReason::interrupted, now_ms);
+  } else if (interrupted_) {
+    interrupt(slot, now_ms);
+  }
 }
 
 }  // namespace drover

@@ -142,6 +142,12 @@ class Agent {
   void drain(std::int64_t now_ms);
   /// Drain, and kill what runs: it counts as lost, not as tried.
   void kill_all(std::int64_t now_ms);
+  /// The machine is taken away at `until_ms`; 0: nobody knows when. It takes no more. Items that save what they have
+  /// are told to; those that will not end by then are given up, for others to begin early. All that is lost is so free
+  /// of charge.
+  void on_interruption(std::int64_t until_ms, std::int64_t now_ms);
+  /// Whether items of a job save what they have when they are told to end.
+  void set_saves(std::function<bool(JobId)> saves) { saves_ = std::move(saves); }
 
   /// The machine is short of something: start nothing more for now, and ask for nothing; what is leased stays here.
   void hold(bool on, std::int64_t now_ms);
@@ -199,7 +205,7 @@ class Agent {
   // asking when there is room costs next to nothing of such an item.
   static constexpr std::int64_t kLongMs = 2'000;
 
-  enum class StopReason : std::uint8_t { none, timeout, cancelled, interrupted, lease_over };
+  enum class StopReason : std::uint8_t { none, timeout, cancelled, interrupted, lease_over, machine_leaves };
   struct Handed {
     AgentItem item;
     std::int64_t since_ms = 0;  // when it became the first in its slot
@@ -263,6 +269,13 @@ class Agent {
   template <class Visit>
   void each_deadline(const SlotState& slot, Visit&& visit) const;
 
+  struct Interrupted {
+    std::int64_t until_ms = 0;  // 0: nobody knows
+  };
+  void interrupt(std::size_t slot, std::int64_t now_ms);
+
+  std::optional<Interrupted> interrupted_;
+  std::function<bool(JobId)> saves_;
   Resources all_;  // that the machine has
   Resources has_;  // of it, what others leave
   const std::size_t most_slots_;

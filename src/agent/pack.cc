@@ -111,7 +111,9 @@ Agent::Wish Agent::wish() const {
 
 // An unstarted item is in the agent's hands again.
 void Agent::take_back(const AgentItem& item) {
-  if (draining_ || stop_order_for(item) != nullptr || is_abandoned(item) || declined_.contains(item.job)) {
+  const bool lacks_devices = !Resources{.accelerators = item.ask.accelerators}.fits(all_);
+  if (draining_ || lacks_devices || stop_order_for(item) != nullptr || is_abandoned(item) ||
+      declined_.contains(item.job)) {
     returned_.push_back(item.token);
   } else {
     backlog_.push_front(item);
@@ -179,6 +181,7 @@ void Agent::fill(std::int64_t now_ms) {
     free = free.minus(ask);
     hand_first(*slot, now_ms);
   }
+  if (!in_use().fits(has_)) return;  // not even those in front can all run
   for (std::size_t depth = 1; depth <= ahead(); ++depth) {
     for (std::size_t slot = 0; slot < slots_.size() && has_next(); ++slot) {
       const SlotState& state = slots_[slot];

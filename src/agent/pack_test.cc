@@ -204,6 +204,80 @@ TEST(Pack, WithoutAFailedDeviceThereIsLessAndWhatAsksForMoreGoesBack) {
   EXPECT_EQ(machine.running(kOneGpu), 1U);
 }
 
+TEST(Pack, AnUnstartedItemThatAsksForAFailedDeviceGoesBackToo) {
+  Machine machine(kFourGpus);
+  machine.lend(1, kTwoGpus);
+  const Token token = machine.agent.running().front().item.token;
+  Resources left = kFourGpus;
+  left.accelerators = {1, 0, 0};
+  machine.agent.shrink(left, machine.now_ms);
+  machine.agent.on_returned(0, token, machine.now_ms);
+  EXPECT_EQ(machine.agent.make_poll(machine.now_ms).returned, std::vector<Token>{token});
+}
+
+TEST(Pack, NothingIsHandedAheadWhereNotEvenTheFirstOnesHaveRoom) {
+  Machine machine({8000, 16 * kGiB, {2}});
+  machine.lend(1, kOneGpu);
+  machine.end(0, 1000);  // they are short
+  machine.lend(2, kOneGpu);
+  Resources left = Resources::endless();
+  left.accelerators = {1, 0, 0};
+  machine.agent.keep_to(left, machine.now_ms);
+  machine.lend(3, kOneGpu);
+  for (const AgentAction& action : machine.agent.take_actions()) EXPECT_FALSE(std::holds_alternative<StartItem>(action));
+  EXPECT_EQ(machine.busy().size(), 2U);
+}
+
+/// How items are stopped when the machine is taken away in so long.
+std::vector<StopHow> stops_before(Machine& machine, std::int64_t left_ms) {
+  machine.agent.on_interruption(left_ms == 0 ? 0 : machine.now_ms + left_ms, machine.now_ms);
+  std::vector<StopHow> out;
+  for (const AgentAction& action : machine.agent.take_actions()) {
+    if (const auto* stop = std::get_if<StopItem>(&action)) out.push_back(stop->how);
+  }
+  return out;
+}
+
+TEST(Interruption, WhatWillNotEndInTimeIsGivenUpAtOnceAndTheRestRunsOn) {
+  for (const auto& [left_ms, stopped] : {std::pair(30'000, 1U), std::pair(90'000, 0U), std::pair(0, 0U)}) {
+    Machine machine(kMachine);
+    machine.lend(1, {1000});
+    machine.end(0, 60'000'000);  // they take a minute
+    machine.lend(1, {1000});
+    const std::vector<StopHow> stops = stops_before(machine, left_ms);
+    ASSERT_EQ(stops.size(), stopped) << left_ms;
+    for (const StopHow how : stops) EXPECT_EQ(how, StopHow::kill);
+    EXPECT_TRUE(machine.agent.draining());
+    EXPECT_EQ(machine.agent.make_poll(machine.now_ms).want, 0U);
+  }
+}
+
+TEST(Interruption, NobodyKnowsHowLongTheFirstItemsTake) {
+  Machine machine(kMachine);
+  machine.lend(1, {1000});
+  EXPECT_TRUE(stops_before(machine, 1000).empty());
+}
+
+TEST(Interruption, WhatSavesItselfIsToldToAndIsLostHoweverItEnds) {
+  Machine machine(kMachine);
+  machine.agent.set_saves([](JobId) { return true; });
+  machine.lend(1, {1000});
+  EXPECT_EQ(stops_before(machine, 120'000), std::vector<StopHow>{StopHow::terminate});
+  const Token token = machine.agent.running().front().item.token;
+  machine.agent.on_ended(0, {token, {}, Usage{.wall_us = 1}}, true, machine.now_ms);
+  const auto ended = machine.agent.take_ended();
+  ASSERT_EQ(ended.size(), 1U);
+  EXPECT_EQ(ended[0].outcome.ending, Ending::lost);
+}
+
+TEST(Interruption, WhatHasNotStartedGoesBack) {
+  Machine machine(kMachine, 1);
+  machine.lend(5, {1000});
+  machine.agent.on_interruption(machine.now_ms + 60'000, machine.now_ms);
+  machine.obey();
+  EXPECT_EQ(machine.agent.make_poll(machine.now_ms).returned.size(), 4U);
+}
+
 TEST(Pack, AsksForAsMuchAsFitsAndForARoundAhead) {
   Machine it(kMachine);
   const AgentPoll first = it.lend(2, {4000, 0});

@@ -60,6 +60,7 @@ std::vector<SessionCall> ServerSession::take_calls(std::int64_t now_ms) {
     former_heard_ms_ = now_ms;
     out.push_back(send(ReportCall{former_->worker, former_->incarnation, {}}, answer_ms(), now_ms));
   } else if (!registered_) {
+    has_changed_ = false;
     out.push_back(send(HelloCall{incarnation_}, answer_ms(), now_ms));
   } else {
     if (has_to_poll(now_ms)) {
@@ -138,7 +139,7 @@ void ServerSession::on_welcome(std::uint64_t call, WorkerId worker, std::int64_t
   wait_ms_ = wait_ms;
   if (renewed_ms_ == 0) renewed_ms_ = answered->sent_ms;
   worker_ = worker;
-  registered_ = true;
+  registered_ = !has_changed_;
   heard(*answered, now_ms);
 }
 

@@ -76,7 +76,10 @@ class ServerSession {
   std::vector<RefusedEnd> take_refused() { return std::exchange(refused_, {}); }
 
   /// What the worker has is no longer what it said.
-  void register_again() { registered_ = false; }
+  void register_again() {
+    registered_ = false;
+    has_changed_ = true;
+  }
   /// What is to be sent now.
   std::vector<SessionCall> take_calls(std::int64_t now_ms);
 
@@ -159,7 +162,8 @@ class ServerSession {
 
   WorkerId worker_;  // who we were when last registered
   bool registered_ = false;
-  bool disowned_ = false;  // the server did not know us: what we held is gone
+  bool has_changed_ = false;  // what a hello says, since the last one was made
+  bool disowned_ = false;     // the server did not know us: what we held is gone
   std::int64_t term_ms_ = 0;
   std::int64_t wait_ms_ = 0;
   std::int64_t renewed_ms_ = 0;  // when the last call that was answered had been sent

@@ -71,6 +71,19 @@ TEST(ServerSession, RegistersThenKeepsOnePollUnderWay) {
   EXPECT_EQ(it.only_call<PollCall>().second.poll.number, PollNumber{2});
 }
 
+TEST(ServerSession, WhatChangesWhileItRegistersIsSaidInAnotherHello) {
+  Spoken it;
+  it.register_it();
+  it.only_call<PollCall>();
+  it.session.register_again();
+  const auto [hello, first] = it.only_call<HelloCall>();
+  it.session.register_again();
+  EXPECT_TRUE(it.calls().empty()) << "one at a time";
+  it.session.on_welcome(hello, WorkerId{3}, kTermMs, kWaitMs, it.now_ms);
+  it.session.on_welcome(it.only_call<HelloCall>().first, WorkerId{3}, kTermMs, kWaitMs, it.now_ms);
+  EXPECT_TRUE(it.session.registered());
+}
+
 TEST(ServerSession, APollWithoutAnAnswerIsGivenUpAndNamed) {
   Spoken it;
   it.register_it();

@@ -139,6 +139,10 @@ Result<int> work(Flags& flags) {
   options.staging = concat(root, "/workers/", options.hello.name, "/items");
   options.object_endpoint = object_endpoint(*access);
   options.object_network = object_network(&*access);
+  options.variable = [](const std::string& name) -> std::optional<std::string> {
+    const char* value = std::getenv(name.c_str());
+    return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+  };
   block_signals();
   MachineRunner runner(containers_folder(root));
   std::optional<JsonEvents> events;

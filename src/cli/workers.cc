@@ -50,8 +50,8 @@ std::string device_notes(const json::value& worker) {
   constexpr std::uint64_t kLongIdleMs = 60'000;
   std::string out;
   for (const json::value& it : list_in(worker, "devices")) {
-    const std::string gpu =
-        fmt::format("\nworker '{}': GPU {} ({})", text_in(worker, "name"), number_in(it, "index"), text_in(it, "id"));
+    const std::string gpu = fmt::format("\nworker '{}': GPU {} ({})", text_in(worker, "name"), number_in(it, "index"),
+                                        plain_text(text_in(it, "id"), 80));
     if (const std::string failure = text_in(it, "failure"); !failure.empty()) {
       out += fmt::format("{} gets no more items: {}\n  once it is repaired, start the worker again\n", gpu,
                          plain_text(failure, 200));

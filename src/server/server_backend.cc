@@ -316,11 +316,13 @@ Result<std::vector<WorkerView>> ServerBackend::workers() {
     const auto seen = seen_.find(worker.id);
     if (seen == seen_.end()) continue;
     if (worker.registered_ms == 0 && worker.state == WorkerState::alive) continue;  // from a restored ledger
+    // Of one that is gone nobody knows what its devices do.
+    const bool is_there = worker.state == WorkerState::alive && worker.registered_ms != 0;
     out.push_back({.worker = std::move(worker),
                    .seen_ms = seen->second.seen_ms,
                    .version = seen->second.version,
                    .standing = seen->second.standing,
-                   .devices = seen->second.devices});
+                   .devices = is_there ? seen->second.devices : std::vector<DeviceState>()});
   }
   return out;
 }

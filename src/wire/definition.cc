@@ -52,6 +52,7 @@ std::string definition_to_json(const Definition& definition) {
   if (definition.strict_lease) out["strict_lease"] = true;
   if (definition.download) out["download"] = true;
   if (!definition.output.empty()) out["output"] = definition.output;
+  if (!definition.on_notice.empty()) out["on_notice"] = definition.on_notice;
   if (!definition.role.empty()) out["role"] = definition.role;
   if (!definition.aws_batch.empty()) out["aws_batch"] = definition.aws_batch;
   if (definition.container) out["container"] = container_to_json(*definition.container);
@@ -102,7 +103,7 @@ Result<Definition> definition_from_json(std::string_view text) {
   }
   for (const auto& [name, text_member] :
        {std::pair("role", &definition.role), std::pair("aws_batch", &definition.aws_batch),
-        std::pair("output", &definition.output)}) {
+        std::pair("output", &definition.output), std::pair("on_notice", &definition.on_notice)}) {
     const json::value* said = object->if_contains(name);
     if (said == nullptr) continue;
     if (!said->is_string()) return bad();

@@ -28,6 +28,7 @@ struct Definition {
   ItemLimits limits;
   bool strict_lease = false;                  // items are killed rather than run on when their lease may have expired
   std::optional<ContainerOptions> container;  // none: items run as programs of the worker's machine
+  std::string on_notice;                      // before its machine is taken away: "run" on, or "checkpoint"; empty: run
   bool download = false;                      // each item is the URI of an object, which is fetched before its attempt
   std::string output;                         // with placeholders: where what attempts leave behind is uploaded to
   std::string role;                           // whose policies AWS clients in attempts are subject to: name or ARN

@@ -22,6 +22,7 @@ TEST(Submission, WhatIsWrittenIsReadBack) {
   job.after_jobs = {{"prepare", false}, {"split", true}};
   job.sequential = true;
   job.definition.strict_lease = true;
+  job.definition.on_notice = "checkpoint";
   job.definition.download = true;
   job.definition.output = "s3://photos/out/{.}/";
   job.max_running = 50;

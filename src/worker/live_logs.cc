@@ -12,7 +12,7 @@ constexpr std::int64_t kTellEachMs = 1'000;
 constexpr std::int64_t kWatchMs = 10'000;
 // After a failure, twice as long after each more, up to this.
 constexpr std::int64_t kPauseMs = 2'000;
-constexpr std::int64_t kLongestPauseMs = 30'000;
+constexpr std::int64_t kLongestShowPauseMs = 30'000;
 // However slow the line is, one of these arrives.
 constexpr std::size_t kMostBytesInOne = std::size_t{1} << 20;
 
@@ -162,7 +162,7 @@ void LiveLogs::on_placed(const Round& round, const Result<std::vector<std::strin
 // The server may have some of it. What is sent again it has twice, and only the second is told.
 void LiveLogs::try_later(const Round& round, bool was_away) {
   was_away_ = was_away;
-  not_before_ms_ = round.began_ms + std::min(kPauseMs << std::min(failures_, 10U), kLongestPauseMs);
+  not_before_ms_ = round.began_ms + std::min(kPauseMs << std::min(failures_, 10U), kLongestShowPauseMs);
   ++failures_;
   begin_again(round);
 }

@@ -22,6 +22,7 @@ namespace {
 constexpr std::int64_t kLongestWaitMs = 1'000;
 // Who goes when there is nothing to do does not wait for long whether something turns up.
 constexpr std::int64_t kIdleWaitMs = 1'000;
+constexpr int kMostBatches = 100;
 
 }  // namespace
 
@@ -40,9 +41,14 @@ RemoteWorker::RemoteWorker(RemoteWorkerOptions options, MachineRunner& runner, N
     const auto learnt = jobs_.find(job);
     return learnt != jobs_.end() && learnt->second.definition && learnt->second.definition->strict_lease;
   });
+  agent_.set_saves([this](JobId job) {
+    const auto learnt = jobs_.find(job);
+    return learnt != jobs_.end() && learnt->second.definition && learnt->second.definition->on_notice == "checkpoint";
+  });
 }
 
 RemoteWorker::~RemoteWorker() {
+  interruptions_.reset();
   calls_.reset();
   images_.reset();
   staging_.reset();
@@ -78,6 +84,9 @@ Result<void> RemoteWorker::prepare(const ServerCalls::MakeClient& make_client) {
       },
       [place] { place->tidy(); }, [this](std::function<void()> work) { loop_->post(std::move(work)); },
       [this](const std::string& image, const std::string& words) { job_images_.on_progress(image, words); });
+  interruptions_ = InterruptionWatch::start(
+      options_.variable, [this](const std::string& base) { return options_.object_network.http(base, ""); },
+      [this](Interruption told) { loop_->post([this, told = std::move(told)] { on_interruption(told); }); });
   return open_spool();
 }
 
@@ -99,6 +108,7 @@ std::int64_t RemoteWorker::next_deadline() const {
   if (const auto deadline = agent_.next_deadline(now_ms())) until_ms = std::min(until_ms, *deadline);
   if (const auto deadline = session_->next_deadline(now_ms())) until_ms = std::min(until_ms, *deadline);
   if (const auto deadline = spool_->live().next_deadline(now_ms())) until_ms = std::min(until_ms, *deadline);
+  if (taken_away_ms_ && !killed_ms_) until_ms = std::min(until_ms, kill_at_ms());
   return std::min(until_ms, next_device_deadline());
 }
 
@@ -106,6 +116,7 @@ void RemoteWorker::step() {
   agent_.on_tick(now_ms());
   session_->on_tick(now_ms());
   watch_spool();
+  if (taken_away_ms_ && !killed_ms_ && now_ms() >= kill_at_ms()) kill_running();
   give_up_when_late();
   const bool has_had_enough = options_.most_items > 0 && ended_ >= options_.most_items;
   // What it declines for now is something to do.
@@ -124,7 +135,8 @@ void RemoteWorker::step() {
 }
 
 void RemoteWorker::do_actions() {
-  // Doing one may give the agent something new to say.
+  // Doing one may give the agent something new to say; but others are to have their turn as well.
+  int batches = 0;
   for (auto actions = agent_.take_actions(); !actions.empty() && !failed_; actions = agent_.take_actions()) {
     for (const AgentAction& action : actions) {
       if (const auto* start = std::get_if<StartItem>(&action)) {
@@ -134,6 +146,10 @@ void RemoteWorker::do_actions() {
       }
       if (const auto* stop = std::get_if<StopItem>(&action)) stop_item(*stop);
       if (const auto* again = std::get_if<RecallSlot>(&action)) recall(again->slot);
+    }
+    if (++batches == kMostBatches) {
+      loop_->post([] {});
+      break;
     }
   }
   for (const JobSlot& it : slots_) {

@@ -21,6 +21,7 @@
 #include "ports/runner.h"
 #include "worker/event_loop.h"
 #include "worker/images.h"
+#include "worker/interruption_watch.h"
 #include "worker/item_fetches.h"
 #include "worker/item_staging.h"
 #include "worker/job_images.h"
@@ -41,8 +42,9 @@ struct RemoteWorkerOptions {
   std::string staging;                             // a folder of its own, for objects that items read and write
   std::string object_endpoint;                     // of the server's own store of objects
   StoreOpener::Outside object_network;             // how the stores of those objects are reached
-  std::shared_ptr<const MachineDevices> devices;   // accelerators that items are given; null: they are only counted
-  std::string images;                              // a folder for container images, which several workers share
+  std::function<std::optional<std::string>(const std::string& name)> variable;  // of this process's environment
+  std::shared_ptr<const MachineDevices> devices;  // accelerators that items are given; null: they are only counted
+  std::string images;                             // a folder for container images, which several workers share
   ImageAccess image_access;
   ImageLimits image_limits;
   bool exit_when_idle = false;   // go when there is nothing to do
@@ -68,6 +70,8 @@ class RemoteWorker {
     EndedAttempt ended;
     bool was_stopped = false;
     bool is_uploading = false;
+    std::int64_t look_ms = 0;  // it failed then (epoch), and its GPUs are looked at first; 0: they need not be
+    std::set<std::string> gpus = {};
   };
   /// A slot and the job it is set up for. What is for another job waits until it is empty, and is then set up anew.
   struct JobSlot {
@@ -112,6 +116,8 @@ class RemoteWorker {
   void watch_spool();
   void give_up_when_late();
   void kill_running();
+  void on_interruption(const Interruption& told);
+  std::int64_t kill_at_ms() const;
   void send_calls();
   void do_actions();
   void start_waiting(std::size_t slot);
@@ -138,6 +144,13 @@ class RemoteWorker {
   void close_idle_slots();
   void watch_gpus();
   void drop_failed_gpus();
+  std::string broken_one_of(const std::set<std::string>& gpus) const;
+  std::string what_failed(const std::string& gpu) const;
+  bool waits_for_look(const JobSlot& it, const EndedAttempt& ended) const;
+  void tell_looked_at();
+  static bool is_busy(const JobSlot& it);
+  /// The slot's devices are free, once its process is gone.
+  void let_go(std::size_t slot);
   /// Of its GPUs, where their driver tells of them.
   std::vector<DeviceState> device_states() const;
   void wait_for_devices(std::size_t slot, const AgentItem& item);
@@ -191,11 +204,12 @@ class RemoteWorker {
   std::map<JobId, std::int64_t> device_waits_;         // jobs whose accelerators others have, and when to look again
   std::int64_t shares_until_ms_ = 0;                   // likewise while it has some of them; 0: it has all
   ItemFetches fetches_;
-  WorkerId worker_;                         // as the server knows us; nobody yet: 0
-  std::string holding_;                     // why no item is started; empty: they are
-  std::int64_t busy_ms_ = 0;                // when an item ran last, or the server said something
-  std::optional<std::int64_t> leaving_ms_;  // since when it is to exit and has something left to do
-  std::optional<std::int64_t> killed_ms_;   // when what ran was told to end at once
+  WorkerId worker_;                            // as the server knows us; nobody yet: 0
+  std::string holding_;                        // why no item is started; empty: they are
+  std::int64_t busy_ms_ = 0;                   // when an item ran last, or the server said something
+  std::optional<std::int64_t> leaving_ms_;     // since when it is to exit and has something left to do
+  std::optional<std::int64_t> killed_ms_;      // when what ran was told to end at once
+  std::optional<std::int64_t> taken_away_ms_;  // when the machine goes
   int signals_ = -1;
   std::size_t interrupts_ = 0;
   std::uint64_t ended_ = 0;
@@ -204,6 +218,7 @@ class RemoteWorker {
   std::uint64_t last_poll_ = 0;  // the call
   ProblemNotices problems_;
   std::string last_spool_problem_;
+  std::string last_device_problem_;
   std::optional<Error> failed_;
 
   // Last: their threads call into what is above.
@@ -211,6 +226,7 @@ class RemoteWorker {
   std::unique_ptr<ItemStaging> staging_;
   std::unique_ptr<Images> images_;
   std::unique_ptr<ServerCalls> calls_;
+  std::unique_ptr<InterruptionWatch> interruptions_;
 };
 
 }  // namespace drover

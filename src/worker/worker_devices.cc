@@ -11,6 +11,8 @@ namespace {
 constexpr std::int64_t kLookAgainMs = 2'000;
 constexpr std::int64_t kKeepUnusedMs = 3'000;
 constexpr std::int64_t kLookForFailuresMs = 500;
+constexpr std::int64_t kBetweenLooksMs = 20;
+constexpr std::int64_t kLongestLookMs = 2'000;
 
 AcceleratorCounts counts_of(const std::optional<DeviceGrant>& grant) {
   AcceleratorCounts out{};
@@ -33,7 +35,7 @@ Result<bool> RemoteWorker::hold_devices(std::size_t slot, const Resources& ask) 
   const AcceleratorCounts wanted = options_.devices->given_of(ask);
   if (counts_of(it.grant) == wanted) return true;
   close_slot(slot);  // its process has the lock too
-  it.grant.reset();
+  let_go(slot);
   if (wanted == AcceleratorCounts{}) return true;
   // One that a slot has and does not use need not be given back before it is taken again.
   for (std::size_t other = 0; other < slots_.size(); ++other) {
@@ -44,7 +46,12 @@ Result<bool> RemoteWorker::hold_devices(std::size_t slot, const Resources& ask) 
   }
   for (const bool is_first : {true, false}) {
     auto grant = options_.devices->pool.take(wanted, broken_devices_);
-    if (!grant) return pass(grant);
+    // Nobody's item is to blame: it is as if others had them.
+    if (!grant) {
+      if (last_device_problem_ != grant.error().message) notice_(grant.error().message);
+      last_device_problem_ = grant.error().message;
+      return false;
+    }
     if (*grant) {
       it.grant = std::move(**grant);
       watch_gpus();
@@ -56,14 +63,25 @@ Result<bool> RemoteWorker::hold_devices(std::size_t slot, const Resources& ask) 
 }
 
 bool RemoteWorker::has_idle_devices(const JobSlot& it) const {
-  return it.grant && it.handed == 0 && it.waiting.empty() && it.finishing.empty() && it.died.empty();
+  return it.grant && !is_busy(it);
+}
+
+// What only waits there does not use its devices.
+bool RemoteWorker::is_busy(const JobSlot& it) {
+  return it.handed > 0 || !it.finishing.empty() || !it.died.empty();
+}
+
+void RemoteWorker::let_go(std::size_t slot) {
+  if (!slots_[slot].grant) return;
+  slots_[slot].grant.reset();
+  watch_gpus();
 }
 
 void RemoteWorker::close_idle_slots() {
   for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
     if (!has_idle_devices(slots_[slot])) continue;
     close_slot(slot);
-    slots_[slot].grant.reset();
+    let_go(slot);
   }
 }
 
@@ -84,7 +102,9 @@ void RemoteWorker::wait_for_devices(std::size_t slot, const AgentItem& item) {
   for (std::size_t kind = 0; kind < kAccelerators; ++kind) {
     if (options_.devices->pool.devices()[kind].empty()) continue;  // they are only counted
     held.accelerators[kind] = 0;
-    for (const JobSlot& it : slots_) held.accelerators[kind] += counts_of(it.grant)[kind];
+    for (const JobSlot& it : slots_) {
+      if (is_busy(it)) held.accelerators[kind] += counts_of(it.grant)[kind];
+    }
   }
   if (item.ask.fits(held)) {
     agent_.keep_to(held, now_ms());
@@ -105,23 +125,64 @@ void RemoteWorker::watch_gpus() {
   options_.devices->monitor->watch(std::move(gpus));
 }
 
-// What it ran is lost, and nothing is run on it again: the worker has less from now on.
+// Nothing is run on it again, and the worker has less from now on. What it ran is lost.
 void RemoteWorker::drop_failed_gpus() {
-  if (options_.devices == nullptr || options_.devices->monitor == nullptr) return;
   for (const GpuFailure& failure : options_.devices->monitor->take_failures()) {
     if (!broken_devices_.emplace(failure.gpu, failure.reason).second) continue;
-    const std::string what = concat("GPU ", failure.gpu, " failed: ", failure.reason);
-    notice_(concat(what, "; it gets no more items until the worker is started again"));
-    std::uint64_t& has = options_.hello.has.accelerators[kNvidia];
-    if (has > 0 && has != Resources::kEndless) --has;
-    agent_.shrink(options_.hello.has, now_ms());
-    session_->register_again();
-    for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
-      JobSlot& it = slots_[slot];
-      if (!it.grant || !gpus_of(*it.grant).contains(failure.gpu)) continue;
-      if (it.slot) on_slot_died(slot, what);
-      it.grant.reset();
+    notice_(concat(what_failed(failure.gpu), "; it gets no more items until the worker is started again"));
+  }
+  // One slot at a time: what hangs in the driver takes its time to die, and the server is to hear of us meanwhile.
+  for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
+    JobSlot& it = slots_[slot];
+    const std::string broken = it.grant ? broken_one_of(gpus_of(*it.grant)) : std::string();
+    if (broken.empty()) continue;
+    it.grant.reset();
+    if (it.slot) on_slot_died(slot, what_failed(broken));
+    watch_gpus();
+    loop_->post([] {});
+    return;
+  }
+  std::uint64_t sound = 0;
+  for (const PoolDevice& device : options_.devices->pool.devices()[kNvidia]) {
+    if (!broken_devices_.contains(device.id)) ++sound;
+  }
+  std::uint64_t& has = options_.hello.has.accelerators[kNvidia];
+  if (broken_devices_.empty() || has <= sound) return;
+  has = sound;
+  agent_.shrink(options_.hello.has, now_ms());
+  session_->register_again();
+}
+
+std::string RemoteWorker::broken_one_of(const std::set<std::string>& gpus) const {
+  for (const std::string& gpu : gpus) {
+    if (broken_devices_.contains(gpu)) return gpu;
+  }
+  return {};
+}
+
+std::string RemoteWorker::what_failed(const std::string& gpu) const {
+  return concat("GPU ", gpu, " failed: ", broken_devices_.at(gpu));
+}
+
+// An item that failed on its GPUs is told when it is known whether one of those did: programs see it first.
+bool RemoteWorker::waits_for_look(const JobSlot& it, const EndedAttempt& ended) const {
+  return it.grant && options_.devices->monitor != nullptr && !gpus_of(*it.grant).empty() && !ended.outcome.success();
+}
+
+void RemoteWorker::tell_looked_at() {
+  for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
+    for (Finishing& it : slots_[slot].finishing) {
+      if (it.look_ms == 0) continue;
+      const bool is_known = options_.devices->monitor->has_looked_since(it.look_ms);
+      if (!is_known && SystemWallClock().epoch_ms() < it.look_ms + kLongestLookMs) continue;
+      if (const std::string broken = broken_one_of(it.gpus); !broken.empty()) {
+        it.ended.outcome = {.ending = Ending::lost, .reason = concat("lost: ", what_failed(broken))};
+      }
+      it.look_ms = 0;
     }
+    const std::size_t before = slots_[slot].finishing.size();
+    tell_finished(slot);
+    if (slots_[slot].finishing.size() < before) start_waiting(slot);
   }
 }
 
@@ -138,7 +199,7 @@ std::vector<DeviceState> RemoteWorker::device_states() const {
     if (const auto it = known.find(device.id); it != known.end()) {
       const auto& [sample, idle_since_ms] = it->second;
       state.is_measured = true;
-      state.busy_percent = static_cast<std::uint32_t>(sample.busy_percent);
+      state.busy_percent = static_cast<std::uint32_t>(sample.busy_percent.value_or(0));
       state.memory_kib = sample.memory_kib;
       state.memory_total_kib = sample.memory_total_kib;
       state.idle_ms = idle_since_ms == 0 ? 0 : std::max<std::int64_t>(SystemWallClock().epoch_ms() - idle_since_ms, 0);
@@ -149,6 +210,7 @@ std::vector<DeviceState> RemoteWorker::device_states() const {
       if (!slot.grant || !gpus_of(*slot.grant).contains(device.id)) continue;
       state.job = running.item.job;
       state.item = running.item.token.item;
+      state.idle_ms = std::min(state.idle_ms, std::max<std::int64_t>(now_ms() - running.since_ms, 0));
     }
     out.push_back(std::move(state));
   }
@@ -157,7 +219,10 @@ std::vector<DeviceState> RemoteWorker::device_states() const {
 
 // A slot keeps its devices for the next item that asks for the same, but not for long: others may want them.
 void RemoteWorker::look_for_devices() {
-  drop_failed_gpus();
+  if (options_.devices != nullptr && options_.devices->monitor != nullptr) {
+    drop_failed_gpus();
+    tell_looked_at();
+  }
   for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
     JobSlot& it = slots_[slot];
     if (!has_idle_devices(it)) {
@@ -166,8 +231,7 @@ void RemoteWorker::look_for_devices() {
       it.unused_ms = now_ms();
     } else if (now_ms() >= it.unused_ms + kKeepUnusedMs) {
       close_slot(slot);
-      it.grant.reset();
-      watch_gpus();
+      let_go(slot);
     }
   }
   if (shares_until_ms_ > 0 && now_ms() >= shares_until_ms_) {
@@ -189,6 +253,8 @@ std::int64_t RemoteWorker::next_device_deadline() const {
   for (const JobSlot& it : slots_) {
     if (it.unused_ms > 0) until_ms = std::min(until_ms, it.unused_ms + kKeepUnusedMs);
     if (it.grant) until_ms = std::min(until_ms, now_ms() + kLookForFailuresMs);
+    const bool is_looked_at = std::ranges::any_of(it.finishing, [](const Finishing& one) { return one.look_ms > 0; });
+    if (is_looked_at) until_ms = std::min(until_ms, now_ms() + kBetweenLooksMs);
   }
   return until_ms;
 }

@@ -19,6 +19,8 @@ constexpr std::int64_t kGoodbyeMs = 2'000;
 constexpr std::int64_t kFarewellMs = 30'000;
 constexpr std::int64_t kFullDiskMs = 5'000;
 constexpr std::int64_t kLastWordsMs = 10'000;
+// What still runs so long before the machine goes is killed: that, and telling the server, take their time.
+constexpr std::int64_t kBeforeTheEndMs = 5'000;
 
 }  // namespace
 
@@ -66,6 +68,17 @@ void RemoteWorker::kill_running() {
   notice_(concat("killing ", plural(agent_.running().size(), "running item")));
   agent_.kill_all(now_ms());
   killed_ms_ = now_ms();
+}
+
+std::int64_t RemoteWorker::kill_at_ms() const {
+  return *taken_away_ms_ - kBeforeTheEndMs;
+}
+
+void RemoteWorker::on_interruption(const Interruption& told) {
+  notice_(concat(told.what, "; this worker takes no new items"));
+  const std::int64_t left_ms = told.at_ms - SystemWallClock().epoch_ms();
+  if (told.at_ms > 0) taken_away_ms_ = now_ms() + left_ms;
+  agent_.on_interruption(taken_away_ms_ ? kill_at_ms() : 0, now_ms());
 }
 
 void RemoteWorker::on_signal() {

@@ -131,7 +131,13 @@ void RemoteWorker::finish_attempt(std::size_t slot, EndedAttempt ended, bool was
   const LearntJob& learnt = jobs_.at(held.job);
   const bool uploads = learnt.staging && *learnt.staging && (*learnt.staging)->output && ended.outcome.success();
   if (!learnt.staging || !*learnt.staging || !(*learnt.staging)->downloads) agent_.learn_fetch(0);
-  it.finishing.push_back({.ended = std::move(ended), .was_stopped = was_stopped, .is_uploading = uploads});
+  Finishing finishing{.ended = std::move(ended), .was_stopped = was_stopped, .is_uploading = uploads};
+  if (waits_for_look(it, finishing.ended)) {
+    finishing.look_ms = SystemWallClock().epoch_ms();
+    finishing.gpus = gpus_of(*it.grant);
+    options_.devices->monitor->look_now();
+  }
+  it.finishing.push_back(std::move(finishing));
   if (uploads) {
     auto prefix = (*learnt.staging)->output_of(held.text, token.item);
     DROVER_CHECK(prefix, "what cannot be uploaded anywhere was not started");
@@ -159,7 +165,8 @@ void RemoteWorker::on_collected(std::size_t slot, Token token, const Result<std:
 }
 
 void RemoteWorker::tell_finished(std::size_t slot) {
-  while (!slots_[slot].finishing.empty() && !slots_[slot].finishing.front().is_uploading) {
+  const auto is_held = [](const Finishing& it) { return it.is_uploading || it.look_ms > 0; };
+  while (!slots_[slot].finishing.empty() && !is_held(slots_[slot].finishing.front())) {
     Finishing done = std::move(slots_[slot].finishing.front());
     slots_[slot].finishing.pop_front();
     agent_.on_ended(slot, std::move(done.ended), done.was_stopped, now_ms());
@@ -175,7 +182,7 @@ void RemoteWorker::stop_item(const StopItem& stop) {
   // Neither fetching nor uploading counts against the item's timeout.
   const bool is_timeout = stop.ran_ms > 0;
   if (!it.finishing.empty() && it.finishing.front().ended.token == stop.token) {
-    if (!is_timeout) staging_->stop(stop.token);
+    if (!is_timeout && it.finishing.front().is_uploading) staging_->stop(stop.token);
     return;
   }
   if (!it.waiting.empty() && it.waiting.front().item.token == stop.token) {

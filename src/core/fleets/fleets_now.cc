@@ -18,6 +18,11 @@ class FleetReader {
     if (worker == now_.worker_by_name.end()) return out;
     const Session& session = now_.sessions.at(worker->second);
     out.is_present = now_.present.contains(worker->second);
+    // A device of it may have failed.
+    for (std::size_t kind = 0; out.is_present && kind < kAccelerators; ++kind) {
+      std::uint64_t& has = out.machine.has.accelerators[kind];
+      has = std::min(has, durable_.workers.at(worker->second).has.accelerators[kind]);
+    }
     if (const auto held = now_.held.find(worker->second); held != now_.held.end()) {
       for (const auto& [of, items] : held->second) {
         out.items += items;

@@ -35,6 +35,18 @@ std::span<const JobField> failure_fields() {
        .most = kLongest,
        .flag = {FlagGroup::policy},
        .stored = kept<&Policy::grace_ms>()},
+      {.name = "on_notice",
+       .kind = choice,
+       .example = "\"checkpoint\"",
+       .meaning =
+           "What happens when the cloud says that it will take the machine away: run (the item runs on for as long "
+           "as it can) or checkpoint (it gets SIGTERM at once, saves what it has, and runs again elsewhere) "
+           "(default: run)",
+       .pattern = "run|checkpoint",
+       .flag = {FlagGroup::job,
+                {},
+                "When the cloud is about to take the machine away: run on, or SIGTERM to checkpoint"},
+       .stored = kept<&Definition::on_notice>()},
       {.name = "job_timeout",
        .kind = time,
        .example = "\"12h\"",
