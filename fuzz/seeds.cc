@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "accel/ld_cache.h"
 #include "keys/certificates.h"
 #include "keys/join_token.h"
 #include "keys/session.h"
@@ -230,6 +231,24 @@ void write_seeds(const Folder& folder) {
               "\x07POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nExpect: 100-continue\r\n\r\n"
               "5;a=b\r\nabcde\r\n0\r\nTrailer: x\r\n\r\n",
               "\x02GET http://x/y?z HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"});
+  folder.put(
+      "oci_config",
+      {R"({"ociVersion":"1.0.2","process":{"env":["PATH=/bin"],"args":["sh"]},"root":{"path":"rootfs"},)"
+       R"("mounts":[{"destination":"/proc","type":"proc","source":"proc"}],"linux":{"resources":{"devices":[]}}})",
+       R"({ "process" : {} , "hooks":{"prestart":[{"path":"/a"}]}, "linux" : null, "annotations":{"a":"b"} })"});
+  folder.put(
+      "cdi_file",
+      {R"({"cdiVersion":"0.5.0","kind":"nvidia.com/gpu","devices":[{"name":"0","containerEdits":)"
+       R"({"deviceNodes":[{"path":"/dev/nvidia0","hostPath":"/dev/nvidia0"}]}}],"containerEdits":{"env":["A=b"],)"
+       R"("hooks":[{"hookName":"createContainer","path":"/x","args":["x"]}],)"
+       R"("mounts":[{"hostPath":"/a","containerPath":"/a","options":["ro"]}]}})",
+       "cdiVersion: 0.6.0\nkind: a.b/c\ndevices:\n- name: all\n  containerEdits:\n    env: [X=y]\n",
+       "nvidia.com/gpu=0"});
+  LdCache cache;
+  cache.entries = {{.flags = 0x0303, .name = "libc.so.6", .path = "/lib/libc.so.6"},
+                   {.flags = 0x0303, .name = "libz.so.1", .path = "/lib/libz.so.1", .hardware = 1ULL << 62}};
+  cache.hardware_names = {"x86-64-v3"};
+  folder.put("ld_cache", {write_ld_cache(cache), write_ld_cache({})});
   folder.put("registry_answer",
              {R"(Bearer realm="https://auth.docker.io/token",service="registry.docker.io",scope="repository:x:pull")",
               R"(Basic realm="a \"b\"")", R"({"auths":{"https://index.docker.io/v1/":{"auth":"YW5uOnNlY3JldA=="}}})",
