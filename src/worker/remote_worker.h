@@ -218,7 +218,7 @@ class RemoteWorker {
   std::uint64_t last_poll_ = 0;  // the call
   ProblemNotices problems_;
   std::string last_spool_problem_;
-  std::string last_device_problem_;
+  std::set<std::string> said_of_devices_;  // problems with them, each of which is told once
   std::optional<Error> failed_;
 
   // Last: their threads call into what is above.

@@ -48,8 +48,7 @@ Result<bool> RemoteWorker::hold_devices(std::size_t slot, const Resources& ask) 
     auto grant = options_.devices->pool.take(wanted, broken_devices_);
     // Nobody's item is to blame: it is as if others had them.
     if (!grant) {
-      if (last_device_problem_ != grant.error().message) notice_(grant.error().message);
-      last_device_problem_ = grant.error().message;
+      if (said_of_devices_.insert(grant.error().message).second) notice_(grant.error().message);
       return false;
     }
     if (*grant) {
@@ -222,6 +221,10 @@ void RemoteWorker::look_for_devices() {
   if (options_.devices != nullptr && options_.devices->monitor != nullptr) {
     drop_failed_gpus();
     tell_looked_at();
+    const std::string trouble = options_.devices->monitor->trouble();
+    if (!trouble.empty() && said_of_devices_.insert(trouble).second) {
+      notice_(concat(trouble, "; what items make of their GPUs is not measured"));
+    }
   }
   for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
     JobSlot& it = slots_[slot];

@@ -173,7 +173,7 @@ void WorkerCalls::on_poll(std::string_view body, const Caller& caller, const std
   auto poll = std::make_shared<Poll>(std::move(decoded->poll));
   if (auto may = admit(caller, poll->report.worker); !may) return reply->send(problem(may.error()));
   if (!version.empty()) backend_.note_version(poll->report.worker, version);
-  backend_.note_devices(poll->report.worker, std::move(decoded->devices));
+  if (!decoded->devices.empty()) backend_.note_devices(poll->report.worker, std::move(decoded->devices));
   poll->wait_ms = std::clamp<std::int64_t>(poll->wait_ms, 0, poll_wait_ms());
   const std::shared_ptr<Report> report(poll, &poll->report);
   place({std::move(decoded->frames), std::move(decoded->ended_frames)}, report, reply,
