@@ -82,7 +82,8 @@ class Bundle:
         # A file: the container that waits to be started would keep a pipe open.
         with open(self.folder / "said", "wb") as said:
             begun = time.perf_counter()
-            done = subprocess.run([*command, "create", "--bundle", str(self.folder), name], stdin=subprocess.DEVNULL, stdout=said, stderr=said)
+            done = subprocess.run([*command, "create", "--bundle", str(self.folder), name], stdin=subprocess.DEVNULL, stdout=said, stderr=said,
+                                  env=command.environment)
             seconds = time.perf_counter() - begun
         if done.returncode != 0:
             sys.exit(f"bench: {command[0]} failed: {(self.folder / 'said').read_text()}")
@@ -95,6 +96,14 @@ def settings(path, driver, cdi_folder, mode, below):
     path.write_text(f'[nvidia-container-cli]\nroot = "{driver}"\n[nvidia-container-runtime]\nmode = "{mode}"\nlog-level = "info"\ndebug = "/dev/null"\n'
                     f'runtimes = ["{below}"]\n[nvidia-container-runtime.modes.cdi]\ndefault-kind = "nvidia.com/gpu"\nspec-dirs = ["{cdi_folder}"]\n')
     return path
+
+
+class Command(list):
+    """Words, and variables beside those of this process."""
+
+    def __init__(self, words, variables=()):
+        super().__init__(words)
+        self.environment = {**os.environ, **dict(variables)}
 
 
 class Contenders:
@@ -111,9 +120,10 @@ class Contenders:
         for kind, below in (("create", shutil.which("runc")), ("alone", shutil.which("true"))):
             jit = settings(work / f"jit-{kind}.toml", driver, cdi, "jit-cdi", below)
             by_cdi = settings(work / f"cdi-{kind}.toml", driver, cdi, "cdi", below)
-            self.commands[kind] = {OURS: [ours, "--config", str(jit)], OURS_CDI: [ours, "--config", str(by_cdi)], NO_GPU: [ours, "--config", str(jit)]}
+            self.commands[kind] = {OURS: Command([ours, "--config", str(jit)]), OURS_CDI: Command([ours, "--config", str(by_cdi)]),
+                                   NO_GPU: Command([ours, "--config", str(jit)])}
             if peer:
-                self.commands[kind][PEER_CDI] = ["env", f"NVIDIA_CTK_CONFIG_FILE_PATH={by_cdi}", str(peer)]
+                self.commands[kind][PEER_CDI] = Command([str(peer)], {"NVIDIA_CTK_CONFIG_FILE_PATH": str(by_cdi)})
 
 
 def measure(bundle, contenders, rounds):
@@ -128,7 +138,7 @@ def measure(bundle, contenders, rounds):
             text = plain if name == NO_GPU else asked
             took, left = bundle.timed(text, contenders.commands["create"][name])
             seconds["create"][name].append(took)
-            seconds["below"][name].append(bundle.timed(left, ["runc"])[0])
+            seconds["below"][name].append(bundle.timed(left, Command(["runc"]))[0])
             seconds["alone"][name].append(bundle.timed(text, contenders.commands["alone"][name], makes_container=False)[0])
     return seconds
 
@@ -163,7 +173,7 @@ def main():
     harness.print_table(f"Milliseconds to create a container, medians of {rounds}", ["contender", "create", "runc of the same", "adds"],
                         [[name, f"{harness.median(seconds['create'][name]) * 1e3:.2f}", f"{harness.median(seconds['below'][name]) * 1e3:.2f}",
                           f"{adds[name] * 1e3:.2f}"] for name in adds])
-    print(f"\n  what a slot of drover's does before its first container: {slot['seconds'] * 1e3:.3f} ms, for {slot['mounts']} files; nothing before the others")
+    print(f"\n  what a slot of drover's does before its first container: {slot['seconds'] * 1e3:.3f} ms, for {slot['mounts']} files; its hook and mounts are not in it")
     targets.below("a slot's injection, ms", slot["seconds"] * 1e3, 0.2)
     targets.below("drover-runtime adds, ms", adds[OURS] * 1e3, 3)
     if peer:
