@@ -11,13 +11,16 @@ the same container again and again, in turns; the time is from its start to its 
   drover-runtime, no GPU            of a container that asks for none; over runc of the same
 
 What a runtime adds is what it takes before it executes the one below, measured with `true` there: creating a container takes a few milliseconds more or
-less each time, which is more than the difference. Both are shown. Last, how long a slot of drover's takes to find out what its containers are given.
+less each time, which is more than the difference. Both are shown. Last, how long a slot of drover's takes to find out what its containers are given,
+and how long items in containers of their own take, with a GPU and without.
 """
 
+import contextlib
 import json
 import os
 import pathlib
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -143,6 +146,25 @@ def measure(bundle, contenders, rounds):
     return seconds
 
 
+def container_of_an_item(flags, work, rounds):
+    """{gpus: seconds} that `drover run` takes for one item after another, each in a container of its own, with a GPU and without."""
+    busybox_root(work / "root")
+    seconds = {0: [], 1: []}
+    variables = {**harness.environment(), "NVIDIA_CTK_CONFIG_FILE_PATH": str(work / "jit-create.toml")}
+    for number in range(3):
+        for gpus in (0, 1) if number % 2 else (1, 0):
+            name = f"bench-{number}-{gpus}"
+            command = [flags.build / "bin/drover", "run", "--data", work / "data", "--quiet", "--name", name, "-j", 1, *(["--gpus", 1] if gpus else []),
+                       "--image", f"rootfs:{work / 'root'}", "--runtime", "runc", "--range", f"1-{rounds}", "--", "/bin/busybox", "true"]
+            subprocess.run([str(word) for word in command], env=variables, check=True)
+            with contextlib.closing(sqlite3.connect(work / f"data/runs/{name}/drover.db")) as ledger:
+                started = [row[0] for row in ledger.execute("SELECT started_ms FROM attempts WHERE state = 'succeeded' ORDER BY started_ms")]
+            if len(started) != rounds:
+                sys.exit(f"bench: {len(started)} of {rounds} items succeeded with {gpus} GPUs")
+            seconds[gpus].append((started[-1] - started[0]) / 1e3 / (rounds - 1))
+    return {gpus: harness.median(values) for gpus, values in seconds.items()}
+
+
 def true_seconds(rounds):
     """Of a process that does nothing, started as the others are."""
     out = []
@@ -168,18 +190,20 @@ def main():
         with tempfile.TemporaryDirectory(prefix="drover-bench-", dir="/dev/shm") as memory:
             seconds = measure(Bundle(pathlib.Path(memory)), contenders, rounds)
         nothing = true_seconds(rounds)
+        item = container_of_an_item(flags, work, rounds)
         slot = harness.measured([flags.build / "bench/inject_time", work / "jit-create.toml", 10 if flags.tiny else 1000])
     adds = {name: harness.median(seconds["alone"][name]) - nothing for name in seconds["alone"]}
     harness.print_table(f"Milliseconds to create a container, medians of {rounds}", ["contender", "create", "runc of the same", "adds"],
                         [[name, f"{harness.median(seconds['create'][name]) * 1e3:.2f}", f"{harness.median(seconds['below'][name]) * 1e3:.2f}",
                           f"{adds[name] * 1e3:.2f}"] for name in adds])
-    print(f"\n  what a slot of drover's does before its first container: {slot['seconds'] * 1e3:.3f} ms, for {slot['mounts']} files; its hook and mounts are not in it")
+    print(f"\n  what a slot of drover's does before its first container: {slot['seconds'] * 1e3:.3f} ms, for {slot['mounts']} files"
+          f"\n  an item in a container of `drover run`: {item[0] * 1e3:.2f} ms, with one GPU {item[1] * 1e3:.2f} ms: runc mounts the files and runs drover-hook")
     targets.below("a slot's injection, ms", slot["seconds"] * 1e3, 0.2)
     targets.below("drover-runtime adds, ms", adds[OURS] * 1e3, 3)
     if peer:
         targets.below("adds, drover-runtime / nvidia-container-runtime, both by CDI", adds[OURS_CDI] / adds[PEER_CDI], 0.3)
         targets.below("adds, drover-runtime / nvidia-container-runtime by CDI", adds[OURS] / adds[PEER_CDI], 0.3)
-    figures = {"rounds": rounds, "seconds": seconds, "adds": adds, "slot": slot}
+    figures = {"rounds": rounds, "seconds": seconds, "adds": adds, "slot": slot, "item": item}
     return harness.finish(flags, "runtime", figures, targets)
 
 

@@ -5,13 +5,14 @@ import os
 import pathlib
 import random
 import signal
+import stat
 import threading
 import time
 import uuid
 
 import pytest
 
-from driver_root import DriverRoot
+from driver_root import MAJOR, DriverRoot
 from drover import wait_until
 from test_in_containers import catalogue  # noqa: F401 (a fixture)
 from test_server import Server, submit, worker
@@ -151,6 +152,24 @@ def test_a_container_has_its_gpus_and_without_asking_none(drover, environment, d
     assert set(outputs(drover, "r", 4)) <= {f"nvidia1 nvidia2 / 2 / 0,1 / {driver.uuids[0]},{driver.uuids[1]}", f"nvidia3 nvidia4 / 2 / 0,1 / {driver.uuids[2]},{driver.uuids[3]}"}
     done = drover.run("--name", "none", *image, "--", "sh", "-c", LOOK, ":::", "a", env=environment)
     assert done.status == 0 and outputs(drover, "none", 1) == ["/ 0 / /"], outputs(drover, "none", 1)
+
+
+@pytest.mark.parametrize("runtime", ["runc", "crun"])
+@pytest.mark.parametrize("gpus", [0, 1])
+def test_a_container_opens_no_device_that_it_was_not_given_by_whatever_node(drover, environment, catalogue, runtime, gpus, tmp_path):  # noqa: F811
+    """The kernel knows no driver of these nodes: what the container may open has no device, and what it may not is refused before that is noticed."""
+    nodes = tmp_path / "nodes"
+    nodes.mkdir()
+    for minor in (1, 3):
+        os.mknod(nodes / str(minor), stat.S_IFCHR | 0o666, os.makedev(MAJOR, minor))
+        os.chmod(nodes / str(minor), 0o666)
+    look = f"cat /nodes/1; cat /nodes/3; mknod /tmp/1 c {MAJOR} 1 && cat /tmp/1"
+    done = drover.run("--name", "r", *(["--gpus", gpus, "-j", 1] if gpus else []), "--image", f"oci:{catalogue}/plain-zstd", "--runtime", runtime, "--entrypoint", "", "--mount", f"{nodes}:/nodes",
+                      "--", "sh", "-c", f"exec 2>&1; {look}; true", ":::", "a", env=environment)
+    assert done.status == 0, done
+    said = drover("logs", "r:0").out.splitlines()
+    assert len(said) == 3 and all("Operation not permitted" in line for line in said[1:]), said
+    assert ("No such device or address" if gpus else "Operation not permitted") in said[0], said
 
 
 class Observer(threading.Thread):

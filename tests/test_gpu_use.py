@@ -81,6 +81,48 @@ def test_a_run_knows_what_its_items_made_of_their_gpus(drover, environment, gpus
     assert "GPU time" in page and '<section id="busiest" >' in page
 
 
+@pytest.mark.parametrize("item", ["test -e {errors} || sleep 6", "until test -e {errors}; do sleep 0.01; done; test $NVIDIA_VISIBLE_DEVICES != {broken}"],
+                         ids=["the item runs on", "the item fails at once"])
+def test_a_run_loses_the_item_of_a_gpu_that_fails_free_of_charge_and_goes_on_with_another(drover, environment, gpus, item):
+    broken = gpus.driver.uuids[1]
+    command = "echo $NVIDIA_VISIBLE_DEVICES; " + item.format(errors=f"{gpus.path}.errors", broken=broken)
+    begun = drover.start("run", "--name", "r", "--gpus", 1, "-j", 3, "--retries", 0, "--range", "1-3", "--", "sh", "-c", command, env=environment)
+    wait_until(lambda: all(drover("logs", f"r:{index}").out for index in range(3)), "all items to run")
+    gpus.fail(broken, 79)
+    done = begun.done()
+    assert f"GPU {broken} failed: Xid 79" in done.out + done.err, done
+    assert done.status == 0, done
+    attempts = drover.rows("r", "select item, attempt, state, reason from attempts order by item, attempt")
+    lost = [row for row in attempts if row[2] == "lost"]
+    assert len(attempts) == 4 and len(lost) == 1 and broken in lost[0][3] and "Xid 79" in lost[0][3], attempts
+    assert drover("logs", f"r:{lost[0][0]}").out.split()[-1] not in ("", broken)
+
+
+def test_a_run_whose_only_gpu_fails_ends_and_can_go_on_later(drover, driver, environment, gpus):
+    only = {**environment, "CUDA_VISIBLE_DEVICES": "3"}
+    begun = drover.start("run", "--name", "r", "--gpus", 1, "--range", "1-2", "--", "sh", "-c", f"echo $NVIDIA_VISIBLE_DEVICES; test -e {gpus.path}.errors || sleep 60", env=only)
+    wait_until(lambda: drover("logs", "r:0").out, "an item to run")
+    gpus.fail(driver.uuids[3], "lost")
+    done = begun.done()
+    assert done.status != 0 and "there is no other for the items" in done.err and "drover resume r" in done.err, done
+    assert drover("resume", "r", env=environment).status == 0
+    assert drover.status("r")["state"] == "succeeded"
+
+
+def test_a_gpu_that_failed_is_kept_from_others_while_its_worker_lives(server, drover, environment, gpus):
+    first = worker(server, cpus=8, env=environment)
+    submit(server, "j", "--gpus", 1, "--range", "1-1", "--", "sh", "-c", f"echo $NVIDIA_VISIBLE_DEVICES; test -e {gpus.path}.errors || sleep 60")
+    wait_until(lambda: server.cli("logs", "j:0").out, "the item to run")
+    broken, sound = gpus.driver.uuids[0], gpus.driver.uuids[1]
+    gpus.fail(broken, 79)
+    assert server.ends("j")["state"] == "succeeded"
+    what = ["--gpus", 1, "-j", 1, "--", "sh", "-c", "echo $NVIDIA_VISIBLE_DEVICES", ":::", "a"]
+    wait_until(lambda: drover.run("--fresh", "--name", "r", *what, env=environment).status == 0 and drover("logs", "r:0").out.strip() == sound, "the GPU to be locked")
+    first.kill()
+    (gpus.path.parent / "gpus.errors").unlink()
+    assert drover.run("--fresh", "--name", "r", *what, env=environment).status == 0 and drover("logs", "r:0").out.strip() == broken
+
+
 def test_without_the_drivers_library_items_run_all_the_same(drover, driver, tmp_path):
     environment = {"NVIDIA_CTK_CONFIG_FILE_PATH": str(driver.settings(tmp_path / "config.toml"))}
     done = drover.run("--name", "r", "--gpus", 1, "--", "true", ":::", "a", env=environment)
@@ -123,6 +165,11 @@ def test_a_gpu_that_does_nothing_is_named(server, environment, gpus):
     assert (device["id"], device["job_name"], device["item"], device["busy_percent"]) == (gpus.driver.uuids[0], "j", 0, 0)
     assert (device["memory_kib"], device["memory_total_kib"], device["failure"]) == (1234 * 1024, TOTAL_KIB, None)
     assert [it["job"] for it in devices(server)[1:]] == [None] * 3
+    # People are told after a minute.
+    assert "idle" not in server.cli("status", "j").out + server.cli("workers").out
+    wait_until(lambda: "idle GPU" in server.cli("status", "j").out, "the status to name it", 120)
+    assert re.search(r"idle GPU +GPU 0 of worker 'w1' for 1 min( \d+ s)?; item j:0 has it", server.cli("status", "j").out), server.cli("status", "j").out
+    assert re.search(r"GPU 0 .*has been idle for 1 min( \d+ s)?, and item j:0 has it", server.cli("workers").out), server.cli("workers").out
 
 
 @pytest.mark.parametrize("what, words", [("79", "Xid 79"), ("lost", "lost")])

@@ -49,6 +49,12 @@ bool lock_device(int file, const std::string& id) {
   return ::fcntl(file, F_OFD_SETLK, &lock) == 0;
 }
 
+AcceleratorCounts counts_of(const PoolDevices& devices) {
+  AcceleratorCounts out{};
+  for (std::size_t kind = 0; kind < kAccelerators; ++kind) out[kind] = devices[kind].size();
+  return out;
+}
+
 }  // namespace
 
 std::string DevicePool::usual_lock_file() {
@@ -89,22 +95,34 @@ Result<DevicePool> DevicePool::find(const AccelSettings& settings) {
   return DevicePool(std::move(devices));
 }
 
+AcceleratorCounts DeviceGrant::counts() const {
+  return counts_of(devices);
+}
+
 AcceleratorCounts DevicePool::counts() const {
-  AcceleratorCounts out{};
-  for (std::size_t kind = 0; kind < kAccelerators; ++kind) out[kind] = devices_[kind].size();
-  return out;
+  return counts_of(devices_);
 }
 
 Result<std::optional<DeviceGrant>> DevicePool::take(const AcceleratorCounts& wanted,
                                                     const std::map<std::string, std::string>& broken) const {
+  return take_those(wanted, [&](const PoolDevice& it) { return !broken.contains(it.id); });
+}
+
+Result<std::optional<DeviceGrant>> DevicePool::take_gpu(const std::string& id) const {
+  AcceleratorCounts one{};
+  one[kNvidia] = 1;
+  return take_those(one, [&](const PoolDevice& it) { return it.id == id; });
+}
+
+Result<std::optional<DeviceGrant>> DevicePool::take_those(const AcceleratorCounts& wanted,
+                                                          const MayTake& may_take) const {
   auto file = open_lock_file(lock_file_);
   if (!file) return pass(file);
   DeviceGrant grant{.devices = {}, .lock = std::move(*file)};
   for (std::size_t kind = 0; kind < kAccelerators; ++kind) {
     for (const PoolDevice& device : devices_[kind]) {
       if (grant.devices[kind].size() == wanted[kind]) break;
-      if (!broken.contains(device.id) && lock_device(grant.lock.get(), device.id))
-        grant.devices[kind].push_back(device);
+      if (may_take(device) && lock_device(grant.lock.get(), device.id)) grant.devices[kind].push_back(device);
     }
     // What was locked is free again when the file is closed.
     if (grant.devices[kind].size() < wanted[kind]) return std::optional<DeviceGrant>();

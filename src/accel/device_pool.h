@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -31,6 +32,8 @@ using AcceleratorCounts = std::array<std::uint64_t, kAccelerators>;
 struct DeviceGrant {
   PoolDevices devices;
   Descriptor lock;
+
+  AcceleratorCounts counts() const;
 };
 
 class DevicePool {
@@ -53,8 +56,14 @@ class DevicePool {
   /// Nothing: so many are not free now. Those in `broken` are given to nobody.
   Result<std::optional<DeviceGrant>> take(const AcceleratorCounts& wanted,
                                           const std::map<std::string, std::string>& broken = {}) const;
+  /// This one and no other; nothing: somebody has it.
+  Result<std::optional<DeviceGrant>> take_gpu(const std::string& id) const;
 
  private:
+  using MayTake = std::function<bool(const PoolDevice&)>;
+
+  Result<std::optional<DeviceGrant>> take_those(const AcceleratorCounts& wanted, const MayTake& may_take) const;
+
   PoolDevices devices_;
   std::string lock_file_;
 };

@@ -77,6 +77,20 @@ TEST_F(DevicePoolTest, AProcessThatInheritedTheLockHoldsTheDevicesUntilItEnds) {
   EXPECT_EQ(taken(pool(), {1}, grants), "GPU-0a;;;");
 }
 
+TEST_F(DevicePoolTest, OneThatIsNamedIsTakenIfNobodyHasIt) {
+  std::vector<DeviceGrant> grants;
+  {
+    const auto named = pool().take_gpu("GPU-1a");
+    ASSERT_TRUE(named && *named);
+    EXPECT_EQ((*named)->devices[kNvidia].size(), 1);
+    EXPECT_EQ(taken(pool(), {3}, grants), "none");
+    EXPECT_EQ(taken(pool(), {2}, grants), "GPU-0a GPU-1b;;;");
+  }
+  const auto in_use = pool().take_gpu("GPU-0a");
+  ASSERT_TRUE(in_use.has_value());
+  EXPECT_FALSE(in_use->has_value());
+}
+
 TEST_F(DevicePoolTest, ALinkInPlaceOfTheFileOfLocksIsRefused) {
   folder_.link("locks", "elsewhere");
   std::vector<DeviceGrant> grants;

@@ -6,6 +6,8 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "base/text.h"
+
 namespace drover {
 namespace {
 
@@ -75,7 +77,8 @@ class GpuMonitor::Looker {
 
   std::string trouble() const {
     const std::scoped_lock lock(mutex_);
-    return trouble_;
+    if (!trouble_.empty()) return concat(trouble_, "; what items make of their GPUs is not measured");
+    return unheard_.empty() ? unheard_ : concat(unheard_, "; items that get it after such an error may fail");
   }
 
   void run() {
@@ -145,10 +148,11 @@ class GpuMonitor::Looker {
       }
     }
     for (const std::string& gpu : gpus) {
-      if (unseen.contains(gpu)) reader_->watch(gpu);
+      const auto watched = unseen.contains(gpu) ? reader_->watch(gpu) : Result<void>();
       const auto sample = reader_->sample(gpu);
       const std::int64_t now_ms = epoch_ms();
       const std::scoped_lock lock(mutex_);
+      if (!watched) unheard_ = watched.error().message;
       const auto it = watched_.find(gpu);
       if (!sample || it == watched_.end()) continue;
       it->second.history.add(now_ms, *sample);
@@ -181,6 +185,7 @@ class GpuMonitor::Looker {
   std::set<std::string> failed_;
   std::vector<GpuFailure> failures_;
   std::string trouble_;
+  std::string unheard_;         // why errors of a GPU are not heard of
   std::int64_t looked_ms_ = 0;  // when the last look began that has ended
   bool look_soon_ = false;
   bool wanted_ = true;

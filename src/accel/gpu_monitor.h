@@ -40,7 +40,7 @@ class GpuMonitor {
   /// Times since the epoch.
   GpuUse use_of(const std::set<std::string>& gpus, std::int64_t from_ms, std::int64_t to_ms) const;
   std::map<std::string, Now> now() const;
-  /// Why nothing is known; empty: it is.
+  /// What is not known of these GPUs, and why; empty: all is known.
   std::string trouble() const;
 
  private:

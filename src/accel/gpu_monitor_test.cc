@@ -1,4 +1,5 @@
 #include "accel/gpu_monitor.h"
+#include "base/text.h"
 
 #include <gtest/gtest.h>
 
@@ -29,6 +30,7 @@ struct Gpus {
   std::vector<GpuFailure> failures;
   std::set<std::string> watched;
   std::size_t asked = 0;
+  bool tells_of_failures = true;
 };
 
 class MadeUpReader : public GpuReader {
@@ -41,9 +43,11 @@ class MadeUpReader : public GpuReader {
     const auto it = gpus_->samples.find(uuid);
     return it == gpus_->samples.end() ? std::nullopt : std::optional(it->second);
   }
-  void watch(const std::string& uuid) override {
+  Result<void> watch(const std::string& uuid) override {
     const std::scoped_lock lock(gpus_->mutex);
     gpus_->watched.insert(uuid);
+    if (gpus_->tells_of_failures) return {};
+    return fail(ErrorCode::io, concat("nothing is told of GPU ", uuid));
   }
   std::vector<GpuFailure> failures() override {
     const std::scoped_lock lock(gpus_->mutex);
@@ -116,10 +120,19 @@ TEST_F(GpuMonitorTest, TellsOfAFailureOnce) {
   EXPECT_TRUE(monitor_.take_failures().empty());
 }
 
+TEST_F(GpuMonitorTest, SaysWhichFailuresItWillNotHearOf) {
+  set("a", {});
+  gpus_->tells_of_failures = false;
+  monitor_.watch({"a"});
+  ASSERT_TRUE(wait_until([&] { return monitor_.now().contains("a"); })) << "it is measured all the same";
+  EXPECT_TRUE(monitor_.trouble().starts_with("nothing is told of GPU a; ")) << monitor_.trouble();
+}
+
 TEST(GpuMonitorWithoutNvml, SaysWhy) {
   GpuMonitor monitor([]() -> Result<std::unique_ptr<GpuReader>> { return fail(ErrorCode::not_found, "no library"); });
   monitor.watch({"a"});
-  EXPECT_TRUE(wait_until([&] { return monitor.trouble() == "no library"; }));
+  EXPECT_TRUE(
+      wait_until([&] { return monitor.trouble() == "no library; what items make of their GPUs is not measured"; }));
   EXPECT_EQ(monitor.use_of({"a"}, 0, epoch_ms()), GpuUse{});
 }
 

@@ -63,12 +63,12 @@ class NvmlReader : public GpuReader {
     // Older drivers have none of these.
     load(out->memory_v2_, "nvmlDeviceGetMemoryInfo_v2");
     load(out->energy_, "nvmlDeviceGetTotalEnergyConsumption");
+    load(out->words_, "nvmlErrorString");
     int (*make_set)(EventSet*) = nullptr;
     const bool tells_events = load(make_set, "nvmlEventSetCreate") && load(out->wait_, "nvmlEventSetWait_v2") &&
                               load(out->register_, "nvmlDeviceRegisterEvents");
     if (const int error = init(); error != kSuccess) {
-      const char* (*words)(int) = nullptr;
-      return cannot(load(words, "nvmlErrorString") ? words(error) : "it does not start");
+      return cannot(out->words_of(error));
     }
     if (!tells_events || make_set(&out->events_) != kSuccess) out->events_ = nullptr;
     // It stays loaded: threads and handlers of its own may outlive what it is asked for.
@@ -101,9 +101,15 @@ class NvmlReader : public GpuReader {
     return out;
   }
 
-  void watch(const std::string& uuid) override {
+  Result<void> watch(const std::string& uuid) override {
+    const auto cannot = [&](std::string_view why) {
+      return fail(ErrorCode::io, concat("the driver does not tell of errors of GPU ", uuid, ": ", why));
+    };
     const Device device = device_of(uuid);
-    if (device != nullptr && events_ != nullptr) register_(device, kXidEvents, events_);
+    if (device == nullptr) return cannot("it does not know this GPU");
+    if (events_ == nullptr) return cannot("its library is too old");
+    const int error = register_(device, kXidEvents, events_);
+    return error == kSuccess ? Result<void>() : cannot(words_of(error));
   }
 
   std::vector<GpuFailure> failures() override {
@@ -134,7 +140,10 @@ class NvmlReader : public GpuReader {
 
   void note_lost(const std::string& uuid) { failures_.push_back({uuid, "it is lost: the driver cannot reach it"}); }
 
+  std::string words_of(int error) const { return words_ != nullptr ? words_(error) : concat("error ", error); }
+
   int (*handle_)(const char*, Device*) = nullptr;
+  const char* (*words_)(int) = nullptr;
   int (*utilization_)(Device, Utilization*) = nullptr;
   int (*memory_)(Device, Memory*) = nullptr;
   int (*memory_v2_)(Device, MemoryV2*) = nullptr;

@@ -28,8 +28,8 @@ class GpuReader {
 
   /// Nothing: it does not tell, or there is no such GPU.
   virtual std::optional<GpuSample> sample(const std::string& uuid) = 0;
-  /// From now on its failures are reported.
-  virtual void watch(const std::string& uuid) = 0;
+  /// From now on its failures are reported. An error: not all of them can be.
+  virtual Result<void> watch(const std::string& uuid) = 0;
   /// Those since the last call.
   virtual std::vector<GpuFailure> failures() = 0;
 };

@@ -8,6 +8,9 @@
 
 namespace drover {
 
+/// People are told of a GPU that an item has, and on which nothing has run for so long.
+inline constexpr std::int64_t kLongIdleMs = 60'000;
+
 struct DeviceState {
   std::string id;           // "GPU-..."
   std::uint32_t index = 0;  // as nvidia-smi counts

@@ -59,8 +59,8 @@ Result<std::shared_ptr<const MachineDevices>> devices_here() {
   return std::make_shared<const MachineDevices>(std::move(out));
 }
 
-Result<std::shared_ptr<const SlotGrants>> devices_for(const AcceleratorCounts& each, std::size_t most_slots) {
-  if (each == AcceleratorCounts{}) return std::shared_ptr<const SlotGrants>();
+Result<std::shared_ptr<SlotGrants>> devices_for(const AcceleratorCounts& each, std::size_t most_slots) {
+  if (each == AcceleratorCounts{}) return std::shared_ptr<SlotGrants>();
   auto devices = devices_here();
   if (!devices) return pass(devices);
   for (std::size_t kind = 0; kind < kAccelerators; ++kind) {
@@ -84,7 +84,7 @@ Result<std::shared_ptr<const SlotGrants>> devices_for(const AcceleratorCounts& e
       break;
     }
   }
-  if (!out.grants.empty()) return std::make_shared<const SlotGrants>(std::move(out));
+  if (!out.grants.empty()) return std::make_shared<SlotGrants>(std::move(out));
   return fail(ErrorCode::conflict, "others on this machine use the accelerators that items ask for",
               "wait until their runs have ended: drover runs");
 }

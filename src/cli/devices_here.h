@@ -17,6 +17,6 @@ Result<std::shared_ptr<const MachineDevices>> devices_here();
 
 /// Those of up to so many slots whose items ask for so many each; null: they ask for none. An error: this machine has
 /// not enough for one, or others use them.
-Result<std::shared_ptr<const SlotGrants>> devices_for(const AcceleratorCounts& each, std::size_t most_slots);
+Result<std::shared_ptr<SlotGrants>> devices_for(const AcceleratorCounts& each, std::size_t most_slots);
 
 }  // namespace drover

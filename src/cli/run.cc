@@ -124,7 +124,7 @@ struct Asked {
   Shortage shortage;
   std::optional<PrintOrder> print;
   AcceleratorCounts accelerators = {};
-  std::shared_ptr<const SlotGrants> devices = nullptr;
+  std::shared_ptr<SlotGrants> devices = nullptr;
 };
 
 std::size_t slots_of(const RunFlags& flags) {

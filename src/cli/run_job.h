@@ -26,8 +26,8 @@ struct DriveOptions {
   bool resumed = false;
   std::optional<ItemLimits> limits;  // over those of the job's definition
   Shortage shortage;
-  std::shared_ptr<const SlotGrants> devices = nullptr;  // of no more slots than these; null: items ask for none
-  std::optional<PrintOrder> print = {};                 // what items print goes to standard output
+  std::shared_ptr<SlotGrants> devices = nullptr;  // of no more slots than these; null: items ask for none
+  std::optional<PrintOrder> print = {};           // what items print goes to standard output
 };
 
 /// Flags of run, resume and retry that print what items print.

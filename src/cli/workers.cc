@@ -3,6 +3,7 @@
 
 #include <boost/json.hpp>
 
+#include "base/device_state.h"
 #include "base/units.h"
 #include "cli/answer.h"
 #include "cli/print.h"
@@ -47,7 +48,6 @@ std::string accelerators_text(const json::value& worker) {
 
 /// What is wrong with its GPUs, and which of them do nothing for the items that have them.
 std::string device_notes(const json::value& worker) {
-  constexpr std::uint64_t kLongIdleMs = 60'000;
   std::string out;
   for (const json::value& it : list_in(worker, "devices")) {
     const std::string gpu = fmt::format("\nworker '{}': GPU {} ({})", text_in(worker, "name"), number_in(it, "index"),
@@ -55,7 +55,7 @@ std::string device_notes(const json::value& worker) {
     if (const std::string failure = text_in(it, "failure"); !failure.empty()) {
       out += fmt::format("{} gets no more items: {}\n  once it is repaired, start the worker again\n", gpu,
                          plain_text(failure, 200));
-    } else if (number_in(it, "idle_ms") >= kLongIdleMs && !text_in(it, "job").empty()) {
+    } else if (number_in(it, "idle_ms") >= std::uint64_t{kLongIdleMs} && !text_in(it, "job").empty()) {
       out += fmt::format("{} has been idle for {}, and item {}:{} has it\n", gpu,
                          duration_words(static_cast<double>(number_in(it, "idle_ms")) / 1000), text_in(it, "job_name"),
                          number_in(it, "item"));

@@ -18,6 +18,7 @@ constexpr std::int64_t kProgressMs = 200;
 // What a running item printed can be lost by a crash for so long.
 constexpr std::int64_t kFlushMs = 1'000;
 constexpr std::int64_t kLookMs = 1'000;
+constexpr std::int64_t kBetweenLooksMs = 20;  // at GPUs on which an item has failed
 constexpr std::int64_t kPollWaitMs = 20'000;
 
 }  // namespace
@@ -31,7 +32,9 @@ LocalRun::LocalRun(const RunFolder& folder, Runner& runner, StoreReader& reader,
       listener_(std::move(listener)),
       agent_(options_.slots),
       slots_(options_.slots),
-      incarnation_(random_number()) {}
+      incarnation_(random_number()),
+      untold_(options_.slots),
+      broken_gpus_(options_.devices == nullptr ? nullptr : options_.devices->machine) {}
 
 LocalRun::~LocalRun() {
   logs_.reset();    // writes what was printed, and posts what waited for that
@@ -98,11 +101,7 @@ Result<void> LocalRun::prepare(const Job& job) {
   if (!control) return pass(control);
   control_ = std::move(*control);
 
-  if (options_.devices != nullptr && options_.devices->machine->monitor != nullptr) {
-    std::set<std::string> gpus;
-    for (const DeviceGrant& grant : options_.devices->grants) gpus.merge(gpus_of(grant));
-    options_.devices->machine->monitor->watch(std::move(gpus));
-  }
+  watch_gpus();
   for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
     if (auto opened = open_slot(slot); !opened) return opened;
   }
@@ -149,6 +148,8 @@ Result<RunEnd> LocalRun::run(const Job& job) {
     if (finished()) break;
     std::int64_t until_ms = shown_ms_ + kProgressMs;
     if (const auto deadline = agent_.next_deadline()) until_ms = std::min(until_ms, *deadline);
+    const bool looks = std::ranges::any_of(untold_, [](const auto& it) { return !it.empty(); });
+    if (looks) until_ms = std::min(until_ms, now_ms() + kBetweenLooksMs);
     loop_->turn(std::max<std::int64_t>(0, until_ms - now_ms()));
   }
   if (failed_) return std::unexpected(*failed_);
@@ -158,6 +159,7 @@ Result<RunEnd> LocalRun::run(const Job& job) {
 }
 
 void LocalRun::step() {
+  look_at_gpus();
   agent_.on_tick(now_ms());
   do_actions();
   while (!failed_ && agent_.should_poll(now_ms())) poll();
@@ -221,6 +223,7 @@ void LocalRun::on_slot_event(std::size_t slot, SlotEvent& event) {
     attempts_.erase(returned->token);
     agent_.on_returned(slot, returned->token, now_ms());
   } else {
+    tell_looked_at(slot, true);
     loop_->remove(slots_[slot]->descriptor());
     slots_[slot].reset();
     agent_.on_slot_died(slot, std::get<SlotDied>(event).reason, now_ms());
@@ -239,12 +242,19 @@ void LocalRun::on_printed(const AttemptPrinted& printed) {
 }
 
 void LocalRun::on_attempt_ended(std::size_t slot, AttemptEnded& ended) {
+  if (options_.devices != nullptr) {
+    add_gpu_use(ended.usage, options_.devices->grants[slot], *options_.devices->machine);
+  }
+  if (!waits_for_look(slot, ended)) return tell(slot, ended);
+  const std::int64_t since_ms = ended.outcome.success() ? 0 : wall_.epoch_ms();
+  untold_[slot].push_back({std::move(ended), since_ms});
+  options_.devices->machine->monitor->look_now();
+}
+
+void LocalRun::tell(std::size_t slot, AttemptEnded& ended) {
   if (ended.copy_error != 0) on_output_lost(ended);
   if (ended.outcome.success() && !ended.outcome.reason.empty()) {
     listener_.notice(concat("item ", ended.token.item.value, ": ", ended.outcome.reason));
-  }
-  if (options_.devices != nullptr) {
-    add_gpu_use(ended.usage, options_.devices->grants[slot], *options_.devices->machine);
   }
   statistics_.add(ended.usage);
   const auto attempt = attempts_.find(ended.token);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -18,6 +19,7 @@
 #include "ports/store.h"
 #include "store/manifest.h"
 #include "store/run_folder.h"
+#include "worker/broken_gpus.h"
 #include "worker/control.h"
 #include "worker/event_loop.h"
 #include "worker/job_run.h"
@@ -34,7 +36,7 @@ struct LocalRunOptions {
   Shortage shortage;                 // when to start nothing more for now
   bool measures_use = false;         // whoever shows the progress wants to know what the items use
   std::shared_ptr<const ContainerPlan> container = nullptr;  // what items run in, with its image
-  std::shared_ptr<const SlotGrants> devices = nullptr;       // of each slot; null: items ask for none
+  std::shared_ptr<SlotGrants> devices = nullptr;             // of each slot; null: items ask for none
 };
 
 /// What the last attempt of an item printed, and where it is in the log.
@@ -78,6 +80,7 @@ class LocalRun {
   void on_slot_event(std::size_t slot, SlotEvent& event);
   void on_printed(const AttemptPrinted& printed);
   void on_attempt_ended(std::size_t slot, AttemptEnded& ended);
+  void tell(std::size_t slot, AttemptEnded& ended);
   void on_output_lost(AttemptEnded& ended);
   bool is_last_attempt(const Outcome& outcome, AttemptNumber attempt) const;
   void keep_to_max_failures();
@@ -91,6 +94,11 @@ class LocalRun {
   void answer_retry(const ControlServer::Answer& answer);
   void change_job(Command command, boost::json::object details, const ControlServer::Answer& answer);
   void look_at_machine();
+  void watch_gpus();
+  void look_at_gpus();
+  bool waits_for_look(std::size_t slot, const AttemptEnded& ended) const;
+  void tell_looked_at(std::size_t slot, bool now);
+  void leave_gpus(std::size_t slot, const std::string& broken);
   RunProgress progress();
   void show_progress();
   std::int64_t now_ms() const { return engine_->now_ms(); }
@@ -124,6 +132,13 @@ class LocalRun {
   std::int64_t shown_ms_ = 0;
   std::int64_t flushed_ms_ = 0;
   std::int64_t looked_ms_ = 0;
+  /// An attempt that has ended, and what may have to do with its GPUs is not known yet.
+  struct Untold {
+    AttemptEnded ended;
+    std::int64_t since_ms = 0;  // it failed then (epoch); 0: it waits for one that did
+  };
+  std::vector<std::deque<Untold>> untold_;  // of each slot
+  BrokenGpus broken_gpus_;
   std::uint64_t failures_ = 0;  // items that have failed for good since the run was begun or retried
   std::string holding_;         // why nothing new is started for now
   RunStatistics statistics_;

@@ -19,6 +19,7 @@
 #include "engine/system_clock.h"
 #include "engine/timeline.h"
 #include "ports/runner.h"
+#include "worker/broken_gpus.h"
 #include "worker/event_loop.h"
 #include "worker/images.h"
 #include "worker/interruption_watch.h"
@@ -144,8 +145,6 @@ class RemoteWorker {
   void close_idle_slots();
   void watch_gpus();
   void drop_failed_gpus();
-  std::string broken_one_of(const std::set<std::string>& gpus) const;
-  std::string what_failed(const std::string& gpu) const;
   bool waits_for_look(const JobSlot& it, const EndedAttempt& ended) const;
   void tell_looked_at();
   static bool is_busy(const JobSlot& it);
@@ -200,9 +199,9 @@ class RemoteWorker {
   std::int64_t next_renewal_ms_ = 0;  // none of their keys is to be renewed before
   std::int64_t look_for_idle_ms_ = 0;
   std::map<Token, Held> held_;
-  std::map<std::string, std::string> broken_devices_;  // which are given to nobody, and why
-  std::map<JobId, std::int64_t> device_waits_;         // jobs whose accelerators others have, and when to look again
-  std::int64_t shares_until_ms_ = 0;                   // likewise while it has some of them; 0: it has all
+  BrokenGpus broken_gpus_{options_.devices};
+  std::map<JobId, std::int64_t> device_waits_;  // jobs whose accelerators others have, and when to look again
+  std::int64_t shares_until_ms_ = 0;            // likewise while it has some of them; 0: it has all
   ItemFetches fetches_;
   WorkerId worker_;                            // as the server knows us; nobody yet: 0
   std::string holding_;                        // why no item is started; empty: they are

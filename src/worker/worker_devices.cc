@@ -15,9 +15,7 @@ constexpr std::int64_t kBetweenLooksMs = 20;
 constexpr std::int64_t kLongestLookMs = 2'000;
 
 AcceleratorCounts counts_of(const std::optional<DeviceGrant>& grant) {
-  AcceleratorCounts out{};
-  for (std::size_t kind = 0; grant && kind < kAccelerators; ++kind) out[kind] = grant->devices[kind].size();
-  return out;
+  return grant ? grant->counts() : AcceleratorCounts{};
 }
 
 }  // namespace
@@ -45,7 +43,7 @@ Result<bool> RemoteWorker::hold_devices(std::size_t slot, const Resources& ask) 
     return true;
   }
   for (const bool is_first : {true, false}) {
-    auto grant = options_.devices->pool.take(wanted, broken_devices_);
+    auto grant = options_.devices->pool.take(wanted, broken_gpus_.all());
     // Nobody's item is to blame: it is as if others had them.
     if (!grant) {
       if (said_of_devices_.insert(grant.error().message).second) notice_(grant.error().message);
@@ -126,41 +124,30 @@ void RemoteWorker::watch_gpus() {
 
 // Nothing is run on it again, and the worker has less from now on. What it ran is lost.
 void RemoteWorker::drop_failed_gpus() {
-  for (const GpuFailure& failure : options_.devices->monitor->take_failures()) {
-    if (!broken_devices_.emplace(failure.gpu, failure.reason).second) continue;
-    notice_(concat(what_failed(failure.gpu), "; it gets no more items until the worker is started again"));
+  for (const std::string& gpu : broken_gpus_.look()) {
+    notice_(concat(broken_gpus_.what_failed(gpu), "; it gets no more items until the worker is started again"));
   }
+  broken_gpus_.keep_from_others();
   // One slot at a time: what hangs in the driver takes its time to die, and the server is to hear of us meanwhile.
   for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
     JobSlot& it = slots_[slot];
-    const std::string broken = it.grant ? broken_one_of(gpus_of(*it.grant)) : std::string();
+    const std::string broken = it.grant ? broken_gpus_.one_of(gpus_of(*it.grant)) : std::string();
     if (broken.empty()) continue;
     it.grant.reset();
-    if (it.slot) on_slot_died(slot, what_failed(broken));
+    if (it.slot) on_slot_died(slot, broken_gpus_.what_failed(broken));
     watch_gpus();
     loop_->post([] {});
     return;
   }
   std::uint64_t sound = 0;
   for (const PoolDevice& device : options_.devices->pool.devices()[kNvidia]) {
-    if (!broken_devices_.contains(device.id)) ++sound;
+    if (!broken_gpus_.all().contains(device.id)) ++sound;
   }
   std::uint64_t& has = options_.hello.has.accelerators[kNvidia];
-  if (broken_devices_.empty() || has <= sound) return;
+  if (broken_gpus_.all().empty() || has <= sound) return;
   has = sound;
   agent_.shrink(options_.hello.has, now_ms());
   session_->register_again();
-}
-
-std::string RemoteWorker::broken_one_of(const std::set<std::string>& gpus) const {
-  for (const std::string& gpu : gpus) {
-    if (broken_devices_.contains(gpu)) return gpu;
-  }
-  return {};
-}
-
-std::string RemoteWorker::what_failed(const std::string& gpu) const {
-  return concat("GPU ", gpu, " failed: ", broken_devices_.at(gpu));
 }
 
 // An item that failed on its GPUs is told when it is known whether one of those did: programs see it first.
@@ -174,8 +161,8 @@ void RemoteWorker::tell_looked_at() {
       if (it.look_ms == 0) continue;
       const bool is_known = options_.devices->monitor->has_looked_since(it.look_ms);
       if (!is_known && SystemWallClock().epoch_ms() < it.look_ms + kLongestLookMs) continue;
-      if (const std::string broken = broken_one_of(it.gpus); !broken.empty()) {
-        it.ended.outcome = {.ending = Ending::lost, .reason = concat("lost: ", what_failed(broken))};
+      if (const std::string broken = broken_gpus_.one_of(it.gpus); !broken.empty()) {
+        it.ended.outcome = {.ending = Ending::lost, .reason = concat("lost: ", broken_gpus_.what_failed(broken))};
       }
       it.look_ms = 0;
     }
@@ -189,10 +176,16 @@ std::vector<DeviceState> RemoteWorker::device_states() const {
   std::vector<DeviceState> out;
   if (options_.devices == nullptr || options_.devices->monitor == nullptr) return out;
   const auto known = options_.devices->monitor->now();
+  std::map<std::string, const RunningNow*> users;
   const std::vector<RunningNow> all_running = agent_.running();
+  for (const RunningNow& running : all_running) {
+    // One whose slot is still to be set up has none.
+    if (running.slot >= slots_.size() || !slots_[running.slot].grant) continue;
+    for (const PoolDevice& device : slots_[running.slot].grant->devices[kNvidia]) users[device.id] = &running;
+  }
   for (const PoolDevice& device : options_.devices->pool.devices()[kNvidia]) {
     DeviceState state{.id = device.id, .index = device.index};
-    if (const auto broken = broken_devices_.find(device.id); broken != broken_devices_.end()) {
+    if (const auto broken = broken_gpus_.all().find(device.id); broken != broken_gpus_.all().end()) {
       state.failure = broken->second;
     }
     if (const auto it = known.find(device.id); it != known.end()) {
@@ -203,10 +196,8 @@ std::vector<DeviceState> RemoteWorker::device_states() const {
       state.memory_total_kib = sample.memory_total_kib;
       state.idle_ms = idle_since_ms == 0 ? 0 : std::max<std::int64_t>(SystemWallClock().epoch_ms() - idle_since_ms, 0);
     }
-    for (const RunningNow& running : all_running) {
-      if (running.slot >= slots_.size()) continue;  // it is not started yet
-      const JobSlot& slot = slots_[running.slot];
-      if (!slot.grant || !gpus_of(*slot.grant).contains(device.id)) continue;
+    if (const auto user = users.find(device.id); user != users.end()) {
+      const RunningNow& running = *user->second;
       state.job = running.item.job;
       state.item = running.item.token.item;
       state.idle_ms = std::min(state.idle_ms, std::max<std::int64_t>(now_ms() - running.since_ms, 0));
@@ -223,7 +214,7 @@ void RemoteWorker::look_for_devices() {
     tell_looked_at();
     const std::string trouble = options_.devices->monitor->trouble();
     if (!trouble.empty() && said_of_devices_.insert(trouble).second) {
-      notice_(concat(trouble, "; what items make of their GPUs is not measured"));
+      notice_(trouble);
     }
   }
   for (std::size_t slot = 0; slot < slots_.size(); ++slot) {

@@ -219,7 +219,6 @@ void NativeApi::list_jobs(Asked asked, HttpReply reply) {
 
 // GPUs of this job's items that nothing has run on for a while: most likely it has items that wait for something else.
 json::array NativeApi::idle_gpus(const JobView& view) {
-  constexpr std::int64_t kLongIdleMs = 60'000;
   json::array out;
   if (view.job.ask.accelerators[kNvidia] == 0 || view.in_hands == 0) return out;
   const auto workers = backend_.workers();
