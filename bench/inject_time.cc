@@ -1,4 +1,5 @@
-// How long it takes to find out what a container with one GPU is given: what a slot does before its first container.
+// How long it takes to find out what a container with one GPU is given: what a slot does before its first container, in
+// a worker's first slot and in later ones.
 // Usage: inject_time SETTINGS TURNS; prints a line of JSON.
 #include <chrono>
 #include <cstdio>
@@ -18,20 +19,25 @@ int measure(const char* settings_file, int turns) {
   settings->takes_variables_of_all = true;
   OciFacts facts;
   facts.environment = {"NVIDIA_VISIBLE_DEVICES=0"};
+  Injector injector(*settings, "/usr/bin/drover-hook");
   std::size_t mounts = 0;
-  const auto begun = std::chrono::steady_clock::now();
-  for (int turn = 0; turn < turns; ++turn) {
+  double first_seconds = 0;
+  auto begun = std::chrono::steady_clock::now();
+  for (int turn = 0; turn <= turns; ++turn) {
     const auto request = device_request(facts, *settings, AccelVendor::nvidia);
-    const auto injection =
-        request ? inject_devices(*request, *settings, "/usr/bin/drover-hook") : std::unexpected(request.error());
+    const auto injection = request ? injector.inject(*request) : std::unexpected(request.error());
     if (!injection) {
       std::fprintf(stderr, "%s\n", injection.error().message.c_str());
       return 1;
     }
     mounts = injection->edits.mounts.size();
+    if (turn > 0) continue;
+    const auto now = std::chrono::steady_clock::now();
+    first_seconds = std::chrono::duration<double>(now - begun).count();
+    begun = now;
   }
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
-  std::printf("{\"seconds\": %.9f, \"mounts\": %zu}\n", took.count() / turns, mounts);
+  std::printf("{\"first\": %.9f, \"seconds\": %.9f, \"mounts\": %zu}\n", first_seconds, took.count() / turns, mounts);
   return 0;
 }
 

@@ -196,7 +196,7 @@ def main():
     harness.print_table(f"Milliseconds to create a container, medians of {rounds}", ["contender", "create", "runc of the same", "adds"],
                         [[name, f"{harness.median(seconds['create'][name]) * 1e3:.2f}", f"{harness.median(seconds['below'][name]) * 1e3:.2f}",
                           f"{adds[name] * 1e3:.2f}"] for name in adds])
-    print(f"\n  what a slot of drover's does before its first container: {slot['seconds'] * 1e3:.3f} ms, for {slot['mounts']} files"
+    print(f"\n  what a slot of drover's does before its first container: {slot['seconds'] * 1e3:.3f} ms, for {slot['mounts']} files; the first slot of a worker {slot['first'] * 1e3:.3f} ms"
           f"\n  an item in a container of `drover run`: {item[0] * 1e3:.2f} ms, with one GPU {item[1] * 1e3:.2f} ms: runc mounts the files and runs drover-hook")
     targets.below("a slot's injection, ms", slot["seconds"] * 1e3, 0.2)
     targets.below("drover-runtime adds, ms", adds[OURS] * 1e3, 3)

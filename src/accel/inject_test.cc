@@ -55,6 +55,23 @@ TEST(Inject, WhatIsMissingIsNamed) {
   EXPECT_NE(newer.error().message.find("driver 535.104.05 with CUDA 12.2"), std::string::npos);
 }
 
+TEST(Inject, WhatWasFoundIsGoodUntilTheDriversFilesChange) {
+  const DriverRootFixture machine;
+  std::filesystem::remove_all(machine / "proc/driver/nvidia/capabilities");  // MIG devices are looked for each time
+  const AccelSettings settings{.driver_root = machine.path()};
+  const auto request = device_request({.environment = {"NVIDIA_VISIBLE_DEVICES=0"}}, settings);
+  ASSERT_TRUE(request.has_value());
+  Injector injector(settings, "/usr/bin/drover-hook");
+  const auto first = injector.inject(*request);
+  ASSERT_TRUE(first.has_value()) << first.error().message;
+  machine.write("proc/driver/nvidia/version", "not read again");
+  const auto second = injector.inject(*request);
+  ASSERT_TRUE(second.has_value()) << second.error().message;
+  EXPECT_EQ(second->edits, first->edits);
+  machine.write("usr/lib/x86_64-linux-gnu/libnew.so", "");
+  EXPECT_FALSE(injector.inject(*request).has_value()) << "the version is read again";
+}
+
 TEST(Inject, ADriverOfAnotherVersionIsNoticed) {
   const DriverRootFixture machine;
   machine.write("proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  570.1.2  x\n");

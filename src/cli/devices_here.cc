@@ -46,9 +46,11 @@ Result<std::shared_ptr<const MachineDevices>> devices_here() {
   if (!settings) return pass(settings);
   auto pool = DevicePool::find(*settings);
   if (!pool) return pass(pool);
-  MachineDevices out{.pool = std::move(*pool), .settings = std::move(*settings), .hook_program = {}, .monitor = {}};
+  MachineDevices out{
+      .pool = std::move(*pool), .settings = std::move(*settings), .hook_program = {}, .monitor = {}, .injector = {}};
   if (!out.pool.is_empty()) {
     out.hook_program = program_beside("drover-hook").value_or("");
+    out.injector = std::make_shared<Injector>(out.settings, out.hook_program);
     // Items are told which of them are theirs.
     ::unsetenv("CUDA_VISIBLE_DEVICES");
     out.monitor = std::make_shared<GpuMonitor>([root = out.settings.driver_root]() {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <memory>
 
-#include "accel/inject.h"
 #include "base/text.h"
 #include "worker/machine_runner.h"
 
@@ -116,7 +115,7 @@ Result<void> give_devices(SlotSetup& setup, const DeviceGrant& grant, const Mach
         return fail(ErrorCode::not_found, "drover-hook is not installed beside drover: it prepares containers for GPUs",
                     "install the package that drover came with as a whole");
       }
-      auto injection = inject_devices(*request, machine.settings, machine.hook_program);
+      auto injection = machine.injector->inject(*request);
       if (!injection) return pass(injection);
       ContainerEdits edits = container_edits(injection->edits);
       std::ranges::move(edits.devices, std::back_inserter(plan->edits.devices));

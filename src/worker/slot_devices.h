@@ -8,6 +8,7 @@
 
 #include "accel/device_pool.h"
 #include "accel/gpu_monitor.h"
+#include "accel/inject.h"
 #include "ports/runner.h"
 
 namespace drover {
@@ -18,6 +19,7 @@ struct MachineDevices {
   AccelSettings settings;
   std::string hook_program;             // drover-hook; empty: it is not installed
   std::shared_ptr<GpuMonitor> monitor;  // null: there are no GPUs to look at
+  std::shared_ptr<Injector> injector;   // null: there is no device
 
   /// Of what an item asks for, what it is given: there may be kinds that are only counted here.
   AcceleratorCounts given_of(const Resources& ask) const;

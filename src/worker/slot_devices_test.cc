@@ -12,6 +12,7 @@ class SlotDevices : public testing::Test {
   SlotDevices() {
     machine_.settings.driver_root = root_.path();
     machine_.hook_program = "/usr/bin/drover-hook";
+    machine_.injector = std::make_shared<Injector>(machine_.settings, machine_.hook_program);
     auto found = DevicePool::find(machine_.settings);
     EXPECT_TRUE(found.has_value());
     machine_.pool = DevicePool(found->devices(), root_ / "locks");
