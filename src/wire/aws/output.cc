@@ -1,5 +1,6 @@
 #include "wire/aws/output.h"
 
+#include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/serializer.hpp>
@@ -22,9 +23,21 @@ std::string number_text(double value) {
   return {text, end};
 }
 
-// Straight into `out`: bodies are long.
+bool is_written_as_it_is(std::string_view text) {
+  return std::ranges::none_of(text,
+                              [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '"' || c == '\\'; });
+}
+
+// Straight into `out`: bodies are long, and names many.
 void write_string(std::string_view text, std::string& out) {
   constexpr std::size_t kQuotes = 2;
+  constexpr std::size_t kShort = 64;
+  if (text.size() <= kShort && is_written_as_it_is(text)) {
+    out += '"';
+    out += text;
+    out += '"';
+    return;
+  }
   json::serializer writer;
   writer.reset(text);
   while (!writer.done()) {
@@ -33,6 +46,23 @@ void write_string(std::string_view text, std::string& out) {
       return before + writer.read(bytes + before, size - before).size();
     });
   }
+}
+
+/// About how long it will be.
+std::size_t json_size(const json::value& value) {
+  constexpr std::size_t kPunctuation = 4;
+  constexpr std::size_t kOther = 16;
+  std::size_t sum = kPunctuation;
+  if (const json::string* text = value.if_string()) return sum + text->size();
+  if (const json::object* members = value.if_object()) {
+    for (const auto& [name, it] : *members) sum += name.size() + json_size(it);
+    return sum;
+  }
+  if (const json::array* all = value.if_array()) {
+    for (const json::value& it : *all) sum += json_size(it);
+    return sum;
+  }
+  return sum + kOther;
 }
 
 void write_json(const Shape& shape, const json::value& value, std::string& out);
@@ -154,7 +184,10 @@ class XmlWriter {
 }  // namespace
 
 std::string json_output(const Shape& output, const json::object& value) {
+  std::size_t bytes = 2;
   std::string out;
+  for (const auto& [name, it] : value) bytes += name.size() + json_size(it);
+  out.reserve(bytes);
   write_json_members(output, value, out);
   return out;
 }
