@@ -23,12 +23,16 @@ def schemathesis():
 
 def test_schemathesis_finds_nothing(busy, tmp_path):  # noqa: F811
     """Its checks, all of them, over every call. What a schema cannot say is listed here: that SQL makes sense, that a range does
-    not end before it begins, that a regular expression is one."""
+    not end before it begins, that a regular expression is one, how long "20s" is. Fleets are left out, which would start machines, and
+    messages in JSON lines, which it cannot write."""
     config = tmp_path / "schemathesis.toml"
-    unsaid = ["submitJob", "askSql", "addDefinition", "searchLogs", "setFleet", "listItems", "createKey", "createJoinToken"]
+    unsaid = ["submitJob", "askSql", "addDefinition", "searchLogs", "listItems", "createKey", "createJoinToken", "retryJob", "setStream",
+              "receiveMessages", "setVisibility"]
     config.write_text("\n".join(
         f'[[operations]]\ninclude-operation-id = "{name}"\n'
         "checks.positive_data_acceptance.expected-statuses = [200, 201, 400, 404, 409]\n" for name in unsaid))
+    for name in ("setFleet", "sendMessages"):
+        config.write_text(config.read_text() + f'\n[[operations]]\ninclude-operation-id = "{name}"\nenabled = false\n')
     # Most items never end here, and nobody shall wait for them. The key that it comes with is among those that it could delete.
     other = busy.cli("key", "create", "--scope", "read", "--json").json_lines[0]["id"]
     for name, parameters in (("showLog", 'follow = "false"'), ("deleteKey", f'key = "{other}"')):

@@ -91,7 +91,11 @@ Result<RetryRequest> retry_request(const std::string& body, const Job& job) {
              }));
   fields.add("memory", [&](const json::value& value) -> std::string {
     auto bytes = parse_size(BodyFields::measure_in(value));
-    if (!bytes) return "must be a size such as \"512MiB\" or \"4G\", or a number of bytes";
+    constexpr std::uint64_t kLeast = std::uint64_t{4} << 20;
+    constexpr std::uint64_t kMost = 1'000'000'000'000'000;
+    if (!bytes || *bytes < kLeast || *bytes > kMost) {
+      return "must be a size such as \"512MiB\" or \"4G\", or a number of bytes, from 4 MiB to 1 PB";
+    }
     ask.memory_bytes = *bytes;
     asks_anew = true;
     return {};
