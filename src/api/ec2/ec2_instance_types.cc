@@ -1,5 +1,8 @@
+#include <algorithm>
+#include <array>
+
 #include "api/ec2/ec2.h"
-#include "api/ec2/instance_types.h"
+#include "wire/shapes/aws_types.h"
 
 namespace drover::aws {
 
@@ -7,7 +10,16 @@ namespace json = boost::json;
 
 namespace {
 
-void show_accelerators(const InstanceType& type, json::object& out) {
+std::string_view family_of(const MachineType& type) {
+  return type.name.substr(0, type.name.find('.'));
+}
+
+bool is_arm(const MachineType& type) {
+  constexpr std::array<std::string_view, 4> kArm = {"c6g", "c7g", "m6g", "m7g"};
+  return std::ranges::find(kArm, family_of(type)) != kArm.end();
+}
+
+void show_accelerators(const MachineType& type, json::object& out) {
   const Accelerator& each = *type.accelerator;
   if (each.kind == AcceleratorKind::neuron) {
     const json::object devices{{"Count", type.accelerators}, {"Name", each.name}, {"Manufacturer", "AWS"}};
@@ -22,16 +34,16 @@ void show_accelerators(const InstanceType& type, json::object& out) {
       json::object{{"Gpus", json::array{devices}}, {"TotalGpuMemoryInMiB", each.memory_mib * type.accelerators}};
 }
 
-json::object show_instance_type(const InstanceType& type) {
-  const int threads_per_core = type.is_arm() ? 1 : 2;
+json::object show_instance_type(const MachineType& type) {
+  const int threads_per_core = is_arm(type) ? 1 : 2;
   json::object out{
       {"InstanceType", type.name},
       {"SupportedUsageClasses", json::array{"on-demand", "spot"}},
       {"SupportedRootDeviceTypes", json::array{"ebs"}},
       {"SupportedVirtualizationTypes", json::array{"hvm"}},
-      {"BareMetal", type.is_metal()},
-      {"BurstablePerformanceSupported", type.is_burstable()},
-      {"ProcessorInfo", json::object{{"SupportedArchitectures", json::array{type.is_arm() ? "arm64" : "x86_64"}}}},
+      {"BareMetal", type.name.contains(".metal")},
+      {"BurstablePerformanceSupported", family_of(type) == "t3"},
+      {"ProcessorInfo", json::object{{"SupportedArchitectures", json::array{is_arm(type) ? "arm64" : "x86_64"}}}},
       {"VCpuInfo", json::object{{"DefaultVCpus", type.vcpus},
                                 {"DefaultCores", type.vcpus / threads_per_core},
                                 {"DefaultThreadsPerCore", threads_per_core}}},
@@ -66,7 +78,7 @@ Outcome Ec2Api::describe_instance_types(const Call& call) const {
                                      {"vcpu-info.default-vcpus", "VCpuInfo.DefaultVCpus"}},
                          .most = 100};
   json::array all;
-  for (const InstanceType& it : kInstanceTypes) all.push_back(show_instance_type(it));
+  for (const MachineType& it : kAwsTypes) all.push_back(show_instance_type(it));
   return describe(kind, call, std::move(all));
 }
 
