@@ -1,5 +1,4 @@
-// Sizes, times and amounts of money as people write them, in one grammar for flags, files and the API: 512MiB, 4G, 30s,
-// 1h30m; and back.
+// Sizes and times as people write them, in one grammar for flags, files and the API: 512MiB, 4G, 30s, 1h30m; and back.
 #pragma once
 
 #include <cstdint>
@@ -27,12 +26,6 @@ std::string format_size(std::uint64_t bytes);
 
 /// 1234567 → "1,234,567".
 std::string format_count(std::uint64_t count);
-
-/// "0.085", "12": dollars, as whole micro-dollars.
-Result<std::int64_t> parse_dollars(std::string_view text);
-
-/// "$1,234.56"; less than a dollar with more digits: "$0.0417", "$0.000012".
-std::string format_dollars(std::int64_t microdollars);
 
 /// "1 item", "2 items".
 std::string plural(std::uint64_t count, std::string_view noun);

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "base/name.h"
+#include "base/money.h"
 #include "base/units.h"
 #include "cli/answer.h"
 #include "cli/job_text.h"
@@ -49,8 +50,8 @@ struct Flags : AskingFlags {
 };
 
 /// What is told of a fleet beside its settings.
-constexpr std::array kNotSettings = {"name",     "created_ms", "paused",      "deleting",
-                                     "failures", "trouble",    "retry_at_ms", "machines"};
+constexpr std::array kNotSettings = {"name",    "created_ms",  "paused",   "deleting", "failures",
+                                     "trouble", "retry_at_ms", "machines", "costs"};
 
 std::string path_of(const Flags& flags) {
   return "/api/v1/fleets/" + url_escape(flags.fleet);
@@ -69,6 +70,14 @@ std::string state_text(const json::value& fleet) {
   return number_in(fleet, "failures") > 0 ? "failing" : "active";
 }
 
+bool has_costs(const json::value& it) {
+  return !object_in(it, "costs").empty();
+}
+
+std::string dollars_in(const json::value& it, const char* name) {
+  return has_costs(it) ? format_dollars(static_cast<std::int64_t>(number_in(object_in(it, "costs"), name))) : "";
+}
+
 void print_list(const json::value& answer) {
   using enum Column::Align;
   Table table({{.title = "NAME", .cut = true},
@@ -81,13 +90,16 @@ void print_list(const json::value& answer) {
                {.title = "MOST", .align = right},
                {.title = "SPOT", .spare = 1},
                {.title = "POLICY"},
-               {.title = "SHAPES", .spare = 2, .cut = true}});
+               {.title = "SHAPES", .spare = 2, .cut = true},
+               {.title = "COST", .align = right, .spare = 1},
+               {.title = "IDLE", .align = right, .spare = 3}});
   for (const json::value& it : list_in(answer, "fleets")) {
     table.add({text_in(it, "name"), state_text(it), text_in(it, "provider"),
                std::to_string(machines_in(it, {"joined"})), std::to_string(machines_in(it, {"requested", "starting"})),
                std::to_string(machines_in(it, {"draining", "leaving"})), std::to_string(number_in(it, "least")),
                std::to_string(number_in(it, "most")), flag_in(it, "spot") ? "yes" : "no", text_in(it, "policy"),
-               words_text(list_in(it, "shapes"))});
+               words_text(list_in(it, "shapes")), dollars_in(it, "billed_microdollars"),
+               dollars_in(it, "idle_microdollars")});
   }
   table.print();
 }
@@ -120,11 +132,13 @@ void print_machines(const json::value& fleet) {
                {.title = "SHAPE"},
                {.title = "SINCE"},
                {.title = "ID", .spare = 1},
+               {.title = "COST", .align = right, .spare = 2},
                {.title = "WHY", .cut = true}});
   for (const json::value& it : list_in(fleet, "machines")) {
     const std::string ending = text_in(it, "ending");
     table.add({text_in(it, "name"), text_in(it, "state"), text_in(it, "shape"), local_time(number_in(it, "since_ms")),
-               text_in(it, "provider_id"), ending.empty() ? text_in(it, "reason") : ending});
+               text_in(it, "provider_id"), dollars_in(it, "billed_microdollars"),
+               ending.empty() ? text_in(it, "reason") : ending});
   }
   table.print();
 }
@@ -148,6 +162,12 @@ int show_fleet(const Flags& flags, const json::value& fleet, std::string_view he
   text += line("labels", pairs_text(object_in(fleet, "labels")));
   if (fleet.as_object().contains("machines")) {
     text += line("state", state_text(fleet));
+    if (has_costs(fleet)) {
+      text += line("cost",
+                   fmt::format("{}: {} for attempts, {} idle; {} on demand", dollars_in(fleet, "billed_microdollars"),
+                               dollars_in(fleet, "attempts_microdollars"), dollars_in(fleet, "idle_microdollars"),
+                               dollars_in(fleet, "on_demand_microdollars")));
+    }
     if (const std::string trouble = text_in(fleet, "trouble"); !trouble.empty()) {
       text += line("trouble", fmt::format("{} (failed {} times; next launch after {})", trouble,
                                           number_in(fleet, "failures"), local_time(number_in(fleet, "retry_at_ms"))));

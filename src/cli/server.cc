@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "cli/config_file.h"
 #include "cli/notices_in_background.h"
+#include "cli/prices_file.h"
 #include "cli/print.h"
 #include "cli/serving.h"
 #include "cli/verb.h"
@@ -32,6 +33,7 @@ struct Flags {
   std::string min_free;
   RegistryFlags registries;
   std::vector<std::string> fleet_commands;
+  std::string prices;
   std::string config;
 };
 
@@ -85,6 +87,11 @@ Result<int> serve(Flags& flags) {
     flags.options.min_free_bytes = *bytes;
   }
   if (auto read = read_fleet_commands(flags.fleet_commands, flags.options.fleet_commands); !read) return pass(read);
+  if (!flags.prices.empty()) {
+    auto prices = read_prices_file(flags.prices);
+    if (!prices) return pass(prices);
+    flags.options.prices = std::move(*prices);
+  }
   return run_server(flags.options, flags.registries);
 }
 
@@ -131,6 +138,9 @@ void add_server(const Verb& app, Invocation& invocation) {
                   "Program that launches, lists and terminates machines of fleets with 'command: NAME'; repeatable")
       .type_name("NAME=PROGRAM")
       .repeatable();
+  verb.add_option("--prices", flags->prices,
+                  "YAML or JSON file with prices of machines, by shape; they override the built-in ones")
+      .type_name("FILE");
   verb.footer(
       "Examples:\n  drover server\n  drover server --listen 0.0.0.0:8750 --advertise head.example.org\n"
       "  drover server --config /etc/drover/server.toml");

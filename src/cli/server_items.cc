@@ -3,6 +3,7 @@
 
 #include <boost/json.hpp>
 
+#include "base/money.h"
 #include "base/units.h"
 #include "base/words.h"
 #include "cli/answer.h"
@@ -78,10 +79,11 @@ void show_item(const std::string& job, const json::value& item) {
   show("item {} of job '{}': {}\n  {}\n", number_in(item, "index"), job, text_in(item, "state"), item_text(item, 500));
   for (const json::value& it : list_in(item, "history")) {
     const std::string worker = text_in(it, "worker");
-    show("  attempt {}: {}{}, {}, {} of memory{}\n", number_in(it, "attempt"), outcome_words(it),
+    show("  attempt {}: {}{}, {}, {} of memory{}{}\n", number_in(it, "attempt"), outcome_words(it),
          worker.empty() ? "" : fmt::format(" on worker {}", worker), format_duration_us(signed_in(it, "wall_us")),
          format_size(number_in(it, "peak_memory_kib") * 1024),
-         gpu_words(signed_in(it, "gpu_busy_us"), signed_in(it, "peak_gpu_memory_kib"), signed_in(it, "gpu_energy_mj")));
+         gpu_words(signed_in(it, "gpu_busy_us"), signed_in(it, "peak_gpu_memory_kib"), signed_in(it, "gpu_energy_mj")),
+         has_number(it, "cost_microdollars") ? ", " + format_dollars(signed_in(it, "cost_microdollars")) : "");
     if (const std::string reason = text_in(it, "reason"); !reason.empty()) show("    {}\n", plain_text(reason, 200));
     if (const std::string said = text_in(it, "last_line"); !said.empty()) {
       show("    last line: {}\n", plain_text(said, 200));

@@ -99,6 +99,7 @@ Result<int> server_status(const CommonFlags& common, const ServerFlags& server, 
   if (const std::string why = text_in(*answer, "waits_for"); !why.empty()) line("why", plain_text(why));
   if (const JobUsage used = usage_in(json::value(object_in(*answer, "used"))); used.attempts > 0) {
     line("used", usage_text(used));
+    if (const std::string cost = cost_words(used); !cost.empty()) line("cost", cost);
     if (used.failed_attempts + used.lost_attempts > 0) {
       line("wasted", fmt::format("{} of the reserved time, {} of the CPU time: {} failed, {} lost",
                                  percent(used.wasted_reserved_ms, std::max<std::int64_t>(1, used.reserved_cpu_ms)),

@@ -1,5 +1,6 @@
 // drover up: a server, and this machine as its fleet, from nothing to all of it.
 #include "cli/notices_in_background.h"
+#include "cli/prices_file.h"
 #include "cli/serving.h"
 #include "cli/verb.h"
 #include "store/run_folder.h"
@@ -9,6 +10,7 @@ namespace {
 
 struct Flags {
   CommonFlags common;
+  std::string prices;
   ServerOptions options;
 };
 
@@ -16,6 +18,11 @@ Result<int> serve(Flags& flags) {
   flags.options.data = data_root(flags.common.data);
   flags.options.has_local_fleet = true;
   flags.options.log = flags.common.json ? ServerLog::Form::json : ServerLog::Form::text;
+  if (!flags.prices.empty()) {
+    auto prices = read_prices_file(flags.prices);
+    if (!prices) return pass(prices);
+    flags.options.prices = std::move(*prices);
+  }
   return run_server(flags.options, {});
 }
 
@@ -27,6 +34,7 @@ void add_up(const Verb& app, Invocation& invocation) {
   add_common_flags(verb, flags->common);
   verb.add_option("--listen", flags->options.listen, "Address to listen on; repeatable (default: 127.0.0.1:8750)")
       .type_name("ADDR:PORT");
+  verb.add_option("--prices", flags->prices, "YAML or JSON file with prices of machines, by shape").type_name("FILE");
   verb.footer(
       "The server has a fleet 'local', which grows from no machine to all CPUs of this one and back; 'drover fleet "
       "set\n"

@@ -4,6 +4,7 @@
 #include <boost/json.hpp>
 #include <map>
 
+#include "base/money.h"
 #include "base/units.h"
 #include "cli/answer.h"
 #include "cli/print.h"
@@ -40,11 +41,14 @@ Result<std::map<std::string, std::string>> names_of_jobs(ServerClient& client) {
 
 void add_row(Table& table, const std::string& who, const Sum& sum) {
   const JobUsage& used = sum.used;
+  const bool has_price = used.on_demand_microdollars > 0;
   table.add({who, hours(used.cpu_ms), hours(used.reserved_cpu_ms), gib_hours(used.memory_mib_s),
              hours(used.accelerator_ms), hours(used.wasted_reserved_ms),
              percent(used.wasted_reserved_ms, used.reserved_cpu_ms), hours(used.wasted_cpu_ms),
              format_count(static_cast<std::uint64_t>(used.failed_attempts)),
-             format_count(static_cast<std::uint64_t>(used.lost_attempts)), format_count(sum.jobs)});
+             format_count(static_cast<std::uint64_t>(used.lost_attempts)), format_count(sum.jobs),
+             has_price ? format_dollars(used.cost_microdollars) : "",
+             has_price ? format_dollars(used.on_demand_microdollars) : ""});
 }
 
 Result<int> usage(ServerClient& client, const Flags& flags) {
@@ -73,7 +77,9 @@ Result<int> usage(ServerClient& client, const Flags& flags) {
                {.title = "WASTED-CPU-H", .align = right, .spare = 5},
                {.title = "FAILED", .align = right, .spare = 1},
                {.title = "LOST", .align = right, .spare = 1},
-               {.title = "JOBS", .align = right, .spare = 4}});
+               {.title = "JOBS", .align = right, .spare = 4},
+               {.title = "COST", .align = right, .spare = 1},
+               {.title = "ON-DEMAND", .align = right, .spare = 3}});
   Sum all;
   const json::array& lines = list_in(*answer, "usage");
   for (const json::value& line : lines) {

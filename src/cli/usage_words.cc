@@ -5,6 +5,7 @@
 #include <boost/json.hpp>
 #include <cmath>
 
+#include "base/money.h"
 #include "base/units.h"
 #include "cli/answer.h"
 
@@ -26,6 +27,16 @@ JobUsage usage_in(const boost::json::value& object) {
   JobUsage::fields(
       used, [&](const char* name, std::int64_t& value) { value = static_cast<std::int64_t>(number_in(object, name)); });
   return used;
+}
+
+std::string cost_words(const JobUsage& used) {
+  if (used.on_demand_microdollars == 0) return {};
+  std::string out = fmt::format("{} ({} on demand", format_dollars(used.cost_microdollars),
+                                format_dollars(used.on_demand_microdollars));
+  if (used.wasted_microdollars > 0) {
+    out += fmt::format(", {} for failed and lost attempts", format_dollars(used.wasted_microdollars));
+  }
+  return out + ")";
 }
 
 std::string hours(std::int64_t ms) {

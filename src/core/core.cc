@@ -20,6 +20,7 @@ struct Core::Parts {
     places.set_running_items(jobs);
     jobs.set_holders(workers);
     jobs.set_messages(streams);
+    jobs.set_costs(fleets);
     workers.set_listener(streams);
     workers.set_machines(fleets);
     streams.set_taker(jobs);

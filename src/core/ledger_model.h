@@ -22,9 +22,15 @@ class LedgerModel {
     for (const Mutation& mutation : mutations) {
       if (const auto* add = std::get_if<AddAttempt>(&mutation)) {
         const Attempt& it = add->attempt;
+        if (it.cost_microdollars) costs_of_machines_[worker_names_[it.worker]] += *it.cost_microdollars;
         repeated_ = repeated_ || !rows_.emplace(Key{{it.job, it.item}, it.attempt}, it).second;
       }
       if (const auto* add = std::get_if<AddEvent>(&mutation)) events_.push_back(add->event);
+      if (const auto* put = std::get_if<PutMachine>(&mutation)) machines_[put->machine.name] = put->machine;
+      if (const auto* it = std::get_if<DeleteMachine>(&mutation); it != nullptr && machines_.contains(it->machine)) {
+        forgotten_machines_.push_back(machines_.extract(it->machine).mapped());
+        costs_of_machines_.erase(it->machine);
+      }
       if (const auto* put = std::get_if<PutWorker>(&mutation)) worker_names_[put->worker.id] = put->worker.name;
       if (const auto* it = std::get_if<UnsettleAttempt>(&mutation)) {
         const auto row = rows_.find(Key{{it->job, it->item}, it->attempt});
@@ -77,6 +83,7 @@ class LedgerModel {
       if ((row.state == AttemptState::succeeded) != (mark == ItemMark::succeeded))
         return "a settled item has another mark";
     }
+    if (const auto fault = find_fault_in_costs(durable)) return fault;
     for (const auto& [id, job] : durable.jobs) {
       auto& counts = settled[id];
       if (counts[AttemptState::succeeded] != job.succeeded || counts[AttemptState::failed] != job.failed ||
@@ -88,7 +95,37 @@ class LedgerModel {
   }
 
  private:
+  /// Attempts cost what their jobs and their machines have it, and no more than the machines' bills.
+  std::optional<std::string> find_fault_in_costs(const Durable& durable) const {
+    std::map<JobId, std::int64_t> of_jobs;
+    for (const auto& [key, row] : rows_) of_jobs[row.job] += row.cost_microdollars.value_or(0);
+    for (const auto& [id, job] : durable.jobs) {
+      if (of_jobs[id] != job.used.cost_microdollars) return "job " + job.name + " cost other than its attempts";
+    }
+    for (const auto& [name, machine] : machines_) {
+      const auto cost = costs_of_machines_.find(name);
+      if ((cost == costs_of_machines_.end() ? 0 : cost->second) != machine.attempts.microdollars) {
+        return "machine " + name + " cost other than its attempts";
+      }
+    }
+    for (const auto& [name, fleet] : durable.fleets) {
+      MachineCosts gone;
+      // A fleet of the same name may have been there before.
+      const auto add = [&, &fleet = fleet](const Machine& it) {
+        const bool is_its_own = it.fleet == fleet.name && it.requested_ms >= fleet.created_ms;
+        if (is_its_own && it.state == MachineState::gone) gone += it.costs(0);
+      };
+      for (const auto& [machine_name, machine] : machines_) add(machine);
+      for (const Machine& it : forgotten_machines_) add(it);
+      if (fleet.gone != gone) return "fleet " + name + " cost other than its machines";
+    }
+    return std::nullopt;
+  }
+
   std::map<Key, Attempt> rows_;
+  std::map<std::string, Machine> machines_;
+  std::vector<Machine> forgotten_machines_;
+  std::map<std::string, std::int64_t> costs_of_machines_;
   std::map<std::pair<JobId, std::uint64_t>, std::string> blocks_;
   std::map<MessageNumber, std::string> contents_;
   std::map<MessageNumber, DeadLetter> dead_letters_;

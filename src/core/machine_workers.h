@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/records.h"
+
 namespace drover {
 
 /// Who knows machines, and hears of their workers.
@@ -21,6 +23,7 @@ class MachineWorkers {
  public:
   virtual ~MachineWorkers() = default;
   virtual bool is_known(const std::string& worker) const = 0;
+  virtual const Worker& at(WorkerId worker) const = 0;
   /// It shall take no more items, and leave when those it has have ended.
   virtual void drain(const std::string& worker) = 0;
   /// Others get what it holds, at once.

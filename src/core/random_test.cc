@@ -44,6 +44,7 @@ TEST(RandomCommands, KeepTheStateSoundAndReplayToTheSameHash) {
   std::uint64_t ended_jobs = 0;
   std::uint64_t received = 0;
   std::uint64_t dead_letters = 0;
+  std::int64_t cost = 0;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     RandomCommands world(seed);
     Core core;
@@ -71,6 +72,7 @@ TEST(RandomCommands, KeepTheStateSoundAndReplayToTheSameHash) {
     for (const auto& [id, job] : core.durable().jobs) {
       settled += job.succeeded + job.failed + job.cancelled;
       ended_jobs += job.ended() ? 1 : 0;
+      cost += job.used.cost_microdollars;
     }
     for (const auto& [id, messages] : core.durable().messages) {
       for (const auto& [number, message] : messages.open) received += message.receives;
@@ -81,6 +83,7 @@ TEST(RandomCommands, KeepTheStateSoundAndReplayToTheSameHash) {
   EXPECT_GT(settled, count * 15);
   EXPECT_GT(ended_jobs, count);
   EXPECT_GT(received, count);
+  EXPECT_GT(cost, static_cast<std::int64_t>(count));
   EXPECT_GT(dead_letters, count / 10);
 }
 

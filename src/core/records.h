@@ -349,8 +349,10 @@ struct Attempt {
   std::int64_t gpu_energy_mj = 0;
   std::uint32_t slot = 0;  // of the worker
   AttemptLog log;
-  std::uint64_t epoch = 0;  // of the job, when the attempt ended
-  bool settled = false;     // this attempt decided the item
+  std::uint64_t epoch = 0;                             // of the job, when the attempt ended
+  bool settled = false;                                // this attempt decided the item
+  std::optional<std::int64_t> cost_microdollars;       // nothing: the price of its machine was not known
+  std::optional<std::int64_t> on_demand_microdollars;  // what that would have been on demand
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
@@ -380,6 +382,8 @@ struct Attempt {
     visit("log", self.log.extents);
     visit("epoch", self.epoch);
     visit("settled", self.settled);
+    visit("cost_microdollars", self.cost_microdollars);
+    visit("on_demand_microdollars", self.on_demand_microdollars);
   }
 };
 

@@ -20,6 +20,9 @@ struct JobUsage {
   std::int64_t attempts = 0;
   std::int64_t failed_attempts = 0;
   std::int64_t lost_attempts = 0;
+  std::int64_t cost_microdollars = 0;       // on machines whose price is known
+  std::int64_t on_demand_microdollars = 0;  // what that would have been on demand
+  std::int64_t wasted_microdollars = 0;     // of cost_microdollars
 
   bool operator==(const JobUsage&) const = default;
 
@@ -36,6 +39,9 @@ struct JobUsage {
     visit("attempts", self.attempts);
     visit("failed_attempts", self.failed_attempts);
     visit("lost_attempts", self.lost_attempts);
+    visit("cost_microdollars", self.cost_microdollars);
+    visit("on_demand_microdollars", self.on_demand_microdollars);
+    visit("wasted_microdollars", self.wasted_microdollars);
   }
 };
 
@@ -51,6 +57,9 @@ inline JobUsage& operator+=(JobUsage& to, const JobUsage& more) {
   to.attempts = saturating_sum(to.attempts, more.attempts);
   to.failed_attempts = saturating_sum(to.failed_attempts, more.failed_attempts);
   to.lost_attempts = saturating_sum(to.lost_attempts, more.lost_attempts);
+  to.cost_microdollars = saturating_sum(to.cost_microdollars, more.cost_microdollars);
+  to.on_demand_microdollars = saturating_sum(to.on_demand_microdollars, more.on_demand_microdollars);
+  to.wasted_microdollars = saturating_sum(to.wasted_microdollars, more.wasted_microdollars);
   return to;
 }
 

@@ -22,6 +22,8 @@ void Figures::add(const Attempt& attempt) {
   cpu_us += attempt.user_us + attempt.system_us;
   gpu_busy_us += attempt.gpu_busy_us;
   gpu_energy_mj += attempt.gpu_energy_mj;
+  cost_microdollars += attempt.cost_microdollars.value_or(0);
+  on_demand_microdollars += attempt.on_demand_microdollars.value_or(0);
   read_bytes += at_least_none(attempt.read_bytes);
   written_bytes += at_least_none(attempt.written_bytes);
   printed_bytes += attempt.log.bytes;

@@ -40,6 +40,8 @@ struct Figures {
   std::int64_t cpu_us = 0;
   std::int64_t gpu_busy_us = 0;
   std::int64_t gpu_energy_mj = 0;
+  std::int64_t cost_microdollars = 0;
+  std::int64_t on_demand_microdollars = 0;  // 0: no price is known
   std::uint64_t read_bytes = 0;
   std::uint64_t written_bytes = 0;
   std::uint64_t printed_bytes = 0;

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/money.h"
 #include "base/units.h"
 #include "page/html.h"
 #include "page/sections.h"
@@ -109,6 +110,10 @@ std::string tiles(const Figures& figures) {
                                                 static_cast<double>(figures.gpu_energy_mj) / 1e6,
                                                 memory(figures.gpu_memory_kib.max())))
                              : "") +
+         (figures.on_demand_microdollars > 0
+              ? tile("Cost", format_dollars(figures.cost_microdollars),
+                     fmt::format("{} on demand", format_dollars(figures.on_demand_microdollars)))
+              : "") +
          tile("Attempts", format_count(figures.attempts),
               fmt::format("{}, {} lost", figures.retries == 1 ? "1 retry" : format_count(figures.retries) + " retries",
                           format_count(figures.lost))) +

@@ -96,6 +96,18 @@ TEST_F(Report, CountsAttemptsRetriesAndLosses) {
   EXPECT_TRUE(shows("<h3>Attempts</h3><b>3</b><p>1 retry, 1 lost</p>"));
 }
 
+TEST_F(Report, SaysWhatTheRunCostIfThatIsKnown) {
+  make({attempt_of(0)});
+  EXPECT_FALSE(page_.contains("<h3>Cost</h3>"));
+  make(attempts_at(3, [](std::uint64_t item) {
+    Attempt attempt = attempt_of(item);
+    if (item > 0) attempt.cost_microdollars = 1'250'000;
+    if (item > 0) attempt.on_demand_microdollars = 3'000'000;
+    return attempt;
+  }));
+  EXPECT_TRUE(page_.contains("<h3>Cost</h3><b>$2.50</b><p>$6.00 on demand</p>"));
+}
+
 TEST_F(Report, ListsTheSlowestItemsEachOnce) {
   std::vector<Attempt> attempts;
   for (std::uint64_t item = 0; item < 30; ++item) {

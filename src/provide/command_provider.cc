@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/json.hpp>
+#include <cmath>
 #include <optional>
 
 #include "base/name.h"
@@ -12,6 +13,8 @@ namespace drover {
 namespace {
 
 namespace json = boost::json;
+
+constexpr double kMostDollars = 1e6;  // an hour
 
 /// What a program has answered: each member is asked for once, and the first that is wrong is the error.
 class Answer {
@@ -41,6 +44,16 @@ class Answer {
     if (number >= 0 && number * scale < 1e18) return static_cast<std::uint64_t>(number * scale);
     complain(name, "is not a number, or is too large");
     return 0;
+  }
+  /// Dollars, as micro-dollars.
+  std::optional<std::int64_t> price(const char* name) {
+    const json::value* value = find(name, false);
+    if (value == nullptr) return std::nullopt;
+    json::error_code error;
+    const double dollars = value->is_number() ? value->to_number<double>(error) : -1;
+    if (dollars >= 0 && dollars <= kMostDollars) return std::llround(dollars * 1e6);
+    complain(name, "is not a price: dollars per hour, at most a million");
+    return std::nullopt;
   }
   /// In bytes, or as in "16GiB".
   std::uint64_t size(const char* name) {
@@ -179,6 +192,8 @@ Result<std::vector<CommandShape>> command_shapes(const std::string& program, con
     if (shape == nullptr) return fail(ErrorCode::io, concat(what, ": 'shapes' has something that is no object"));
     Answer one(*shape, what);
     CommandShape made{.name = one.text("name"), .has = {one.number("cpus", 1000, true), one.size("memory"), {}}};
+    made.microdollars = one.price("price");
+    made.spot_microdollars = one.price("spot_price");
     if (const json::object* accelerators = one.object("accelerators")) {
       Answer kinds(*accelerators, what);
       for (std::size_t kind = 0; kind < kAccelerators; ++kind) {

@@ -2,6 +2,8 @@
 // object on its standard input, and answers with a JSON object on its standard output; docs/fleets.md has both.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -33,6 +35,8 @@ class CommandProvider final : public Provider {
 struct CommandShape {
   std::string name;
   Resources has;
+  std::optional<std::int64_t> microdollars = {};       // per hour; nothing: it did not say
+  std::optional<std::int64_t> spot_microdollars = {};  // likewise
 };
 Result<std::vector<CommandShape>> command_shapes(const std::string& program, const ScriptLimits& limits,
                                                  const std::stop_token& stop);

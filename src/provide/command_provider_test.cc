@@ -196,6 +196,15 @@ TEST(CommandProvider, ShapesAreWhatTheProgramSays) {
   ASSERT_EQ(two->size(), 2U);
   EXPECT_EQ((*two)[0].has, (Resources{500, std::uint64_t{2} << 30, {}}));
   EXPECT_EQ((*two)[1].has, (Resources{8000, 1024, {2, 0, 0}}));
+  EXPECT_EQ((*two)[0].microdollars, std::nullopt);
+  const auto priced = shapes(R"({"shapes": [{"name": "a", "cpus": 1, "price": 0.0416, "spot_price": 0.000001}]})");
+  ASSERT_TRUE(priced) << priced.error().message;
+  EXPECT_EQ((*priced)[0].microdollars, 41'600);
+  EXPECT_EQ((*priced)[0].spot_microdollars, 1);
+  for (const char* price : {"-1", "1000001", "\"1\"", "[1]", "true"}) {
+    const auto answer = shapes(concat("{\"shapes\": [{\"name\": \"a\", \"cpus\": 1, \"price\": ", price, "}]}"));
+    EXPECT_TRUE(answer.error().message.contains("'price' is not a price")) << price;
+  }
   EXPECT_TRUE(shapes("{}").error().message.ends_with("'shapes' is missing"));
   EXPECT_TRUE(shapes("{\"shapes\": []}").error().message.ends_with("names no shape"));
   EXPECT_TRUE(shapes("{\"shapes\": [{\"name\": \"a b\", \"cpus\": 1}]}").error().message.contains("is not a name"));

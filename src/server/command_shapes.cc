@@ -20,7 +20,7 @@ CommandShapes::CommandShapes(std::string program, std::function<void()> changed)
       shapes_(fail(ErrorCode::stopped, concat(program_, " has not answered yet"))),
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
-Result<std::vector<Shape>> CommandShapes::now() const {
+Result<std::vector<OfferedShape>> CommandShapes::now() const {
   const std::scoped_lock lock(mutex_);
   return shapes_;
 }
@@ -31,8 +31,10 @@ void CommandShapes::run(const std::stop_token& stop) {
     {
       const std::scoped_lock lock(mutex_);
       if (said) {
-        std::vector<Shape> shapes;
-        for (const CommandShape& it : *said) shapes.push_back({it.name, it.has});
+        std::vector<OfferedShape> shapes;
+        for (const CommandShape& it : *said) {
+          shapes.push_back({{it.name, it.has}, {it.microdollars, it.spot_microdollars}});
+        }
         shapes_ = std::move(shapes);
       } else if (!shapes_) {
         shapes_ = std::unexpected(said.error());

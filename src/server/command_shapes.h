@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "core/planner/snapshot.h"
+#include "server/offered_shape.h"
 
 namespace drover {
 
@@ -19,7 +19,7 @@ class CommandShapes {
   CommandShapes(std::string program, std::function<void()> changed);
 
   /// What the program said last that could be used; otherwise why there is nothing.
-  Result<std::vector<Shape>> now() const;
+  Result<std::vector<OfferedShape>> now() const;
 
  private:
   void run(const std::stop_token& stop);
@@ -27,7 +27,7 @@ class CommandShapes {
   const std::string program_;
   const std::function<void()> changed_;
   mutable std::mutex mutex_;  // guards what follows
-  Result<std::vector<Shape>> shapes_;
+  Result<std::vector<OfferedShape>> shapes_;
   std::condition_variable_any wakes_;
   std::jthread thread_;
 };

@@ -261,14 +261,18 @@ FleetState FleetKeeper::state_of(const Fleet& fleet) const {
     out.unavailable = concat("the shapes of its machines are not known: ", shapes.error().message);
     return out;
   }
-  if (out.rules.shapes.empty()) out.shapes = *shapes;
+  const auto add = [&](const OfferedShape& it) {
+    out.shapes.push_back(it.shape);
+    out.shapes.back().price = outside_.prices.price_of(it.shape.name, it.offered, out.rules.spot);
+  };
+  if (out.rules.shapes.empty()) std::ranges::for_each(*shapes, add);
   for (const std::string& name : out.rules.shapes) {
-    const auto shape = std::ranges::find(*shapes, name, &Shape::name);
-    if (shape != shapes->end()) out.shapes.push_back(*shape);
+    const auto found = std::ranges::find(*shapes, name, [](const OfferedShape& it) { return it.shape.name; });
+    if (found != shapes->end()) add(*found);
   }
   if (!out.shapes.empty()) return out;
   std::string known;
-  for (const Shape& it : *shapes) known += concat(known.empty() ? "" : ", ", it.name);
+  for (const OfferedShape& it : *shapes) known += concat(known.empty() ? "" : ", ", it.shape.name);
   out.unavailable = concat("provider '", out.rules.provider, "' has none of the fleet's shapes; it has ", known);
   return out;
 }
@@ -293,7 +297,8 @@ Result<bool> FleetKeeper::carry_out(const FleetPlan& plan) {
   std::map<std::string, ScaleFleet> commands;
   for (const PlannedDrain& it : plan.drains) commands[it.fleet].drains.push_back({it.machine, it.reason});
   for (const PlannedLaunch& it : plan.launches) {
-    commands[it.fleet].launches.push_back({new_machine_name(it.fleet), it.shape.name, it.shape.has, it.reason});
+    commands[it.fleet].launches.push_back(
+        {new_machine_name(it.fleet), it.shape.name, it.shape.has, it.reason, it.shape.price});
   }
   for (auto& [fleet, command] : commands) {
     command.fleet = fleet;

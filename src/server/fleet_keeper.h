@@ -19,6 +19,7 @@
 #include "core/planner/plan.h"
 #include "ports/provider.h"
 #include "server/fleet_lane.h"
+#include "server/offered_shape.h"
 
 namespace drover {
 
@@ -26,13 +27,14 @@ class FleetKeeper {
  public:
   /// What a kind of provider offers on this server.
   struct Kind {
-    std::function<Result<std::vector<Shape>>()> shapes;  // as far as they are known now
+    std::function<Result<std::vector<OfferedShape>>()> shapes;  // as far as they are known now
     std::function<std::unique_ptr<Provider>(const std::string& fleet)> make;
   };
   struct Outside {
     std::function<Result<Effect>(Command)> ask;  // answered when it is durable
     std::function<std::int64_t()> now_ms;
-    std::map<std::string, Kind> kinds;                       // by the provider's name
+    std::map<std::string, Kind> kinds;  // by the provider's name
+    PriceList prices;
     MachineReconciler::Outside machines;                     // but for `tell`
     std::function<void(const std::string& machine)> forget;  // one that is gone: its key, and its join token
   };

@@ -90,6 +90,10 @@ void look_at_process(Looked& out, const std::string& folder) {
   }
 }
 
+double dollars_of(std::int64_t microdollars) {
+  return static_cast<double>(microdollars) / 1e6;
+}
+
 void look_at_jobs(Looked& out, const JobBoard& board) {
   struct QueueFigures {
     std::map<std::string_view, double> jobs;
@@ -131,6 +135,15 @@ void look_at_jobs(Looked& out, const JobBoard& board) {
              "CPUs reserved by attempts of the jobs in the ledger, times their duration.", MetricType::Gauge);
   for (const auto& [queue, it] : queues) {
     out.add(static_cast<double>(it.used.reserved_cpu_ms) / 1000, {{"queue", queue}});
+  }
+  out.family("drover_cost_dollars", "Cost of the ended attempts of the jobs in the ledger, where prices are known.",
+             MetricType::Gauge);
+  for (const auto& [queue, it] : queues) {
+    if (it.used.on_demand_microdollars > 0) out.add(dollars_of(it.used.cost_microdollars), {{"queue", queue}});
+  }
+  out.family("drover_on_demand_dollars", "What these attempts would have cost on demand.", MetricType::Gauge);
+  for (const auto& [queue, it] : queues) {
+    if (it.used.on_demand_microdollars > 0) out.add(dollars_of(it.used.on_demand_microdollars), {{"queue", queue}});
   }
   out.family("drover_wasted_reserved_cpu_seconds", "Reserved CPU time of failed and lost attempts.", MetricType::Gauge);
   for (const auto& [queue, it] : queues) {
@@ -180,6 +193,26 @@ void look_at_streams(Looked& out, const std::vector<StreamView>& streams, std::i
   for (const StreamView& it : streams) {
     out.add(static_cast<double>(it.receivers), {{"stream", it.stream.name}});
   }
+}
+
+void look_at_costs(Looked& out, const Metrics::FleetBills& bills, std::int64_t now_ms) {
+  std::vector<std::pair<std::string, MachineCosts>> all;
+  for (const Fleet& it : bills.fleets) {
+    const MachineCosts costs = costs_of(it, bills.machines, now_ms);
+    if (costs.billed_on_demand_microdollars > 0) all.emplace_back(it.name, costs);
+  }
+  const auto family = [&](const char* name, const char* help, const auto& microdollars) {
+    out.family(name, help, MetricType::Gauge);
+    for (const auto& [fleet, costs] : all) out.add(dollars_of(microdollars(costs)), {{"fleet", fleet}});
+  };
+  family("drover_fleet_billed_dollars", "What the machines of a fleet have cost until now.",
+         [](const MachineCosts& it) { return it.billed_microdollars; });
+  family("drover_fleet_attempts_dollars", "Cost of the ended attempts on the machines of a fleet.",
+         [](const MachineCosts& it) { return it.attempts_microdollars; });
+  family("drover_fleet_idle_dollars", "What the machines of a fleet have cost beyond their ended attempts.",
+         [](const MachineCosts& it) { return it.idle_microdollars(); });
+  family("drover_fleet_on_demand_dollars", "What the machines of a fleet would have cost on demand.",
+         [](const MachineCosts& it) { return it.billed_on_demand_microdollars; });
 }
 
 }  // namespace
@@ -311,6 +344,7 @@ std::string Metrics::text() const {
   if (const auto streams = parts_->sources.streams(kMostStreams)) {
     look_at_streams(looked, *streams, parts_->sources.now_ms());
   }
+  if (const auto bills = parts_->sources.fleets()) look_at_costs(looked, *bills, parts_->sources.now_ms());
   look_at_process(looked, parts_->sources.folder);
   looked.family("drover_dropped_log_entries_total",
                 "Entries of the server's own log that were dropped because standard error was not read.",

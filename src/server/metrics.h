@@ -15,12 +15,17 @@ namespace drover {
 
 class Metrics {
  public:
+  struct FleetBills {
+    std::vector<Fleet> fleets;
+    std::vector<Machine> machines;
+  };
   /// What is looked up for each answer.
   struct Sources {
     const JobBoard& board;
     std::function<Result<std::vector<WorkerView>>()> workers;  // may wait for disks
     /// The first so many by name. May wait for the core.
     std::function<Result<std::vector<StreamView>>(std::uint64_t most)> streams;
+    std::function<Result<FleetBills>()> fleets;  // may wait for disks
     std::function<std::int64_t()> now_ms;
     std::function<std::uint64_t()> dropped_log_entries;
     std::string folder;  // the server's

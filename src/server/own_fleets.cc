@@ -38,8 +38,12 @@ Result<void> OwnFleets::start(const Reach& reach) {
     if (!print) return pass(print);
     ca_fingerprint_ = std::move(*print);
   }
-  FleetKeeper::Outside outside{
-      .ask = parts_.ask, .now_ms = parts_.now_ms, .kinds = {{"local", local()}}, .machines = {}, .forget = {}};
+  FleetKeeper::Outside outside{.ask = parts_.ask,
+                               .now_ms = parts_.now_ms,
+                               .kinds = {{"local", local()}},
+                               .prices = parts_.prices,
+                               .machines = {},
+                               .forget = {}};
   for (const auto& [name, program] : parts_.commands) {
     outside.kinds.emplace(concat("command ", name), command(name, program));
   }
@@ -92,7 +96,9 @@ bool OwnFleets::postpones_stop() {
 FleetKeeper::Kind OwnFleets::local() const {
   std::error_code error;
   const std::string program = std::filesystem::read_symlink("/proc/self/exe", error).string();
-  return {.shapes = [shapes = local_shapes(parts_.here)] { return shapes; },
+  std::vector<OfferedShape> shapes;
+  for (Shape& it : local_shapes(parts_.here)) shapes.push_back({std::move(it)});
+  return {.shapes = [shapes] { return shapes; },
           .make =
               [this, program](const std::string& fleet) {
                 return std::make_unique<LocalProvider>(

@@ -31,6 +31,7 @@ class OwnFleets {
     Resources here;                               // this machine
     std::map<std::string, std::string> commands;  // programs that launch machines, by name
     bool ends_with_server = false;                // the machines of this computer
+    PriceList prices = {};
   };
   /// How workers on this machine reach the server.
   struct Reach {

@@ -162,6 +162,13 @@ Result<void> Server::Parts::make_rooms() {
       Metrics::Sources{.board = board,
                        .workers = [this] { return backend->workers(); },
                        .streams = [this](std::uint64_t most) { return backend->streams(most); },
+                       .fleets = []() -> Result<Metrics::FleetBills> {
+                         auto fleets = ReadPool::reader().fleets();
+                         if (!fleets) return pass(fleets);
+                         auto machines = ReadPool::reader().machines();
+                         if (!machines) return pass(machines);
+                         return Metrics::FleetBills{std::move(*fleets), std::move(*machines)};
+                       },
                        .now_ms = [this] { return engine->now_ms(); },
                        .dropped_log_entries = [this] { return log.dropped(); },
                        .folder = folder->path()});
@@ -177,7 +184,8 @@ Result<void> Server::Parts::make_rooms() {
                        .data = options.data,
                        .here = options.here,
                        .commands = options.fleet_commands,
-                       .ends_with_server = options.has_local_fleet});
+                       .ends_with_server = options.has_local_fleet,
+                       .prices = options.prices});
   auto started = Engine::start(
       *measured, wall, steady,
       [this](const Effect& effect) {

@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "ports/image_resolver.h"
 #include "server/server_log.h"
+#include "wire/shapes/price_list.h"
 
 namespace drover {
 
@@ -32,6 +33,7 @@ struct ServerOptions {
   std::int64_t job_key_life_ms = std::int64_t{12} * 3'600'000;
   Resources here;                                     // this machine, for fleets whose provider is `local`
   std::map<std::string, std::string> fleet_commands;  // programs that launch machines, by the names that fleets use
+  PriceList prices;                                   // of machines
   bool has_local_fleet = false;  // it has one from the start, whose machines end before the server does
   ServerLog::Form log = ServerLog::Form::text;
   std::string version;  // of this program, for those who ask

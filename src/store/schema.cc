@@ -26,7 +26,8 @@ CREATE TABLE jobs(
   reopening TEXT, reopen_next INTEGER, reopen_epoch INTEGER,
   used_cpu_ms INTEGER, reserved_cpu_ms INTEGER, used_memory_mib_s INTEGER,
   accelerator_ms INTEGER, gpu_busy_ms INTEGER, gpu_energy_j INTEGER, wasted_cpu_ms INTEGER, wasted_reserved_ms INTEGER,
-  attempts INTEGER, failed_attempts INTEGER, lost_attempts INTEGER);
+  attempts INTEGER, failed_attempts INTEGER, lost_attempts INTEGER,
+  cost_microdollars INTEGER, on_demand_microdollars INTEGER, wasted_microdollars INTEGER);
 
 -- Those that have ended, by when: old ones are deleted.
 CREATE INDEX jobs_by_end ON jobs(ended_ms, job) WHERE ended_ms > 0;
@@ -66,15 +67,21 @@ CREATE TABLE named_definitions(
   name TEXT, revision INTEGER, definition INTEGER, active INTEGER, created_ms INTEGER, owner TEXT,
   PRIMARY KEY(name, revision)) WITHOUT ROWID;
 -- text: how a fleet scales, as JSON. failures: launches that failed since a machine joined, the last one because of
--- trouble; nothing is launched before not_before_ms.
+-- trouble; nothing is launched before not_before_ms. billed_microdollars and what follows: what its machines that are gone
+-- have cost, what that would have been on demand, and what of it attempts cost.
 CREATE TABLE fleets(
   name TEXT PRIMARY KEY, text TEXT, most INTEGER, most_milli_cpus INTEGER, join_ms INTEGER, created_ms INTEGER,
-  paused INTEGER, deleting INTEGER, failures INTEGER, trouble TEXT, not_before_ms INTEGER) WITHOUT ROWID;
+  paused INTEGER, deleting INTEGER, failures INTEGER, trouble TEXT, not_before_ms INTEGER,
+  billed_microdollars INTEGER, billed_on_demand_microdollars INTEGER, attempts_microdollars INTEGER) WITHOUT ROWID;
 -- A machine's name is its worker's name. state: requested, starting, joined, draining, leaving or gone, since since_ms.
+-- hourly_microdollars: its price; attempts_microdollars: what attempts on it that have ended cost, and attempts_rest what
+-- that is beyond whole micro-dollars.
 CREATE TABLE machines(
   name TEXT PRIMARY KEY, fleet TEXT, shape TEXT, milli_cpus INTEGER, memory_bytes INTEGER, nvidia INTEGER, amd INTEGER,
   neuron INTEGER, state TEXT, provider_id TEXT, reason TEXT, ending TEXT, requested_ms INTEGER, join_by_ms INTEGER,
-  joined_ms INTEGER, since_ms INTEGER) WITHOUT ROWID;
+  joined_ms INTEGER, since_ms INTEGER, hourly_microdollars INTEGER, hourly_on_demand_microdollars INTEGER,
+  billed_from_ms INTEGER, attempts_microdollars INTEGER, attempts_rest INTEGER, attempts_on_demand_microdollars INTEGER,
+  attempts_on_demand_rest INTEGER) WITHOUT ROWID;
 -- What APIs keep under names of their own, such as roles and tags.
 CREATE TABLE documents(
   kind TEXT, name TEXT, text TEXT, version INTEGER, created_ms INTEGER, PRIMARY KEY(kind, name)) WITHOUT ROWID;
@@ -82,7 +89,8 @@ CREATE TABLE documents(
 CREATE TABLE accounts(
   owner TEXT, jobs INTEGER, used_cpu_ms INTEGER, reserved_cpu_ms INTEGER, used_memory_mib_s INTEGER,
   accelerator_ms INTEGER, gpu_busy_ms INTEGER, gpu_energy_j INTEGER, wasted_cpu_ms INTEGER, wasted_reserved_ms INTEGER,
-  attempts INTEGER, failed_attempts INTEGER, lost_attempts INTEGER);
+  attempts INTEGER, failed_attempts INTEGER, lost_attempts INTEGER,
+  cost_microdollars INTEGER, on_demand_microdollars INTEGER, wasted_microdollars INTEGER);
 CREATE UNIQUE INDEX accounts_by_owner ON accounts(coalesce(owner, ''));
 -- What happened, in order; the newest hundred thousand.
 CREATE TABLE events(event INTEGER PRIMARY KEY, at_ms INTEGER, kind TEXT, job TEXT, name TEXT, detail TEXT);
@@ -90,12 +98,13 @@ CREATE TABLE events(event INTEGER PRIMARY KEY, at_ms INTEGER, kind TEXT, job TEX
 -- One row per ended attempt. state: 1 succeeded, 2 failed, 3 cancelled, 4 lost.
 -- ending: 0 exited, 1 signalled, 2 timed out, 3 not started, 4 stopped, 5 lost, 6 out of memory.
 -- log: where in logs/ its output is; NULL: it printed nothing. epoch: how often its job had been reopened.
+-- cost_microdollars: its part of the machine's price; NULL: that was not known.
 CREATE TABLE attempt_rows(
   job INTEGER, item INTEGER, attempt INTEGER, state INTEGER, ending INTEGER, exit_code INTEGER, signal INTEGER,
   reason TEXT, worker INTEGER, started_ms INTEGER, ended_ms INTEGER, wall_us INTEGER, user_us INTEGER, system_us INTEGER,
   peak_memory_kib INTEGER, read_bytes INTEGER, written_bytes INTEGER, gpu_busy_us INTEGER, peak_gpu_memory_kib INTEGER,
   gpu_energy_mj INTEGER, slot INTEGER, log_bytes INTEGER, last_line TEXT, log BLOB, epoch INTEGER, settled INTEGER,
-  PRIMARY KEY(job, item, attempt)) WITHOUT ROWID;
+  cost_microdollars INTEGER, on_demand_microdollars INTEGER, PRIMARY KEY(job, item, attempt)) WITHOUT ROWID;
 
 -- What the attempts that settled a block's items do not exceed.
 CREATE TABLE peaks(
@@ -154,7 +163,8 @@ CREATE VIEW attempts AS
     a.peak_memory_kib AS peak_memory_kib, a.wall_us AS wall_us, a.user_us AS user_us, a.system_us AS system_us,
     a.read_bytes AS read_bytes, a.written_bytes AS written_bytes, a.gpu_busy_us AS gpu_busy_us,
     a.peak_gpu_memory_kib AS peak_gpu_memory_kib, a.gpu_energy_mj AS gpu_energy_mj, a.slot AS slot, a.log_bytes AS log_bytes,
-    a.last_line AS last_line, a.settled AS settled
+    a.last_line AS last_line, a.settled AS settled, a.cost_microdollars AS cost_microdollars,
+    a.on_demand_microdollars AS on_demand_microdollars
   FROM attempt_rows a JOIN jobs j ON j.job = a.job LEFT JOIN workers w ON w.worker = a.worker
     LEFT JOIN former_workers f ON f.worker = a.worker;
 
@@ -162,7 +172,7 @@ CREATE VIEW attempts AS
 CREATE VIEW items AS
   SELECT job, job_name, item, attempt, state, ending, exit_code, signal, reason, worker, started_ms, ended_ms, cpu_ms,
     peak_memory_kib, wall_us, user_us, system_us, read_bytes, written_bytes, gpu_busy_us, peak_gpu_memory_kib,
-    gpu_energy_mj, slot, log_bytes, last_line
+    gpu_energy_mj, slot, log_bytes, last_line, cost_microdollars, on_demand_microdollars
   FROM attempts WHERE settled;
 
 -- Messages that were received too often and still wait, in the stream that they went to.
@@ -318,7 +328,20 @@ UPDATE fleets SET most = coalesce(json_extract(text, '$.most'), 1);
 CREATE TABLE machines(
   name TEXT PRIMARY KEY, fleet TEXT, shape TEXT, milli_cpus INTEGER, memory_bytes INTEGER, nvidia INTEGER, amd INTEGER,
   neuron INTEGER, state TEXT, provider_id TEXT, reason TEXT, ending TEXT, requested_ms INTEGER, join_by_ms INTEGER,
-  joined_ms INTEGER, since_ms INTEGER) WITHOUT ROWID;
+  joined_ms INTEGER, since_ms INTEGER, hourly_microdollars INTEGER, hourly_on_demand_microdollars INTEGER,
+  billed_from_ms INTEGER, attempts_microdollars INTEGER, attempts_rest INTEGER, attempts_on_demand_microdollars INTEGER,
+  attempts_on_demand_rest INTEGER) WITHOUT ROWID;
+ALTER TABLE fleets ADD COLUMN billed_microdollars INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE fleets ADD COLUMN billed_on_demand_microdollars INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE fleets ADD COLUMN attempts_microdollars INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE jobs ADD COLUMN cost_microdollars INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE jobs ADD COLUMN on_demand_microdollars INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE jobs ADD COLUMN wasted_microdollars INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE accounts ADD COLUMN cost_microdollars INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE accounts ADD COLUMN on_demand_microdollars INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE accounts ADD COLUMN wasted_microdollars INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE attempt_rows ADD COLUMN cost_microdollars INTEGER;
+ALTER TABLE attempt_rows ADD COLUMN on_demand_microdollars INTEGER;
 )sql",
 };
 

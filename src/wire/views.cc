@@ -100,6 +100,8 @@ json::object attempt_to_json(const Attempt& attempt) {
           {"peak_gpu_memory_kib", attempt.peak_gpu_memory_kib},
           {"gpu_energy_mj", attempt.gpu_energy_mj},
           {"slot", attempt.slot},
+          {"cost_microdollars", or_null(attempt.cost_microdollars)},
+          {"on_demand_microdollars", or_null(attempt.on_demand_microdollars)},
           {"log_bytes", attempt.log.bytes},
           {"last_line", text_or_null(attempt.log.last_line)}};
 }

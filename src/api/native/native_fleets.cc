@@ -22,7 +22,14 @@ json::value time_or_null(std::int64_t at_ms) {
   return at_ms == 0 ? json::value(nullptr) : json::value(at_ms);
 }
 
-json::object machine_json(const Machine& it) {
+json::object costs_json(const MachineCosts& costs) {
+  return {{"billed_microdollars", costs.billed_microdollars},
+          {"attempts_microdollars", costs.attempts_microdollars},
+          {"idle_microdollars", costs.idle_microdollars()},
+          {"on_demand_microdollars", costs.billed_on_demand_microdollars}};
+}
+
+json::object machine_json(const Machine& it, std::int64_t now_ms) {
   json::object accelerators;
   for (std::size_t kind = 0; kind < kAccelerators; ++kind) {
     accelerators[kAcceleratorNames[kind]] = it.has.accelerators[kind];
@@ -38,7 +45,10 @@ json::object machine_json(const Machine& it) {
           {"ending", text_or_null(it.ending)},
           {"requested_ms", it.requested_ms},
           {"joined_ms", time_or_null(it.joined_ms)},
-          {"since_ms", it.since_ms}};
+          {"since_ms", it.since_ms},
+          {"hourly_microdollars", it.has_price() ? json::value(it.price.microdollars) : json::value(nullptr)},
+          {"billed_from_ms", time_or_null(it.billed_from_ms)},
+          {"costs", it.has_price() ? json::value(costs_json(it.costs(now_ms))) : json::value(nullptr)}};
 }
 
 /// Its rules; of one with rules that this version cannot read, what is usual.
@@ -49,7 +59,7 @@ json::object rules_json(const Fleet& it) {
   return out;
 }
 
-json::object fleet_json(const Fleet& it, const std::vector<Machine>& machines) {
+json::object fleet_json(const Fleet& it, const std::vector<Machine>& machines, std::int64_t now_ms) {
   json::object out = rules_json(it);
   out["created_ms"] = it.created_ms;
   out["paused"] = it.paused;
@@ -57,9 +67,14 @@ json::object fleet_json(const Fleet& it, const std::vector<Machine>& machines) {
   out["failures"] = it.failures;
   out["trouble"] = text_or_null(it.trouble);
   out["retry_at_ms"] = time_or_null(it.not_before_ms);
+  const MachineCosts costs = costs_of(it, machines, now_ms);
+  const bool has_prices = costs != MachineCosts{} || std::ranges::any_of(machines, [&](const Machine& machine) {
+                            return machine.fleet == it.name && machine.has_price();
+                          });
+  out["costs"] = has_prices ? json::value(costs_json(costs)) : json::value(nullptr);
   json::array all;
   for (const Machine& machine : machines) {
-    if (machine.fleet == it.name) all.push_back(machine_json(machine));
+    if (machine.fleet == it.name) all.push_back(machine_json(machine, now_ms));
   }
   out["machines"] = std::move(all);
   return out;
@@ -75,7 +90,7 @@ void NativeApi::list_fleets(Asked /*asked*/, HttpReply reply) {
   std::map<std::string, std::vector<Machine>> by_fleet;
   for (Machine& it : *machines) by_fleet[it.fleet].push_back(std::move(it));
   json::array out;
-  for (const Fleet& it : *all) out.push_back(fleet_json(it, by_fleet[it.name]));
+  for (const Fleet& it : *all) out.push_back(fleet_json(it, by_fleet[it.name], about_.now_ms()));
   reply.send(json_response(200, json::object{{"fleets", std::move(out)}}));
 }
 
@@ -85,7 +100,7 @@ void NativeApi::show_fleet(Asked asked, HttpReply reply) {
   auto machines = backend_.ledger().machines();
   if (!machines) return reply.send(problem(machines.error()));
   for (const Fleet& it : *all) {
-    if (it.name == asked.parts[0]) return reply.send(json_response(200, fleet_json(it, *machines)));
+    if (it.name == asked.parts[0]) return reply.send(json_response(200, fleet_json(it, *machines, about_.now_ms())));
   }
   reply.send(problem(no_such("fleet", asked.parts[0])));
 }

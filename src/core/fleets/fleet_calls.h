@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/cost.h"
 #include "base/ids.h"
 #include "base/resources.h"
 #include "core/fleets/fleet_records.h"
@@ -31,6 +32,7 @@ struct ScaleFleet {
     std::string shape;
     Resources has;
     std::string reason;
+    HourlyPrice price = {};
   };
   struct Drain {
     std::string machine;

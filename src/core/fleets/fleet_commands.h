@@ -16,7 +16,7 @@ class FleetCommands : public CommandSource {
   Command next(const Core& core, const LedgerModel& /*ledger*/) override {
     const std::string fleet = "name" + std::to_string(random_.below(3));
     if (core.durable().fleets.size() < 2 && !random_.one_in(3)) return set(fleet);
-    switch (random_.below(14)) {
+    switch (random_.below(18)) {
       case 0: return set(fleet);
       case 1: return random_.one_in(4) ? Command(DropFleet{fleet}) : Command(PauseFleet{fleet, random_.one_in(3)});
       case 2: return ask();
@@ -26,6 +26,10 @@ class FleetCommands : public CommandSource {
       case 6:
       case 7: return scale(core, fleet);
       case 8: return arrive(core);
+      case 9:
+      case 10:
+      case 11:
+      case 12: return work(core);
       default: return news(core);
     }
   }
@@ -52,10 +56,17 @@ class FleetCommands : public CommandSource {
       const std::string name = random_.one_in(12)  ? "worker" + std::to_string(random_.below(5))
                                : random_.one_in(8) ? "m" + std::to_string(random_.below(launched_ + 1))
                                                    : "m" + std::to_string(++launched_);
-      command.launches.push_back({name, "small", {1000 * (1 + random_.below(3)), 1 << 30, {}}, "work waits"});
+      command.launches.push_back({name, "small", {1000 * (1 + random_.below(3)), 1 << 30, {}}, "work waits", price()});
     } while (random_.one_in(2));
     while (random_.one_in(2)) command.drains.push_back({any_machine(core), "it is idle"});
     return command;
+  }
+
+  /// Of every third machine it is not known.
+  HourlyPrice price() {
+    if (random_.one_in(3)) return {};
+    const auto on_demand = static_cast<std::int64_t>(1 + random_.below(30'000'000));
+    return {static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(on_demand) + 1)), on_demand};
   }
 
   std::string any_machine(const Core& core) {
@@ -71,7 +82,33 @@ class FleetCommands : public CommandSource {
     RegisterWorker hello{found->first, 1 + random_.below(2), random_.one_in(3) ? 0 : 60'000};
     hello.has = found->second.has;
     hello.fleet = found->second.fleet;
+    hello.labels = {{"zone", "a"}, {"gpu", ""}};
     return hello;
+  }
+
+  /// The worker of a machine says how some of its items have ended, and polls. What it says of times may be anything.
+  Command work(const Core& core) {
+    const auto worker = core.volatile_part().worker_by_name.find(any_machine(core));
+    if (worker == core.volatile_part().worker_by_name.end()) return arrive(core);
+    const auto& known = core.durable().workers.at(worker->second);
+    Poll poll;
+    poll.report = {.worker = worker->second, .incarnation = known.incarnation};
+    for (const GrantId id : core.volatile_part().worker_grants.at(worker->second)) {
+      const Grant& grant = core.durable().grants.at(id);
+      const Token token{id, ItemIndex{grant.first.value + random_.below(grant.count)}};
+      if (random_.one_in(4)) continue;
+      if (random_.one_in(4)) {
+        poll.report.running.push_back({token, world_.now_ms - static_cast<std::int64_t>(random_.below(10'000))});
+      } else {
+        const auto wall_us =
+            static_cast<std::int64_t>(random_.below(random_.one_in(9) ? 1'000'000'000'000 : 60'000'000));
+        poll.report.ended.push_back({.token = token, .usage = {.started_ms = world_.now_ms, .wall_us = wall_us}});
+      }
+    }
+    poll.number = PollNumber{++polls_};
+    poll.want = random_.below(4);
+    poll.room = known.has;
+    return poll;
   }
 
   Command news(const Core& core) {
@@ -82,6 +119,7 @@ class FleetCommands : public CommandSource {
   }
 
   std::uint64_t launched_ = 0;
+  std::uint64_t polls_ = 0;
 };
 
 }  // namespace drover

@@ -1,5 +1,9 @@
 #include "core/fleets/fleet_records.h"
 
+#include <algorithm>
+
+#include "base/wide.h"
+
 namespace drover {
 
 std::string_view to_string(MachineState state) {
@@ -12,6 +16,33 @@ std::string_view to_string(MachineState state) {
     case MachineState::gone: return "gone";
   }
   return "unknown";
+}
+
+MachineCosts& MachineCosts::operator+=(const MachineCosts& more) {
+  billed_microdollars = saturating_sum(billed_microdollars, more.billed_microdollars);
+  billed_on_demand_microdollars = saturating_sum(billed_on_demand_microdollars, more.billed_on_demand_microdollars);
+  attempts_microdollars = saturating_sum(attempts_microdollars, more.attempts_microdollars);
+  return *this;
+}
+
+std::int64_t Machine::billed_ms(std::int64_t now_ms) const {
+  if (billed_from_ms == 0) return 0;
+  return std::max<std::int64_t>((state == MachineState::gone ? since_ms : now_ms) - billed_from_ms, 0);
+}
+
+MachineCosts Machine::costs(std::int64_t now_ms) const {
+  const std::int64_t time_ms = billed_ms(now_ms);
+  return {.billed_microdollars = bill_of(price.microdollars, time_ms),
+          .billed_on_demand_microdollars = bill_of(price.on_demand_microdollars, time_ms),
+          .attempts_microdollars = attempts.microdollars};
+}
+
+MachineCosts costs_of(const Fleet& fleet, const std::vector<Machine>& machines, std::int64_t now_ms) {
+  MachineCosts out = fleet.gone;
+  for (const Machine& it : machines) {
+    if (it.fleet == fleet.name && it.counts()) out += it.costs(now_ms);
+  }
+  return out;
 }
 
 }  // namespace drover

@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "base/cost.h"
 #include "base/resources.h"
 
 namespace drover {
@@ -30,6 +32,25 @@ struct FleetSpec {
   }
 };
 
+/// What machines have cost, in micro-dollars.
+struct MachineCosts {
+  std::int64_t billed_microdollars = 0;            // for all the time that they were there
+  std::int64_t billed_on_demand_microdollars = 0;  // what that would have been on demand
+  std::int64_t attempts_microdollars = 0;          // of it, what attempts that have ended cost
+
+  /// What nobody used.
+  std::int64_t idle_microdollars() const { return billed_microdollars - attempts_microdollars; }
+  MachineCosts& operator+=(const MachineCosts& more);
+  bool operator==(const MachineCosts&) const = default;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit("billed_microdollars", self.billed_microdollars);
+    visit("billed_on_demand_microdollars", self.billed_on_demand_microdollars);
+    visit("attempts_microdollars", self.attempts_microdollars);
+  }
+};
+
 struct Fleet : FleetSpec {
   std::int64_t created_ms = 0;
   bool paused = false;             // nothing is launched or drained
@@ -37,6 +58,7 @@ struct Fleet : FleetSpec {
   std::uint64_t failures = 0;      // launches that failed since one joined
   std::string trouble;             // why the last one failed; empty: it did not
   std::int64_t not_before_ms = 0;  // nothing is launched before
+  MachineCosts gone;               // of its machines that are gone
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
@@ -47,6 +69,7 @@ struct Fleet : FleetSpec {
     visit("failures", self.failures);
     visit("trouble", self.trouble);
     visit("not_before_ms", self.not_before_ms);
+    MachineCosts::fields(self.gone, visit);
   }
 };
 
@@ -75,8 +98,16 @@ struct Machine {
   std::int64_t join_by_ms = 0;  // one that has not joined by then has failed
   std::int64_t joined_ms = 0;   // 0: it has not
   std::int64_t since_ms = 0;    // since when it is in this state
+  HourlyPrice price;
+  std::int64_t billed_from_ms = 0;  // when it was first known to be there; 0: it was not yet
+  CostSum attempts;                 // that have ended
+  CostSum attempts_on_demand;
 
   bool counts() const { return state != MachineState::gone; }
+  /// Until now, or until it was gone.
+  std::int64_t billed_ms(std::int64_t now_ms) const;
+  MachineCosts costs(std::int64_t now_ms) const;
+  bool has_price() const { return price.on_demand_microdollars > 0; }
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
@@ -96,7 +127,17 @@ struct Machine {
     visit("join_by_ms", self.join_by_ms);
     visit("joined_ms", self.joined_ms);
     visit("since_ms", self.since_ms);
+    visit("hourly_microdollars", self.price.microdollars);
+    visit("hourly_on_demand_microdollars", self.price.on_demand_microdollars);
+    visit("billed_from_ms", self.billed_from_ms);
+    visit("attempts_microdollars", self.attempts.microdollars);
+    visit("attempts_rest", self.attempts.rest);
+    visit("attempts_on_demand_microdollars", self.attempts_on_demand.microdollars);
+    visit("attempts_on_demand_rest", self.attempts_on_demand.rest);
   }
 };
+
+/// Of all the machines that it ever had; `machines` are those that are known, of any fleet.
+MachineCosts costs_of(const Fleet& fleet, const std::vector<Machine>& machines, std::int64_t now_ms);
 
 }  // namespace drover

@@ -134,6 +134,7 @@ void Fleets::launch(const Fleet& fleet, const ScaleFleet::Launch& it) {
   Machine machine{
       .name = it.machine, .fleet = fleet.name, .shape = it.shape, .has = it.has.at_most(Resources::endless())};
   machine.reason = it.reason.substr(0, kLongestReason);
+  machine.price = it.price;
   machine.requested_ms = machine.since_ms = journal_.now_ms();
   machine.join_by_ms = journal_.now_ms() + fleet.join_ms;
   index(machine);
@@ -171,6 +172,7 @@ void Fleets::on(Ticket ticket, const MachineNews& command) {
         machine.provider_id = text;
         machines_.add(machine.name);
       }
+      begin_bill(machine);
       if (machine.state == MachineState::requested) move(machine, MachineState::starting, {});
       break;
     case MachineNews::What::refused:
@@ -207,6 +209,7 @@ void Fleets::on_worker_present(const std::string& worker, const std::string& fle
     return;
   }
   machine->joined_ms = journal_.now_ms();
+  begin_bill(*machine);
   move(*machine, MachineState::joined, {});
   const auto known = records_.fleets.find(fleet);
   if (known == records_.fleets.end() || known->second.failures == 0) return;
@@ -233,8 +236,42 @@ void Fleets::move(Machine& machine, MachineState to, const std::string& why) {
   machines_.add(machine.name);
   if (to != MachineState::starting) journal_.note(event_of(to), machine.name, machine.ending);
   if (to != MachineState::gone) return;
+  add_to_costs(machine);
   drop_if_done(machine.fleet);
   if (now_.machines_gone.size() > kMostGoneMachines) forget(std::string(now_.machines_gone.begin()->second));
+}
+
+// Its provider has accepted it, or its worker is there before that was heard.
+void Fleets::begin_bill(Machine& machine) {
+  if (machine.billed_from_ms > 0) return;
+  machine.billed_from_ms = std::max<std::int64_t>(journal_.now_ms(), 1);
+  machines_.add(machine.name);
+}
+
+void Fleets::add_to_costs(const Machine& gone) {
+  const auto fleet = records_.fleets.find(gone.fleet);
+  if (fleet == records_.fleets.end() || !gone.has_price()) return;
+  fleet->second.gone += gone.costs(journal_.now_ms());
+  fleets_.add(gone.fleet);
+}
+
+// What workers say of times is not to be relied on: no attempt is longer than its machine has been there, and all
+// together cost at most what the machine has cost until now.
+std::optional<AttemptCost> Fleets::charge(WorkerId id, const Resources& ask, std::int64_t wall_us) {
+  const Worker& worker = workers_.at(id);
+  if (worker.fleet.empty()) return std::nullopt;
+  Machine* machine = machine_of(worker.name, worker.fleet);
+  if (machine == nullptr || machine->state == MachineState::gone || !machine->has_price()) {
+    return std::nullopt;
+  }
+  const MachineCosts until_now = machine->costs(journal_.now_ms());
+  const std::int64_t us = std::min(wall_us, machine->billed_ms(journal_.now_ms()) * 1000);
+  const auto part = MachinePart::of(ask, machine->has);
+  machines_.add(machine->name);
+  return AttemptCost{
+      .microdollars = machine->attempts.add(machine->price.microdollars, part, us, until_now.billed_microdollars),
+      .on_demand_microdollars = machine->attempts_on_demand.add(machine->price.on_demand_microdollars, part, us,
+                                                                until_now.billed_on_demand_microdollars)};
 }
 
 void Fleets::count_failure(const std::string& name, const std::string& why) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/hash.h"
+#include "core/attempt_costs.h"
 #include "core/command.h"
 #include "core/journal.h"
 #include "core/machine_workers.h"
@@ -48,7 +49,7 @@ struct FleetIndexes {
   std::set<std::pair<std::int64_t, std::string>> machines_gone;   // by since when
 };
 
-class Fleets : public MachineListener {
+class Fleets : public MachineListener, public AttemptCosts {
  public:
   Fleets(FleetRecords& records, FleetIndexes& now, Journal& journal, MachineWorkers& workers)
       : records_(records), now_(now), journal_(journal), workers_(workers) {}
@@ -68,6 +69,8 @@ class Fleets : public MachineListener {
   void on_worker_present(const std::string& worker, const std::string& fleet) override;
   void on_worker_departed(const std::string& worker, const std::string& fleet, std::string_view how) override;
 
+  std::optional<AttemptCost> charge(WorkerId worker, const Resources& ask, std::int64_t wall_us) override;
+
   void take_changes(std::vector<Mutation>& out);
 
  private:
@@ -77,6 +80,8 @@ class Fleets : public MachineListener {
   void launch(const Fleet& fleet, const ScaleFleet::Launch& launch);
   bool drain(const std::string& fleet, const ScaleFleet::Drain& drain);
   void move(Machine& machine, MachineState to, const std::string& why);
+  void begin_bill(Machine& machine);
+  void add_to_costs(const Machine& gone);
   void count_failure(const std::string& fleet, const std::string& why);
   void index(const Machine& machine);
   void unindex(const Machine& machine);

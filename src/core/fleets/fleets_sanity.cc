@@ -13,6 +13,7 @@ class FleetInspection : Inspection {
   void inspect() {
     for (const auto& [name, fleet] : durable_.fleets) {
       expect(name == fleet.name && fleet.created_ms > 0, "a fleet has its name");
+      expect(fleet.gone.idle_microdollars() >= 0, "attempts cost no more than their fleet");
       expect((fleet.failures == 0) == fleet.trouble.empty(), "a fleet that fails says why");
       expect(!fleet.deleting || volatile_.machine_counts.contains(name), "a fleet that is deleted waits for machines");
     }
@@ -26,6 +27,12 @@ class FleetInspection : Inspection {
   void inspect(const Machine& machine) {
     expect(machine.requested_ms <= machine.since_ms && machine.since_ms <= now_ms_, "a machine was requested before");
     const bool has_joined = machine.joined_ms > 0;
+    const MachineCosts costs = machine.costs(now_ms_);
+    expect(costs.idle_microdollars() >= 0 && costs.attempts_microdollars >= 0,
+           "attempts cost no more than their machine");
+    expect(machine.attempts_on_demand.microdollars <= costs.billed_on_demand_microdollars,
+           "nor would they have on demand");
+    expect(machine.price.on_demand_microdollars > 0 || machine.attempts == CostSum{}, "without a price nothing costs");
     if (machine.state == MachineState::gone) {
       ++gone_;
       expect(volatile_.machines_gone.contains({machine.since_ms, machine.name}), "a machine that is gone is forgotten");

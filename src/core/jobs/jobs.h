@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/attempt_costs.h"
 #include "core/catalog/catalog.h"
 #include "core/jobs/item_blocks.h"
 #include "core/journal.h"
@@ -98,6 +99,7 @@ class Jobs : public QueueUser, public RunningItems, public MessageTaker {
       : records_(records), now_(now), journal_(journal), catalog_(catalog), places_(places) {}
   void set_holders(Holders& holders) { holders_ = &holders; }
   void set_messages(MessageSource& messages) { messages_ = &messages; }
+  void set_costs(AttemptCosts& costs) { costs_ = &costs; }
 
   void on(Ticket ticket, const SubmitJob& command);
   void on(Ticket ticket, const ReopenJob& command);
@@ -221,7 +223,7 @@ class Jobs : public QueueUser, public RunningItems, public MessageTaker {
   // settle.cc
   Ended lose(const Grant& grant, OpenItem item, const EndedAttempt& ended);
   Ended finish(const OpenItem& item, Attempt attempt, ItemMark mark);
-  void charge(Job& job, const Attempt& row);
+  void charge(Job& job, Attempt& row);
 
   Job& job_at(JobId id) { return records_.jobs.at(id); }
 
@@ -232,6 +234,7 @@ class Jobs : public QueueUser, public RunningItems, public MessageTaker {
   Places& places_;
   Holders* holders_ = nullptr;
   MessageSource* messages_ = nullptr;
+  AttemptCosts* costs_ = nullptr;
   std::vector<Request> resumed_;
   std::vector<JobId> leaving_;  // the jobs of a queue that is about to change
   Changed<JobId> jobs_{journal_};

@@ -145,8 +145,8 @@ Jobs::Ended Jobs::finish(const OpenItem& item, Attempt attempt, ItemMark mark) {
   return how;
 }
 
-// What an attempt has used is written down: for its job, and for its share.
-void Jobs::charge(Job& job, const Attempt& row) {
+// What an attempt has used is written down, and what that cost: for its job, and for its share.
+void Jobs::charge(Job& job, Attempt& row) {
   const std::int64_t wall_ms = std::clamp<std::int64_t>((row.wall_us + 500) / 1000, 0, kLongestSettledMs);
   const std::int64_t asked_mib = static_cast<std::int64_t>(job.ask.memory_bytes >> 20);
   std::int64_t accelerators = 0;
@@ -161,7 +161,12 @@ void Jobs::charge(Job& job, const Attempt& row) {
   usage.accelerator_ms = accelerators * wall_ms;
   usage.gpu_busy_ms = std::min((row.gpu_busy_us + 500) / 1000, usage.accelerator_ms);
   usage.gpu_energy_j = (row.gpu_energy_mj + 500) / 1000;
+  if (const auto cost = costs_->charge(row.worker, job.ask, row.wall_us)) {
+    row.cost_microdollars = usage.cost_microdollars = cost->microdollars;
+    row.on_demand_microdollars = usage.on_demand_microdollars = cost->on_demand_microdollars;
+  }
   if (wasted) {
+    usage.wasted_microdollars = usage.cost_microdollars;
     usage.wasted_cpu_ms = usage.cpu_ms;
     usage.wasted_reserved_ms = usage.reserved_cpu_ms;
   }

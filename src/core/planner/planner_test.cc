@@ -93,6 +93,23 @@ TEST_F(PlanTest, ShapesCostAsLittleAsTheyCan) {
   }
 }
 
+TEST_F(PlanTest, ThePriceDecidesWhereAllShapesHaveOne) {
+  const auto set_prices = [this](std::int64_t small, std::int64_t medium, std::int64_t large) {
+    fleet().shapes[0].price = {small, small};
+    fleet().shapes[1].price = {medium, medium};
+    fleet().shapes[2].price = {large, large};
+  };
+  wait(3);
+  set_prices(100, 150, 290);
+  EXPECT_EQ(said(), "+medium +small");
+  set_prices(100, 150, 200);
+  EXPECT_EQ(said(), "+large");
+  set_prices(50, 150, 200);
+  EXPECT_EQ(said(), "+small +small +small");
+  set_prices(1, 150, 0);
+  EXPECT_EQ(said(), "+medium +small") << "of one it is not known, so what they have decides";
+}
+
 TEST_F(PlanTest, AnItemGetsAShapeThatHoldsIt) {
   wait(1, {3000, 0, {}});
   EXPECT_EQ(said(), "+large");

@@ -22,7 +22,7 @@ struct Room {
   const PlannedMachine* machine;  // null: this plan launches it
 };
 
-/// What a shape is worth, as long as nobody says what it costs: a CPU is 1000, as are 4 GiB; an accelerator is 16 CPUs.
+/// What a shape is worth where nobody says what it costs: a CPU is 1000, as are 4 GiB; an accelerator is 16 CPUs.
 std::uint64_t worth_of(const Resources& has) {
   std::uint64_t worth = std::min<std::uint64_t>(has.milli_cpus, 1'000'000'000) +
                         (std::min(has.memory_bytes, std::uint64_t{1} << 50) >> 22);
@@ -114,7 +114,13 @@ class DemandPlanner {
     }
   }
 
-  /// The least worth per item that it would run; of equals the largest.
+  /// Whether all of its shapes have a price. Prices cannot be compared with worth.
+  static bool has_prices(const FleetDraft& fleet) {
+    return std::ranges::all_of(fleet.state().shapes, [](const Shape& it) { return it.price.microdollars > 0; });
+  }
+
+  /// The lowest price per item that it would run or, where not all prices are known, the least worth; of equals the
+  /// largest.
   static const Shape* best_shape(const FleetDraft& fleet, const WaitingItems& items, std::uint64_t left,
                                  std::string& why) {
     if (fleet.state().shapes.empty()) {
@@ -122,6 +128,7 @@ class DemandPlanner {
       return nullptr;
     }
     const Shape* best = nullptr;
+    const bool by_price = has_prices(fleet);
     auto best_score = std::tuple(std::uint64_t{0}, std::uint64_t{0});
     for (const Shape& shape : fleet.state().shapes) {
       if (!items.ask.fits(shape.has)) continue;
@@ -134,7 +141,8 @@ class DemandPlanner {
         continue;
       }
       const std::uint64_t used = std::min(left, shape.has.holds(items.ask));
-      const auto score = std::tuple(1000 * worth_of(shape.has) / used, ~used);
+      const std::uint64_t cost = by_price ? static_cast<std::uint64_t>(shape.price.microdollars) : worth_of(shape.has);
+      const auto score = std::tuple(1000 * cost / used, ~used);
       if (best != nullptr && best_score <= score) continue;
       best = &shape;
       best_score = score;

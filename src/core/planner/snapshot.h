@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/cost.h"
 #include "base/resources.h"
 
 namespace drover {
@@ -16,6 +17,7 @@ namespace drover {
 struct Shape {
   std::string name;
   Resources has;
+  HourlyPrice price = {};  // as the fleet would pay it
 };
 
 enum class ScalingPolicy : std::uint8_t {

@@ -155,6 +155,7 @@ class Workers : public Holders, public AttemptHolders, public MachineWorkers {
   bool is_held(Token attempt) const override;
 
   bool is_known(const std::string& worker) const override { return now_.worker_by_name.contains(worker); }
+  const Worker& at(WorkerId worker) const override { return records_.workers.at(worker); }
   void drain(const std::string& worker) override;
   void fence(const std::string& worker) override;
 

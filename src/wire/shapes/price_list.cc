@@ -6,7 +6,7 @@
 #include "base/name.h"
 #include "base/nearest_word.h"
 #include "base/text.h"
-#include "base/units.h"
+#include "base/money.h"
 #include "wire/shapes/machine_type.h"
 #include "wire/yaml_document.h"
 
