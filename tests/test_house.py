@@ -26,7 +26,8 @@ page → base, core, ports, screen
 run → accel
 api → wire, core, ports, keys, base
 server, worker, cli → everything
-sim → base, core, agent, engine, wire, ports, api, store
+fleets → core, wire, ports, base
+sim → base, core, agent, engine, wire, ports, api, store, fleets
 runtime → accel, wire, base
 """
 

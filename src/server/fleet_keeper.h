@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -17,6 +18,7 @@
 
 #include "core/command.h"
 #include "core/planner/plan.h"
+#include "fleets/fleet_survey.h"
 #include "ports/provider.h"
 #include "server/fleet_lane.h"
 #include "server/offered_shape.h"
@@ -60,22 +62,15 @@ class FleetKeeper {
   bool is_drained() const { return is_drained_; }
 
  private:
-  /// What the core has said, and what is planned from it.
-  struct Seen {
-    FleetSnapshot snapshot;
-    std::vector<Machine> machines;
-    bool is_drained = false;
-  };
-
   void run();
   Result<void> round();
-  Result<Seen> look();
-  Result<void> ask_streams(FleetSnapshot& snapshot);
-  FleetState state_of(const Fleet& fleet) const;
+  Result<FleetSurvey> look();
+  std::optional<Result<std::vector<Shape>>> shapes_for(const FleetRules& rules) const;
+  static bool has_local_machines(const FleetSurvey& seen);
   Result<bool> carry_out(const FleetPlan& plan);
-  static FleetPlan plan_to_drain(const Seen& seen);
-  void fence(const Seen& seen);
-  void give_to_lanes(const Seen& seen);
+  static FleetPlan plan_to_drain(const FleetSurvey& seen);
+  void fence(const FleetSurvey& seen);
+  void give_to_lanes(const FleetSurvey& seen);
   void forget_gone(const std::vector<Machine>& machines);
 
   const Outside outside_;

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "server/machine_reconciler.h"
+#include "fleets/machine_reconciler.h"
 
 namespace drover {
 

@@ -44,7 +44,7 @@ class MachineReconciler {
   Provider& provider_;
   const Outside outside_;
   std::map<std::string, std::uint64_t> missed_;  // in so many lists
-  std::set<std::string> accepted_;               // what it is given may be older than that
+  std::set<std::string> answered_;               // intents; what it is given may be older than the answer
   std::map<std::string, std::string> said_;
 };
 

@@ -1,4 +1,4 @@
-#include "server/machine_reconciler.h"
+#include "fleets/machine_reconciler.h"
 
 #include <algorithm>
 
@@ -28,16 +28,16 @@ std::optional<std::vector<ListedMachine>> MachineReconciler::list() {
 // One that was launched before the server's last end runs with the join token that it was given then.
 void MachineReconciler::launch_all(const std::vector<Machine>& machines,
                                    const std::function<Labels(const Machine&)>& labels) {
-  std::erase_if(accepted_, [&](const std::string& name) {
+  std::erase_if(answered_, [&](const std::string& name) {
     return std::ranges::find(machines, name, &Machine::name) == machines.end();
   });
   const bool is_asked = std::ranges::any_of(
-      machines, [&](const Machine& it) { return it.state == MachineState::requested && !accepted_.contains(it.name); });
+      machines, [&](const Machine& it) { return it.state == MachineState::requested && !answered_.contains(it.name); });
   if (!is_asked) return;
   const auto listed = list();
   if (!listed) return;
   for (const Machine& machine : machines) {
-    if (machine.state != MachineState::requested || accepted_.contains(machine.name)) continue;
+    if (machine.state != MachineState::requested || answered_.contains(machine.name)) continue;
     const auto known = std::ranges::find(*listed, machine.name, &ListedMachine::name);
     if (known == listed->end() || known->has_ended) {
       launch(machine, labels(machine));
@@ -100,7 +100,8 @@ void MachineReconciler::terminate(const std::string& machine) {
 // One that is not told now is told with the next turn: what it says is still so then.
 void MachineReconciler::tell(const MachineNews& news) {
   if (auto done = outside_.tell(news); !done) return say_once("tell", done.error().message);
-  if (news.what == MachineNews::What::accepted) accepted_.insert(news.machine);
+  const bool is_answer = news.what == MachineNews::What::accepted || news.what == MachineNews::What::refused;
+  if (is_answer) answered_.insert(news.machine);
 }
 
 void MachineReconciler::say_once(const std::string& about, const std::string& text) {

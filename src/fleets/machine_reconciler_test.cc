@@ -1,4 +1,4 @@
-#include "server/machine_reconciler.h"
+#include "fleets/machine_reconciler.h"
 
 #include <gtest/gtest.h>
 
@@ -88,6 +88,16 @@ TEST_F(ReconcilerTest, ALaunchThatFailsIsToldWithItsReason) {
   provider.refuses = "no capacity";
   turn({machine("a", MachineState::requested)});
   EXPECT_EQ(news(), "a refused: no capacity");
+}
+
+// The machines of the next turn may have been read before the core was told.
+TEST_F(ReconcilerTest, AnIntentThatWasRefusedIsNotLaunchedAgain) {
+  provider.refuses = "no capacity";
+  turn({machine("a", MachineState::requested)});
+  provider.refuses.clear();
+  calls();
+  turn({machine("a", MachineState::requested)});
+  EXPECT_EQ(calls(), "");
 }
 
 TEST_F(ReconcilerTest, AMachineIsTerminatedUntilItIsNotListed) {

@@ -1,0 +1,157 @@
+#include "fleets/fleet_survey.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "wire/fleet_rules.h"
+
+namespace drover {
+namespace {
+
+MachinePhase phase_of(MachineState state) {
+  switch (state) {
+    case MachineState::requested:
+    case MachineState::starting: return MachinePhase::coming;
+    case MachineState::joined: return MachinePhase::joined;
+    case MachineState::draining: return MachinePhase::draining;
+    case MachineState::leaving: return MachinePhase::ending;
+    case MachineState::gone: return MachinePhase::gone;
+  }
+  return MachinePhase::gone;
+}
+
+PlannedMachine planned(const MachineView& it) {
+  return {.name = it.machine.name,
+          .fleet = it.machine.fleet,
+          .shape = it.machine.shape,
+          .has = it.machine.has,
+          .phase = phase_of(it.machine.state),
+          .requested_ms = it.machine.requested_ms,
+          .joined_ms = it.machine.joined_ms,
+          .since_ms = it.machine.since_ms,
+          .used = it.used,
+          .items = it.items,
+          .work_ms = it.work_ms,
+          .free_since_ms = it.free_since_ms};
+}
+
+std::string why_unknown(const FleetRules& rules) {
+  if (rules.provider == "none") return "provider 'none' launches nothing: its machines join by themselves";
+  if (rules.provider != "command") return concat("provider '", rules.provider, "' is not available on this server");
+  return concat("the server knows no command '", rules.command, "': start it with --fleet-command ", rules.command,
+                "=PROGRAM");
+}
+
+}  // namespace
+
+std::string kind_name(const FleetRules& rules) {
+  return rules.provider == "command" ? concat("command ", rules.command) : rules.provider;
+}
+
+FleetSurvey::FleetSurvey(std::int64_t now_ms, ShapesOf shapes) : shapes_(std::move(shapes)) {
+  snapshot_.now_ms = now_ms;
+}
+
+std::optional<Command> FleetSurvey::next() const {
+  if (page_.want_machines || page_.want_jobs) return page_;
+  if (!streams_.empty()) return AskStreams{.stream = *streams_.begin()};
+  return std::nullopt;
+}
+
+Result<void> FleetSurvey::take(Result<Effect> answer) {
+  if (page_.want_machines || page_.want_jobs) {
+    if (!answer) return pass(answer);
+    take_page(std::move(std::get<FleetsNow>(*answer)));
+    return {};
+  }
+  const std::string stream = std::move(streams_.extract(streams_.begin()).value());
+  if (!answer && answer.error().code == ErrorCode::not_found) return {};  // it is as good as empty
+  if (!answer) return pass(answer);
+  for (const StreamView& it : std::get<StreamsNow>(*answer).streams) {
+    snapshot_.streams[stream] = {.visible = it.visible, .in_flight = it.in_flight};
+  }
+  return {};
+}
+
+void FleetSurvey::take_page(FleetsNow page) {
+  if (std::exchange(is_first_page_, false)) {
+    for (const Fleet& it : page.fleets) snapshot_.fleets.push_back(state_of(it));
+    is_of_use_ = std::ranges::any_of(snapshot_.fleets, [](const FleetState& it) { return it.unavailable.empty(); });
+  }
+  for (MachineView& it : page.machines) {
+    page_.machines_after = it.machine.name;
+    snapshot_.machines.push_back(planned(it));
+    machines_.push_back(std::move(it.machine));
+  }
+  for (const JobDemand& it : page.jobs) {
+    page_.jobs_after = it.job;
+    add(it);
+  }
+  page_.want_machines = page.more_machines;
+  // Without a provider there is nothing that jobs could ask for.
+  page_.want_jobs = page.more_jobs && is_of_use_;
+  if (!page_.want_machines && !page_.want_jobs) end_pages();
+}
+
+void FleetSurvey::add(const JobDemand& job) {
+  if (job.waiting + job.in_hands == 0) return;
+  ItemCount& count = items_[{job.ask, job.require, job.queue, job.fleets, job.item_ms}];
+  count.waiting += job.waiting;
+  count.in_hands += job.in_hands;
+}
+
+void FleetSurvey::end_pages() {
+  for (const auto& [kind, count] : items_) {
+    const auto& [ask, require, queue, fleets, item_ms] = kind;
+    snapshot_.items.push_back({.ask = ask,
+                               .require = require,
+                               .queue = queue,
+                               .fleets = fleets,
+                               .waiting = count.waiting,
+                               .in_hands = count.in_hands,
+                               .item_ms = item_ms});
+  }
+  for (const FleetState& it : snapshot_.fleets) {
+    if (!it.rules.stream.empty() && it.unavailable.empty()) streams_.insert(it.rules.stream);
+  }
+}
+
+const FleetState* FleetSurvey::find(const std::string& fleet) const {
+  const auto found = std::ranges::find(snapshot_.fleets, fleet, &FleetState::name);
+  return found == snapshot_.fleets.end() ? nullptr : &*found;
+}
+
+FleetState FleetSurvey::state_of(const Fleet& fleet) const {
+  FleetState out{.name = fleet.name,
+                 .paused = fleet.paused,
+                 .deleting = fleet.deleting,
+                 .not_before_ms = fleet.not_before_ms,
+                 .trouble = fleet.trouble};
+  auto rules = fleet_rules_from_json(fleet.text);
+  if (!rules) {
+    out.unavailable = concat("its settings cannot be used: ", rules.error().message);
+    return out;
+  }
+  out.rules = std::move(*rules);
+  const auto shapes = shapes_(out.rules);
+  if (!shapes) {
+    out.unavailable = why_unknown(out.rules);
+    return out;
+  }
+  if (!*shapes) {
+    out.unavailable = concat("the shapes of its machines are not known: ", shapes->error().message);
+    return out;
+  }
+  if (out.rules.shapes.empty()) out.shapes = **shapes;
+  for (const std::string& name : out.rules.shapes) {
+    const auto shape = std::ranges::find(**shapes, name, &Shape::name);
+    if (shape != (*shapes)->end()) out.shapes.push_back(*shape);
+  }
+  if (!out.shapes.empty()) return out;
+  std::string known;
+  for (const Shape& it : **shapes) known += concat(known.empty() ? "" : ", ", it.name);
+  out.unavailable = concat("provider '", out.rules.provider, "' has none of the fleet's shapes; it has ", known);
+  return out;
+}
+
+}  // namespace drover

@@ -1,0 +1,66 @@
+// Gathers what a plan is made from, question by question, so that whoever drives it may wait for the core as it likes:
+// the server's thread blocks, the simulator does not.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "core/command.h"
+#include "core/planner/snapshot.h"
+
+namespace drover {
+
+/// The shapes that the provider of a fleet with these rules has, as far as they are known now, with their prices;
+/// nothing: there is no such provider here.
+using ShapesOf = std::function<std::optional<Result<std::vector<Shape>>>(const FleetRules& rules)>;
+
+/// How providers are told apart: those that run a program have its name.
+std::string kind_name(const FleetRules& rules);
+
+class FleetSurvey {
+ public:
+  FleetSurvey(std::int64_t now_ms, ShapesOf shapes);
+
+  /// What to ask the core next; nothing: all is known.
+  std::optional<Command> next() const;
+  /// What it has answered.
+  Result<void> take(Result<Effect> answer);
+
+  /// Complete when nothing is left to ask.
+  const FleetSnapshot& snapshot() const { return snapshot_; }
+  const std::vector<Machine>& machines() const { return machines_; }
+  const FleetState* find(const std::string& fleet) const;
+  /// A provider that is here has a fleet, or there are machines.
+  bool has_work() const { return is_of_use_ || !machines_.empty(); }
+
+ private:
+  /// Jobs whose items a planner cannot tell apart count together.
+  using ItemKind = std::tuple<Resources, Labels, std::string, std::vector<std::string>, std::int64_t>;
+  struct ItemCount {
+    std::uint64_t waiting = 0;
+    std::uint64_t in_hands = 0;
+  };
+
+  FleetState state_of(const Fleet& fleet) const;
+  void take_page(FleetsNow page);
+  void add(const JobDemand& job);
+  void end_pages();
+
+  ShapesOf shapes_;
+  FleetSnapshot snapshot_;
+  std::vector<Machine> machines_;
+  std::map<ItemKind, ItemCount> items_;
+  AskFleets page_;
+  bool is_first_page_ = true;
+  bool is_of_use_ = false;
+  std::set<std::string> streams_;  // that are still to be asked for
+};
+
+}  // namespace drover

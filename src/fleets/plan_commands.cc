@@ -1,0 +1,56 @@
+#include "fleets/plan_commands.h"
+
+#include <map>
+#include <utility>
+
+#include "base/text.h"
+#include "base/units.h"
+
+namespace drover {
+namespace {
+
+constexpr std::size_t kLongestFleetPart = 100;
+
+}  // namespace
+
+std::string machine_name(const std::string& fleet, std::uint64_t number) {
+  std::string digits;
+  for (std::uint64_t rest = number >> 16; digits.size() < 12; rest >>= 4) digits += "0123456789abcdef"[rest & 15];
+  return concat(fleet.substr(0, kLongestFleetPart), "-", digits);
+}
+
+std::vector<ScaleFleet> scale_commands(const FleetPlan& plan, const std::function<std::uint64_t()>& number) {
+  std::map<std::string, ScaleFleet> commands;
+  for (const PlannedDrain& it : plan.drains) commands[it.fleet].drains.push_back({it.machine, it.reason});
+  for (const PlannedLaunch& it : plan.launches) {
+    commands[it.fleet].launches.push_back(
+        {machine_name(it.fleet, number()), it.shape.name, it.shape.has, it.reason, it.shape.price});
+  }
+  std::vector<ScaleFleet> out;
+  for (auto& [fleet, command] : commands) {
+    command.fleet = fleet;
+    out.push_back(std::move(command));
+  }
+  return out;
+}
+
+std::vector<std::string> explained(const FleetPlan& plan, const FleetState& fleet) {
+  std::vector<std::string> out;
+  std::map<std::pair<std::string, std::string>, std::uint64_t> launches;
+  for (const PlannedLaunch& it : plan.launches) {
+    if (it.fleet == fleet.name) ++launches[{it.shape.name, it.reason}];
+  }
+  for (const auto& [what, count] : launches) {
+    out.push_back(concat("launch ", plural(count, "machine"), " of shape '", what.first, "': ", what.second));
+  }
+  for (const PlannedDrain& it : plan.drains) {
+    if (it.fleet == fleet.name) out.push_back(concat("drain ", it.machine, ": ", it.reason));
+  }
+  for (const PlanNote& it : plan.notes) {
+    if (it.fleet == fleet.name) out.push_back(it.text);
+  }
+  if (out.empty()) out.push_back(fleet.unavailable.empty() ? "nothing to do" : fleet.unavailable);
+  return out;
+}
+
+}  // namespace drover
