@@ -37,12 +37,12 @@ RequestBytes encode_call(const SessionCall& call, const WorkerHello& who) {
   return std::visit(Encoder{who}, call.what);
 }
 
-Result<Command> decode_call(const RequestBytes& request) {
+Result<Command> decode_call(const RequestBytes& request, const std::string& fleet) {
   switch (request.kind) {
     case CallKind::hello: {
       auto hello = decode_hello(request.body);
       if (!hello) return pass(hello);
-      return to_command(*hello, kTermMs, {});
+      return to_command(*hello, kTermMs, fleet);
     }
     case CallKind::report: {
       auto report = decode_report(request.body);

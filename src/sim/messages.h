@@ -30,7 +30,8 @@ struct ReplyBytes {
 
 /// `who`: what a worker says of itself, but for its incarnation.
 RequestBytes encode_call(const SessionCall& call, const WorkerHello& who);
-Result<Command> decode_call(const RequestBytes& request);
+/// `fleet`: whose key the worker has; empty: none's.
+Result<Command> decode_call(const RequestBytes& request, const std::string& fleet);
 ReplyBytes encode_effect(const Effect& effect);
 /// A poll's answer, if the reply is one.
 Result<WorkerPollAnswer> decode_answer(CallKind kind, const ReplyBytes& reply);

@@ -26,6 +26,13 @@ class Network {
   /// For those who are never cut off.
   void bring(std::function<void()> arrive);
 
+  /// One more that can be cut off, by this number.
+  std::size_t add_worker() {
+    cut_to_server_.push_back(0);
+    cut_to_worker_.push_back(0);
+    return cut_to_server_.size() - 1;
+  }
+
   void cut(const Partition& partition);
   bool is_cut(std::size_t worker) const { return cut_to_server_[worker] > 0 || cut_to_worker_[worker] > 0; }
   void change_weather(const BadWeather& weather);

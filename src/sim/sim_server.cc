@@ -238,6 +238,7 @@ void SimServer::let_out(const std::vector<Answer>& answers) {
   for (const Answer& answer : answers) {
     if (const auto* wanted = std::get_if<ReopenWanted>(&answer.effect)) read_page(*wanted);
     if (const auto* wanted = std::get_if<MarksWanted>(&answer.effect)) read_marks(*wanted);
+    if (answer.to == Ticket{}) on_said(answer.effect);
     auto node = waiting_.extract(answer.to);
     if (!node.empty()) node.mapped()(answer.effect);
   }

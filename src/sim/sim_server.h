@@ -59,6 +59,8 @@ class SimServer {
   std::function<void()> on_stopped;
   /// Called when a batch is durable, with the time at which it was applied.
   std::function<void(const Batch&, std::int64_t)> on_committed;
+  /// Called with what is said to nobody in particular.
+  std::function<void(const Effect&)> on_said = [](const Effect&) {};
 
  private:
   struct SimWallClock : WallClock {

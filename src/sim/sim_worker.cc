@@ -46,7 +46,7 @@ std::int64_t SimWorker::clock_ms() const {
 }
 
 std::string SimWorker::name() const {
-  return concat("worker-", index_, "-", machine_);
+  return plan_.machine.empty() ? concat("worker-", index_, "-", machine_) : plan_.machine;
 }
 
 WorkerHello SimWorker::who() const {
@@ -61,7 +61,7 @@ void SimWorker::later(std::int64_t delay_ms, std::function<void()> what) {
 }
 
 void SimWorker::start() {
-  if (up()) return;
+  if (up() || is_over_) return;
   ++generation_;
   std::optional<LeftBehind> left_behind = std::exchange(disk_, {});
   if (world_.plant == SeamPlant::spool_wiped_at_start) left_behind.reset();
@@ -126,6 +126,19 @@ void SimWorker::give_notice(const SpotNotice& notice) {
   later(notice.notice_ms, [this, down_ms = notice.down_ms] { lose_machine(down_ms); });
 }
 
+void SimWorker::interrupt(std::int64_t notice_ms) {
+  if (!up()) return;
+  process_->agent.on_interruption(notice_ms == 0 ? 0 : clock_ms() + notice_ms, clock_ms());
+  wake();
+}
+
+void SimWorker::end_for_good() {
+  if (up()) end_process();
+  disk_.reset();
+  world_.auditor.disk_lost(name());
+  is_over_ = true;
+}
+
 void SimWorker::spoil(const Spoil& how) {
   ++spoilt_;
   spoilt_machine_ = machine_;
@@ -146,6 +159,7 @@ void SimWorker::leave_if_drained() {
 }
 
 void SimWorker::leave() {
+  if (!plan_.fleet.empty()) return end_for_good();
   const std::int64_t away_ms = std::exchange(away_ms_, kAwayMs);
   if (machine_goes_) return lose_machine(away_ms);
   end_process();
@@ -292,7 +306,7 @@ void SimWorker::bring(std::uint64_t number, RequestBytes request) {
   world_.network.bring_to_server(index_, [this, number, generation = generation_, request = std::move(request),
                                           server = world_.server.generation()] {
     if (!world_.server.up() || world_.server.generation() != server) return;
-    auto command = decode_call(request);
+    auto command = decode_call(request, plan_.fleet);
     if (!command) return world_.auditor.fail(command.error().message);
     world_.server.request_of_worker(std::move(*command), [this, number, generation](const Effect& said) {
       const Effect& effect = world_.plant == SeamPlant::none ? said : as_planted(said, world_.plant);

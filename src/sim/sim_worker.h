@@ -43,6 +43,10 @@ class SimWorker {
   void crash(std::int64_t down_ms);
   void lose_machine(std::int64_t down_ms);
   void give_notice(const SpotNotice& notice);
+  /// The cloud says that the machine ends in so long, or at some time (0).
+  void interrupt(std::int64_t notice_ms);
+  /// Its machine is no more, and nothing comes back.
+  void end_for_good();
   void kill_slot(const KillSlot& how);
   /// When it has been asked to drain and is done, it stays away for so long.
   void expect_drain(std::int64_t down_ms) { away_ms_ = down_ms; }
@@ -56,7 +60,11 @@ class SimWorker {
   /// As the server knows it.
   std::string name() const;
   /// Nothing runs and nothing is left to tell.
-  bool idle() const { return up() && process_->session.all_told(); }
+  bool idle() const { return is_over_ || (up() && process_->session.all_told()); }
+  /// Its process has left, or its machine is no more.
+  bool is_over() const { return is_over_; }
+  /// By which the network knows it.
+  std::size_t index() const { return index_; }
   /// Something of this grant is here, or was and is still to be told of.
   bool knows_of(GrantId grant) const;
   /// It has one result to tell of each attempt that ended, and remembers no orders for ever.
@@ -132,6 +140,7 @@ class SimWorker {
   std::set<std::string> images_;    // that are on this machine
   std::int64_t away_ms_ = kAwayMs;  // when it has drained
   bool machine_goes_ = false;       // with this process: it knows
+  bool is_over_ = false;
   std::optional<std::int64_t> wake_at_ms_;
 };
 

@@ -1,5 +1,7 @@
 #include "sim/stage.h"
 
+#include <algorithm>
+
 #include "sim/happenings/groups.h"
 
 namespace drover::sim {
@@ -10,7 +12,8 @@ Stage::Stage(const Script& of, SeamPlants plants)
       registry(events, script.seed),
       server(events, auditor, script.seed, plants),
       clients(events, network, server),
-      jobs(events, clients, server, auditor, script.seed) {
+      jobs(events, clients, server, auditor, script.seed),
+      plants_(plants) {
   for (std::size_t i = 0; i < script.workers.size(); ++i) {
     workers.push_back(std::make_unique<SimWorker>(
         SimWorker::World{events, network, server, auditor, registry, plants.plant}, i, script.workers[i], script.seed));
@@ -20,10 +23,28 @@ Stage::Stage(const Script& of, SeamPlants plants)
   }
   server.on_stopped = [this] {
     for (const auto& worker : workers) worker->on_server_stopped();
+    for (const auto& part : parts) part->server_stopped();
   };
   server.on_committed = [this](const Batch& batch, std::int64_t applied_ms) {
     for (const auto& part : parts) part->committed(batch, applied_ms);
   };
+  server.on_said = [this](const Effect& effect) {
+    for (const auto& part : parts) part->said(effect);
+  };
+}
+
+SimWorker& Stage::add_machine(const WorkerPlan& plan) {
+  workers.push_back(
+      std::make_unique<SimWorker>(SimWorker::World{events, network, server, auditor, registry, plants_.plant},
+                                  network.add_worker(), plan, script.seed));
+  return *workers.back();
+}
+
+void Stage::remove_machine(const SimWorker& worker) {
+  const auto found = std::ranges::find(workers, &worker, &std::unique_ptr<SimWorker>::get);
+  DROVER_CHECK(found != workers.end(), "it was added");
+  removed.push_back(std::move(*found));
+  workers.erase(found);
 }
 
 }  // namespace drover::sim

@@ -31,6 +31,11 @@ struct Stage {
     return *found;
   }
 
+  /// The worker of a machine that a fleet has launched.
+  SimWorker& add_machine(const WorkerPlan& plan);
+  /// Its machine is no more.
+  void remove_machine(const SimWorker& worker);
+
   const Script& script;
   EventQueue events;
   Auditor auditor;
@@ -39,8 +44,12 @@ struct Stage {
   SimServer server;
   Clients clients;
   JobClients jobs;
-  std::vector<std::unique_ptr<SimWorker>> workers;
+  std::vector<std::unique_ptr<SimWorker>> workers;  // those of the script, then those of machines
+  std::vector<std::unique_ptr<SimWorker>> removed;  // what they had begun may still come to them
   std::vector<std::unique_ptr<WorldPart>> parts;
+
+ private:
+  const SeamPlants plants_;
 };
 
 }  // namespace drover::sim

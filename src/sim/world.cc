@@ -105,7 +105,7 @@ class World {
       const std::string& name = stage_.server.core().durable().workers.at(grant.worker).name;
       const auto worker = std::ranges::find_if(stage_.workers, [&](const auto& it) { return it->name() == name; });
       if (worker == stage_.workers.end() || !(*worker)->up() || (*worker)->knows_of(id)) continue;
-      if (stage_.network.is_cut(static_cast<std::size_t>(worker - stage_.workers.begin()))) continue;
+      if (stage_.network.is_cut((*worker)->index())) continue;
       const auto before = unheld_.find(id);
       unheld[id] = before == unheld_.end() ? stage_.events.now_ms() : before->second;
       if (stage_.events.now_ms() - unheld[id] > kUnheldMs) {

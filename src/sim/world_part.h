@@ -19,6 +19,9 @@ class WorldPart {
   virtual void tend() {}
   /// A batch is durable, which was applied at this time.
   virtual void committed(const Batch& /*batch*/, std::int64_t /*applied_ms*/) {}
+  /// What the server says to nobody in particular.
+  virtual void said(const Effect& /*effect*/) {}
+  virtual void server_stopped() {}
   /// Nothing is left that it has to do or to wait for.
   virtual bool idle() const { return true; }
   /// Everything was given time to end.

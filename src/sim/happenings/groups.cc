@@ -1,5 +1,6 @@
 #include "sim/happenings/groups.h"
 
+#include "sim/happenings/fleets.h"
 #include "sim/happenings/jobs.h"
 #include "sim/happenings/network_faults.h"
 #include "sim/happenings/queues.h"
@@ -17,6 +18,7 @@ std::vector<HappeningGroup> happening_groups() {
   groups.push_back(server_faults());
   groups.push_back(worker_faults());
   groups.push_back(stream_happenings());
+  groups.push_back(fleet_happenings());
   return groups;
 }
 

@@ -1,0 +1,273 @@
+#include "sim/fleet_audit.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "fleets/plan_commands.h"
+#include "sim/times.h"
+#include "wire/fleet_rules.h"
+
+namespace drover::sim {
+namespace {
+
+// As docs/fleets.md has it: a second, then twice as long each time, up to five minutes.
+constexpr std::int64_t kFirstWaitMs = kSecond;
+constexpr std::int64_t kLongestWaitMs = 5 * kMinute;
+// Until somebody has looked.
+constexpr std::int64_t kFleetSlackMs = 5 * kMinute;
+// A plan is carried out a little later than it was made.
+constexpr std::int64_t kPlanSlackMs = 10 * kSecond;
+
+bool is_about_machines(EventKind kind) {
+  return kind == EventKind::machine_requested || kind == EventKind::machine_joined ||
+         kind == EventKind::machine_draining || kind == EventKind::machine_leaving || kind == EventKind::machine_gone;
+}
+
+std::uint64_t minimum_of(const FleetRules& rules) {
+  const std::uint64_t wanted = rules.policy == ScalingPolicy::fixed ? rules.desired : 0;
+  return std::clamp(wanted, std::min(rules.least, rules.most), rules.most);
+}
+
+}  // namespace
+
+void FleetAudit::fail(const std::string& machine, std::string_view what) {
+  auditor_.fail(concat("machine ", machine, ": ", what));
+}
+
+// Records say how things are after the batch, events in which order they came about.
+void FleetAudit::committed(const Batch& batch) {
+  before_.clear();
+  for (const Mutation& mutation : batch.mutations) {
+    if (const auto* it = std::get_if<PutCounters>(&mutation)) core_ms_ = it->counters.now_ms;
+    if (const auto* it = std::get_if<PutFleet>(&mutation)) {
+      FleetBook& fleet = fleets_[it->fleet.name];
+      before_[it->fleet.name] = std::exchange(fleet.record, it->fleet);
+    }
+    if (const auto* it = std::get_if<PutMachine>(&mutation)) {
+      Machine& known = machines_[it->machine.name].record;
+      const bool is_same =
+          known.name.empty() || (known.fleet == it->machine.fleet && known.shape == it->machine.shape &&
+                                 known.requested_ms == it->machine.requested_ms);
+      if (!is_same) fail(known.name, "its name was used twice");
+      known = it->machine;
+    }
+  }
+  for (const Mutation& mutation : batch.mutations) {
+    if (const auto* it = std::get_if<AddEvent>(&mutation)) take(it->event);
+  }
+  for (const Mutation& mutation : batch.mutations) {
+    if (const auto* it = std::get_if<PutFleet>(&mutation)) inspect(it->fleet);
+    if (const auto* it = std::get_if<DeleteFleet>(&mutation)) fleets_.erase(it->fleet);
+    const auto* forgotten = std::get_if<DeleteMachine>(&mutation);
+    if (forgotten == nullptr) continue;
+    const MachineBook& machine = machines_[forgotten->machine];
+    if (machine.stage != Stage::gone || core_ms_ - machine.record.since_ms < kHour) {
+      fail(forgotten->machine, "forgotten too soon");
+    }
+  }
+}
+
+void FleetAudit::take(const Event& event) {
+  if (event.kind == EventKind::fleet_changed) {
+    FleetBook& fleet = fleets_[event.name];
+    changed_.insert(event.name);
+    if (event.detail == "paused") fleet.paused = true;
+    if (event.detail == "resumed") fleet.paused = false;
+    if (event.detail == "deleting") fleet.deleting = true;
+    if (event.detail != "set") return;
+    fleet.deleting = false;
+    fleet.failures = 0;
+    fleet.not_before_ms = 0;
+    fleet.set_ms = event.at_ms;
+    return;
+  }
+  if (event.kind == EventKind::fleet_deleted) {
+    FleetBook& fleet = fleets_[event.name];
+    if (fleet.machines > 0) auditor_.fail(concat("fleet ", event.name, ": deleted with machines"));
+    fleet = {.record = fleet.record};
+    return;
+  }
+  if (!is_about_machines(event.kind)) return;
+  changed_.insert(event.name);
+  if (event.kind == EventKind::machine_requested) return requested(event);
+  const auto machine = machines_.find(event.name);
+  if (machine == machines_.end()) return fail(event.name, "nobody has requested it");
+  const Stage stage = event.kind == EventKind::machine_joined     ? Stage::joined
+                      : event.kind == EventKind::machine_draining ? Stage::draining
+                      : event.kind == EventKind::machine_leaving  ? Stage::leaving
+                                                                  : Stage::gone;
+  take(machine->second, stage, event);
+}
+
+void FleetAudit::take(MachineBook& machine, Stage stage, const Event& event) {
+  const Stage from = std::exchange(machine.stage, stage);
+  if (from >= stage) return fail(event.name, "went back to an earlier state");
+  FleetBook& fleet = fleets_[machine.record.fleet];
+  if (stage == Stage::joined) {
+    if (fleet.failures > 0) fleet.not_before_ms = 0;
+    fleet.failures = 0;
+    return;
+  }
+  const bool is_late = from == Stage::coming && stage == Stage::leaving && event.at_ms >= machine.record.join_by_ms;
+  const bool is_drained = drains_[event.name].contains(event.detail);
+  if ((from == Stage::coming && stage == Stage::gone) || (is_late && !is_drained)) count_failure(fleet, event.at_ms);
+  const bool is_asked = stage == Stage::draining || (from == Stage::coming && stage == Stage::leaving && !is_late);
+  if (is_asked && !is_drained) fail(event.name, "drained, though no plan wanted that");
+  if (from == Stage::joined && stage == Stage::leaving && !event.detail.starts_with("its worker ")) {
+    fail(event.name, "is to be terminated, though its worker has not departed");
+  }
+  if (stage != Stage::gone) return;
+  --fleet.machines;
+  fleet.milli_cpus -= machine.record.has.milli_cpus;
+}
+
+// Machines that fail while the fleet waits belong to the failure for which it waits.
+void FleetAudit::count_failure(FleetBook& fleet, std::int64_t at_ms) {
+  if (fleet.not_before_ms > at_ms) return;
+  std::int64_t wait_ms = kFirstWaitMs;
+  for (std::uint64_t i = 0; i < fleet.failures && wait_ms < kLongestWaitMs; ++i) wait_ms *= 2;
+  fleet.not_before_ms = at_ms + std::min(wait_ms, kLongestWaitMs);
+  ++fleet.failures;
+}
+
+void FleetAudit::requested(const Event& event) {
+  const Machine& machine = machines_[event.name].record;
+  FleetBook& fleet = fleets_[machine.fleet];
+  const auto wanted = launches_.find(event.name);
+  if (wanted == launches_.end()) return fail(event.name, "launched, though no plan wanted that");
+  const bool is_as_wanted = wanted->second.shape == machine.shape && wanted->second.has == machine.has &&
+                            wanted->second.reason == machine.reason;
+  if (!is_as_wanted) fail(event.name, "another machine than the plan wanted");
+  if (fleet.paused) fail(event.name, "launched in a fleet that is paused");
+  if (fleet.deleting) fail(event.name, "launched in a fleet that is being deleted");
+  if (fleet.not_before_ms > event.at_ms) fail(event.name, "launched before the wait after a failure is over");
+  ++fleet.machines;
+  fleet.milli_cpus += machine.has.milli_cpus;
+  // A maximum that changes with the batch was the one or the other.
+  const auto before = before_.find(machine.fleet);
+  const auto most = [&](std::uint64_t FleetSpec::* bound) {
+    const auto of = [&](const Fleet& it) { return it.*bound == 0 ? ~std::uint64_t{0} : it.*bound; };
+    return before == before_.end() ? of(fleet.record) : std::max(of(before->second), of(fleet.record));
+  };
+  if (fleet.machines > most(&FleetSpec::most)) fail(event.name, "launched beyond its fleet's maximum of machines");
+  if (fleet.milli_cpus > most(&FleetSpec::most_milli_cpus))
+    fail(event.name, "launched beyond its fleet's maximum of CPUs");
+  if (event.at_ms + fleet.record.join_ms != machine.join_by_ms && event.at_ms - fleet.set_ms > kPlanSlackMs) {
+    fail(event.name, "has another time to join than its fleet says");
+  }
+  while (!fleet.launches.empty() && fleet.launches.front() <= event.at_ms - kMinute + kPlanSlackMs)
+    fleet.launches.pop_front();
+  fleet.launches.push_back(event.at_ms);
+  const auto rules = fleet_rules_from_json(fleet.record.text);
+  const bool is_bounded = rules && rules->launches_per_minute > 0 && event.at_ms - fleet.set_ms > kPlanSlackMs;
+  if (is_bounded && fleet.launches.size() > rules->launches_per_minute) {
+    fail(event.name, "launched beyond its fleet's maximum of launches per minute");
+  }
+}
+
+void FleetAudit::inspect(const Fleet& record) {
+  const FleetBook& book = fleets_.at(record.name);
+  const auto wrong = [&](std::string_view what) { auditor_.fail(concat("fleet ", record.name, ": ", what)); };
+  if (record.failures != book.failures) {
+    wrong(concat("counts ", record.failures, " failures in a row instead of ", book.failures));
+  }
+  if (record.not_before_ms != book.not_before_ms) wrong("waits for another time after a failure than it should");
+  if (record.paused != book.paused) wrong("is paused without an event, or the reverse");
+}
+
+// The record of it is durable: whoever starts the server again knows of it.
+void FleetAudit::launching(const MachineOrder& order) {
+  const auto known = machines_.find(order.name);
+  if (known == machines_.end()) return fail(order.name, "launched before its intent is durable");
+  const MachineBook& machine = known->second;
+  if (machine.stage == Stage::gone || machine.is_terminated) fail(order.name, "launched again after its end");
+  const bool is_as_recorded =
+      machine.record.fleet == order.fleet && machine.record.shape == order.shape && machine.record.has == order.has;
+  if (!is_as_recorded) fail(order.name, "another machine is launched than was recorded");
+}
+
+void FleetAudit::terminating(const std::string& name, const Core* core) {
+  const auto known = machines_.find(name);
+  if (known == machines_.end()) return;  // nobody ever asked for it
+  known->second.is_terminated = true;
+  if (known->second.stage < Stage::leaving) return fail(name, "terminated though it is needed");
+  if (core == nullptr) return;
+  const auto worker = core->volatile_part().worker_by_name.find(name);
+  if (worker == core->volatile_part().worker_by_name.end()) return;
+  const bool holds_something =
+      std::ranges::any_of(core->durable().grants, [&](const auto& it) { return it.second.worker == worker->second; });
+  if (holds_something) fail(name, "terminated while items are in its worker's hands");
+}
+
+void FleetAudit::scaling(const ScaleFleet& command) {
+  for (const auto& it : command.launches) launches_[it.machine] = it;
+  for (const auto& it : command.drains) drains_[it.machine].insert(it.reason);
+}
+
+void FleetAudit::planned(const FleetSnapshot& snapshot, const FleetPlan& plan) {
+  said_.clear();
+  changed_.clear();
+  for (const FleetState& fleet : snapshot.fleets) said_[fleet.name] = explained(plan, fleet);
+}
+
+// What people are told that the planner would do is what is done, unless something came in between.
+void FleetAudit::scaled(const ScaleFleet& command, const FleetScaled& done) {
+  std::set<std::string> others = changed_;
+  for (const auto& it : command.launches) others.erase(it.machine);
+  for (const auto& it : command.drains) others.erase(it.machine);
+  const bool is_complete = done.launched == command.launches.size() && done.drained == command.drains.size();
+  if (!is_complete) {
+    if (others.empty()) auditor_.fail(concat("fleet ", command.fleet, ": a plan was not carried out"));
+    return;
+  }
+  std::map<std::pair<std::string, std::string>, std::uint64_t> launches;
+  for (const auto& it : command.launches) {
+    const Machine& machine = machines_[it.machine].record;
+    ++launches[{machine.shape, machine.reason}];
+  }
+  const std::vector<std::string>& said = said_[command.fleet];
+  const auto expect_said = [&](const std::string& line) {
+    if (std::ranges::find(said, line) != said.end()) return;
+    auditor_.fail(concat("fleet ", command.fleet, ": did what was not said: ", line));
+  };
+  for (const auto& [what, count] : launches) {
+    expect_said(concat("launch ", plural(count, "machine"), " of shape '", what.first, "': ", what.second));
+  }
+  for (const auto& it : command.drains) expect_said(concat("drain ", it.machine, ": ", it.reason));
+  const auto said_count = std::ranges::count_if(
+      said, [](const std::string& it) { return it.starts_with("launch ") || it.starts_with("drain "); });
+  if (static_cast<std::size_t>(said_count) != launches.size() + command.drains.size()) {
+    auditor_.fail(concat("fleet ", command.fleet, ": did not do all that was said"));
+  }
+}
+
+void FleetAudit::inspect_remembered(const Core& core) {
+  for (const auto& [name, machine] : core.durable().machines) {
+    const bool is_gone = machine.state == MachineState::gone;
+    const bool is_coming = machine.state == MachineState::requested || machine.state == MachineState::starting;
+    if (is_gone && core.now_ms() - machine.since_ms > kHour + kFleetSlackMs) fail(name, "remembered for too long");
+    if (is_coming && core.now_ms() - machine.join_by_ms > kFleetSlackMs)
+      fail(name, "waited for although it is too late");
+  }
+}
+
+std::optional<std::string> FleetAudit::unrest(const Core& core, const std::map<std::string, FleetRules>& rules,
+                                              const MachinesOf& of_cloud) {
+  for (const auto& [fleet, rule] : rules) {
+    if (!core.durable().fleets.contains(fleet)) return concat("fleet ", fleet, " is not there");
+    std::set<std::string> known;
+    for (const auto& [name, machine] : core.durable().machines) {
+      if (machine.fleet != fleet || !machine.counts()) continue;
+      if (machine.state != MachineState::joined) return concat("machine ", name, " is ", to_string(machine.state));
+      known.insert(name);
+    }
+    if (known.size() != minimum_of(rule)) {
+      return concat("fleet ", fleet, " has ", known.size(), " machines instead of ", minimum_of(rule));
+    }
+    if (of_cloud(fleet) != known) return concat("the cloud has other machines than fleet ", fleet);
+  }
+  return std::nullopt;
+}
+
+}  // namespace drover::sim

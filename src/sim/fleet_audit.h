@@ -1,0 +1,93 @@
+// What must be true of fleets and their machines, held against what becomes durable, what the cloud is called for, and
+// what it has in the end:
+//
+// - a machine's intent is durable before the cloud is called for it, its name is used once, and its state only moves
+// on;
+// - no machine is launched beyond its fleet's maximum of machines or CPUs, while the fleet is paused or deleted, or
+//   before a wait is over that a failure began; a machine that does not join in time is a failure;
+// - a machine is terminated only when it is not needed any more and nothing is in its worker's hands;
+// - one that is gone is remembered for an hour;
+// - what the core carries out is what the plan said, unless something came in between;
+// - when the work is done, each fleet is back at its minimum within an hour, and the cloud has exactly the machines
+// that
+//   the core knows.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/core.h"
+#include "core/planner/plan.h"
+#include "ports/provider.h"
+#include "ports/store.h"
+#include "sim/auditor.h"
+
+namespace drover::sim {
+
+class FleetAudit {
+ public:
+  using MachinesOf = std::function<std::set<std::string>(const std::string& fleet)>;
+
+  explicit FleetAudit(Auditor& auditor) : auditor_(auditor) {}
+
+  void committed(const Batch& batch);
+  /// The cloud is about to be called.
+  void launching(const MachineOrder& order);
+  void terminating(const std::string& machine, const Core* core);
+  void planned(const FleetSnapshot& snapshot, const FleetPlan& plan);
+  void scaling(const ScaleFleet& command);
+  void scaled(const ScaleFleet& command, const FleetScaled& done);
+  /// What is wrong with the machines that the server remembers: to be asked now and then.
+  void inspect_remembered(const Core& core);
+  /// Why fleets have not come to rest; nothing: each has its minimum, and the cloud has just these machines.
+  static std::optional<std::string> unrest(const Core& core, const std::map<std::string, FleetRules>& rules,
+                                           const MachinesOf& of_cloud);
+
+ private:
+  enum class Stage : std::uint8_t { coming, joined, draining, leaving, gone };
+
+  /// A machine, as events tell of it.
+  struct MachineBook {
+    Machine record;  // as last made durable
+    Stage stage = Stage::coming;
+    bool is_terminated = false;  // the cloud was called to
+  };
+  /// A fleet, likewise.
+  struct FleetBook {
+    Fleet record;
+    std::uint64_t machines = 0;
+    std::uint64_t milli_cpus = 0;
+    bool paused = false;
+    bool deleting = false;
+    std::uint64_t failures = 0;
+    std::int64_t not_before_ms = 0;
+    std::int64_t set_ms = 0;
+    std::deque<std::int64_t> launches;  // of the last minute
+  };
+
+  void take(const Event& event);
+  void take(MachineBook& machine, Stage stage, const Event& event);
+  void requested(const Event& event);
+  void count_failure(FleetBook& fleet, std::int64_t at_ms);
+  void inspect(const Fleet& record);
+  void fail(const std::string& machine, std::string_view what);
+
+  Auditor& auditor_;
+  std::map<std::string, MachineBook> machines_;  // all that ever were
+  std::map<std::string, FleetBook> fleets_;
+  std::map<std::string, Fleet> before_;                   // records, before the batch
+  std::map<std::string, ScaleFleet::Launch> launches_;    // that plans wanted, by machine
+  std::map<std::string, std::set<std::string>> drains_;   // likewise: the reasons
+  std::map<std::string, std::vector<std::string>> said_;  // of each fleet, with the last plan
+  std::set<std::string> changed_;                         // machines and fleets of which there was news since
+  std::int64_t core_ms_ = 0;                              // the largest time that is durable
+};
+
+}  // namespace drover::sim

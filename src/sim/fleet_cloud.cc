@@ -1,0 +1,168 @@
+#include "sim/fleet_cloud.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/text.h"
+#include "sim/stage.h"
+#include "sim/times.h"
+
+namespace drover::sim {
+namespace {
+
+constexpr std::int64_t kLongestCopyMs = 3 * kMinute;
+
+}  // namespace
+
+std::vector<Shape> cloud_shapes() {
+  std::vector<Shape> shapes;
+  for (const std::uint64_t cpus : {1, 2, 4, 8}) shapes.push_back({concat("c", cpus), {1000 * cpus, cpus << 32, {}}});
+  return shapes;
+}
+
+FleetCloud::FleetCloud(Stage& stage) : stage_(stage), random_(stage.script.seed ^ 0x636c6f7564) {}
+
+std::int64_t FleetCloud::call_ms() {
+  if (has(CloudTroubleKind::slow)) return between(kSecond, kMinute);
+  return random_.one_in(8) ? between(0, 5 * kSecond) : between(1, 200);
+}
+
+Result<std::string> FleetCloud::launch(const MachineOrder& order) {
+  if (has(CloudTroubleKind::throttles)) return fail(ErrorCode::io, "too many requests");
+  const auto known = machines_.find(order.name);
+  if (known != machines_.end()) return known->second.id;
+  if (has(CloudTroubleKind::no_capacity)) return fail(ErrorCode::io, "no capacity");
+  const std::string id = concat("i-", ++launched_);
+  machines_.emplace(order.name, CloudMachine{.order = order, .id = id});
+  if (!has(CloudTroubleKind::boots_never)) {
+    const std::int64_t boot_ms = has(CloudTroubleKind::boots_late)
+                                     ? between(5 * kMinute, 20 * kMinute)
+                                     : between(kSecond, random_.one_in(4) ? kMinute : 10 * kSecond);
+    stage_.events.after(boot_ms, [this, name = order.name] { boot(name); });
+  }
+  if (has(CloudTroubleKind::answers_lost)) return fail(ErrorCode::timeout, "no answer");
+  return id;
+}
+
+SimWorker* FleetCloud::begin_worker(const MachineOrder& order) {
+  WorkerPlan plan{.slots = std::max<std::size_t>(order.has.milli_cpus / 1000, 1),
+                  .strict_lease = random_.one_in(4),
+                  .clock_ahead_ms = between(-5000, 5000),
+                  .has = order.has,
+                  .labels = order.labels,
+                  .machine = order.name,
+                  .fleet = order.fleet};
+  SimWorker& worker = stage_.add_machine(plan);
+  worker.start();
+  return &worker;
+}
+
+void FleetCloud::boot(const std::string& name) {
+  const auto found = machines_.find(name);
+  if (found == machines_.end() || found->second.is_ending || found->second.has_ended) return;
+  CloudMachine& machine = found->second;
+  machine.worker = begin_worker(machine.order);
+  if (!has(CloudTroubleKind::boots_twice) || machine.copy != nullptr) return;
+  // Each takes the name, and the items, from the other.
+  stage_.auditor.expect_fence(name);
+  machine.copy = begin_worker(machine.order);
+  stage_.events.after(between(kSecond, kLongestCopyMs), [this, name, copy = machine.copy] {
+    const auto still = machines_.find(name);
+    if (still == machines_.end() || still->second.copy != copy) return;
+    still->second.copy = nullptr;
+    copy->end_for_good();
+    stage_.remove_machine(*copy);
+  });
+}
+
+Result<void> FleetCloud::terminate(const std::string& name) {
+  if (has(CloudTroubleKind::throttles)) return fail(ErrorCode::io, "too many requests");
+  strangers_.erase(name);
+  const auto found = machines_.find(name);
+  if (found == machines_.end() || found->second.is_ending) return {};
+  on_terminate(name);
+  found->second.is_ending = true;
+  end_workers(found->second);
+  stage_.events.after(random_.one_in(2) ? 0 : between(0, kMinute), [this, name] { remove(name); });
+  return {};
+}
+
+Result<std::vector<ListedMachine>> FleetCloud::list(const std::string& fleet) {
+  if (has(CloudTroubleKind::throttles)) return fail(ErrorCode::io, "too many requests");
+  std::vector<ListedMachine> out;
+  for (auto& [name, machine] : machines_) {
+    if (machine.order.fleet != fleet) continue;
+    if (!has(CloudTroubleKind::omits)) {
+      machine.is_hidden = false;
+    } else if (random_.one_in(4)) {
+      machine.is_hidden = !machine.is_hidden;
+      // What it runs may run elsewhere too.
+      stage_.auditor.expect_fence(name);
+    }
+    if (!machine.is_hidden) out.push_back({name, machine.id, machine.has_ended || machine.is_ending, machine.note});
+  }
+  if (has(CloudTroubleKind::strangers) && random_.one_in(4)) {
+    strangers_.emplace(concat("stranger-", random_.below(1000)), fleet);
+  }
+  for (const auto& [name, of] : strangers_) {
+    if (of == fleet) out.push_back({name, "i-0"});
+  }
+  return out;
+}
+
+void FleetCloud::end_workers(CloudMachine& machine) {
+  for (SimWorker* worker : {machine.worker, machine.copy}) {
+    if (worker == nullptr) continue;
+    worker->end_for_good();
+    stage_.remove_machine(*worker);
+  }
+  machine.worker = machine.copy = nullptr;
+}
+
+void FleetCloud::remove(const std::string& name) {
+  const auto found = machines_.find(name);
+  if (found == machines_.end()) return;
+  end_workers(found->second);
+  machines_.erase(found);
+}
+
+void FleetCloud::begin(const CloudTrouble& trouble) {
+  ++troubles_[trouble.kind];
+  stage_.events.after(trouble.for_ms, [this, kind = trouble.kind] {
+    --troubles_[kind];
+    if (kind == CloudTroubleKind::strangers && !has(kind)) strangers_.clear();
+  });
+}
+
+void FleetCloud::strike(const MachineTrouble& trouble) {
+  std::vector<std::string> booted;
+  for (const auto& [name, machine] : machines_) {
+    if (machine.worker != nullptr && !machine.has_ended) booted.push_back(name);
+  }
+  if (booted.empty()) return;
+  const std::string name = booted[trouble.which % booted.size()];
+  CloudMachine& machine = machines_.at(name);
+  switch (trouble.kind) {
+    case MachineTroubleKind::vanishes: return remove(name);
+    case MachineTroubleKind::stops:
+      machine.has_ended = true;
+      machine.note = "it was stopped";
+      return end_workers(machine);
+    case MachineTroubleKind::restarts: return machine.worker->crash(trouble.in_ms);
+    case MachineTroubleKind::taken_away:
+    case MachineTroubleKind::to_be_removed:
+      machine.worker->interrupt(trouble.kind == MachineTroubleKind::taken_away ? trouble.in_ms : 0);
+      stage_.events.after(trouble.in_ms, [this, name] { remove(name); });
+      return;
+  }
+}
+
+std::set<std::string> FleetCloud::machines_of(const std::string& fleet) const {
+  std::set<std::string> out;
+  for (const auto& [name, machine] : machines_) {
+    if (machine.order.fleet == fleet && !machine.has_ended && !machine.is_ending) out.insert(name);
+  }
+  return out;
+}
+
+}  // namespace drover::sim

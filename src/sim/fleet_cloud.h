@@ -1,0 +1,74 @@
+// What gives machines to the simulated server's fleets: it launches them late or never, loses them, and sometimes
+// fails, forgets what it did, or lists something else than it has. A machine that boots becomes a simulated worker.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "core/planner/snapshot.h"
+#include "ports/provider.h"
+#include "sim/happenings/fleets.h"
+
+namespace drover::sim {
+
+class SimWorker;
+struct Stage;
+
+/// The shapes of machines that it has, the smallest first.
+std::vector<Shape> cloud_shapes();
+
+class FleetCloud {
+ public:
+  explicit FleetCloud(Stage& stage);
+
+  // As in ports/provider.h; each call is about one fleet.
+  Result<std::string> launch(const MachineOrder& order);
+  Result<void> terminate(const std::string& name);
+  Result<std::vector<ListedMachine>> list(const std::string& fleet);
+  /// How long a call is on its way, there or back.
+  std::int64_t call_ms();
+
+  void begin(const CloudTrouble& trouble);
+  void strike(const MachineTrouble& trouble);
+
+  /// The machines of a fleet that have not ended.
+  std::set<std::string> machines_of(const std::string& fleet) const;
+  bool is_empty() const { return machines_.empty(); }
+  /// Called before it ends a machine because it was told to, with its worker's name.
+  std::function<void(const std::string& machine)> on_terminate = [](const std::string&) {};
+
+ private:
+  struct CloudMachine {
+    MachineOrder order;
+    std::string id;
+    SimWorker* worker = nullptr;  // null: it has not booted, or has ended
+    SimWorker* copy = nullptr;    // it was launched twice
+    bool is_hidden = false;       // lists omit it
+    bool is_ending = false;
+    bool has_ended = false;
+    std::string note = {};
+  };
+
+  bool has(CloudTroubleKind kind) const { return troubles_.contains(kind) && troubles_.at(kind) > 0; }
+  void boot(const std::string& machine);
+  SimWorker* begin_worker(const MachineOrder& order);
+  void end_workers(CloudMachine& machine);
+  void remove(const std::string& machine);
+  std::int64_t between(std::int64_t low, std::int64_t high) {
+    return low + static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(high - low + 1)));
+  }
+
+  Stage& stage_;
+  Random random_;
+  std::map<std::string, CloudMachine> machines_;  // by name
+  std::map<std::string, std::string> strangers_;  // names that it lists and nobody has launched, with their fleets
+  std::map<CloudTroubleKind, int> troubles_;      // how many of a kind there are now
+  std::uint64_t launched_ = 0;
+};
+
+}  // namespace drover::sim

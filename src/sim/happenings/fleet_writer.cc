@@ -1,0 +1,199 @@
+// Which fleets a script has, what is to run on their machines, and what happens to these.
+#include <algorithm>
+
+#include "base/text.h"
+#include "sim/fleet_cloud.h"
+#include "sim/fleet_people.h"
+#include "sim/happenings/fleets.h"
+#include "sim/happenings/groups.h"
+#include "sim/happenings/jobs.h"
+#include "sim/happenings/queues.h"
+#include "sim/happenings/server_faults.h"
+#include "sim/times.h"
+
+namespace drover::sim {
+namespace {
+
+constexpr std::uint64_t kFirstJob = 2'000'000;  // other jobs have lower numbers
+constexpr const char* kOnDemand = "demand";
+constexpr const char* kSpare = "spare";  // likewise on demand, for what the first has no more machines for
+
+class FleetWriter : public ScriptWriter {
+ public:
+  explicit FleetWriter(ScriptDraft& draft) : ScriptWriter(draft), own_(draft.script.seed ^ 0x666c656574) {}
+
+  void write_beginning() override {
+    if (!own_.one_in(2)) return;
+    change(0, kOnDemand, on_demand());
+    if (own_.one_in(2)) change(0, kSpare, on_demand());
+    if (own_.one_in(2)) change(0, "steps", in_steps());
+    if (own_.one_in(2)) change(0, "backlog", by_backlog());
+    if (own_.one_in(3)) change(0, "fixed", of_fixed_size());
+    write_queue("elastic", rules_.contains(kSpare) ? std::vector<std::string>{kOnDemand, kSpare}
+                                                   : std::vector<std::string>{kOnDemand});
+    for (const std::string fleet : {"steps", "backlog"}) {
+      if (rules_.contains(fleet)) write_queue(queue_of(fleet), {fleet});
+    }
+  }
+
+  void write_hour(std::int64_t from_ms) override {
+    if (rules_.empty()) return;
+    const std::uint64_t jobs = 1 + own_.below(4);
+    for (std::uint64_t i = 0; i < jobs; ++i) write_job(from_ms + between(0, kHour - 1));
+    const std::uint64_t faults = 1 + own_.below(4);
+    for (std::uint64_t i = 0; i < faults; ++i) write_trouble(from_ms + between(0, kHour - 1));
+    if (own_.one_in(3)) write_change(from_ms + between(0, kHour - 1));
+  }
+
+ private:
+  std::int64_t between(std::int64_t low, std::int64_t high) {
+    return low + static_cast<std::int64_t>(own_.below(static_cast<std::uint64_t>(high - low + 1)));
+  }
+  static std::string queue_of(const std::string& fleet) { return concat("of-", fleet); }
+  const std::string& any_fleet() {
+    return std::next(rules_.begin(), static_cast<std::ptrdiff_t>(own_.below(rules_.size())))->first;
+  }
+
+  void change(std::int64_t at_ms, const std::string& fleet, const FleetRules& rules) {
+    rules_[fleet] = rules;
+    draft_.add(at_ms, ChangeFleet{fleet, rules});
+  }
+
+  void write_queue(const std::string& name, std::vector<std::string> fleets) {
+    Queue queue{.name = name};
+    queue.fleets = std::move(fleets);
+    draft_.add(0, ChangeQueue{queue});
+  }
+
+  FleetRules rules() {
+    FleetRules rules{.provider = "command", .command = "cloud"};
+    rules.least = own_.one_in(3) ? 1 : 0;
+    rules.most = rules.least + 1 + own_.below(5);
+    rules.idle_ms = between(10 * kSecond, 5 * kMinute);
+    rules.join_ms = between(2 * kMinute, 5 * kMinute);
+    if (own_.one_in(3)) rules.warm_up_ms = between(kSecond, 2 * kMinute);
+    if (own_.one_in(4)) rules.launches_per_minute = 1 + own_.below(3);
+    return rules;
+  }
+
+  FleetRules on_demand() {
+    FleetRules out = rules();
+    if (own_.one_in(3)) out.shapes = {"c8", "c4"};
+    if (own_.one_in(3)) out.most_milli_cpus = 8000 * (1 + own_.below(2));
+    if (own_.one_in(2)) out.labels["zone"] = own_.one_in(2) ? "a" : "b";
+    return out;
+  }
+
+  FleetRules in_steps() {
+    FleetRules out = rules();
+    out.policy = ScalingPolicy::step;
+    out.shapes = {"c2"};
+    if (own_.one_in(3)) {
+      out.stream = "work";
+    } else {
+      out.queue = queue_of("steps");
+    }
+    StepAlarm up{.comparison = Comparison::at_least, .threshold = 1, .steps = {}};
+    const std::int64_t step = between(2, 20);
+    up.adjustment = own_.one_in(3) ? Adjustment::change : Adjustment::exact;
+    up.steps = {{.lower = 0, .upper = step, .value = 1}, {.lower = step, .upper = {}, .value = between(2, 4)}};
+    StepAlarm down{.comparison = Comparison::below, .threshold = 1, .steps = {}};
+    down.steps = {{.lower = {}, .upper = 0, .value = 0}};
+    out.alarms = {up, down};
+    out.period_ms = between(10 * kSecond, kMinute);
+    return out;
+  }
+
+  FleetRules by_backlog() {
+    FleetRules out = rules();
+    out.policy = ScalingPolicy::backlog;
+    out.shapes = {"c2"};
+    out.queue = queue_of("backlog");
+    if (own_.one_in(2)) {
+      out.items_per_machine = 1 + own_.below(20);
+    } else {
+      out.seconds_per_machine = 10 + own_.below(600);
+    }
+    return out;
+  }
+
+  FleetRules of_fixed_size() {
+    FleetRules out = rules();
+    out.policy = ScalingPolicy::fixed;
+    out.shapes = {"c1"};
+    out.least = 0;
+    out.desired = own_.below(std::min<std::uint64_t>(3, out.most + 1));
+    return out;
+  }
+
+  // What was launched for one size must not be in the way of another: shapes and what bounds them stay.
+  void write_change(std::int64_t at_ms) {
+    const std::string& fleet = any_fleet();
+    switch (own_.below(4)) {
+      case 0: return draft_.add(at_ms, RemoveFleet{fleet});
+      case 1: return draft_.add(at_ms, PauseFleetFor{fleet, between(kMinute, 20 * kMinute)});
+      default: break;
+    }
+    FleetRules changed = rules_.at(fleet);
+    changed.most = std::max<std::uint64_t>(changed.least + 1,
+                                           changed.most + own_.below(4) - std::min<std::uint64_t>(changed.most, 2));
+    changed.idle_ms = between(10 * kSecond, 5 * kMinute);
+    if (changed.policy == ScalingPolicy::fixed)
+      changed.desired = own_.below(std::min<std::uint64_t>(3, changed.most + 1));
+    change(at_ms, fleet, changed);
+  }
+
+  void write_job(std::int64_t at_ms) {
+    Submit submit;
+    submit.job = kFirstJob + ++jobs_;
+    submit.total = 1 + own_.below(own_.one_in(3) ? 60 : 10);
+    submit.nature = {.seed = own_.next(), .typical_ms = between(200, own_.one_in(3) ? 2 * kMinute : 20 * kSecond)};
+    submit.nature.fail_percent = own_.one_in(3) ? static_cast<std::uint32_t>(own_.below(30)) : 0;
+    submit.policy.max_tries = static_cast<std::uint32_t>(1 + own_.below(3));
+    submit.ask = {1000, 0};
+    const std::string fleet = any_fleet();
+    if (rules_.at(fleet).policy == ScalingPolicy::step || rules_.at(fleet).policy == ScalingPolicy::backlog) {
+      if (rules_.at(fleet).stream.empty()) submit.place.queue = queue_of(fleet);
+    } else {
+      submit.place.queue = own_.one_in(3) ? std::string(kDefaultQueue) : "elastic";
+      submit.ask.milli_cpus = 500 * (1 + own_.below(8));
+      if (own_.one_in(3)) submit.require["fleet"] = kOnDemand;
+      if (own_.one_in(6)) submit.require["zone"] = "c";  // no machine has that
+      submit.fits_nobody = submit.require.contains("zone");
+    }
+    if (own_.one_in(10)) {
+      submit.ask.milli_cpus = 64'000;
+      submit.fits_nobody = true;
+    }
+    draft_.add(at_ms, submit);
+    if (submit.fits_nobody || own_.one_in(8)) draft_.add(at_ms + between(0, kHour), Cancel{submit.job});
+  }
+
+  void write_trouble(std::int64_t at_ms) {
+    const std::uint64_t face = own_.below(20);
+    if (face < 9) {
+      const auto kind = static_cast<CloudTroubleKind>(face);
+      return draft_.add(at_ms, CloudTrouble{kind, draft_short_or_long()});
+    }
+    if (face < 16) {
+      const auto kind = static_cast<MachineTroubleKind>(own_.below(5));
+      return draft_.add(at_ms, MachineTrouble{kind, own_.below(100), between(kSecond, 3 * kMinute)});
+    }
+    draft_.add(at_ms, CrashAtLaunch{own_.one_in(2), between(kSecond, kMinute)});
+  }
+  std::int64_t draft_short_or_long() {
+    return own_.one_in(2) ? between(kSecond, kMinute) : between(kMinute, 20 * kMinute);
+  }
+
+  Random own_;
+  std::map<std::string, FleetRules> rules_;
+  std::uint64_t jobs_ = 0;
+};
+
+}  // namespace
+
+HappeningGroup fleet_happenings() {
+  return group_of<FleetWriter, FleetPeople>();
+}
+
+}  // namespace drover::sim
