@@ -32,7 +32,7 @@ struct Server {
   AwsBackend backend;
   aws::Account account;
   std::unique_ptr<KeyRing> keys = std::move(*KeyRing::open(own_folder() + "/keys.json", AwsBackend::kNowMs));
-  aws::BatchApi batch{backend, account};
+  aws::BatchApi batch{backend, account, {}, [] { return std::int64_t{0}; }};
   aws::LogsApi logs{backend, account, now_ms};
   aws::Ec2Api ec2{backend, account, now_ms};
   aws::IamApi iam{backend, account, now_ms};

@@ -26,7 +26,7 @@ def image(tmp_path_factory):
 
 @pytest.fixture
 def server(drover):
-    return Server(drover)
+    return Server(drover, "--batch-machines", "none")
 
 
 @pytest.fixture

@@ -99,11 +99,11 @@ def answers(server, after_each):
 
 
 def test_a_restart_between_any_two_calls_changes_no_answer(drover, tmp_path):
-    first = Server(drover)
+    first = Server(drover, "--batch-machines", "none")
     expected = answers(first, lambda: None)
     first.stop()
     drover.data = tmp_path / "second"
-    second = Server(drover)
+    second = Server(drover, "--batch-machines", "none")
 
     def restart():
         second.stop()
@@ -137,7 +137,7 @@ def one_of(found):
 
 
 def test_killed_at_any_moment_it_keeps_its_word(drover):
-    server = Server(drover)
+    server = Server(drover, "--batch-machines", "none")
     batch = Aws(server).client("batch")
     batch.create_compute_environment(computeEnvironmentName="spot", type="UNMANAGED")
     batch.create_job_queue(jobQueueName="short", priority=1, computeEnvironmentOrder=[{"order": 1, "computeEnvironment": "spot"}])

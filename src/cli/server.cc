@@ -87,6 +87,12 @@ Result<int> serve(Flags& flags) {
     flags.options.min_free_bytes = *bytes;
   }
   if (auto read = read_fleet_commands(flags.fleet_commands, flags.options.fleet_commands); !read) return pass(read);
+  const std::string& where = flags.options.batch_machines;
+  if (where != "local" && where != "none" && !flags.options.fleet_commands.contains(where)) {
+    return fail(ErrorCode::bad_input,
+                concat("--batch-machines '", where, "' is neither local nor none nor a --fleet-command"),
+                concat("name its program, for example: --fleet-command ", where, "=/etc/drover/", where));
+  }
   if (!flags.prices.empty()) {
     auto prices = read_prices_file(flags.prices);
     if (!prices) return pass(prices);
@@ -138,6 +144,10 @@ void add_server(const Verb& app, Invocation& invocation) {
                   "Program that launches, lists and terminates machines of fleets with 'command: NAME'; repeatable")
       .type_name("NAME=PROGRAM")
       .repeatable();
+  verb.add_option("--batch-machines", flags->options.batch_machines,
+                  "Where machines of managed AWS Batch environments run: local (this machine), none, or the name of a "
+                  "--fleet-command (default: local)")
+      .type_name("WHERE");
   verb.add_option("--prices", flags->prices,
                   "YAML or JSON file with prices of machines, by shape; they override the built-in ones")
       .type_name("FILE");

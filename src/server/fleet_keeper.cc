@@ -110,7 +110,7 @@ void FleetKeeper::forget_gone(const std::vector<Machine>& machines) {
 std::optional<Result<std::vector<Shape>>> FleetKeeper::shapes_for(const FleetRules& rules) const {
   const auto kind = outside_.kinds.find(kind_name(rules));
   if (kind == outside_.kinds.end()) return std::nullopt;
-  const auto offered = kind->second.shapes();
+  auto offered = kind->second.shapes(rules.shapes);
   if (!offered) return Result<std::vector<Shape>>(pass(offered));
   std::vector<Shape> out;
   for (const OfferedShape& it : *offered) {

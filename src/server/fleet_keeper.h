@@ -29,7 +29,8 @@ class FleetKeeper {
  public:
   /// What a kind of provider offers on this server.
   struct Kind {
-    std::function<Result<std::vector<OfferedShape>>()> shapes;  // as far as they are known now
+    /// As far as they are known now; of those that are named, if some are.
+    std::function<Result<std::vector<OfferedShape>>(const std::vector<std::string>& named)> shapes;
     std::function<std::unique_ptr<Provider>(const std::string& fleet)> make;
   };
   struct Outside {

@@ -96,9 +96,12 @@ bool OwnFleets::postpones_stop() {
 FleetKeeper::Kind OwnFleets::local() const {
   std::error_code error;
   const std::string program = std::filesystem::read_symlink("/proc/self/exe", error).string();
-  std::vector<OfferedShape> shapes;
-  for (Shape& it : local_shapes(parts_.here)) shapes.push_back({std::move(it)});
-  return {.shapes = [shapes] { return shapes; },
+  return {.shapes =
+              [here = parts_.here](const std::vector<std::string>& named) {
+                std::vector<OfferedShape> shapes;
+                for (Shape& it : local_shapes(here, named)) shapes.push_back({std::move(it)});
+                return shapes;
+              },
           .make =
               [this, program](const std::string& fleet) {
                 return std::make_unique<LocalProvider>(
@@ -114,7 +117,7 @@ FleetKeeper::Kind OwnFleets::command(const std::string& name, const std::string&
     const std::scoped_lock lock(keeper_mutex_);
     if (keeper_ != nullptr) keeper_->fleets_changed();
   });
-  return {.shapes = [source = shapes.get()] { return source->now(); },
+  return {.shapes = [source = shapes.get()](const auto& /*named*/) { return source->now(); },
           .make =
               [program, stop = stop_.get_token()](const std::string& fleet) {
                 return std::make_unique<CommandProvider>(

@@ -163,11 +163,11 @@ Result<void> Server::Parts::make_rooms() {
                        .workers = [this] { return backend->workers(); },
                        .streams = [this](std::uint64_t most) { return backend->streams(most); },
                        .fleets = []() -> Result<Metrics::FleetBills> {
-                         auto fleets = ReadPool::reader().fleets();
-                         if (!fleets) return pass(fleets);
+                         auto all = ReadPool::reader().fleets();
+                         if (!all) return pass(all);
                          auto machines = ReadPool::reader().machines();
                          if (!machines) return pass(machines);
-                         return Metrics::FleetBills{std::move(*fleets), std::move(*machines)};
+                         return Metrics::FleetBills{std::move(*all), std::move(*machines)};
                        },
                        .now_ms = [this] { return engine->now_ms(); },
                        .dropped_log_entries = [this] { return log.dropped(); },
@@ -259,6 +259,23 @@ Result<void> Server::Parts::make_rooms() {
   return {};
 }
 
+namespace {
+
+aws::ManagedMachines managed_machines(const ServerOptions& options) {
+  aws::ManagedMachines out;
+  if (options.batch_machines == "local") {
+    out.most_milli_cpus = options.here.milli_cpus;
+  } else if (options.batch_machines == "none") {
+    out.provider = "none";
+  } else {
+    out.provider = "command";
+    out.command = options.batch_machines;
+  }
+  return out;
+}
+
+}  // namespace
+
 // The first service that owns a request gets it.
 void Server::Parts::make_services() {
   const auto now_ms = [this] { return engine->now_ms(); };
@@ -268,7 +285,7 @@ void Server::Parts::make_services() {
   // Each request is offered to them in this order: those that are asked most come first.
   serve<aws::SqsApi>(*backend, aws_account, *messages, now_ms);
   serve<aws::StsApi>(*backend, aws_account, *keys, now_ms);
-  serve<aws::BatchApi>(*backend, aws_account);
+  serve<aws::BatchApi>(*backend, aws_account, managed_machines(options), now_ms);
   serve<aws::LogsApi>(*backend, aws_account, now_ms);
   serve<aws::Ec2Api>(*backend, aws_account, now_ms);
   serve<aws::IamApi>(*backend, aws_account, now_ms);

@@ -33,7 +33,9 @@ struct ServerOptions {
   std::int64_t job_key_life_ms = std::int64_t{12} * 3'600'000;
   Resources here;                                     // this machine, for fleets whose provider is `local`
   std::map<std::string, std::string> fleet_commands;  // programs that launch machines, by the names that fleets use
-  PriceList prices;                                   // of machines
+  std::string batch_machines = "local";  // where machines of AWS Batch's managed environments come from: local, none,
+                                         // or one of the programs
+  PriceList prices;              // of machines
   bool has_local_fleet = false;  // it has one from the start, whose machines end before the server does
   ServerLog::Form log = ServerLog::Form::text;
   std::string version;  // of this program, for those who ask

@@ -78,8 +78,8 @@ void FleetDesk::begin_round() {
 }
 
 void FleetDesk::survey(std::function<void()> then) {
-  survey_.emplace(stage_.server.clock_ms(), [](const std::string& kind) -> std::optional<Result<std::vector<Shape>>> {
-    if (kind != "command cloud") return std::nullopt;
+  survey_.emplace(stage_.server.clock_ms(), [](const FleetRules& rules) -> std::optional<Result<std::vector<Shape>>> {
+    if (kind_name(rules) != "command cloud") return std::nullopt;
     return cloud_shapes();
   });
   survey_next(then);

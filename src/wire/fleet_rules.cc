@@ -17,6 +17,7 @@ namespace {
 constexpr std::int64_t kMostMachines = 1'000'000;
 constexpr std::int64_t kMostSeconds = 30 * 86'400;
 constexpr std::int64_t kMostCount = 1'000'000'000'000;
+constexpr std::int64_t kMostTime = std::int64_t{1} << 53;  // milliseconds since the epoch
 constexpr std::size_t kMostAlarms = 20;
 
 constexpr std::array kPolicyNames = {std::pair(ScalingPolicy::demand, "demand"), std::pair(ScalingPolicy::step, "step"),
@@ -180,6 +181,11 @@ Result<void> check_policy(const FleetRules& rules) {
     return refuse(concat("'least' (", rules.least, ") is greater than 'most' (", rules.most, ")"),
                   "lower 'least' or raise 'most'");
   }
+  if (rules.most_milli_cpus > 0 && rules.least_milli_cpus > rules.most_milli_cpus) {
+    return refuse(concat("'least_cpus' (", rules.least_milli_cpus / 1000, ") is greater than 'most_cpus' (",
+                         rules.most_milli_cpus / 1000, ")"),
+                  "lower 'least_cpus' or raise 'most_cpus'");
+  }
   if (!rules.stream.empty() && !rules.queue.empty()) {
     return refuse("'stream' cannot be combined with 'queue'", "a policy looks at one of them: remove the other");
   }
@@ -213,6 +219,9 @@ json::object fleet_rules_to_json(const FleetRules& it) {
           {"least", it.least},
           {"most", it.most},
           {"most_cpus", it.most_milli_cpus / 1000},
+          {"least_cpus", it.least_milli_cpus / 1000},
+          {"start_cpus", it.start_milli_cpus / 1000},
+          {"start_until_ms", it.start_until_ms},
           {"spot", it.spot},
           {"bid_percent", it.bid_percent},
           {"shapes", json::array(it.shapes.begin(), it.shapes.end())},
@@ -243,6 +252,13 @@ Result<FleetRules> fleet_rules_from_json(std::string_view text) {
   fields.add("most_cpus", BodyFields::whole(0, 100 * kMostMachines, [&](std::int64_t cpus) {
                rules.most_milli_cpus = 1000 * static_cast<std::uint64_t>(cpus);
              }));
+  fields.add("least_cpus", BodyFields::whole(0, 100 * kMostMachines, [&](std::int64_t cpus) {
+               rules.least_milli_cpus = 1000 * static_cast<std::uint64_t>(cpus);
+             }));
+  fields.add("start_cpus", BodyFields::whole(0, 100 * kMostMachines, [&](std::int64_t cpus) {
+               rules.start_milli_cpus = 1000 * static_cast<std::uint64_t>(cpus);
+             }));
+  fields.add("start_until_ms", BodyFields::whole(0, kMostTime, rules.start_until_ms));
   fields.add("spot", BodyFields::flag(rules.spot));
   fields.add("bid_percent", BodyFields::whole(1, 1000, rules.bid_percent));
   fields.add("shapes", BodyFields::names(rules.shapes));
@@ -263,8 +279,10 @@ Result<FleetRules> fleet_rules_from_json(std::string_view text) {
   if (auto read = fields.read(text, "the fleet"); !read) return pass(read);
   rules.policy = value_in(kPolicyNames, policy);
   if ((rules.provider == "command") != !rules.command.empty()) {
-    return fail(ErrorCode::bad_input, rules.command.empty() ? "provider 'command' requires 'command'" : "'command' requires provider 'command'",
-                "set 'command' to one of the names that the server knows: drover server --fleet-command NAME=PROGRAM");
+    return fail(
+        ErrorCode::bad_input,
+        rules.command.empty() ? "provider 'command' requires 'command'" : "'command' requires provider 'command'",
+        "set 'command' to one of the names that the server knows: drover server --fleet-command NAME=PROGRAM");
   }
   if (auto checked = check_policy(rules); !checked) return pass(checked);
   return rules;

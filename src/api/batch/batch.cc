@@ -13,9 +13,12 @@ namespace drover::aws {
 
 namespace json = boost::json;
 
-BatchApi::BatchApi(Backend& backend, const Account& account)
+BatchApi::BatchApi(Backend& backend, const Account& account, ManagedMachines machines,
+                   std::function<std::int64_t()> now_ms)
     : AwsApi(backend, account, {.service = "batch", .protocol = Protocol::rest_json, .bad_input = "ClientException"},
              {drover_batch_operations_begin, drover_batch_operations_end}),
+      machines_(std::move(machines)),
+      now_ms_(std::move(now_ms)),
       submitter_(backend) {
   serve_environments();
   serve_queues();

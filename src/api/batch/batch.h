@@ -10,6 +10,7 @@
 #include "api/aws/account.h"
 #include "api/aws/aws_api.h"
 #include "api/aws/documents.h"
+#include "api/batch/environment_fleet.h"
 #include "api/batch/job_view.h"
 #include "api/job_submitter.h"
 
@@ -17,7 +18,7 @@ namespace drover::aws {
 
 class BatchApi : public AwsApi {
  public:
-  BatchApi(Backend& backend, const Account& account);
+  BatchApi(Backend& backend, const Account& account, ManagedMachines machines, std::function<std::int64_t()> now_ms);
 
  protected:
   std::vector<std::string> resources(const Call& call) const override;
@@ -42,6 +43,7 @@ class BatchApi : public AwsApi {
   EditOutcome delete_environment(const Call& call);
   Outcome describe_environments(const Call& call);
   Found<Stored> find_environment(const std::string& reference) const;
+  std::expected<void, Fault> show_machines(Stored& environment) const;
 
   // batch_queues.cc
   EditOutcome create_queue(const Call& call);
@@ -105,6 +107,8 @@ class BatchApi : public AwsApi {
   std::expected<void, Fault> drop_tags(const std::string& resource, std::vector<SetDocuments::Change>& changes) const;
   std::expected<void, Fault> show_tags(const std::string& resource, Object& shown) const;
 
+  const ManagedMachines machines_;
+  const std::function<std::int64_t()> now_ms_;
   JobSubmitter submitter_;
 };
 

@@ -3,11 +3,13 @@
 
 #include "api/batch/batch.h"
 #include "base/entropy.h"
-#include "wire/fleet_rules.h"
+#include "base/text.h"
 
 namespace drover::aws {
 
 namespace json = boost::json;
+
+constexpr std::int64_t kMostVcpus = 1'000'000;
 
 void BatchApi::serve_environments() {
   constexpr auto admin = Action::administrate;
@@ -20,22 +22,20 @@ void BatchApi::serve_environments() {
 
 namespace {
 
-/// Machines of an environment that is not managed join by themselves.
-FleetSpec fleet_of(const std::string& name, const json::object& environment) {
-  FleetRules rules{.provider = "none"};
-  if (const json::value* it = environment.if_contains("computeResources")) {
-    const json::object& resources = it->get_object();
-    const std::string_view type = resources.at("type").get_string();
-    rules.provider = "ec2";
-    rules.spot = type == "SPOT" || type == "FARGATE_SPOT";
-    if (const json::value* bid = resources.if_contains("bidPercentage"); bid != nullptr && bid->get_int64() > 0) {
-      rules.bid_percent = static_cast<std::uint32_t>(bid->get_int64());
-    }
-    if (const json::value* shapes = resources.if_contains("instanceTypes")) {
-      for (const json::value& shape : shapes->get_array()) rules.shapes.emplace_back(shape.get_string());
-    }
-  }
-  return fleet_spec(name, rules);
+std::int64_t vcpus_in(const json::object& resources, std::string_view member, std::int64_t otherwise) {
+  const json::value* it = resources.if_contains(member);
+  return it == nullptr ? otherwise : it->get_int64();
+}
+
+/// What is wrong; empty: nothing.
+std::string check_vcpus(const json::object& resources) {
+  const std::int64_t least = vcpus_in(resources, "minvCpus", 0);
+  const std::int64_t most = vcpus_in(resources, "maxvCpus", 0);
+  const std::int64_t desired = vcpus_in(resources, "desiredvCpus", least);
+  if (most < least) return concat("maxvCpus (", most, ") must not be less than minvCpus (", least, ")");
+  if (most > kMostVcpus) return concat("maxvCpus must not be greater than ", kMostVcpus);
+  if (desired < least || desired > most) return "desiredvCpus must be between minvCpus and maxvCpus";
+  return {};
 }
 
 }  // namespace
@@ -61,6 +61,11 @@ EditOutcome BatchApi::create_environment(const Call& call) {
     return client_error(is_managed ? "computeResources is required for a MANAGED environment"
                                    : "computeResources must not be given for an UNMANAGED environment");
   }
+  if (is_managed) {
+    if (auto wrong = check_vcpus(call.input.at("computeResources").get_object()); !wrong.empty()) {
+      return client_error(wrong);
+    }
+  }
   auto known = environments().find(name);
   if (!known) return std::unexpected(fault(known.error()));
   if (*known) return client_error("Object already exists");
@@ -80,9 +85,11 @@ EditOutcome BatchApi::create_environment(const Call& call) {
   environment["containerOrchestrationType"] = "ECS";
   if (!environment.contains("state")) environment["state"] = "ENABLED";
   if (!environment.contains("tags")) environment["tags"] = json::object();
+  auto fleet = environment_fleet(name, environment, machines_, now_ms_());
+  if (!fleet) return client_error(fleet.error());
   return Edit{{environments().add(name, environment)},
               {{"computeEnvironmentName", name}, {"computeEnvironmentArn", arn}},
-              {SetFleet{fleet_of(name, environment)}}};
+              {SetFleet{std::move(*fleet)}}};
 }
 
 EditOutcome BatchApi::update_environment(const Call& call) {
@@ -100,10 +107,15 @@ EditOutcome BatchApi::update_environment(const Call& call) {
       if (member != "updateToLatestImageVersion") value["computeResources"].get_object()[member] = it;
     }
   }
+  if (value.contains("computeResources")) {
+    if (auto wrong = check_vcpus(value.at("computeResources").get_object()); !wrong.empty()) return client_error(wrong);
+  }
+  auto fleet = environment_fleet(environment->name, value, machines_, now_ms_());
+  if (!fleet) return client_error(fleet.error());
   return Edit{
       {environments().replace(*environment)},
       {{"computeEnvironmentName", environment->name}, {"computeEnvironmentArn", value.at("computeEnvironmentArn")}},
-      {SetFleet{fleet_of(environment->name, value)}}};
+      {SetFleet{std::move(*fleet)}}};
 }
 
 EditOutcome BatchApi::delete_environment(const Call& call) {
@@ -127,6 +139,30 @@ EditOutcome BatchApi::delete_environment(const Call& call) {
   return edit;
 }
 
+// What its machines have now, and why there are none.
+std::expected<void, Fault> BatchApi::show_machines(Stored& environment) const {
+  json::value* resources = environment.value.if_contains("computeResources");
+  if (resources == nullptr) return {};
+  auto machines = backend().ledger().machines();
+  if (!machines) return std::unexpected(fault(machines.error()));
+  std::uint64_t milli_cpus = 0;
+  for (const Machine& it : *machines) {
+    if (it.fleet == environment.name && it.state < MachineState::draining) milli_cpus += it.has.milli_cpus;
+  }
+  resources->get_object()["desiredvCpus"] = milli_cpus / 1000;
+  auto fleets = backend().ledger().fleets();
+  if (!fleets) return std::unexpected(fault(fleets.error()));
+  const auto fleet = std::ranges::find(*fleets, environment.name, &Fleet::name);
+  const std::string unknown = unknown_types(environment.value);
+  if (fleet != fleets->end() && !fleet->trouble.empty()) {
+    environment.value["statusReason"] = concat("The last machine could not be launched: ", fleet->trouble);
+  } else if (!unknown.empty()) {
+    environment.value["statusReason"] =
+        concat("ComputeEnvironment Healthy, but nothing is known of instance types ", unknown);
+  }
+  return {};
+}
+
 Outcome BatchApi::describe_environments(const Call& call) {
   auto all = environments().all();
   if (!all) return std::unexpected(fault(all.error()));
@@ -138,6 +174,7 @@ Outcome BatchApi::describe_environments(const Call& call) {
                              return name_in(one.get_string()) == it.name;
                            });
     if (!is_chosen) continue;
+    if (auto shown = show_machines(it); !shown) return std::unexpected(std::move(shown.error()));
     if (auto shown = show_tags(concat("compute-environment/", it.name), it.value); !shown) {
       return std::unexpected(std::move(shown.error()));
     }

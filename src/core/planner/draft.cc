@@ -31,6 +31,7 @@ void FleetDraft::add(const PlannedMachine& machine) {
   if (!is_live) return;
   live_.push_back(&machine);
   ++machines_;
+  live_milli_cpus_ += machine.has.milli_cpus;
   const bool is_warm = machine.phase == MachinePhase::joined && machine.joined_ms + rules().warm_up_ms <= now_ms_;
   in_service_ += is_warm ? 1 : 0;
   is_warming_ = is_warming_ || !is_warm;
@@ -68,6 +69,7 @@ bool FleetDraft::launch(const Shape& shape, const std::string& reason, FleetPlan
   ++launched_lately_;
   ++launches_;
   milli_cpus_ += shape.has.milli_cpus;
+  live_milli_cpus_ += shape.has.milli_cpus;
   plan.launches.push_back({state_.name, shape, reason});
   return true;
 }
@@ -77,6 +79,7 @@ void FleetDraft::drain(const PlannedMachine& machine, const std::string& reason,
   if (drains_ >= kMostPlanned || std::erase(live_, &machine) == 0) return;
   ++drains_;
   --machines_;
+  live_milli_cpus_ -= machine.has.milli_cpus;
   plan.drains.push_back({state_.name, machine.name, reason});
 }
 
@@ -97,6 +100,32 @@ void FleetDraft::scale_to(std::uint64_t target, const std::string& reason, Fleet
     if (launch(state_.shapes.front(), reason, plan)) continue;
     const auto why = obstacle(state_.shapes.front());
     plan.notes.push_back({state_.name, concat(plural(target - machines_, "machine"), " short: ", why.value_or(""))});
+    return;
+  }
+}
+
+std::uint64_t FleetDraft::least_milli_cpus() const {
+  return std::max(rules().least_milli_cpus, now_ms_ < rules().start_until_ms ? rules().start_milli_cpus : 0);
+}
+
+void FleetDraft::raise_to_cpus(std::uint64_t milli_cpus, const std::string& reason, FleetPlan& plan) {
+  while (live_milli_cpus_ < milli_cpus) {
+    // The largest that is not too large, otherwise the smallest.
+    const std::uint64_t missing = milli_cpus - live_milli_cpus_;
+    const Shape* best = nullptr;
+    for (const Shape& it : state_.shapes) {
+      if (obstacle(it)) continue;
+      const auto excess = [&](const Shape& shape) {
+        const std::uint64_t cpus = shape.has.milli_cpus;
+        return std::pair(cpus > missing, cpus > missing ? cpus : missing - cpus);
+      };
+      if (best == nullptr || excess(it) < excess(*best)) best = &it;
+    }
+    if (best != nullptr && best->has.milli_cpus > 0 && launch(*best, reason, plan)) continue;
+    const auto why =
+        state_.shapes.empty() ? std::optional<std::string>("it has no shape") : obstacle(state_.shapes.front());
+    plan.notes.push_back({state_.name, concat(missing / 1000, " CPUs short of the minimum: ",
+                                              why.value_or("its machines have no CPUs"))});
     return;
   }
 }

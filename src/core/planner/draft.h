@@ -26,6 +26,10 @@ class FleetDraft {
   /// Of them, those that have joined and are warm.
   std::uint64_t in_service() const { return in_service_; }
   bool is_warming() const { return is_warming_; }
+  /// Of `machines()`.
+  std::uint64_t milli_cpus() const { return live_milli_cpus_; }
+  /// The minimum at this moment.
+  std::uint64_t least_milli_cpus() const;
   /// When it last launched or drained something.
   std::int64_t scaled_ms() const { return scaled_ms_; }
   const std::vector<const PlannedMachine*>& live() const { return live_; }
@@ -39,6 +43,8 @@ class FleetDraft {
   void drain(const PlannedMachine& machine, const std::string& reason, FleetPlan& plan);
   /// Launches or drains until there are so many, within the bounds.
   void scale_to(std::uint64_t target, const std::string& reason, FleetPlan& plan);
+  /// Launches until they have so many CPUs, within the bounds.
+  void raise_to_cpus(std::uint64_t milli_cpus, const std::string& reason, FleetPlan& plan);
   /// Those that do the least when they are drained come first: machines that are coming, the youngest first; idle ones;
   /// then those whose work ends soonest.
   std::vector<const PlannedMachine*> by_loss() const;
@@ -48,6 +54,7 @@ class FleetDraft {
   const std::int64_t now_ms_;
   std::vector<const PlannedMachine*> live_;
   std::uint64_t machines_ = 0;
+  std::uint64_t live_milli_cpus_ = 0;
   std::uint64_t milli_cpus_ = 0;  // of all that its provider may still bill
   std::uint64_t billed_ = 0;      // machines, likewise
   std::uint64_t in_service_ = 0;

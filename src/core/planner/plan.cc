@@ -22,6 +22,10 @@ void keep_bounds(FleetDraft& fleet, FleetPlan& plan) {
   } else if (fleet.machines() < rules.least) {
     fleet.scale_to(rules.least, concat("the minimum is ", plural(rules.least, "machine")), plan);
   }
+  if (rules.most > 0 && fleet.milli_cpus() < fleet.least_milli_cpus()) {
+    const std::uint64_t least = fleet.least_milli_cpus();
+    fleet.raise_to_cpus(least, concat("the minimum is ", plural(least / 1000, "CPU")), plan);
+  }
 }
 
 void plan_one(FleetDraft& fleet, const FleetSnapshot& snapshot, FleetPlan& plan) {

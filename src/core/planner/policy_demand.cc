@@ -56,6 +56,7 @@ class DemandPlanner {
       for (const PlannedMachine* it : machines) {
         if (it->phase != MachinePhase::joined || it->items > 0 || taken_.contains(it)) continue;
         if (fleet.machines() <= fleet.rules().least) break;
+        if (fleet.milli_cpus() < fleet.least_milli_cpus() + it->has.milli_cpus) continue;
         const std::int64_t idle_ms = snapshot_.now_ms - it->free_since_ms;
         if (it->free_since_ms == 0 || idle_ms < fleet.rules().idle_ms) continue;
         fleet.drain(*it, concat("idle for ", idle_ms / 1000, " s"), plan_);

@@ -62,6 +62,9 @@ struct FleetRules {
   std::uint64_t least = 0;
   std::uint64_t most = 1;
   std::uint64_t most_milli_cpus = 0;  // 0: no limit
+  std::uint64_t least_milli_cpus = 0;
+  std::uint64_t start_milli_cpus = 0;  // kept until then as well, though nothing may wait for them
+  std::int64_t start_until_ms = 0;
   std::vector<std::string> shapes;
   Labels labels;
   ScalingPolicy policy = ScalingPolicy::demand;
