@@ -177,7 +177,7 @@ def test_a_program_can_say_what_its_machines_cost(drover, tmp_path):
     program.chmod(0o755)
     server = Server(drover, "--lease", "5s", "--fleet-command", f"vms={program}")
     assert server.cli("fleet", "set", "f", "--command", "vms", "--idle", "0s", "--shape", "c1", "--spot").status == 0
-    server.cli("submit", "--name", "j", "--", "sleep", "0.2", ":::", "a")
+    server.cli("submit", "--name", "j", "--range", "1-1", "--", "sleep", "0.2")
     assert server.ends("j")["state"] == "succeeded"
     wait_until(lambda: machines(server, "f") == {}, "the machine to leave")
     assert server.rows("SELECT DISTINCT hourly_microdollars, hourly_on_demand_microdollars FROM machines") == [(3_600_500_000, 7_200_000_000)]
