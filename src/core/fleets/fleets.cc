@@ -4,6 +4,7 @@
 
 #include "base/name.h"
 #include "base/text.h"
+#include "core/fleets/fleet_plants.h"
 #include "core/record_hash.h"
 
 namespace drover {
@@ -49,7 +50,8 @@ void Fleets::load() {
   for (const auto& [name, machine] : records_.machines) {
     index(machine);
     // Workers that are draining do not know it any more.
-    if (machine.state == MachineState::draining) workers_.drain(name);
+    const bool is_draining = machine.state == MachineState::draining && !planted(FleetPlant::restart_forgets_drains);
+    if (is_draining) workers_.drain(name);
   }
 }
 
@@ -119,14 +121,15 @@ void Fleets::on(Ticket ticket, const ScaleFleet& command) {
 }
 
 bool Fleets::may_launch(const Fleet& fleet, const ScaleFleet::Launch& it) const {
-  if (fleet.paused || fleet.deleting || fleet.not_before_ms > journal_.now_ms()) return false;
-  if (!is_valid_name(it.machine) || records_.machines.contains(it.machine) || workers_.is_known(it.machine)) {
-    return false;
-  }
+  if (fleet.paused && !planted(FleetPlant::paused_launches)) return false;
+  if (fleet.deleting && !planted(FleetPlant::deleted_launches)) return false;
+  if (fleet.not_before_ms > journal_.now_ms() && !planted(FleetPlant::wait_ignored)) return false;
+  const bool is_known = records_.machines.contains(it.machine) || workers_.is_known(it.machine);
+  if (!is_valid_name(it.machine) || (is_known && !planted(FleetPlant::name_used_twice))) return false;
   const auto found = now_.machine_counts.find(fleet.name);
   const auto count = found == now_.machine_counts.end() ? FleetIndexes::MachineCount{} : found->second;
-  if (count.machines >= fleet.most) return false;
-  return fleet.most_milli_cpus == 0 ||
+  if (count.machines >= fleet.most && !planted(FleetPlant::maximum_ignored)) return false;
+  return fleet.most_milli_cpus == 0 || planted(FleetPlant::cpu_maximum_ignored) ||
          (count.milli_cpus <= fleet.most_milli_cpus && it.has.milli_cpus <= fleet.most_milli_cpus - count.milli_cpus);
 }
 
@@ -136,7 +139,7 @@ void Fleets::launch(const Fleet& fleet, const ScaleFleet::Launch& it) {
   machine.reason = it.reason.substr(0, kLongestReason);
   machine.price = it.price;
   machine.requested_ms = machine.since_ms = journal_.now_ms();
-  machine.join_by_ms = journal_.now_ms() + fleet.join_ms;
+  machine.join_by_ms = journal_.now_ms() + fleet.join_ms * (planted(FleetPlant::late_machine_awaited) ? 10 : 1);
   index(machine);
   machines_.add(machine.name);
   journal_.note(EventKind::machine_requested, machine.name, machine.reason);
@@ -153,7 +156,7 @@ bool Fleets::drain(const std::string& fleet, const ScaleFleet::Drain& it) {
   }
   if (machine->state != MachineState::joined) return false;
   move(*machine, MachineState::draining, why);
-  workers_.drain(it.machine);
+  if (!planted(FleetPlant::drain_not_told)) workers_.drain(it.machine);
   return true;
 }
 
@@ -185,7 +188,7 @@ void Fleets::on(Ticket ticket, const MachineNews& command) {
       // An intent whose answer is still to come cannot be missed.
       if (machine.state == MachineState::requested || machine.state == MachineState::gone) break;
       if (machine.state == MachineState::starting) count_failure(machine.fleet, text);
-      workers_.fence(machine.name);  // what it held is not coming back
+      if (!planted(FleetPlant::vanished_not_fenced)) workers_.fence(machine.name);  // what it held is not coming back
       move(machine, MachineState::gone, text);
       break;
     case MachineNews::What::terminated:
@@ -205,14 +208,14 @@ void Fleets::on_worker_present(const std::string& worker, const std::string& fle
   if (machine == nullptr) return;
   if (!has_not_joined(*machine)) {
     // It is to go, whatever it believes.
-    if (machine->state != MachineState::joined) workers_.drain(worker);
+    if (machine->state != MachineState::joined && !planted(FleetPlant::late_machine_kept)) workers_.drain(worker);
     return;
   }
   machine->joined_ms = journal_.now_ms();
   begin_bill(*machine);
   move(*machine, MachineState::joined, {});
   const auto known = records_.fleets.find(fleet);
-  if (known == records_.fleets.end() || known->second.failures == 0) return;
+  if (known == records_.fleets.end() || known->second.failures == 0 || planted(FleetPlant::join_keeps_failures)) return;
   known->second.failures = 0;
   known->second.trouble.clear();
   known->second.not_before_ms = 0;
@@ -223,6 +226,7 @@ void Fleets::on_worker_departed(const std::string& worker, const std::string& fl
   Machine* machine = machine_of(worker, fleet);
   if (machine == nullptr) return;
   if (machine->state != MachineState::joined && machine->state != MachineState::draining) return;
+  if (planted(FleetPlant::departed_machine_kept)) return;
   move(*machine, MachineState::leaving, concat("its worker ", how == "left" ? "has left" : concat("was ", how)));
 }
 
@@ -280,8 +284,11 @@ void Fleets::count_failure(const std::string& name, const std::string& why) {
   Fleet& fleet = found->second;
   // Machines that were requested together fail together, which is one failure.
   if (fleet.not_before_ms <= journal_.now_ms()) {
-    const auto doublings = std::min<std::uint64_t>(fleet.failures++, 20);
-    fleet.not_before_ms = journal_.now_ms() + std::min(kFirstBackOffMs << doublings, kLongestBackOffMs);
+    const auto failures = planted(FleetPlant::wait_does_not_grow) ? 0 : fleet.failures;
+    const auto doublings = std::min<std::uint64_t>(failures, 20);
+    ++fleet.failures;
+    const std::int64_t wait_ms = std::min(kFirstBackOffMs << doublings, kLongestBackOffMs);
+    fleet.not_before_ms = journal_.now_ms() + (planted(FleetPlant::no_wait) ? 0 : wait_ms);
   }
   fleet.trouble = why.empty() ? "no reason was given" : why;
   fleets_.add(name);
@@ -312,7 +319,8 @@ void Fleets::unindex(const Machine& machine) {
 
 void Fleets::drop_if_done(const std::string& name) {
   const auto found = records_.fleets.find(name);
-  if (found == records_.fleets.end() || !found->second.deleting || now_.machine_counts.contains(name)) return;
+  if (found == records_.fleets.end() || !found->second.deleting) return;
+  if (now_.machine_counts.contains(name) && !planted(FleetPlant::deleted_with_machines)) return;
   journal_.note(EventKind::fleet_deleted, name);
   journal_.say(Ticket{}, FleetsChanged{});
   records_.fleets.erase(found);
@@ -337,7 +345,9 @@ void Fleets::pass_time() {
   }
   for (std::size_t i = 0; i < kMachinesAtOnce && !now_.machines_gone.empty(); ++i) {
     const auto [since_ms, name] = *now_.machines_gone.begin();
-    if (since_ms + kGoneMachineKeptMs > journal_.now_ms()) break;
+    const std::int64_t kept_ms =
+        planted(FleetPlant::gone_forgotten_soon) ? kGoneMachineKeptMs / 60 : kGoneMachineKeptMs;
+    if (since_ms + kept_ms > journal_.now_ms() || planted(FleetPlant::gone_remembered)) break;
     forget(std::string(name));
   }
 }
@@ -345,7 +355,7 @@ void Fleets::pass_time() {
 std::optional<std::int64_t> Fleets::next_deadline() const {
   std::optional<std::int64_t> first;
   if (!now_.join_deadlines.empty()) first = now_.join_deadlines.begin()->first;
-  if (!now_.machines_gone.empty()) {
+  if (!now_.machines_gone.empty() && !planted(FleetPlant::gone_remembered)) {
     const std::int64_t at_ms = now_.machines_gone.begin()->first + kGoneMachineKeptMs;
     first = std::min(first.value_or(at_ms), at_ms);
   }

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "core/fleets/fleet_plants.h"
 
 namespace drover {
 namespace {
@@ -38,24 +39,28 @@ void FleetDraft::add(const PlannedMachine& machine) {
 }
 
 bool FleetDraft::has_labels(const Shape& shape, const Labels& require) const {
-  return require.empty() || has_all(machine_labels(state_.name, rules(), shape.name), require);
+  return require.empty() || planted(FleetPlant::labels_ignored) ||
+         has_all(machine_labels(state_.name, rules(), shape.name), require);
 }
 
 std::optional<std::string> FleetDraft::obstacle(const Shape& shape) const {
   if (state_.deleting) return "the fleet is being deleted";
   if (state_.paused) return "the fleet is paused";
   if (!state_.unavailable.empty()) return state_.unavailable;
-  if (state_.not_before_ms > now_ms_) {
+  if (state_.not_before_ms > now_ms_ && !planted(FleetPlant::planned_while_waiting)) {
     return concat("backing off for ", (state_.not_before_ms - now_ms_ + 999) / 1000,
                   " s after a failure: ", state_.trouble);
   }
-  if (billed_ >= rules().most) return concat("at the maximum of ", plural(rules().most, "machine"));
+  if (billed_ >= rules().most && !planted(FleetPlant::planned_beyond_maximum))
+    return concat("at the maximum of ", plural(rules().most, "machine"));
   const std::uint64_t most = rules().most_milli_cpus;
-  if (most > 0 && (milli_cpus_ > most || shape.has.milli_cpus > most - milli_cpus_)) {
+  if (most > 0 && !planted(FleetPlant::planned_beyond_cpus) &&
+      (milli_cpus_ > most || shape.has.milli_cpus > most - milli_cpus_)) {
     return concat("at the maximum of ", most / 1000, " CPUs: ", milli_cpus_ / 1000, " are in use, and shape '",
                   shape.name, "' has ", shape.has.milli_cpus / 1000);
   }
-  if (rules().launches_per_minute > 0 && launched_lately_ >= rules().launches_per_minute) {
+  const bool is_limited = rules().launches_per_minute > 0 && !planted(FleetPlant::launch_rate_ignored);
+  if (is_limited && launched_lately_ >= rules().launches_per_minute) {
     return concat("at the maximum of ", rules().launches_per_minute, " launches per minute");
   }
   if (launches_ >= kMostPlanned) return "more with the next plan";
@@ -75,7 +80,7 @@ bool FleetDraft::launch(const Shape& shape, const std::string& reason, FleetPlan
 }
 
 void FleetDraft::drain(const PlannedMachine& machine, const std::string& reason, FleetPlan& plan) {
-  if (state_.paused && !state_.deleting) return;
+  if (state_.paused && !state_.deleting && !planted(FleetPlant::drained_while_paused)) return;
   if (drains_ >= kMostPlanned || std::erase(live_, &machine) == 0) return;
   ++drains_;
   --machines_;
@@ -134,7 +139,7 @@ std::vector<const PlannedMachine*> FleetDraft::by_loss() const {
   std::vector<const PlannedMachine*> out = live_;
   const auto rank = [](const PlannedMachine* it) {
     const bool is_coming = it->phase == MachinePhase::coming;
-    const int group = is_coming ? 0 : it->items == 0 ? 1 : 2;
+    const int group = is_coming ? 0 : (it->items == 0) != planted(FleetPlant::busy_drained_first) ? 1 : 2;
     const std::int64_t order = is_coming ? -it->requested_ms : it->items == 0 ? it->free_since_ms : it->work_ms;
     return std::tuple(group, order, std::string_view(it->name));
   };

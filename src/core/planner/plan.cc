@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "core/fleets/fleet_plants.h"
 #include "core/planner/policies.h"
 
 namespace drover {
@@ -19,7 +20,7 @@ void keep_bounds(FleetDraft& fleet, FleetPlan& plan) {
   const FleetRules& rules = fleet.rules();
   if (fleet.machines() > rules.most) {
     fleet.scale_to(rules.most, concat("the maximum is ", plural(rules.most, "machine")), plan);
-  } else if (fleet.machines() < rules.least) {
+  } else if (fleet.machines() < rules.least && !planted(FleetPlant::minimum_not_launched)) {
     fleet.scale_to(rules.least, concat("the minimum is ", plural(rules.least, "machine")), plan);
   }
   if (rules.most > 0 && fleet.milli_cpus() < fleet.least_milli_cpus()) {
@@ -52,7 +53,7 @@ FleetPlan make_plan(const FleetSnapshot& snapshot) {
     if (const auto found = by_name.find(machine.fleet); found != by_name.end()) fleets[found->second].add(machine);
   }
   for (FleetDraft& fleet : fleets) {
-    if (fleet.state().deleting) {
+    if (fleet.state().deleting && !planted(FleetPlant::deleted_not_drained)) {
       drain_all(fleet, plan);
       continue;
     }

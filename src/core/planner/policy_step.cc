@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "core/fleets/fleet_plants.h"
 #include "core/planner/policies.h"
 
 namespace drover {
@@ -39,7 +40,9 @@ std::optional<std::int64_t> step_value(const StepAlarm& alarm, std::int64_t metr
   const std::int64_t distance = metric - alarm.threshold;
   const bool is_above = alarm.comparison == Comparison::at_least || alarm.comparison == Comparison::above;
   for (const ScalingStep& step : alarm.steps) {
-    const bool over_lower = !step.lower || (is_above ? distance >= *step.lower : distance > *step.lower);
+    const bool over_lower =
+        !step.lower ||
+        (is_above && !planted(FleetPlant::step_bound_exclusive) ? distance >= *step.lower : distance > *step.lower);
     const bool under_upper = !step.upper || (is_above ? distance < *step.upper : distance <= *step.upper);
     if (over_lower && under_upper) return step.value;
   }
@@ -82,7 +85,7 @@ void plan_steps(FleetDraft& fleet, const Backlog& backlog, FleetPlan& plan) {
     return fleet.scale_to(fleet.machines(), seen, plan);
   }
   const auto wanted = static_cast<std::uint64_t>(std::max<std::int64_t>(*target, 0));
-  if (wanted < fleet.machines() && fleet.is_warming()) {
+  if (wanted < fleet.machines() && fleet.is_warming() && !planted(FleetPlant::drained_while_warming)) {
     plan.notes.push_back({fleet.state().name, concat(seen, ": scale-in waits until all machines are warm")});
     return;
   }
