@@ -255,6 +255,15 @@ TEST_F(PlanTest, AMaximumThatWasLoweredSparesWhatTakesLongest) {
   EXPECT_EQ(said(), "-coming -idle -short");
 }
 
+// Its only machine is too small, and is kept: short items would wait for ever.
+TEST_F(PlanTest, ItemsThatNoMachineHoldsAreWorthALaunch) {
+  rules().warm_up_ms = 60'000;
+  rules().least = 1;
+  machine("m1");
+  wait(1, cpus(4)).item_ms = 1000;
+  EXPECT_EQ(said(), "+large");
+}
+
 TEST_F(PlanTest, NothingIsLaunchedForLessWorkThanItsWarmUp) {
   rules().warm_up_ms = 60'000;
   busy("m1");

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "core/fleets/fleet_plants.h"
 #include "core/planner/policies.h"
 
 namespace drover {
@@ -18,6 +19,7 @@ namespace {
 struct Room {
   FleetDraft* fleet;
   std::string shape;
+  Resources has;
   Resources free;
   const PlannedMachine* machine;  // null: this plan launches it
 };
@@ -35,7 +37,10 @@ class DemandPlanner {
   DemandPlanner(std::vector<FleetDraft>& fleets, const FleetSnapshot& snapshot, FleetPlan& plan)
       : fleets_(fleets), snapshot_(snapshot), plan_(plan) {
     for (FleetDraft& fleet : fleets_) {
-      for (const PlannedMachine* it : fleet.live()) rooms_.push_back({&fleet, it->shape, it->has.minus(it->used), it});
+      for (const PlannedMachine* it : fleet.live()) {
+        if (it->phase == MachinePhase::coming && planted(FleetPlant::coming_machine_not_counted)) continue;
+        rooms_.push_back({&fleet, it->shape, it->has, it->has.minus(it->used), it});
+      }
     }
   }
 
@@ -55,10 +60,12 @@ class DemandPlanner {
       const std::vector<const PlannedMachine*> machines = fleet.by_loss();
       for (const PlannedMachine* it : machines) {
         if (it->phase != MachinePhase::joined || it->items > 0 || taken_.contains(it)) continue;
-        if (fleet.machines() <= fleet.rules().least) break;
+        if (fleet.machines() <= fleet.rules().least && !planted(FleetPlant::minimum_drained)) break;
         if (fleet.milli_cpus() < fleet.least_milli_cpus() + it->has.milli_cpus) continue;
         const std::int64_t idle_ms = snapshot_.now_ms - it->free_since_ms;
-        if (it->free_since_ms == 0 || idle_ms < fleet.rules().idle_ms) continue;
+        const std::int64_t least_ms =
+            planted(FleetPlant::drained_too_soon) ? fleet.rules().idle_ms / 2 : fleet.rules().idle_ms;
+        if (it->free_since_ms == 0 || idle_ms < least_ms || planted(FleetPlant::idle_not_drained)) continue;
         fleet.drain(*it, concat("idle for ", idle_ms / 1000, " s"), plan_);
       }
     }
@@ -91,7 +98,7 @@ class DemandPlanner {
     }
     for (const std::string& name : items.fleets) {
       for (FleetDraft& fleet : fleets_) {
-        if (fleet.state().name == name) add(fleet);
+        if (fleet.state().name == name && (out.empty() || !planted(FleetPlant::next_fleet_ignored))) add(fleet);
       }
     }
     return out;
@@ -106,7 +113,7 @@ class DemandPlanner {
         if (shape == nullptr || !is_worth_it(*fleet, *shape, items, left, why)) break;
         const std::uint64_t count = std::min(left, shape->has.holds(items.ask));
         if (!fleet->launch(*shape, waiting, plan_)) break;
-        rooms_.push_back({fleet, shape->name, shape->has.minus(items.ask.times(count)), nullptr});
+        rooms_.push_back({fleet, shape->name, shape->has, shape->has.minus(items.ask.times(count)), nullptr});
         left -= count;
       }
       if (left == 0) return;
@@ -151,10 +158,18 @@ class DemandPlanner {
     return best;
   }
 
-  /// A machine that takes a minute to warm up is not launched for a second's work, unless it is the only one.
-  static bool is_worth_it(const FleetDraft& fleet, const Shape& shape, const WaitingItems& items, std::uint64_t left,
-                          std::string& why) {
-    if (fleet.rules().warm_up_ms == 0 || items.item_ms == 0 || fleet.machines() == 0) return true;
+  /// Some machine will run it, if only later.
+  bool has_place(const WaitingItems& items) const {
+    return std::ranges::any_of(rooms_, [&](const Room& room) {
+      return items.ask.fits(room.has) && serves_items(room.fleet->state(), items) &&
+             room.fleet->has_labels({room.shape, {}}, items.require);
+    });
+  }
+
+  /// A machine that takes a minute to warm up is not launched for a second's work, unless no other will do it.
+  bool is_worth_it(const FleetDraft& fleet, const Shape& shape, const WaitingItems& items, std::uint64_t left,
+                   std::string& why) const {
+    if (fleet.rules().warm_up_ms == 0 || items.item_ms == 0 || !has_place(items)) return true;
     const std::uint64_t rounds = left / std::max<std::uint64_t>(shape.has.holds(items.ask), 1) + 1;
     if (rounds >= static_cast<std::uint64_t>(fleet.rules().warm_up_ms / items.item_ms)) return true;
     why = "they will have ended before another machine is warm";
