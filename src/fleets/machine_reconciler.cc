@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "core/fleets/fleet_plants.h"
 
 namespace drover {
 
@@ -10,7 +11,8 @@ void MachineReconciler::turn(const std::vector<Machine>& machines,
                              const std::function<Labels(const Machine&)>& labels) {
   launch_all(machines, labels);
   for (const Machine& machine : machines) {
-    if (machine.state == MachineState::leaving) terminate(machine.name);
+    const bool is_needed = machine.state != MachineState::leaving || planted(FleetPlant::leaving_not_terminated);
+    if (!is_needed) terminate(machine.name);
   }
   if (const auto listed = list()) compare(machines, *listed);
 }
@@ -22,6 +24,7 @@ std::optional<std::vector<ListedMachine>> MachineReconciler::list() {
     return std::nullopt;
   }
   said_.erase("list");
+  for (const ListedMachine& it : *listed) missed_.erase(it.name);
   return std::move(*listed);
 }
 
@@ -39,7 +42,7 @@ void MachineReconciler::launch_all(const std::vector<Machine>& machines,
   for (const Machine& machine : machines) {
     if (machine.state != MachineState::requested || answered_.contains(machine.name)) continue;
     const auto known = std::ranges::find(*listed, machine.name, &ListedMachine::name);
-    if (known == listed->end() || known->has_ended) {
+    if (known == listed->end() || known->has_ended || planted(FleetPlant::listed_launched_again)) {
       launch(machine, labels(machine));
     } else {
       tell({machine.name, MachineNews::What::accepted, known->id});
@@ -57,6 +60,7 @@ void MachineReconciler::launch(const Machine& machine, const Labels& labels) {
                                     .has = machine.has,
                                     .labels = labels,
                                     .join_token = *token});
+  if (launched && planted(FleetPlant::launch_not_told)) return;
   if (launched) return tell({machine.name, MachineNews::What::accepted, *launched});
   outside_.notice(concat("machine '", machine.name, "' could not be launched: ", launched.error().message));
   tell({machine.name, MachineNews::What::refused, launched.error().message});
@@ -72,19 +76,21 @@ void MachineReconciler::compare(const std::vector<Machine>& machines, const std:
     if (found != by_name.end()) by_name.erase(found);
     if (machine.state == MachineState::requested) continue;  // the list may be older than its launch
     if (machine.state == MachineState::leaving) {
-      if (it == nullptr) tell({machine.name, MachineNews::What::terminated});
+      if (it == nullptr || planted(FleetPlant::gone_while_listed)) tell({machine.name, MachineNews::What::terminated});
       continue;
     }
-    if (it != nullptr && !it->has_ended) {
-      missed_.erase(machine.name);
+    if (it != nullptr && (!it->has_ended || planted(FleetPlant::ended_not_told))) {
+      continue;
     } else if (it != nullptr) {
       tell({machine.name, MachineNews::What::vanished, it->note});
-    } else if (++missed_[machine.name] >= kMissedLists) {
+    } else if (++missed_[machine.name] >= (planted(FleetPlant::missed_once_is_gone) ? 1 : kMissedLists) &&
+               !planted(FleetPlant::missed_for_ever)) {
       missed_.erase(machine.name);
       tell({machine.name, MachineNews::What::vanished, "its provider no longer lists it"});
     }
   }
   for (const auto& [name, it] : by_name) {
+    if (planted(FleetPlant::strays_kept)) break;
     if (!it->has_ended) outside_.notice(concat("terminating machine '", name, "': the server does not know it"));
     terminate(name);
   }
@@ -100,7 +106,8 @@ void MachineReconciler::terminate(const std::string& machine) {
 // One that is not told now is told with the next turn: what it says is still so then.
 void MachineReconciler::tell(const MachineNews& news) {
   if (auto done = outside_.tell(news); !done) return say_once("tell", done.error().message);
-  const bool is_answer = news.what == MachineNews::What::accepted || news.what == MachineNews::What::refused;
+  const bool is_refused = news.what == MachineNews::What::refused && !planted(FleetPlant::refused_launched_again);
+  const bool is_answer = news.what == MachineNews::What::accepted || is_refused;
   if (is_answer) answered_.insert(news.machine);
 }
 

@@ -26,10 +26,12 @@ struct FakeProvider : Provider {
   }
   Result<std::vector<ListedMachine>> list() override {
     if (!lists) return fail(ErrorCode::timeout, "no answer");
+    on_list();
     return has;
   }
 
   std::vector<ListedMachine> has;
+  std::function<void()> on_list = [] {};
   std::vector<std::string> calls;
   std::string refuses;
   bool terminates = true;
@@ -117,6 +119,21 @@ TEST_F(ReconcilerTest, AMachineThatNobodyKnowsIsTerminated) {
   turn({machine("a", MachineState::joined), machine("old", MachineState::gone)});
   EXPECT_EQ(calls(), "terminate old, terminate stray");
   EXPECT_EQ(news(), "");
+}
+
+// One that is asked for before a launch counts as well.
+TEST_F(ReconcilerTest, AMachineThatAnyListNamesIsNotMissed) {
+  std::uint64_t lists = 0;
+  provider.on_list = [&] {
+    ++lists;
+    if (lists % 2 == 1) provider.has = {{"a", "id"}};
+    if (lists % 2 == 0) std::erase_if(provider.has, [](const ListedMachine& it) { return it.name == "a"; });
+  };
+  for (std::uint64_t i = 0; i <= MachineReconciler::kMissedLists; ++i) {
+    turn({machine("a", MachineState::joined), machine(concat("new-", i), MachineState::requested)});
+  }
+  EXPECT_EQ(lists, 2 * (MachineReconciler::kMissedLists + 1));
+  EXPECT_EQ(news().find("vanished"), std::string::npos);
 }
 
 TEST_F(ReconcilerTest, AMachineIsMissedAfterSeveralLists) {
