@@ -23,6 +23,7 @@ enum class WhyCode : std::uint8_t {
   no_message,       // its items are messages, and its stream has none to take
   retry_delay,      // waits until a time
   most_running,     // as many of the job's items are in workers' hands as may be
+  machine_coming,   // no worker takes it, and a fleet's machine that could run it is on its way
   no_worker,        // there is none that is alive
   nobody_suits,     // no worker that is alive has what it asks for
   set_apart,        // those that suit it drain, take nothing, or are given nothing because items failed there
@@ -39,6 +40,8 @@ struct Why {
   WhyCode code = WhyCode::next;
   std::string sentence;
   JobId job;                   // the other one, if another job is the reason
+  std::string machine = {};    // that is coming
+  std::string fleet = {};      // whose machine that is, or that launches none
   std::int64_t until_ms = 0;   // if a time is
   std::uint64_t places = 0;    // jobs ahead of it in its share
   std::uint64_t workers = 0;   // that suit it and take items; else that suit it; else that are there

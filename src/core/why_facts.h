@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "base/ids.h"
+#include "core/fleets/fleet_records.h"
 #include "core/records.h"
 #include "core/schedule/demand.h"
 #include "core/schedule/unfit.h"
@@ -85,19 +86,49 @@ struct NoMessage {
   std::uint64_t in_flight = 0;
   std::uint64_t delayed = 0;
 };
+/// A machine on its way that could run it.
+struct MachineComing {
+  std::string machine;
+  std::string fleet;
+  std::string shape;
+  MachineState state = MachineState::requested;
+  bool has_labels = true;  // false: it may have those that are required, which are in its fleet's settings
+};
+/// None is on its way, and what a fleet that serves it does.
+struct NoMachine {
+  std::string fleet;
+  enum class How : std::uint8_t {
+    none_launched,  // nothing keeps it from launching one
+    paused,
+    deleting,
+    backing_off,
+    most_machines,
+    most_cpus,
+  } how = How::none_launched;
+  std::string trouble = {};   // why its last launch failed; empty: it did not
+  std::int64_t until_ms = 0;  // backing_off
+  std::int64_t in_ms = 0;     // until then
+  std::uint64_t most = 0;     // machines or CPUs
+};
+/// What fleets do for it; nothing: none serves it.
+using Machines = std::variant<std::monostate, MachineComing, NoMachine>;
+
 struct NoWorker {
   bool none_ever_joined = false;
   std::uint64_t known = 0;
+  Machines machines = {};
 };
 struct NobodySuits {
   Demand demand;
   UnfitWorkers workers;
+  Machines machines = {};
 };
 /// Those that suit it are given nothing.
 struct SetApart {
   std::string worker;  // one of them
   bool quarantined = false;
   std::uint64_t suiting = 0;
+  Machines machines = {};
 };
 struct HeldBack {
   std::string share;

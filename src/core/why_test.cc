@@ -284,5 +284,71 @@ TEST(Why, WhatWasNotLookedAtIsNotSaid) {
             "item 7 is assigned to a worker, which has not reported it as running");
 }
 
+/// A fleet, and a job that asks for two CPUs.
+struct FleetStory : TestWorld {
+  JobId job = submit({{.ask = {2000, 0, {}}}, 1});
+
+  void set_fleet(std::uint64_t most = 2) {
+    ask(SetFleet{{.name = "f", .text = "{}", .most = most, .join_ms = 60'000}});
+  }
+  void launch(const std::string& machine, std::uint64_t milli_cpus) {
+    ask(ScaleFleet{.fleet = "f", .launches = {{machine, "some", {milli_cpus, 1 << 30, {}}, "work waits"}}});
+  }
+};
+
+TEST(Why, NamesTheMachineThatIsComing) {
+  FleetStory world;
+  world.set_fleet();
+  EXPECT_EQ(world.why(world.job).sentence,
+            "no worker has ever joined; fleet 'f' has launched no machine for it; 'drover fleet explain f' says why");
+  EXPECT_EQ(world.why(world.job).fleet, "f");
+  world.launch("small", 1000);
+  EXPECT_EQ(world.why(world.job).code, WhyCode::no_worker);
+  world.launch("large", 2000);
+  EXPECT_EQ(world.why(world.job).code, WhyCode::machine_coming);
+  EXPECT_EQ(world.why(world.job).machine, "large");
+  EXPECT_EQ(world.why(world.job).sentence,
+            "no worker has ever joined; machine large of fleet 'f', shape 'some', is requested");
+  world.ask(MachineNews{"large", MachineNews::What::accepted, "id"});
+  EXPECT_TRUE(world.why(world.job).sentence.ends_with("is starting"));
+  world.ask(RegisterWorker{.name = "large", .incarnation = 1, .has = {2000, 1 << 30, {}}, .fleet = "f"});
+  EXPECT_EQ(world.why(world.job).code, WhyCode::next);
+}
+
+TEST(Why, SaysWhatKeepsAFleetFromLaunching) {
+  FleetStory world;
+  world.worker("w", 1);
+  const auto said = [&] {
+    const Why why = world.why(world.job);
+    EXPECT_EQ(why.code, WhyCode::nobody_suits);
+    return why.sentence.substr(why.sentence.find("; fleet") + 2);
+  };
+  world.set_fleet(1);
+  world.ask(PauseFleet{"f", true});
+  EXPECT_EQ(said(), "fleet 'f' is paused");
+  world.ask(PauseFleet{"f", false});
+  world.launch("small", 1000);
+  EXPECT_EQ(said(), "fleet 'f' is at its maximum of 1 machine");
+  world.ask(MachineNews{"small", MachineNews::What::refused, "no capacity"});
+  EXPECT_EQ(said(), "fleet 'f' launches nothing for 1 s: no capacity");
+  EXPECT_EQ(world.why(world.job).until_ms, world.now_ms + 1000);
+  world.now_ms += 1000;
+  world.ask(Tick{});
+  EXPECT_EQ(said(),
+            "fleet 'f' has launched no machine for it (its last launch failed: no capacity); 'drover fleet explain f' "
+            "says why");
+}
+
+TEST(Why, AMachineWhoseLabelsAreNotKnownMayBeTheOne) {
+  FleetStory world;
+  world.set_fleet();
+  const JobId job = world.submit({{.ask = {1000, 0, {}}, .require = {{"fleet", "f"}, {"zone", "a"}}}, 1});
+  world.launch("m", 1000);
+  EXPECT_EQ(world.why(job).code, WhyCode::no_worker);
+  EXPECT_TRUE(world.why(job).sentence.ends_with("is requested, and could run it if it has the labels"));
+  const JobId other = world.submit({{.ask = {1000, 0, {}}, .require = {{"fleet", "other"}}}, 1});
+  EXPECT_EQ(world.why(other).sentence, "no worker has ever joined");
+}
+
 }  // namespace
 }  // namespace drover

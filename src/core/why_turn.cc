@@ -10,6 +10,7 @@
 
 #include "core/core.h"
 #include "core/schedule/schedule_plants.h"
+#include "core/why_machines.h"
 
 namespace drover {
 namespace {
@@ -48,14 +49,16 @@ class Turn {
 
   Reason reason() {
     if (schedule_.alive_workers() == 0) {
-      return reason::NoWorker{durable_.counters.next_worker == 1, durable_.workers.size()};
+      return reason::NoWorker{durable_.counters.next_worker == 1, durable_.workers.size(), machines_for(core_, job_)};
     }
     look_at_decliners();
     look_at_kinds();
-    if (alive() == 0) return reason::NobodySuits{schedule_.of(place_.of).demand, unfit()};
+    if (alive() == 0) {
+      return reason::NobodySuits{schedule_.of(place_.of).demand, unfit(), machines_for(core_, job_)};
+    }
     if (open() == 0) {
       const Worker* apart = first(Readiness::apart);
-      return reason::SetApart{apart->name, !apart->quarantine.empty(), alive()};
+      return reason::SetApart{apart->name, !apart->quarantine.empty(), alive(), machines_for(core_, job_)};
     }
     const Schedule::Share& share = schedule_.at(place_.share);
     if (schedule_.is_held_back(share, job_.ask)) {

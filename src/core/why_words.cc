@@ -17,6 +17,7 @@ std::string_view to_string(WhyCode code) {
     case WhyCode::no_message: return "no_message";
     case WhyCode::retry_delay: return "retry_delay";
     case WhyCode::most_running: return "most_running";
+    case WhyCode::machine_coming: return "machine_coming";
     case WhyCode::no_worker: return "no_worker";
     case WhyCode::nobody_suits: return "nobody_suits";
     case WhyCode::set_apart: return "set_apart";
@@ -30,6 +31,49 @@ std::string_view to_string(WhyCode code) {
 }
 
 namespace {
+
+/// What is said after why no worker takes it.
+struct MachineWords {
+  Why why;
+
+  Why operator()(const std::monostate&) { return std::move(why); }
+
+  Why operator()(const reason::MachineComing& it) {
+    if (it.has_labels) why.code = WhyCode::machine_coming;
+    why.machine = it.machine;
+    why.fleet = it.fleet;
+    return add(concat("machine ", it.machine, " of fleet '", it.fleet, "', shape '", it.shape, "', is ",
+                      to_string(it.state), it.has_labels ? "" : ", and could run it if it has the labels"));
+  }
+
+  Why operator()(const reason::NoMachine& it) {
+    using How = reason::NoMachine::How;
+    why.fleet = it.fleet;
+    why.until_ms = it.until_ms;
+    const std::string fleet = concat("fleet '", it.fleet, "' ");
+    switch (it.how) {
+      case How::paused: return add(concat(fleet, "is paused"));
+      case How::deleting: return add(concat(fleet, "is being deleted"));
+      case How::backing_off:
+        return add(concat(fleet, "launches nothing for ", (it.in_ms + 999) / 1000, " s: ", it.trouble));
+      case How::most_machines: return add(concat(fleet, "is at its maximum of ", plural(it.most, "machine")));
+      case How::most_cpus: return add(concat(fleet, "is at its maximum of ", it.most, " CPUs"));
+      case How::none_launched: break;
+    }
+    const std::string failed = it.trouble.empty() ? "" : concat(" (its last launch failed: ", it.trouble, ")");
+    return add(
+        concat(fleet, "has launched no machine for it", failed, "; 'drover fleet explain ", it.fleet, "' says why"));
+  }
+
+  Why add(const std::string& words) {
+    why.sentence += "; " + words;
+    return std::move(why);
+  }
+};
+
+Why with_machines(const reason::Machines& machines, Why why) {
+  return std::visit(MachineWords{std::move(why)}, machines);
+}
 
 std::string because(const std::string& reason) {
   return reason.empty() ? "" : concat(": ", reason);
@@ -126,24 +170,27 @@ struct Words {
   }
 
   Why operator()(const reason::NoWorker& it) const {
-    return {WhyCode::no_worker, it.none_ever_joined ? "no worker has ever joined"
-                                : it.known == 0     ? "no worker is connected"
-                                                    : concat("none of ", plural(it.known, "worker"), " is connected")};
+    return with_machines(
+        it.machines,
+        {WhyCode::no_worker, it.none_ever_joined ? "no worker has ever joined"
+                             : it.known == 0     ? "no worker is connected"
+                                                 : concat("none of ", plural(it.known, "worker"), " is connected")});
   }
 
   Why operator()(const reason::NobodySuits& it) const {
-    return {.code = WhyCode::nobody_suits,
-            .sentence = concat("needs ", what_nobody_has(it.demand, it.workers)),
-            .workers = it.workers.all};
+    return with_machines(it.machines, {.code = WhyCode::nobody_suits,
+                                       .sentence = concat("needs ", what_nobody_has(it.demand, it.workers)),
+                                       .workers = it.workers.all});
   }
 
   Why operator()(const reason::SetApart& it) const {
     const std::string who = concat("worker ", it.worker, it.quarantined ? " is quarantined" : " is draining");
-    return {.code = WhyCode::set_apart,
-            .sentence = it.suiting == 1
-                            ? concat(who, ", and no other worker can run it")
-                            : concat("none of the ", it.suiting, " workers that could run it accepts items: ", who),
-            .workers = it.suiting};
+    return with_machines(it.machines,
+                         {.code = WhyCode::set_apart,
+                          .sentence = it.suiting == 1 ? concat(who, ", and no other worker can run it")
+                                                      : concat("none of the ", it.suiting,
+                                                               " workers that could run it accepts items: ", who),
+                          .workers = it.suiting});
   }
 
   Why operator()(const reason::HeldBack& it) const {

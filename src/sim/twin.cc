@@ -28,6 +28,8 @@ Durable copy_of(const Durable& from) {
   for (auto& [id, worker] : to.workers) worker.term_ms = 0;
   to.queues = from.queues;
   to.shares = from.shares;
+  to.fleets = from.fleets;
+  to.machines = from.machines;
   to.streams = from.streams;
   to.messages = from.messages;
   to.sent_before = from.sent_before;

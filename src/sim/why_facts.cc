@@ -57,9 +57,12 @@ class Facts {
         const std::uint64_t most = job_.sequential ? 1 : job_.max_running;
         return most > 0 && in_hands_ >= most && why.sentence.starts_with(concat(in_hands_, " of its items "));
       }
-      case WhyCode::no_worker: return alive_ == 0;
-      case WhyCode::nobody_suits: return suiting_.empty() && alive_ > 0 && why.workers == alive_ && names_what(why);
-      case WhyCode::set_apart: return !suiting_.empty() && taking_.empty();
+      case WhyCode::machine_coming: return taking_.empty() && is_coming(why);
+      case WhyCode::no_worker: return alive_ == 0 && says_why_no_machine(why);
+      case WhyCode::nobody_suits:
+        return suiting_.empty() && alive_ > 0 && why.workers == alive_ && names_what(why) && says_why_no_machine(why);
+      case WhyCode::set_apart:
+        return !suiting_.empty() && taking_.empty() && (!open_.empty() || says_why_no_machine(why));
       case WhyCode::share_held_back: return is_held_back();
       case WhyCode::behind: return !taking_.empty() && (why.places == 0 || why.places == places());
       case WhyCode::busy:
@@ -80,6 +83,70 @@ class Facts {
     return index.untouched == 0 && index.ready.empty() && index.ready_groups.empty();
   }
 
+  bool may_come(const Machine& machine) const {
+    const bool is_on_its_way = machine.state == MachineState::requested || machine.state == MachineState::starting;
+    return is_on_its_way && job_.ask.fits(machine.has) && serves(machine.fleet, queue().fleets);
+  }
+  /// Whether the machine has all that is required, as far as its name, fleet and shape tell.
+  bool surely_suits(const Machine& machine) const {
+    return may_come(machine) && has_all({{"fleet", machine.fleet}, {"shape", machine.shape}}, job_.require);
+  }
+
+  bool is_coming(const Why& why) const {
+    const auto machine = durable_.machines.find(why.machine);
+    if (machine == durable_.machines.end() || !surely_suits(machine->second)) return false;
+    const Machine& it = machine->second;
+    return why.fleet == it.fleet &&
+           why.sentence.ends_with(concat("machine ", it.name, " of fleet '", it.fleet, "', shape '", it.shape, "', is ",
+                                         to_string(it.state)));
+  }
+
+  // None is coming of which it is known that it could run it. What is said of a fleet is so.
+  bool says_why_no_machine(const Why& why) const {
+    if (std::ranges::any_of(durable_.machines, [&](const auto& it) { return surely_suits(it.second); })) return false;
+    if (!why.machine.empty()) {
+      const auto machine = durable_.machines.find(why.machine);
+      return machine != durable_.machines.end() && may_come(machine->second);
+    }
+    const auto required = job_.require.find("fleet");
+    const auto counts = [&](const Fleet& fleet) {
+      return serves(fleet.name, queue().fleets) && (required == job_.require.end() || required->second == fleet.name);
+    };
+    if (why.fleet.empty()) {
+      return std::ranges::none_of(durable_.fleets, [&](const auto& it) { return counts(it.second); });
+    }
+    const auto fleet = durable_.fleets.find(why.fleet);
+    if (fleet == durable_.fleets.end() || !counts(fleet->second)) return false;
+    const std::string obstacle = obstacle_of(fleet->second, why);
+    if (!obstacle.empty()) {
+      // If another could launch one, that one would have been named.
+      const bool none_could = std::ranges::all_of(
+          durable_.fleets, [&](const auto& it) { return !counts(it.second) || !obstacle_of(it.second, why).empty(); });
+      return none_could && why.sentence.ends_with(obstacle);
+    }
+    return why.sentence.ends_with(concat("'drover fleet explain ", why.fleet, "' says why")) &&
+           contains(why.sentence, fleet->second.trouble);
+  }
+
+  /// What keeps the fleet from launching anything for it.
+  std::string obstacle_of(const Fleet& fleet, const Why& why) const {
+    std::uint64_t machines = 0;
+    std::uint64_t milli_cpus = 0;
+    for (const auto& [name, machine] : durable_.machines) {
+      if (machine.fleet != fleet.name || !machine.counts()) continue;
+      ++machines;
+      milli_cpus += machine.has.milli_cpus;
+    }
+    if (fleet.deleting) return "is being deleted";
+    if (fleet.paused) return "is paused";
+    if (fleet.not_before_ms > core_.now_ms()) {
+      return fleet.name == why.fleet && why.until_ms != fleet.not_before_ms ? "another time" : fleet.trouble;
+    }
+    if (machines >= fleet.most) return concat("is at its maximum of ", plural(fleet.most, "machine"));
+    const bool is_full = fleet.most_milli_cpus > 0 && milli_cpus + job_.ask.milli_cpus > fleet.most_milli_cpus;
+    return is_full ? concat("is at its maximum of ", fleet.most_milli_cpus / 1000, " CPUs") : "";
+  }
+
   // Before the words about whose turn it is: how many of its job's items are handed out before it.
   bool says_what_comes_first(const Why& why) const {
     if (!item_) return true;
@@ -94,7 +161,7 @@ class Facts {
     for (std::uint64_t at = 0; row == nullptr && at < item_->value; ++at) {
       count += blocks().get(ItemIndex{at}) == ItemMark::pending && may_go(ItemIndex{at}) ? 1 : 0;
     }
-    const bool is_about_turns = why.code >= WhyCode::no_worker && why.code <= WhyCode::busy;
+    const bool is_about_turns = why.code >= WhyCode::machine_coming && why.code <= WhyCode::busy;
     if (count == 0 || !(is_about_turns || why.code == WhyCode::next)) return !contains(why.sentence, " first; ");
     return why.sentence.starts_with(
         concat(plural(count, "item"), " of its job ", count == 1 ? "comes" : "come", " first; "));

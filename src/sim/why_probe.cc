@@ -60,6 +60,7 @@ class Lifter {
       case WhyCode::queue_disabled: change_queue([](Queue& queue) { queue.enabled = true; }); break;
       case WhyCode::no_message: send_message(); break;
       case WhyCode::retry_delay: twin_.wait_until(said.until_ms); break;
+      case WhyCode::machine_coming: return let_join(said);
       case WhyCode::no_worker:
       case WhyCode::nobody_suits: twin_.add_worker({at_least_some(job().ask), job().require}); break;
       case WhyCode::set_apart: return lift_apart();
@@ -79,6 +80,17 @@ class Lifter {
     if (!other) return twin_.make_succeed(job_);
     if (!item_) return twin_.make_succeed(other);
     twin_.make_succeed(other, *item_, ItemIndex{item_->value + 1});
+  }
+
+  // The worker of the machine that is said to come registers, as it would.
+  std::optional<std::string> let_join(const Why& said) {
+    const auto machine = durable().machines.find(said.machine);
+    if (machine == durable().machines.end()) return "nobody knows the machine that is said to come";
+    RegisterWorker hello{.name = said.machine, .incarnation = 1, .has = machine->second.has};
+    hello.labels = {{"fleet", machine->second.fleet}, {"shape", machine->second.shape}};
+    hello.fleet = machine->second.fleet;
+    twin_.ask(hello);
+    return std::nullopt;
   }
 
   void send_message() {
@@ -105,7 +117,13 @@ class Lifter {
     }
     for (const Worker& worker : suiting) {
       if (!worker.quarantine.empty()) twin_.ask(Readmit{worker.name});
-      if (twin_.core().volatile_part().sessions.at(worker.id).drain.is_draining()) twin_.begin_anew(worker);
+      const bool is_draining = twin_.core().volatile_part().sessions.at(worker.id).drain.is_draining();
+      // A machine that is to go is drained again, whatever its worker does: another takes its place.
+      if (is_draining && durable().machines.contains(worker.name)) {
+        twin_.add_worker({at_least_some(job().ask), job().require});
+      } else if (is_draining) {
+        twin_.begin_anew(worker);
+      }
       if (twin_.core().volatile_part().sessions.at(worker.id).polls.waits()) twin_.ask_for_one(worker.id);
     }
     return std::nullopt;

@@ -115,8 +115,8 @@ TEST(Why, WhatItNamesIsWhatKeepsAnItem) {
   }
   for (const WhyCode code :
        {WhyCode::after_job, WhyCode::after_item, WhyCode::before_it, WhyCode::queue_disabled, WhyCode::no_message,
-        WhyCode::retry_delay, WhyCode::most_running, WhyCode::no_worker, WhyCode::nobody_suits, WhyCode::set_apart,
-        WhyCode::share_held_back, WhyCode::behind, WhyCode::busy, WhyCode::next}) {
+        WhyCode::retry_delay, WhyCode::most_running, WhyCode::machine_coming, WhyCode::no_worker, WhyCode::nobody_suits,
+        WhyCode::set_apart, WhyCode::share_held_back, WhyCode::behind, WhyCode::busy, WhyCode::next}) {
     std::printf("  %s: lifted %llu times\n", std::string(to_string(code)).c_str(),
                 static_cast<unsigned long long>(lifted[code]));
     EXPECT_GE(lifted[code], 10U) << to_string(code);

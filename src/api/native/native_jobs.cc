@@ -308,6 +308,8 @@ void NativeApi::say_why(Asked asked, HttpReply reply) {
             said["reason"] = utf8(why->sentence);
             said["job"] = other ? json::value(other->uuid.text()) : json::value(nullptr);
             said["until_ms"] = why->until_ms == 0 ? json::value(nullptr) : json::value(why->until_ms);
+            said["machine"] = why->machine.empty() ? json::value(nullptr) : json::value(why->machine);
+            said["fleet"] = why->fleet.empty() ? json::value(nullptr) : json::value(why->fleet);
             said["places"] = why->places;
             said["workers"] = why->workers;
             reply->send(json_response(200, said));
