@@ -5,8 +5,8 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "fleets/plan_commands.h"
+#include "sim/plan_referee.h"
 #include "sim/times.h"
-#include "wire/fleet_rules.h"
 
 namespace drover::sim {
 namespace {
@@ -114,6 +114,9 @@ void FleetAudit::take(MachineBook& machine, Stage stage, const Event& event) {
   if ((from == Stage::coming && stage == Stage::gone) || (is_late && !is_drained)) count_failure(fleet, event.at_ms);
   const bool is_asked = stage == Stage::draining || (from == Stage::coming && stage == Stage::leaving && !is_late);
   if (is_asked && !is_drained) fail(event.name, "drained, though no plan wanted that");
+  if ((from == Stage::joined || from == Stage::draining) && stage == Stage::gone) {
+    fail(event.name, "gone, and its worker was not fenced");
+  }
   if (from == Stage::joined && stage == Stage::leaving && !event.detail.starts_with("its worker ")) {
     fail(event.name, "is to be terminated, though its worker has not departed");
   }
@@ -156,14 +159,6 @@ void FleetAudit::requested(const Event& event) {
   if (event.at_ms + fleet.record.join_ms != machine.join_by_ms && event.at_ms - fleet.set_ms > kPlanSlackMs) {
     fail(event.name, "has another time to join than its fleet says");
   }
-  while (!fleet.launches.empty() && fleet.launches.front() <= event.at_ms - kMinute + kPlanSlackMs)
-    fleet.launches.pop_front();
-  fleet.launches.push_back(event.at_ms);
-  const auto rules = fleet_rules_from_json(fleet.record.text);
-  const bool is_bounded = rules && rules->launches_per_minute > 0 && event.at_ms - fleet.set_ms > kPlanSlackMs;
-  if (is_bounded && fleet.launches.size() > rules->launches_per_minute) {
-    fail(event.name, "launched beyond its fleet's maximum of launches per minute");
-  }
 }
 
 void FleetAudit::inspect(const Fleet& record) {
@@ -201,13 +196,22 @@ void FleetAudit::terminating(const std::string& name, const Core* core) {
 }
 
 void FleetAudit::scaling(const ScaleFleet& command) {
-  for (const auto& it : command.launches) launches_[it.machine] = it;
+  taken_names_.clear();
+  for (const auto& it : command.launches) {
+    if (machines_.contains(it.machine)) taken_names_.insert(it.machine);
+    launches_.emplace(it.machine, it);
+  }
+  for (const auto& it : command.drains) drains_[it.machine].insert(it.reason);
+}
+
+void FleetAudit::repeating(const ScaleFleet& command) {
+  for (const auto& it : command.launches) launches_.emplace(it.machine, it);
   for (const auto& it : command.drains) drains_[it.machine].insert(it.reason);
 }
 
 void FleetAudit::planned(const FleetSnapshot& snapshot, const FleetPlan& plan) {
   said_.clear();
-  changed_.clear();
+  if (const auto wrong = unsound(snapshot, plan)) auditor_.fail(*wrong);
   for (const FleetState& fleet : snapshot.fleets) said_[fleet.name] = explained(plan, fleet);
 }
 
@@ -215,10 +219,10 @@ void FleetAudit::planned(const FleetSnapshot& snapshot, const FleetPlan& plan) {
 void FleetAudit::scaled(const ScaleFleet& command, const FleetScaled& done) {
   std::set<std::string> others = changed_;
   for (const auto& it : command.launches) others.erase(it.machine);
-  for (const auto& it : command.drains) others.erase(it.machine);
   const bool is_complete = done.launched == command.launches.size() && done.drained == command.drains.size();
   if (!is_complete) {
-    if (others.empty()) auditor_.fail(concat("fleet ", command.fleet, ": a plan was not carried out"));
+    if (others.empty() && taken_names_.empty())
+      auditor_.fail(concat("fleet ", command.fleet, ": a plan was not carried out"));
     return;
   }
   std::map<std::pair<std::string, std::string>, std::uint64_t> launches;
@@ -240,6 +244,19 @@ void FleetAudit::scaled(const ScaleFleet& command, const FleetScaled& done) {
   if (static_cast<std::size_t>(said_count) != launches.size() + command.drains.size()) {
     auditor_.fail(concat("fleet ", command.fleet, ": did not do all that was said"));
   }
+}
+
+const Machine* FleetAudit::find(const std::string& machine) const {
+  const auto found = machines_.find(machine);
+  return found == machines_.end() ? nullptr : &found->second.record;
+}
+
+std::vector<const Machine*> FleetAudit::machines() const {
+  std::vector<const Machine*> out;
+  for (const auto& [name, book] : machines_) {
+    if (book.stage != Stage::gone) out.push_back(&book.record);
+  }
+  return out;
 }
 
 void FleetAudit::inspect_remembered(const Core& core) {

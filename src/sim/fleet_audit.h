@@ -14,7 +14,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -41,9 +40,16 @@ class FleetAudit {
   /// The cloud is about to be called.
   void launching(const MachineOrder& order);
   void terminating(const std::string& machine, const Core* core);
+  /// What a plan needs is about to be asked.
+  void surveying() { changed_.clear(); }
   void planned(const FleetSnapshot& snapshot, const FleetPlan& plan);
   void scaling(const ScaleFleet& command);
+  /// Once more, for other machines.
+  void repeating(const ScaleFleet& command);
   void scaled(const ScaleFleet& command, const FleetScaled& done);
+  /// As last made durable; null: it was never known.
+  const Machine* find(const std::string& machine) const;
+  std::vector<const Machine*> machines() const;
   /// What is wrong with the machines that the server remembers: to be asked now and then.
   void inspect_remembered(const Core& core);
   /// Why fleets have not come to rest; nothing: each has its minimum, and the cloud has just these machines.
@@ -69,7 +75,6 @@ class FleetAudit {
     std::uint64_t failures = 0;
     std::int64_t not_before_ms = 0;
     std::int64_t set_ms = 0;
-    std::deque<std::int64_t> launches;  // of the last minute
   };
 
   void take(const Event& event);
@@ -84,9 +89,11 @@ class FleetAudit {
   std::map<std::string, FleetBook> fleets_;
   std::map<std::string, Fleet> before_;                   // records, before the batch
   std::map<std::string, ScaleFleet::Launch> launches_;    // that plans wanted, by machine
+  std::set<std::string> taken_names_;                     // that plans wanted once more
   std::map<std::string, std::set<std::string>> drains_;   // likewise: the reasons
   std::map<std::string, std::vector<std::string>> said_;  // of each fleet, with the last plan
   std::set<std::string> changed_;                         // machines and fleets of which there was news since
+  std::set<std::string> changed_last_;                    // with the last batch: a plan may be older than that
   std::int64_t core_ms_ = 0;                              // the largest time that is durable
 };
 

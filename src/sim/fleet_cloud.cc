@@ -135,12 +135,13 @@ void FleetCloud::begin(const CloudTrouble& trouble) {
 }
 
 void FleetCloud::strike(const MachineTrouble& trouble) {
-  std::vector<std::string> booted;
+  std::vector<std::string> there;
   for (const auto& [name, machine] : machines_) {
-    if (machine.worker != nullptr && !machine.has_ended) booted.push_back(name);
+    const bool needs_worker = trouble.kind > MachineTroubleKind::stops;
+    if ((machine.worker != nullptr || !needs_worker) && !machine.has_ended) there.push_back(name);
   }
-  if (booted.empty()) return;
-  const std::string name = booted[trouble.which % booted.size()];
+  if (there.empty()) return;
+  const std::string name = there[trouble.which % there.size()];
   CloudMachine& machine = machines_.at(name);
   switch (trouble.kind) {
     case MachineTroubleKind::vanishes: return remove(name);

@@ -17,7 +17,11 @@ constexpr std::int64_t kDeskIdleMs = 2 * kMinute;
 }  // namespace
 
 FleetDesk::FleetDesk(Stage& stage, FleetCloud& cloud, FleetAudit& audit)
-    : stage_(stage), cloud_(cloud), audit_(audit), random_(stage.script.seed ^ 0x6465736b) {}
+    : stage_(stage),
+      cloud_(cloud),
+      audit_(audit),
+      calls_(stage.auditor, [&audit](const std::string& machine) { return audit.find(machine); }),
+      random_(stage.script.seed ^ 0x6465736b) {}
 
 void FleetDesk::begin() {
   if (has_begun_) return;
@@ -48,6 +52,7 @@ void FleetDesk::server_stopped() {
   is_busy_ = false;
   survey_.reset();
   lanes_.clear();
+  calls_.server_stopped();
   if (has_begun_) look_at(stage_.events.now_ms() + kDeskLookMs);
 }
 
@@ -74,6 +79,7 @@ void FleetDesk::begin_round() {
   if (!stage_.server.up()) return look_at(stage_.events.now_ms() + kDeskLookMs);
   is_busy_ = true;
   is_woken_ = false;
+  audit_.surveying();
   survey([this] { plan(); });
 }
 
@@ -115,16 +121,34 @@ void FleetDesk::scale(std::deque<ScaleFleet> commands) {
       end_round();
     });
   }
-  const ScaleFleet command = std::move(commands.front());
+  ScaleFleet command = std::move(commands.front());
   commands.pop_front();
+  if (random_.one_in(16)) repeat_later(command);
+  if (random_.one_in(16)) take_a_name(command);
   // Planning takes a while, and others come in between.
-  later(static_cast<std::int64_t>(random_.below(50)), [this, command, commands = std::move(commands)] {
+  const std::uint64_t most_ms = random_.one_in(8) ? 20 * kSecond : 50;
+  later(static_cast<std::int64_t>(random_.below(most_ms)), [this, command, commands = std::move(commands)] {
     audit_.scaling(command);
     ask(command, [this, command, commands](const Result<Effect>& answer) {
       if (answer) audit_.scaled(command, std::get<FleetScaled>(*answer));
       scale(commands);
     });
   });
+}
+
+// A plan that is out of date, for other machines: what no longer fits is left out.
+void FleetDesk::repeat_later(ScaleFleet command) {
+  for (auto& it : command.launches) it.machine = machine_name(command.fleet, random_.next());
+  later(static_cast<std::int64_t>(random_.below(20 * kSecond)), [this, command = std::move(command)] {
+    audit_.repeating(command);
+    ask(command, [](const Result<Effect>&) {});
+  });
+}
+
+// Names are random, and yet the core has the last word.
+void FleetDesk::take_a_name(ScaleFleet& command) {
+  if (command.launches.empty() || survey_->machines().empty()) return;
+  command.launches.front().machine = survey_->machines()[random_.below(survey_->machines().size())].name;
 }
 
 void FleetDesk::end_round() {
@@ -157,6 +181,7 @@ void FleetDesk::perform(const std::string& fleet, const ReconcilerCall& call) {
     if (const auto turns = lane.lock()) turns->answered(std::move(answer));
   };
   if (const auto* news = std::get_if<MachineNews>(&call)) {
+    calls_.telling(fleet, *news);
     return ask(*news, [this, answered](const Result<Effect>& answer) {
       wake();
       const bool is_known = answer || answer.error().code == ErrorCode::not_found;
@@ -167,16 +192,28 @@ void FleetDesk::perform(const std::string& fleet, const ReconcilerCall& call) {
   }
   if (const auto* order = std::get_if<MachineOrder>(&call)) {
     audit_.launching(*order);
+    calls_.launching(*order);
     if (const auto how = std::exchange(crash_, std::nullopt)) {
       if (how->is_launched) (void)cloud_.launch(*order);
       return later(0, [this, down_ms = how->down_ms] { stage_.server.crash({CrashPoint::at_once, down_ms}); });
     }
   }
+  if (const auto* it = std::get_if<TerminateMachine>(&call)) calls_.terminating(fleet, it->machine);
+  if (std::holds_alternative<ListMachines>(call)) calls_.listing(fleet);
   stage_.events.after(cloud_.call_ms(), [this, fleet, call, answered, server = stage_.server.generation()] {
     const ReconcilerAnswer answer = answer_of(fleet, call);
     if (stage_.server.generation() != server) return;
-    later(cloud_.call_ms(), [answered, answer] { answered(answer); });
+    later(cloud_.call_ms(), [this, fleet, call, answered, answer] {
+      heard(fleet, call, answer);
+      answered(answer);
+    });
   });
+}
+
+void FleetDesk::heard(const std::string& fleet, const ReconcilerCall& call, const ReconcilerAnswer& answer) {
+  if (const auto* it = std::get_if<MachineOrder>(&call)) return calls_.launched(*it);
+  const auto* list = std::get_if<Result<std::vector<ListedMachine>>>(&answer);
+  if (list != nullptr && *list) calls_.listed(fleet, **list, audit_.machines());
 }
 
 ReconcilerAnswer FleetDesk::answer_of(const std::string& fleet, const ReconcilerCall& call) {

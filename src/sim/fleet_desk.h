@@ -16,6 +16,7 @@
 #include "sim/fleet_audit.h"
 #include "sim/fleet_cloud.h"
 #include "sim/fleet_turns.h"
+#include "sim/reconcile_audit.h"
 
 namespace drover::sim {
 
@@ -39,9 +40,12 @@ class FleetDesk {
   void survey_next(const std::function<void()>& then);
   void plan();
   void scale(std::deque<ScaleFleet> commands);
+  void repeat_later(ScaleFleet command);
+  void take_a_name(ScaleFleet& command);
   void end_round();
   void give_to_lanes();
   void perform(const std::string& fleet, const ReconcilerCall& call);
+  void heard(const std::string& fleet, const ReconcilerCall& call, const ReconcilerAnswer& answer);
   ReconcilerAnswer answer_of(const std::string& fleet, const ReconcilerCall& call);
   void ask(const Command& command, std::function<void(Result<Effect>)> then);
   /// Unless the server stops before.
@@ -50,6 +54,7 @@ class FleetDesk {
   Stage& stage_;
   FleetCloud& cloud_;
   FleetAudit& audit_;
+  ReconcileAudit calls_;
   Random random_;
   bool has_begun_ = false;
   bool is_busy_ = false;   // with a round

@@ -166,6 +166,10 @@ class FleetWriter : public ScriptWriter {
       submit.fits_nobody = true;
     }
     draft_.add(at_ms, submit);
+    // Plans that were made for it may be out of date when they are carried out.
+    const std::int64_t soon_ms = at_ms + between(0, 30 * kSecond);
+    if (own_.one_in(8)) draft_.add(soon_ms, PauseFleetFor{fleet, between(10 * kSecond, 5 * kMinute)});
+    if (own_.one_in(16)) draft_.add(soon_ms, RemoveFleet{fleet});
     if (submit.fits_nobody || own_.one_in(8)) draft_.add(at_ms + between(0, kHour), Cancel{submit.job});
   }
 

@@ -72,7 +72,7 @@ enum class MachineTroubleKind : std::uint8_t {
 
 struct MachineTrouble {
   MachineTroubleKind kind = MachineTroubleKind::vanishes;
-  std::uint64_t which = 0;  // of those that have booted
+  std::uint64_t which = 0;  // of those that it can happen to
   std::int64_t in_ms = 0;   // after the notice, or until it is back
 
   static constexpr bool kIsFault = true;

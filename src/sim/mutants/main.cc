@@ -14,6 +14,7 @@
 #include "sim/mutants/agent_mutants.h"
 #include "sim/mutants/catalog_mutants.h"
 #include "sim/mutants/engine_mutants.h"
+#include "sim/mutants/fleet_mutants.h"
 #include "sim/mutants/job_mutants.h"
 #include "sim/mutants/schedule_mutants.h"
 #include "sim/mutants/seam_mutants.h"
@@ -37,6 +38,7 @@ std::vector<Mutant> all_mutants() {
   add(schedule_mutants());
   add(catalog_mutants());
   add(stream_mutants());
+  add(fleet_mutants());
   add(engine_mutants());
   add(agent_mutants());
   return all;
