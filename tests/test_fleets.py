@@ -224,6 +224,17 @@ alarms:
     assert shown["alarms"][0]["steps"][1] == {"lower": 100, "upper": None, "value": 2}
 
 
+@pytest.mark.parametrize("text, names", [
+    ("most: [1", ("fleet.yaml:1: the list", "not closed")), ("- most: 1", ("does not contain a fleet's settings", "one setting per line")),
+    ("most: two", ("'most'", "whole number")), ("most: -1", ("'most'",)), ("policy: step\nalarms: >=1", ("not valid YAML",)),
+    ("shapes: [small", ("fleet.yaml:1",)), ("", ("does not contain a fleet's settings",)),
+    ("alarms:\n- {when: '>=', threshold: -1, steps: [{lower: 0, value: 1}]}", ("'threshold'",))])
+def test_files_that_are_broken_are_refused_in_words(server, tmp_path, text, names):
+    (tmp_path / "fleet.yaml").write_text(text)
+    server.cli("fleet", "set", "f", "--file", tmp_path / "fleet.yaml").refuses(*names)
+    server.cli("fleet", "set", "f", "--file", tmp_path / "missing.yaml").refuses("missing.yaml")
+
+
 @pytest.mark.parametrize("settings, names", [
     ({"least": 3, "most": 2}, ("'least' (3)", "'most' (2)")),
     ({"provider": "cloud"}, ("'provider'", "local")),
@@ -259,7 +270,7 @@ def test_settings_that_are_wrong_are_named(server, settings, names):
 
 
 CLOUD = """#!/usr/bin/python3
-import json, os, pathlib, signal, subprocess, sys
+import json, os, pathlib, signal, subprocess, sys, time
 asked = json.load(sys.stdin)
 folder = pathlib.Path(__file__).parent / "vms"
 folder.mkdir(exist_ok=True)
@@ -267,7 +278,8 @@ folder.mkdir(exist_ok=True)
 
 def runs(pid):
     try:
-        return "worker" in pathlib.Path(f"/proc/{pid}/cmdline").read_text()
+        words = pathlib.Path(f"/proc/{pid}/cmdline").read_text()
+        return "worker" in words or "sleep" in words
     except OSError:
         return False
 
@@ -275,6 +287,18 @@ def runs(pid):
 if (trouble := pathlib.Path(__file__).with_suffix(".trouble")).exists():
     print(trouble.read_text(), file=sys.stderr)
     sys.exit(1)
+mischief = pathlib.Path(__file__).with_suffix(".mischief")
+mischief = mischief.read_text() if mischief.exists() else ""
+if sys.argv[1] == "launch" and mischief:
+    if mischief == "hang":
+        time.sleep(600)
+    if mischief == "rubbish":
+        print("launching it now ...")
+    if mischief == "twice":
+        copy = subprocess.Popen(["sleep", "600"], start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        (folder / (asked["name"] + "-copy")).write_text(str(copy.pid))
+    if mischief != "twice":
+        sys.exit()
 if sys.argv[1] == "shapes":
     print(json.dumps({"shapes": [{"name": "c1", "cpus": 1, "memory": "1GiB"}, {"name": "c2", "cpus": 2, "memory": "2GiB"}]}))
 if sys.argv[1] == "launch" and not (file := folder / asked["name"]).exists():
@@ -329,6 +353,36 @@ def test_what_a_program_complains_of_is_shown(drover, cloud):
     for name in ("f", "g"):
         server.ask("DELETE", f"/api/v1/fleets/{name}")
     wait_until(lambda: server.ask("GET", "/api/v1/fleets")[1]["fleets"] == [], "the fleets to be deleted")
+
+
+@pytest.mark.parametrize("mischief, says", [("rubbish", "is not a JSON object"), ("forget", "no longer lists it"), ("hang", "60 s")])
+def test_what_a_program_does_wrong_is_named_and_backed_off_from(drover, cloud, tmp_path, mischief, says):
+    server = Server(drover, "--lease", "5s", "--fleet-command", f"vms={cloud}")
+    cloud.with_suffix(".mischief").write_text(mischief)
+    assert server.cli("fleet", "set", "f", "--command", "vms", "--idle", "0s").status == 0
+    server.cli("submit", "--name", "j", "--", "true", ":::", "a")
+    shown = wait_until(lambda: (it := server.ask("GET", "/api/v1/fleets/f")[1])["failures"] >= (1 if mischief == "hang" else 2) and it, "launches to fail", 120)
+    assert says in shown["trouble"], shown
+    assert says in server.cli("fleet", "show", "f").out, server.cli("fleet", "show", "f").out
+    assert len([it for it in shown["machines"] if it["state"] != "gone"]) <= 1, shown
+    assert "backing off" in server.cli("fleet", "explain", "f").out or len(machines(server, "f")) == 1
+    cloud.with_suffix(".mischief").unlink()
+    assert server.ends("j")["state"] == "succeeded"
+    server.ask("DELETE", "/api/v1/fleets/f")
+    wait_until(lambda: server.ask("GET", "/api/v1/fleets")[1]["fleets"] == [], "the fleet to be deleted")
+    wait_until(lambda: list((tmp_path / "vms").iterdir()) == [] and nothing_is_left(server), "nothing of them to be left")
+
+
+def test_what_a_program_launches_twice_is_terminated(drover, cloud, tmp_path):
+    server = Server(drover, "--lease", "5s", "--fleet-command", f"vms={cloud}")
+    cloud.with_suffix(".mischief").write_text("twice")
+    assert server.cli("fleet", "set", "f", "--command", "vms", "--idle", "1h").status == 0
+    server.cli("submit", "--name", "j", "--", "true", ":::", "a")
+    assert server.ends("j")["state"] == "succeeded"
+    wait_until(lambda: [it.name for it in (tmp_path / "vms").iterdir()] == list(machines(server, "f")), "the copy to be terminated")
+    server.ask("DELETE", "/api/v1/fleets/f")
+    wait_until(lambda: server.ask("GET", "/api/v1/fleets")[1]["fleets"] == [], "the fleet to be deleted")
+    wait_until(lambda: list((tmp_path / "vms").iterdir()) == [] and nothing_is_left(server), "nothing of them to be left")
 
 
 def test_a_server_refuses_programs_that_it_cannot_run(drover, tmp_path):

@@ -1,0 +1,159 @@
+// planner_bench MACHINES JOBS ITEMS ROUNDS: what it costs to plan for fleets with so many machines, half of them busy,
+// while so many items of so many jobs wait. Prints one line of JSON: the plan, the questions to the core that it is made
+// from, and the commands that bring machines up and take them down.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "base/random.h"
+#include "core/core.h"
+#include "core/planner/plan.h"
+#include "fleets/fleet_survey.h"
+#include "fleets/plan_commands.h"
+#include "measure.h"
+#include "wire/fleet_rules.h"
+
+namespace drover {
+namespace {
+
+constexpr std::uint64_t kFleets = 4;
+constexpr std::uint64_t kClasses = 100;
+constexpr std::uint64_t kSlots = 16;  // of a machine
+constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
+
+std::string fleet_name(std::uint64_t number) {
+  return fmt::format("fleet{}", number);
+}
+
+std::vector<Shape> shapes() {
+  return {{"large", {4000, 16 * kGiB, {}}, {}}, {"xlarge", {kSlots * 1000, 64 * kGiB, {}}, {}},
+          {"gpu", {8000, 64 * kGiB, {1, 0, 0}}, {}}};
+}
+
+class Cloud {
+ public:
+  explicit Cloud(std::uint64_t machines) {
+    FleetRules rules{.provider = "local", .most = 2 * machines};
+    for (std::uint64_t i = 0; i < kFleets; ++i) tell(SetFleet{fleet_spec(fleet_name(i), rules)});
+    while (names_.size() < machines) launch(machines);
+  }
+
+  void submit(std::uint64_t jobs, std::uint64_t items) {
+    for (std::uint64_t i = 0; i < jobs; ++i) {
+      SubmitJob job;
+      for (int byte = 0; byte < 8; ++byte) job.uuid.bytes[byte] = static_cast<std::uint8_t>((i + 1) >> (8 * byte));
+      job.name = "job";
+      job.total = items / jobs;
+      const std::uint64_t kind = i % kClasses;
+      job.ask = {1000 * (1 + kind % 4), (1 + kind / 4) * kGiB / 4, {kind % 10 == 9, 0, 0}};
+      tell(job);
+    }
+  }
+
+  /// Every second machine takes as much as it holds.
+  void fill() {
+    for (std::uint64_t i = 0; i < names_.size(); i += 2) {
+      Poll poll;
+      poll.report = {WorkerId{i + 1}, 1, {}, {}, {}};
+      poll.number = PollNumber{1};
+      poll.want = kSlots;
+      poll.room = core_.durable().workers.at(WorkerId{i + 1}).has;
+      tell(poll);
+    }
+  }
+
+  FleetSurvey look() {
+    FleetSurvey survey(now_ms_, [](const FleetRules&) { return std::optional(Result<std::vector<Shape>>(shapes())); });
+    while (const auto question = survey.next()) must(survey.take(tell(*question)));
+    return survey;
+  }
+
+  /// Some machines more, and some fewer.
+  void carry_out(const FleetPlan& plan) {
+    for (const ScaleFleet& it : scale_commands(plan, [this] { return random_.below(UINT64_MAX); })) tell(it);
+  }
+
+  double longest_ms() const { return 1e3 * longest_seconds_; }
+
+ private:
+  void launch(std::uint64_t machines) {
+    const std::uint64_t begun = names_.size();
+    ScaleFleet command{.fleet = fleet_name(begun / ScaleFleet::kMost % kFleets)};
+    while (command.launches.size() < ScaleFleet::kMost && begun + command.launches.size() < machines) {
+      const Shape shape = shapes()[random_.below(3)];
+      command.launches.push_back(
+          {fmt::format("m{:06}", begun + command.launches.size()), shape.name, shape.has, "items wait", {}});
+    }
+    tell(command);
+    for (const ScaleFleet::Launch& it : command.launches) {
+      tell(MachineNews{.machine = it.machine, .what = MachineNews::What::accepted, .text = "i-" + it.machine});
+      RegisterWorker hello{it.machine, 1, 0};
+      hello.has = it.has;
+      hello.fleet = command.fleet;
+      tell(hello);
+      names_.push_back(it.machine);
+    }
+  }
+
+  Effect tell(const Command& command) {
+    if (++tickets_ % 50 == 0) now_ms_ += 1;
+    const CpuStopwatch watch;
+    core_.apply(Ticket{tickets_}, command, now_ms_);
+    longest_seconds_ = std::max(longest_seconds_, watch.seconds());
+    std::optional<Effect> out;
+    for (Answer& answer : core_.take_answers()) {
+      if (std::holds_alternative<Refused>(answer.effect)) give_up(std::get<Refused>(answer.effect).error.message);
+      if (answer.to.value == tickets_) out = std::move(answer.effect);
+    }
+    if (tickets_ % 100 == 0) core_.take_mutations();
+    return out ? std::move(*out) : Effect(FleetsChanged{});
+  }
+
+  Core core_;
+  Random random_{1};
+  std::int64_t now_ms_ = 1'800'000'000'000;
+  std::uint64_t tickets_ = 0;
+  double longest_seconds_ = 0;
+  std::vector<std::string> names_;
+};
+
+double median(std::vector<double> all) {
+  std::ranges::sort(all);
+  return all[all.size() / 2];
+}
+
+void measure(std::uint64_t machines, std::uint64_t jobs, std::uint64_t items, std::uint64_t rounds) {
+  Cloud cloud(machines);
+  cloud.submit(jobs, items);
+  cloud.fill();
+  std::vector<double> plans, looks;
+  std::size_t launches = 0;
+  for (std::uint64_t i = 0; i < rounds; ++i) {
+    const Stopwatch of_look;
+    const FleetSurvey survey = cloud.look();
+    looks.push_back(of_look.seconds());
+    const CpuStopwatch of_plan;
+    const FleetPlan plan = make_plan(survey.snapshot());
+    plans.push_back(of_plan.seconds());
+    launches += plan.launches.size();
+    cloud.carry_out(plan);
+  }
+  if (machines > 100 && launches == 0) give_up("nothing was planned although items wait");
+  fmt::print(
+      "{{\"machines\": {}, \"jobs\": {}, \"items\": {}, \"plan_ms\": {:.3f}, \"longest_plan_ms\": {:.3f}, "
+      "\"look_ms\": {:.3f}, \"longest_command_ms\": {:.3f}}}\n",
+      machines, jobs, items, 1e3 * median(plans), 1e3 * std::ranges::max(plans), 1e3 * median(looks), cloud.longest_ms());
+}
+
+}  // namespace
+}  // namespace drover
+
+int main(int argc, char** argv) {
+  if (argc != 5) drover::give_up("usage: planner_bench MACHINES JOBS ITEMS ROUNDS");
+  drover::measure(std::strtoull(argv[1], nullptr, 10), std::strtoull(argv[2], nullptr, 10),
+                  std::strtoull(argv[3], nullptr, 10), std::strtoull(argv[4], nullptr, 10));
+  return 0;
+}
