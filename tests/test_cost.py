@@ -219,4 +219,4 @@ def test_a_broken_file_of_prices_is_refused(drover, tmp_path, text, reasons):
 def test_a_file_of_prices_that_cannot_be_read_is_refused(drover, tmp_path):
     for verb in ("server", "up"):
         drover(verb, "--prices", tmp_path / "none").refuses(f"{tmp_path}/none", "No such file")
-        drover(verb, "--prices", tmp_path).refuses(f"cannot read prices file {tmp_path}")
+        drover(verb, "--prices", tmp_path).refuses(f"cannot read prices file: {tmp_path} is not a regular file")

@@ -6,8 +6,8 @@
 #include <boost/json.hpp>
 #include <tuple>
 
-#include "base/name.h"
 #include "base/money.h"
+#include "base/name.h"
 #include "base/units.h"
 #include "cli/answer.h"
 #include "cli/job_text.h"

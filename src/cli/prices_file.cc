@@ -8,8 +8,7 @@ namespace drover {
 Result<PriceList> read_prices_file(const std::string& path) {
   const auto text = read_file(path);
   if (!text) {
-    return fail(ErrorCode::bad_input, concat("cannot read prices file ", path, ": ", text.error().message),
-                "check the path");
+    return fail(ErrorCode::bad_input, concat("cannot read prices file: ", text.error().message), "check the path");
   }
   return read_prices(*text, path);
 }

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/money.h"
 #include "base/name.h"
 #include "base/nearest_word.h"
 #include "base/text.h"
-#include "base/money.h"
 #include "wire/shapes/machine_type.h"
 #include "wire/yaml_document.h"
 
