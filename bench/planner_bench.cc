@@ -1,6 +1,6 @@
 // planner_bench MACHINES JOBS ITEMS ROUNDS: what it costs to plan for fleets with so many machines, half of them busy,
-// while so many items of so many jobs wait. Prints one line of JSON: the plan, the questions to the core that it is made
-// from, and the commands that bring machines up and take them down.
+// while so many items of so many jobs wait. Prints one line of JSON: the plan, the questions to the core that it is
+// made from, and the commands that bring machines up and take them down.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,7 +29,8 @@ std::string fleet_name(std::uint64_t number) {
 }
 
 std::vector<Shape> shapes() {
-  return {{"large", {4000, 16 * kGiB, {}}, {}}, {"xlarge", {kSlots * 1000, 64 * kGiB, {}}, {}},
+  return {{"large", {4000, 16 * kGiB, {}}, {}},
+          {"xlarge", {kSlots * 1000, 64 * kGiB, {}}, {}},
           {"gpu", {8000, 64 * kGiB, {1, 0, 0}}, {}}};
 }
 
@@ -145,7 +146,8 @@ void measure(std::uint64_t machines, std::uint64_t jobs, std::uint64_t items, st
   fmt::print(
       "{{\"machines\": {}, \"jobs\": {}, \"items\": {}, \"plan_ms\": {:.3f}, \"longest_plan_ms\": {:.3f}, "
       "\"look_ms\": {:.3f}, \"longest_command_ms\": {:.3f}}}\n",
-      machines, jobs, items, 1e3 * median(plans), 1e3 * std::ranges::max(plans), 1e3 * median(looks), cloud.longest_ms());
+      machines, jobs, items, 1e3 * median(plans), 1e3 * std::ranges::max(plans), 1e3 * median(looks),
+      cloud.longest_ms());
 }
 
 }  // namespace

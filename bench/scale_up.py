@@ -29,7 +29,7 @@ class Up:
         wait_until(lambda: (data / "server/address").exists(), "the server to listen")
 
     def cli(self, *words):
-        done = subprocess.run([self.drover, *map(str, words), "--data", self.data], env=harness.environment(), capture_output=True, text=True)
+        done = subprocess.run([self.drover, *map(str, words)], env={**harness.environment(), "DROVER_DATA": str(self.data)}, capture_output=True, text=True)
         if done.returncode != 0:
             sys.exit(f"bench: drover {words[0]} failed: {done.stderr}")
         return done.stdout
