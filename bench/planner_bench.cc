@@ -78,6 +78,13 @@ class Cloud {
   }
 
   double longest_ms() const { return 1e3 * longest_seconds_; }
+  /// Which kind of command took so long.
+  std::string_view longest() const {
+    if (longest_ == Command(AskFleets{}).index()) return "question";
+    if (longest_ == Command(ScaleFleet{}).index()) return "scale";
+    if (longest_ == Command(RegisterWorker{}).index()) return "register";
+    return longest_ == Command(Poll{}).index() ? "poll" : "other";
+  }
 
  private:
   void launch(std::uint64_t machines) {
@@ -103,7 +110,10 @@ class Cloud {
     if (++tickets_ % 50 == 0) now_ms_ += 1;
     const CpuStopwatch watch;
     core_.apply(Ticket{tickets_}, command, now_ms_);
-    longest_seconds_ = std::max(longest_seconds_, watch.seconds());
+    if (const double seconds = watch.seconds(); seconds > longest_seconds_) {
+      longest_seconds_ = seconds;
+      longest_ = command.index();
+    }
     std::optional<Effect> out;
     for (Answer& answer : core_.take_answers()) {
       if (std::holds_alternative<Refused>(answer.effect)) give_up(std::get<Refused>(answer.effect).error.message);
@@ -118,6 +128,7 @@ class Cloud {
   std::int64_t now_ms_ = 1'800'000'000'000;
   std::uint64_t tickets_ = 0;
   double longest_seconds_ = 0;
+  std::size_t longest_ = 0;
   std::vector<std::string> names_;
 };
 
@@ -145,9 +156,9 @@ void measure(std::uint64_t machines, std::uint64_t jobs, std::uint64_t items, st
   if (machines > 100 && launches == 0) give_up("nothing was planned although items wait");
   fmt::print(
       "{{\"machines\": {}, \"jobs\": {}, \"items\": {}, \"plan_ms\": {:.3f}, \"longest_plan_ms\": {:.3f}, "
-      "\"look_ms\": {:.3f}, \"longest_command_ms\": {:.3f}}}\n",
+      "\"look_ms\": {:.3f}, \"longest_command_ms\": {:.3f}, \"longest_command\": \"{}\"}}\n",
       machines, jobs, items, 1e3 * median(plans), 1e3 * std::ranges::max(plans), 1e3 * median(looks),
-      cloud.longest_ms());
+      cloud.longest_ms(), cloud.longest());
 }
 
 }  // namespace

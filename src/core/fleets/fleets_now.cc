@@ -94,6 +94,7 @@ FleetsNow fleets_now(const Core& core, const AskFleets& question) {
   if (question.want_machines) {
     const auto& machines = core.durable().machines;
     auto it = machines.upper_bound(question.machines_after);
+    out.machines.reserve(AskFleets::kPage);
     for (; it != machines.end() && out.machines.size() < AskFleets::kPage; ++it) {
       out.machines.push_back(reader.view_of(it->second));
     }
@@ -102,6 +103,7 @@ FleetsNow fleets_now(const Core& core, const AskFleets& question) {
   if (question.want_jobs) {
     const auto& jobs = core.volatile_part().runnable;
     auto it = jobs.upper_bound(question.jobs_after);
+    out.jobs.reserve(AskFleets::kPage);
     for (; it != jobs.end() && out.jobs.size() < AskFleets::kPage; ++it) {
       out.jobs.push_back(reader.demand_of_job(core.durable().jobs.at(*it)));
     }

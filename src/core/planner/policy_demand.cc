@@ -4,6 +4,7 @@
 // launches for others. For what is left machines are launched, in the order of the queue's fleets, with the shapes that
 // cost least per item. A machine that has had nothing to do for a while is drained.
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <tuple>
 
@@ -51,7 +52,12 @@ class DemandPlanner {
     }
     // The largest first, so that the small ones fill what is left.
     std::ranges::stable_sort(order, std::ranges::greater{}, [](const WaitingItems* it) { return worth_of(it->ask); });
-    for (const WaitingItems* it : order) place(*it);
+    for (const WaitingItems* it : order) least_ = least_of(least_, it->ask);
+    for (std::size_t room = 0; room < rooms_.size(); ++room) open_.push_back(room);
+    for (const WaitingItems* it : order) {
+      if (looked_at_ >= open_.size()) forget_full_rooms();
+      place(*it);
+    }
   }
 
   void drain_idle() {
@@ -74,8 +80,10 @@ class DemandPlanner {
  private:
   void place(const WaitingItems& items) {
     std::uint64_t left = items.waiting;
-    for (Room& room : rooms_) {
+    for (const std::size_t number : open_) {
+      Room& room = rooms_[number];
       if (left == 0) return;
+      ++looked_at_;
       if (!items.ask.fits(room.free) || !serves_items(room.fleet->state(), items)) continue;
       if (!room.fleet->has_labels({room.shape, {}}, items.require)) continue;
       const std::uint64_t count = std::min(left, room.free.holds(items.ask));
@@ -84,6 +92,21 @@ class DemandPlanner {
       left -= count;
     }
     if (left > 0) launch_for(items, left);
+  }
+
+  /// The least that anything asks for, of each kind of resource.
+  static Resources least_of(const Resources& a, const Resources& b) {
+    Resources out{std::min(a.milli_cpus, b.milli_cpus), std::min(a.memory_bytes, b.memory_bytes), {}};
+    for (std::size_t kind = 0; kind < kAccelerators; ++kind) {
+      out.accelerators[kind] = std::min(a.accelerators[kind], b.accelerators[kind]);
+    }
+    return out;
+  }
+
+  /// Most machines are full, and need not be looked at for each kind of items.
+  void forget_full_rooms() {
+    std::erase_if(open_, [this](std::size_t number) { return !least_.fits(rooms_[number].free); });
+    looked_at_ = 0;
   }
 
   /// The fleets that could run it, as its queue lists them.
@@ -113,6 +136,7 @@ class DemandPlanner {
         if (shape == nullptr || !is_worth_it(*fleet, *shape, items, left, why)) break;
         const std::uint64_t count = std::min(left, shape->has.holds(items.ask));
         if (!fleet->launch(*shape, waiting, plan_)) break;
+        open_.push_back(rooms_.size());
         rooms_.push_back({fleet, shape->name, shape->has, shape->has.minus(items.ask.times(count)), nullptr});
         left -= count;
       }
@@ -180,7 +204,10 @@ class DemandPlanner {
   const FleetSnapshot& snapshot_;
   FleetPlan& plan_;
   std::vector<Room> rooms_;
-  std::set<const PlannedMachine*> taken_;  // something that waits will go there
+  std::vector<std::size_t> open_;  // those that may have room left
+  Resources least_ = Resources::endless();
+  std::size_t looked_at_ = std::numeric_limits<std::size_t>::max() / 2;  // rooms, since full ones were forgotten
+  std::set<const PlannedMachine*> taken_;                                // something that waits will go there
 };
 
 }  // namespace
