@@ -126,7 +126,9 @@ void FleetDesk::scale(std::deque<ScaleFleet> commands) {
   if (random_.one_in(16)) repeat_later(command);
   if (random_.one_in(16)) take_a_name(command);
   // Planning takes a while, and others come in between.
-  const std::uint64_t most_ms = random_.one_in(8) ? 20 * kSecond : 50;
+  const bool is_slow = random_.one_in(8);
+  if (is_slow) on_slow_plan(command.fleet);
+  const std::uint64_t most_ms = is_slow ? 20 * kSecond : 50;
   later(static_cast<std::int64_t>(random_.below(most_ms)), [this, command, commands = std::move(commands)] {
     audit_.scaling(command);
     ask(command, [this, command, commands](const Result<Effect>& answer) {

@@ -13,7 +13,12 @@ constexpr std::int64_t kRestLookMs = kMinute;
 }  // namespace
 
 FleetPeople::FleetPeople(Stage& stage)
-    : stage_(stage), audit_(stage.auditor), cloud_(stage), desk_(stage, cloud_, audit_) {
+    : stage_(stage),
+      audit_(stage.auditor),
+      cloud_(stage),
+      desk_(stage, cloud_, audit_),
+      random_(stage.script.seed ^ 0x70656f706c65) {
+  desk_.on_slow_plan = [this](const std::string& fleet) { change_mind(fleet); };
   cloud_.on_terminate = [this](const std::string& machine) {
     audit_.terminating(machine, stage_.server.up() ? &stage_.server.core() : nullptr);
   };
@@ -30,6 +35,13 @@ void FleetPeople::tell(const std::string& fleet) {
   stage_.clients.ask(SetFleet{fleet_spec(fleet, rules_.at(fleet))}, [this](const Effect& effect) {
     if (!std::holds_alternative<FleetSet>(effect)) stage_.auditor.fail("a fleet was refused");
   });
+}
+
+// What was planned is no longer what they want.
+void FleetPeople::change_mind(const std::string& fleet) {
+  if (!stage_.auditor.expects_losses()) return;
+  if (random_.one_in(4)) return pause(fleet, kMinute);
+  if (random_.one_in(8)) remove(fleet);
 }
 
 void FleetPeople::remove(const std::string& fleet) {

@@ -33,11 +33,13 @@ class FleetPeople : public WorldPart {
   void tell(const std::string& fleet);
   void tell_paused(const std::string& fleet);
   void watch_rest();
+  void change_mind(const std::string& fleet);
 
   Stage& stage_;
   FleetAudit audit_;
   FleetCloud cloud_;
   FleetDesk desk_;
+  Random random_;
   std::map<std::string, FleetRules> rules_;  // of fleets as they shall be
   std::map<std::string, int> paused_;        // how often
   std::int64_t work_ms_ = 0;                 // when there was last something to do
