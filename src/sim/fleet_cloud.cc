@@ -23,7 +23,8 @@ std::vector<Shape> cloud_shapes() {
 FleetCloud::FleetCloud(Stage& stage) : stage_(stage), random_(stage.script.seed ^ 0x636c6f7564) {}
 
 std::int64_t FleetCloud::call_ms() {
-  if (has(CloudTroubleKind::slow)) return between(kSecond, kMinute);
+  const bool is_slow = has(CloudTroubleKind::slow) || (has(CloudTroubleKind::no_capacity) && random_.one_in(2));
+  if (is_slow) return between(kSecond, kMinute);
   return random_.one_in(8) ? between(0, 5 * kSecond) : between(1, 200);
 }
 

@@ -133,6 +133,10 @@ void FleetDesk::scale(std::deque<ScaleFleet> commands) {
     audit_.scaling(command);
     ask(command, [this, command, commands](const Result<Effect>& answer) {
       if (answer) audit_.scaled(command, std::get<FleetScaled>(*answer));
+      if (answer && std::get<FleetScaled>(*answer).drained > 0 && crash_ && !crash_->is_launched) {
+        const std::int64_t down_ms = std::exchange(crash_, std::nullopt)->down_ms;
+        later(0, [this, down_ms] { stage_.server.crash({CrashPoint::at_once, down_ms}); });
+      }
       scale(commands);
     });
   });

@@ -3,12 +3,14 @@
 #include "base/text.h"
 #include "sim/stage.h"
 #include "sim/times.h"
+#include "sim/why_probe.h"
 #include "wire/fleet_rules.h"
 
 namespace drover::sim {
 namespace {
 
 constexpr std::int64_t kRestLookMs = kMinute;
+constexpr std::size_t kMostReasons = 20;
 
 }  // namespace
 
@@ -41,7 +43,7 @@ void FleetPeople::tell(const std::string& fleet) {
 void FleetPeople::change_mind(const std::string& fleet) {
   if (!stage_.auditor.expects_losses()) return;
   if (random_.one_in(4)) return pause(fleet, kMinute);
-  if (random_.one_in(8)) remove(fleet);
+  if (random_.one_in(3)) remove(fleet);
 }
 
 void FleetPeople::remove(const std::string& fleet) {
@@ -102,9 +104,22 @@ bool FleetPeople::idle() const {
                              [this](const std::string& fleet) { return cloud_.machines_of(fleet); });
 }
 
+// Why jobs wait is true of fleets, above all while their clouds fail.
+void FleetPeople::inspect_reasons() {
+  if (!stage_.server.up()) return;
+  const Core& core = stage_.server.core();
+  if (core.next_deadline().value_or(core.now_ms() + 1) <= core.now_ms()) return;
+  std::size_t looked_at = 0;
+  for (const JobId job : core.volatile_part().runnable) {
+    if (++looked_at > kMostReasons) return;
+    if (const auto wrong = untruth(core, job, std::nullopt, why(core, job, std::nullopt))) stage_.auditor.fail(*wrong);
+  }
+}
+
 // No machine outlives the work by an hour, once all is calm.
 void FleetPeople::watch_rest() {
   stage_.events.after(kRestLookMs, [this] { watch_rest(); });
+  inspect_reasons();
   const bool is_calm = !stage_.auditor.expects_losses() && stage_.server.up() && stage_.clients.idle() &&
                        stage_.jobs.idle() && stage_.server.core().volatile_part().runnable.empty();
   if (!is_calm || idle()) work_ms_ = stage_.events.now_ms();

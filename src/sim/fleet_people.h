@@ -33,6 +33,7 @@ class FleetPeople : public WorldPart {
   void tell(const std::string& fleet);
   void tell_paused(const std::string& fleet);
   void watch_rest();
+  void inspect_reasons();
   void change_mind(const std::string& fleet);
 
   Stage& stage_;

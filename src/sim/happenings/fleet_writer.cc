@@ -25,7 +25,7 @@ class FleetWriter : public ScriptWriter {
   void write_beginning() override {
     if (!own_.one_in(2)) return;
     change(0, kOnDemand, on_demand());
-    if (own_.one_in(2)) change(0, kSpare, on_demand());
+    if (!own_.one_in(4)) change(0, kSpare, on_demand());
     if (own_.one_in(2)) change(0, "steps", in_steps());
     if (own_.one_in(2)) change(0, "backlog", by_backlog());
     if (own_.one_in(3)) change(0, "fixed", of_fixed_size());
@@ -154,6 +154,10 @@ class FleetWriter : public ScriptWriter {
     const std::string fleet = any_fleet();
     if (rules_.at(fleet).policy == ScalingPolicy::step || rules_.at(fleet).policy == ScalingPolicy::backlog) {
       if (rules_.at(fleet).stream.empty()) submit.place.queue = queue_of(fleet);
+      // As many as where a step begins.
+      if (fleet == "steps" && own_.one_in(2)) {
+        submit.total = own_.one_in(2) ? 1 : 1 + static_cast<std::uint64_t>(*rules_.at(fleet).alarms[0].steps[1].lower);
+      }
     } else {
       submit.place.queue = own_.one_in(3) ? std::string(kDefaultQueue) : "elastic";
       submit.ask.milli_cpus = 500 * (1 + own_.below(8));
@@ -167,7 +171,7 @@ class FleetWriter : public ScriptWriter {
     }
     draft_.add(at_ms, submit);
     // Plans that were made for it may be out of date when they are carried out.
-    const std::int64_t soon_ms = at_ms + between(0, 30 * kSecond);
+    const std::int64_t soon_ms = std::max<std::int64_t>(0, at_ms + between(-kMinute, 30 * kSecond));
     if (own_.one_in(8)) draft_.add(soon_ms, PauseFleetFor{fleet, between(10 * kSecond, 5 * kMinute)});
     if (own_.one_in(16)) draft_.add(soon_ms, RemoveFleet{fleet});
     if (submit.fits_nobody || own_.one_in(8)) draft_.add(at_ms + between(0, kHour), Cancel{submit.job});

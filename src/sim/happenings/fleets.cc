@@ -57,7 +57,7 @@ void MachineTrouble::happen(Stage& stage) const {
 }
 
 std::string CrashAtLaunch::describe() const {
-  return concat("the server crashes when it launches a machine, ", is_launched ? "which is launched" : "which is not",
+  return concat("the server crashes when it ", is_launched ? "has launched a machine" : "launches or drains a machine",
                 ", back after ", down_ms, " ms");
 }
 void CrashAtLaunch::happen(Stage& stage) const {

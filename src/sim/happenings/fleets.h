@@ -81,7 +81,8 @@ struct MachineTrouble {
   void happen(Stage& stage) const;
 };
 
-/// The server crashes when it next calls for a machine: the intent is durable, and the answer is never heard.
+/// The server crashes when it next calls for a machine: the intent is durable, and the answer is never heard. Or when
+/// it next drains one, if that comes first and the call is not to reach the cloud.
 struct CrashAtLaunch {
   bool is_launched = false;  // else the call does not reach the cloud
   std::int64_t down_ms = 0;
