@@ -46,7 +46,7 @@ reason::NoMachine obstacle(const Core& core, const Fleet& fleet, const Job& job)
   } else if (count.machines >= fleet.most && !planted(FleetPlant::maximum_not_said)) {
     out.how = How::most_machines;
     out.most = fleet.most;
-  } else if (fleet.most_milli_cpus > 0 && job.ask.milli_cpus > cpus_left) {
+  } else if (fleet.most_milli_cpus > 0 && std::max<std::uint64_t>(job.ask.milli_cpus, 1) > cpus_left) {
     out.how = How::most_cpus;
     out.most = fleet.most_milli_cpus / 1000;
   }

@@ -339,6 +339,14 @@ TEST(Why, SaysWhatKeepsAFleetFromLaunching) {
             "says why");
 }
 
+TEST(Why, AFleetWhoseCpusAreAllInUseIsAtItsMaximumForAnyJob) {
+  FleetStory world;
+  world.ask(SetFleet{{.name = "f", .text = "{}", .most = 9, .most_milli_cpus = 1000}});
+  world.launch("small", 1000);
+  const JobId job = world.submit({{.require = {{"zone", "a"}, {"fleet", "f"}, {"shape", "other"}}}, 1});
+  EXPECT_TRUE(world.why(job).sentence.ends_with("fleet 'f' is at its maximum of 1 CPUs")) << world.why(job).sentence;
+}
+
 TEST(Why, AMachineWhoseLabelsAreNotKnownMayBeTheOne) {
   FleetStory world;
   world.set_fleet();

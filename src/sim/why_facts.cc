@@ -143,7 +143,8 @@ class Facts {
       return fleet.name == why.fleet && why.until_ms != fleet.not_before_ms ? "another time" : fleet.trouble;
     }
     if (machines >= fleet.most) return concat("is at its maximum of ", plural(fleet.most, "machine"));
-    const bool is_full = fleet.most_milli_cpus > 0 && milli_cpus + job_.ask.milli_cpus > fleet.most_milli_cpus;
+    const bool is_full = fleet.most_milli_cpus > 0 &&
+                         milli_cpus + std::max<std::uint64_t>(job_.ask.milli_cpus, 1) > fleet.most_milli_cpus;
     return is_full ? concat("is at its maximum of ", fleet.most_milli_cpus / 1000, " CPUs") : "";
   }
 
