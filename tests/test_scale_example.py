@@ -31,7 +31,7 @@ def test_150_messages_bring_up_two_machines_and_they_leave(server, drover, tmp_p
     assert done.returncode == 0, done
     lines = done.stdout.splitlines()
     assert lines[-1] == "from 150 messages and no machine to 2 machines and back to none", done
-    counts = [int(count) for count in re.findall(r" (\d+) messages", "\n".join(lines[:-1]))]
+    counts = [int(count) for count in re.findall(r"^ *\d+ s +(\d+) messages", done.stdout, re.MULTILINE)]
     assert counts[0] == 150 and counts[-1] == 0 and any("■■" in line for line in lines), done
     assert machines(server, "orders") == {}
     assert server.ends("orders")["state"] == "succeeded"
