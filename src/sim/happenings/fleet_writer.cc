@@ -161,7 +161,7 @@ class FleetWriter : public ScriptWriter {
     } else {
       submit.place.queue = own_.one_in(3) ? std::string(kDefaultQueue) : "elastic";
       submit.ask.milli_cpus = 500 * (1 + own_.below(8));
-      if (own_.one_in(3)) submit.require["fleet"] = kOnDemand;
+      if (!own_.one_in(3)) submit.require["fleet"] = kOnDemand;
       if (own_.one_in(6)) submit.require["zone"] = "c";  // no machine has that
       submit.fits_nobody = submit.require.contains("zone");
     }
@@ -181,17 +181,16 @@ class FleetWriter : public ScriptWriter {
     const std::uint64_t face = own_.below(20);
     if (face < 9) {
       const auto kind = static_cast<CloudTroubleKind>(face);
-      return draft_.add(at_ms, CloudTrouble{kind, draft_short_or_long()});
+      return draft_.add(at_ms, CloudTrouble{kind, short_or_long()});
     }
     if (face < 16) {
       const auto kind = static_cast<MachineTroubleKind>(own_.below(5));
       return draft_.add(at_ms, MachineTrouble{kind, own_.below(100), between(kSecond, 3 * kMinute)});
     }
-    draft_.add(at_ms, CrashAtLaunch{own_.one_in(2), between(kSecond, kMinute)});
+    if (face < 18) return draft_.add(at_ms, CrashAtLaunch{own_.one_in(2), between(kSecond, kMinute)});
+    draft_.add(at_ms, CloudTrouble{CloudTroubleKind::no_capacity, between(5 * kMinute, 20 * kMinute)});
   }
-  std::int64_t draft_short_or_long() {
-    return own_.one_in(2) ? between(kSecond, kMinute) : between(kMinute, 20 * kMinute);
-  }
+  std::int64_t short_or_long() { return own_.one_in(2) ? between(kSecond, kMinute) : between(kMinute, 20 * kMinute); }
 
   Random own_;
   std::map<std::string, FleetRules> rules_;
