@@ -42,8 +42,8 @@ FleetsNow page(std::vector<MachineView> machines, std::vector<JobDemand> jobs, b
 }
 
 TEST(FleetSurvey, AsksUntilAllPagesAndStreamsAreKnown) {
-  FleetSurvey survey(7, [](const std::string& kind) -> std::optional<Result<std::vector<Shape>>> {
-    if (kind != "command cloud") return std::nullopt;
+  FleetSurvey survey(7, [](const FleetRules& rules) -> std::optional<Result<std::vector<Shape>>> {
+    if (kind_name(rules) != "command cloud") return std::nullopt;
     return std::vector<Shape>{{"c1", {1000, 0, {}}}};
   });
   FleetRules rules{.provider = "command", .command = "cloud", .most = 3};
@@ -71,7 +71,7 @@ TEST(FleetSurvey, AsksUntilAllPagesAndStreamsAreKnown) {
 }
 
 TEST(FleetSurvey, SaysWhyAFleetCanLaunchNothing) {
-  FleetSurvey survey(0, [](const std::string&) { return std::nullopt; });
+  FleetSurvey survey(0, [](const FleetRules&) { return std::nullopt; });
   FleetsNow all = page({}, {}, false);
   all.fleets.resize(2);
   static_cast<FleetSpec&>(all.fleets[0]) = fleet_spec("a", {.provider = "none"});
