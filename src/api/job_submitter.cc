@@ -2,9 +2,9 @@
 
 #include <array>
 
-#include "base/entropy.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "ports/entropy.h"
 #include "wire/image_reference.h"
 
 namespace drover {

@@ -5,7 +5,6 @@
 #include <boost/json.hpp>
 #include <filesystem>
 
-#include "base/entropy.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "base/utf8.h"
@@ -21,6 +20,7 @@
 #include "cli/print.h"
 #include "cli/server_client.h"
 #include "cli/wait_for_end.h"
+#include "ports/entropy.h"
 #include "wire/document.h"
 #include "wire/job_file.h"
 #include "wire/job_schema.h"

@@ -9,10 +9,10 @@
 #include <filesystem>
 #include <memory>
 
-#include "base/entropy.h"
 #include "base/text.h"
 #include "objects/data_files.h"
 #include "ports/descriptor.h"
+#include "ports/entropy.h"
 
 namespace drover {
 namespace {

@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/entropy.h"
 #include "base/text.h"
 #include "objects/stated_checksum.h"
 #include "ports/descriptor.h"
+#include "ports/entropy.h"
 
 namespace drover {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <optional>
 
-#include "base/entropy.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "ports/entropy.h"
 
 namespace drover {
 namespace {

@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/entropy.h"
 #include "base/text.h"
 #include "ports/descriptor.h"
+#include "ports/entropy.h"
 
 namespace drover {
 namespace {

@@ -5,10 +5,10 @@
 #include <optional>
 #include <set>
 
-#include "base/entropy.h"
 #include "base/text.h"
 #include "core/planner/draft.h"
 #include "fleets/plan_commands.h"
+#include "ports/entropy.h"
 
 namespace drover {
 namespace {

@@ -7,9 +7,9 @@
 #include <future>
 #include <thread>
 
-#include "base/entropy.h"
 #include "base/text.h"
 #include "logs/log_writer.h"
+#include "ports/entropy.h"
 
 namespace drover {
 namespace {

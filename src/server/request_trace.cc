@@ -2,8 +2,8 @@
 
 #include <atomic>
 
-#include "base/entropy.h"
 #include "base/text.h"
+#include "ports/entropy.h"
 #include "wire/problem_json.h"
 
 namespace drover {

@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include "base/check.h"
-#include "base/entropy.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "ports/entropy.h"
 #include "store/sqlite_store.h"
 #include "wire/definition.h"
 

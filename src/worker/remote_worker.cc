@@ -9,9 +9,9 @@
 #include <iterator>
 
 #include "base/check.h"
-#include "base/entropy.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "ports/entropy.h"
 #include "wire/session_calls.h"
 #include "worker/aws_variables.h"
 #include "worker/batch_variables.h"

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/entropy.h"
+#include "ports/entropy.h"
 
 namespace drover {
 namespace {

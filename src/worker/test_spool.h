@@ -8,7 +8,7 @@
 #include <future>
 #include <mutex>
 
-#include "base/entropy.h"
+#include "ports/entropy.h"
 #include "worker/live_logs.h"
 
 namespace drover {

@@ -4,9 +4,9 @@
 
 #include "api/aws/scope.h"
 #include "base/check.h"
-#include "base/entropy.h"
 #include "base/utf8.h"
 #include "base/uuid.h"
+#include "ports/entropy.h"
 #include "wire/aws/output.h"
 
 namespace drover::aws {

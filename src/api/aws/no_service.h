@@ -5,9 +5,9 @@
 #include "api/aws/fault.h"
 #include "api/aws/scope.h"
 #include "api/service.h"
-#include "base/entropy.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "ports/entropy.h"
 
 namespace drover::aws {
 

@@ -2,8 +2,8 @@
 #include <boost/json/array.hpp>
 
 #include "api/batch/batch.h"
-#include "base/entropy.h"
 #include "base/text.h"
+#include "ports/entropy.h"
 
 namespace drover::aws {
 

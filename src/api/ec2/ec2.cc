@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/entropy.h"
+#include "ports/entropy.h"
 
 extern "C" const char drover_ec2_operations_begin[];
 extern "C" const char drover_ec2_operations_end[];

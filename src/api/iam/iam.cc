@@ -4,7 +4,7 @@
 #include <cctype>
 
 #include "api/aws/page.h"
-#include "base/entropy.h"
+#include "ports/entropy.h"
 
 extern "C" const char drover_iam_operations_begin[];
 extern "C" const char drover_iam_operations_end[];

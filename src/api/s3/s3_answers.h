@@ -5,9 +5,9 @@
 #include <string_view>
 #include <utility>
 
-#include "base/entropy.h"
 #include "base/text.h"
 #include "ports/buckets.h"
+#include "ports/entropy.h"
 #include "ports/http.h"
 #include "wire/aws/output.h"
 

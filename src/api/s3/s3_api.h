@@ -9,9 +9,9 @@
 #include "api/aws/account.h"
 #include "api/s3/s3_request.h"
 #include "api/service.h"
-#include "base/entropy.h"
 #include "ports/backend.h"
 #include "ports/buckets.h"
+#include "ports/entropy.h"
 #include "wire/aws/s3_documents.h"
 
 namespace drover::aws {

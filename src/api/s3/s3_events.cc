@@ -5,9 +5,9 @@
 #include <boost/json/serialize.hpp>
 
 #include "api/sqs/outgoing_message.h"
-#include "base/entropy.h"
 #include "base/text.h"
 #include "base/url.h"
+#include "ports/entropy.h"
 #include "wire/aws/times.h"
 #include "wire/digest.h"
 

@@ -1,8 +1,8 @@
 #include "api/s3/s3_fault.h"
 
-#include "base/entropy.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "ports/entropy.h"
 #include "wire/aws/output.h"
 
 namespace drover::aws {

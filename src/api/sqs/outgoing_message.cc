@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "api/sqs/sqs_fault.h"
-#include "base/entropy.h"
+#include "ports/entropy.h"
 #include "wire/digest.h"
 #include "wire/message_content.h"
 

@@ -9,8 +9,8 @@
 #include <cerrno>
 #include <filesystem>
 
-#include "base/entropy.h"
 #include "base/text.h"
+#include "ports/entropy.h"
 #include "run/remove_tree.h"
 
 namespace drover {
