@@ -281,7 +281,7 @@ def test_instance_types_are_described(aws, ec2):
     def names(*filters):
         return [it["InstanceType"] for it in ec2.describe_instance_types(Filters=list(filters))["InstanceTypes"]]
     assert names(*having("instance-type", "p3*.*", "p2.?xlarge")) == ["p2.8xlarge", "p3.2xlarge", "p3.8xlarge", "p3.16xlarge", "p3dn.24xlarge"]
-    assert set(it.split(".")[0] for it in names(*having("processor-info.supported-architecture", "arm64"))) == {"c6g", "m6g"}
+    assert set(it.split(".")[0] for it in names(*having("processor-info.supported-architecture", "arm64"))) == {"c6g", "c7g", "m6g", "m7g"}
     assert names(*having("instance-type", "c*"), *having("vcpu-info.default-vcpus", "36")) == ["c5.9xlarge"]
     assert code_of(ec2.describe_instance_types, InstanceTypes=["p3.9xlarge"])[0] == "InvalidInstanceType"
     assert code_of(ec2.describe_instance_types, Filters=having("tag:stage", "production"))[0] == "InvalidParameterValue"
