@@ -5,7 +5,7 @@ install(FILES deploy/systemd/drover-server.service deploy/systemd/drover-worker.
 install(FILES deploy/deb/server.toml deploy/deb/worker.toml DESTINATION /etc/drover COMPONENT package)
 install(FILES deploy/deb/copyright README.md CHANGELOG.md DESTINATION share/doc/drover COMPONENT package)
 install(DIRECTORY docs/ DESTINATION share/doc/drover/docs COMPONENT package FILES_MATCHING PATTERN "*.md" PATTERN "*.yaml" PATTERN "*.json" PATTERN pictures EXCLUDE)
-install(DIRECTORY examples/jobs examples/aws-batch DESTINATION share/doc/drover/examples COMPONENT package)
+install(DIRECTORY examples/jobs examples/aws-batch examples/scale-from-zero DESTINATION share/doc/drover/examples COMPONENT package)
 set(CPACK_PACKAGE_CONTACT "The Drover authors <drover@localhost>")
 set(generated ${CMAKE_BINARY_DIR}/generated-files)
 install(CODE "set(DROVER_BINARY \"${CMAKE_BINARY_DIR}/bin/drover\")
