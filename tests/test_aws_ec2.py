@@ -288,7 +288,7 @@ def test_instance_types_are_described(aws, ec2):
     pages = [[it["InstanceType"] for it in page["InstanceTypes"]] for page in ec2.get_paginator("describe_instance_types").paginate()]
     everything = sum(pages, [])
     assert len(pages[0]) == 100 and len(set(everything)) == len(everything) > 100
-    families = "t3 c5 c5a c6i c6g c7i m5 m6i m6g m7i r5 r6i p2 p3 p3dn p4d p5 g4dn g5 g6 inf1 inf2 trn1"
+    families = "t3 c5 c5a c6i c6g c7g c7i m5 m6i m6g m7g m7i r5 r6i p2 p3 p3dn p4d p5 g4dn g5 g6 inf1 inf2 trn1"
     assert {it.split(".")[0] for it in everything} == set(families.split())
 
 
