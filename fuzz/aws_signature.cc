@@ -51,13 +51,13 @@ void sign_and_verify(aws::Request request, std::string_view service, std::string
 }  // namespace
 
 void fuzz_one(std::string_view bytes) {
-  std::string_view first = aws::take_until(bytes, '\n');
-  aws::Request request{.method = aws::take_until(first, ' '), .path = aws::take_until(first, '?'), .query = first};
+  std::string_view first = take_until(bytes, '\n');
+  aws::Request request{.method = take_until(first, ' '), .path = take_until(first, '?'), .query = first};
   std::vector<aws::Header> headers;
   while (!bytes.empty()) {
-    std::string_view line = aws::take_until(bytes, '\n');
+    std::string_view line = take_until(bytes, '\n');
     if (line.empty()) break;
-    const std::string_view name = aws::take_until(line, ':');
+    const std::string_view name = take_until(line, ':');
     headers.push_back({name, line});
   }
   request.headers = headers;

@@ -39,6 +39,9 @@ class FakeBackend : public Backend {
     answered(JobCancelled{});
   }
   void remove_job(JobId, std::function<void(Result<Effect>)> answered) override { answered(JobForgotten{}); }
+  Result<std::vector<std::string>> explain_fleet(const std::string&) override {
+    return std::vector<std::string>{"nothing to do"};
+  }
   void later(const Holder&, std::function<void()> work) override { work(); }
   void resolve_image(const std::string&, ImageResolver::Resolved resolved) override {
     resolved(fail(ErrorCode::io, "nobody knows"));
