@@ -9,7 +9,7 @@ import pytest
 
 from aws import Aws, code_of
 from drover import wait_until
-from test_fleets import machines, nothing_is_left
+from test_fleets import delete_fleets, machines, nothing_is_left
 from test_server import Server
 
 RESOURCES = {"type": "EC2", "minvCpus": 0, "maxvCpus": 4, "instanceTypes": ["c5.large"], "subnets": ["subnet-1"], "instanceRole": "ecsInstanceRole"}
@@ -21,9 +21,7 @@ def server(drover):
     server = Server(drover, "--lease", "5s")
     yield server
     if server.running.alive():
-        for fleet in server.ask("GET", "/api/v1/fleets")[1]["fleets"]:
-            server.ask("DELETE", f"/api/v1/fleets/{fleet['name']}")
-        wait_until(lambda: server.ask("GET", "/api/v1/fleets")[1]["fleets"] == [], "the fleets to be deleted")
+        delete_fleets(server)
         wait_until(lambda: nothing_is_left(server), "everything of the machines to be removed")
 
 
@@ -76,6 +74,10 @@ def test_minimum_desired_and_state_are_obeyed(server, batch):
     batch.update_compute_environment(computeEnvironment="env", computeResources={"desiredvCpus": CPUS})
     wait_until(lambda: joined(server), "what is desired")
     assert vcpus(batch) == CPUS
+    # What was desired once binds no later update.
+    batch.update_compute_environment(computeEnvironment="env", computeResources={"maxvCpus": 1})
+    batch.update_compute_environment(computeEnvironment="env", computeResources={"minvCpus": 1})
+    assert server.ask("GET", "/api/v1/fleets/env")[1]["start_cpus"] == 0
 
 
 def test_no_machine_pretends_an_accelerator(server, batch):
@@ -95,7 +97,7 @@ def test_no_machine_pretends_an_accelerator(server, batch):
 
 @pytest.mark.parametrize("resources, says", [
     ({"instanceTypes": ["x99.large"]}, "x99.large"), ({"minvCpus": 5}, "maxvCpus (4) must not be less than minvCpus (5)"),
-    ({"desiredvCpus": 9}, "desiredvCpus must be between"), ({"minvCpus": -1}, "minvCpus must be at least 0")])
+    ({"desiredvCpus": 9}, "desiredvCpus (9) must be from minvCpus (0) to maxvCpus (4)"), ({"minvCpus": -1}, "minvCpus must be at least 0")])
 def test_what_cannot_be_is_refused_by_name(batch, resources, says):
     code, message = code_of(batch.create_compute_environment, computeEnvironmentName="env", type="MANAGED", computeResources={**RESOURCES, **resources})
     assert code == "ClientException" and says in message, message

@@ -11,14 +11,18 @@ from drover import BINARY, wait_until
 from test_server import Server
 
 
+def delete_fleets(server):
+    for fleet in server.ask("GET", "/api/v1/fleets")[1]["fleets"]:
+        server.ask("DELETE", f"/api/v1/fleets/{fleet['name']}")
+    wait_until(lambda: server.ask("GET", "/api/v1/fleets")[1]["fleets"] == [], "the fleets to be deleted")
+
+
 @pytest.fixture
 def server(drover):
     server = Server(drover, "--lease", "5s")
     yield server
     if server.running.alive():
-        for fleet in server.ask("GET", "/api/v1/fleets")[1]["fleets"]:
-            server.ask("DELETE", f"/api/v1/fleets/{fleet['name']}")
-        wait_until(lambda: server.ask("GET", "/api/v1/fleets")[1]["fleets"] == [], "the fleets to be deleted")
+        delete_fleets(server)
 
 
 def set_fleet(server, name, **settings):
@@ -350,9 +354,7 @@ def test_what_a_program_complains_of_is_shown(drover, cloud):
     server.cli("fleet", "set", "f", "--provider", "local").refuses("has 1 machine", "'most' to 0")
     server.cli("fleet", "set", "g", "--command", "clouds")
     assert "--fleet-command clouds=PROGRAM" in server.cli("fleet", "explain", "g").out
-    for name in ("f", "g"):
-        server.ask("DELETE", f"/api/v1/fleets/{name}")
-    wait_until(lambda: server.ask("GET", "/api/v1/fleets")[1]["fleets"] == [], "the fleets to be deleted")
+    delete_fleets(server)
 
 
 @pytest.mark.parametrize("mischief, says", [("rubbish", "is not a JSON object"), ("forget", "no longer lists it"), ("hang", "60 s")])
@@ -368,8 +370,7 @@ def test_what_a_program_does_wrong_is_named_and_backed_off_from(drover, cloud, t
     assert "backing off" in server.cli("fleet", "explain", "f").out or len(machines(server, "f")) == 1
     cloud.with_suffix(".mischief").unlink()
     assert server.ends("j")["state"] == "succeeded"
-    server.ask("DELETE", "/api/v1/fleets/f")
-    wait_until(lambda: server.ask("GET", "/api/v1/fleets")[1]["fleets"] == [], "the fleet to be deleted")
+    delete_fleets(server)
     wait_until(lambda: list((tmp_path / "vms").iterdir()) == [] and nothing_is_left(server), "nothing of them to be left")
 
 
@@ -380,8 +381,7 @@ def test_what_a_program_launches_twice_is_terminated(drover, cloud, tmp_path):
     server.cli("submit", "--name", "j", "--", "true", ":::", "a")
     assert server.ends("j")["state"] == "succeeded"
     wait_until(lambda: [it.name for it in (tmp_path / "vms").iterdir()] == list(machines(server, "f")), "the copy to be terminated")
-    server.ask("DELETE", "/api/v1/fleets/f")
-    wait_until(lambda: server.ask("GET", "/api/v1/fleets")[1]["fleets"] == [], "the fleet to be deleted")
+    delete_fleets(server)
     wait_until(lambda: list((tmp_path / "vms").iterdir()) == [] and nothing_is_left(server), "nothing of them to be left")
 
 

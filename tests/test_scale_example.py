@@ -8,7 +8,7 @@ import pytest
 
 import drover as shared
 from drover import wait_until
-from test_fleets import machines, nothing_is_left
+from test_fleets import delete_fleets, machines, nothing_is_left
 from test_server import Server
 
 ROOT = pathlib.Path(__file__).parents[1]
@@ -18,8 +18,8 @@ ROOT = pathlib.Path(__file__).parents[1]
 def server(drover):
     server = Server(drover)
     yield server
-    server.ask("DELETE", "/api/v1/fleets/orders")
-    wait_until(lambda: server.ask("GET", "/api/v1/fleets")[1]["fleets"] == [] and nothing_is_left(server), "the fleet to be deleted")
+    delete_fleets(server)
+    wait_until(lambda: nothing_is_left(server), "everything of the machines to be removed")
 
 
 def test_150_messages_bring_up_two_machines_and_they_leave(server, drover, tmp_path):

@@ -8,6 +8,7 @@
 
 namespace drover {
 
+/// Empty: no file is named.
 Result<PriceList> read_prices_file(const std::string& path);
 
 }  // namespace drover

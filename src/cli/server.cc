@@ -93,11 +93,9 @@ Result<int> serve(Flags& flags) {
                 concat("--batch-machines '", where, "' is neither local nor none nor a --fleet-command"),
                 concat("name its program, for example: --fleet-command ", where, "=/etc/drover/", where));
   }
-  if (!flags.prices.empty()) {
-    auto prices = read_prices_file(flags.prices);
-    if (!prices) return pass(prices);
-    flags.options.prices = std::move(*prices);
-  }
+  auto prices = read_prices_file(flags.prices);
+  if (!prices) return pass(prices);
+  flags.options.prices = std::move(*prices);
   return run_server(flags.options, flags.registries);
 }
 

@@ -18,11 +18,9 @@ Result<int> serve(Flags& flags) {
   flags.options.data = data_root(flags.common.data);
   flags.options.has_local_fleet = true;
   flags.options.log = flags.common.json ? ServerLog::Form::json : ServerLog::Form::text;
-  if (!flags.prices.empty()) {
-    auto prices = read_prices_file(flags.prices);
-    if (!prices) return pass(prices);
-    flags.options.prices = std::move(*prices);
-  }
+  auto prices = read_prices_file(flags.prices);
+  if (!prices) return pass(prices);
+  flags.options.prices = std::move(*prices);
   return run_server(flags.options, {});
 }
 

@@ -1,5 +1,5 @@
-// Gathers what a plan is made from, question by question, so that whoever drives it may wait for the core as it likes:
-// the server's thread blocks, the simulator does not.
+// Gathers what a plan is made from, one question at a time, so that each caller decides how to wait for the core: the
+// server's thread blocks, the simulator does not.
 #pragma once
 
 #include <cstdint>

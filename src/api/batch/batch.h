@@ -43,7 +43,6 @@ class BatchApi : public AwsApi {
   EditOutcome delete_environment(const Call& call);
   Outcome describe_environments(const Call& call);
   Found<Stored> find_environment(const std::string& reference) const;
-  std::expected<void, Fault> show_machines(Stored& environment) const;
 
   // batch_queues.cc
   EditOutcome create_queue(const Call& call);

@@ -22,20 +22,31 @@ void BatchApi::serve_environments() {
 
 namespace {
 
-std::int64_t vcpus_in(const json::object& resources, std::string_view member, std::int64_t otherwise) {
+std::int64_t vcpus_in(const json::object& resources, std::string_view member) {
   const json::value* it = resources.if_contains(member);
-  return it == nullptr ? otherwise : it->get_int64();
+  return it == nullptr ? 0 : it->get_int64();
 }
 
-/// What is wrong; empty: nothing.
-std::string check_vcpus(const json::object& resources) {
-  const std::int64_t least = vcpus_in(resources, "minvCpus", 0);
-  const std::int64_t most = vcpus_in(resources, "maxvCpus", 0);
-  const std::int64_t desired = vcpus_in(resources, "desiredvCpus", least);
-  if (most < least) return concat("maxvCpus (", most, ") must not be less than minvCpus (", least, ")");
-  if (most > kMostVcpus) return concat("maxvCpus must not be greater than ", kMostVcpus);
-  if (desired < least || desired > most) return "desiredvCpus must be between minvCpus and maxvCpus";
-  return {};
+/// Takes what is desired out of a managed environment: it is an order, and described as what there is. An error, in
+/// words: its vCPUs do not fit together.
+std::expected<DesiredVcpus, std::string> take_desired(json::object& environment, std::int64_t now_ms) {
+  json::value* managed = environment.if_contains("computeResources");
+  if (managed == nullptr) return DesiredVcpus{};
+  json::object& resources = managed->get_object();
+  const std::int64_t least = vcpus_in(resources, "minvCpus");
+  const std::int64_t most = vcpus_in(resources, "maxvCpus");
+  if (most < least) {
+    return std::unexpected(concat("maxvCpus (", most, ") must not be less than minvCpus (", least, ")"));
+  }
+  if (most > kMostVcpus) return std::unexpected(concat("maxvCpus must not be greater than ", kMostVcpus));
+  if (!resources.contains("desiredvCpus")) return DesiredVcpus{};
+  const std::int64_t desired = vcpus_in(resources, "desiredvCpus");
+  if (desired < least || desired > most) {
+    return std::unexpected(
+        concat("desiredvCpus (", desired, ") must be from minvCpus (", least, ") to maxvCpus (", most, ")"));
+  }
+  resources.erase("desiredvCpus");
+  return DesiredVcpus{static_cast<std::uint64_t>(desired), now_ms};
 }
 
 }  // namespace
@@ -61,11 +72,6 @@ EditOutcome BatchApi::create_environment(const Call& call) {
     return client_error(is_managed ? "computeResources is required for a MANAGED environment"
                                    : "computeResources must not be given for an UNMANAGED environment");
   }
-  if (is_managed) {
-    if (auto wrong = check_vcpus(call.input.at("computeResources").get_object()); !wrong.empty()) {
-      return client_error(wrong);
-    }
-  }
   auto known = environments().find(name);
   if (!known) return std::unexpected(fault(known.error()));
   if (*known) return client_error("Object already exists");
@@ -75,6 +81,8 @@ EditOutcome BatchApi::create_environment(const Call& call) {
     return client_error(concat("a fleet with the name ", name, " was made with drover"));
   }
   json::object environment = call.input;
+  const auto desired = take_desired(environment, now_ms_());
+  if (!desired) return client_error(desired.error());
   const std::string uuid = random_uuid().text();
   const std::string arn = account().arn("batch", call.region, concat("compute-environment/", name));
   environment["computeEnvironmentArn"] = arn;
@@ -85,7 +93,7 @@ EditOutcome BatchApi::create_environment(const Call& call) {
   environment["containerOrchestrationType"] = "ECS";
   if (!environment.contains("state")) environment["state"] = "ENABLED";
   if (!environment.contains("tags")) environment["tags"] = json::object();
-  auto fleet = environment_fleet(name, environment, machines_, now_ms_());
+  auto fleet = environment_fleet(name, environment, machines_, *desired);
   if (!fleet) return client_error(fleet.error());
   return Edit{{environments().add(name, environment)},
               {{"computeEnvironmentName", name}, {"computeEnvironmentArn", arn}},
@@ -107,10 +115,9 @@ EditOutcome BatchApi::update_environment(const Call& call) {
       if (member != "updateToLatestImageVersion") value["computeResources"].get_object()[member] = it;
     }
   }
-  if (value.contains("computeResources")) {
-    if (auto wrong = check_vcpus(value.at("computeResources").get_object()); !wrong.empty()) return client_error(wrong);
-  }
-  auto fleet = environment_fleet(environment->name, value, machines_, now_ms_());
+  const auto desired = take_desired(value, now_ms_());
+  if (!desired) return client_error(desired.error());
+  auto fleet = environment_fleet(environment->name, value, machines_, *desired);
   if (!fleet) return client_error(fleet.error());
   return Edit{
       {environments().replace(*environment)},
@@ -139,33 +146,36 @@ EditOutcome BatchApi::delete_environment(const Call& call) {
   return edit;
 }
 
-// What its machines have now, and why there are none.
-std::expected<void, Fault> BatchApi::show_machines(Stored& environment) const {
+namespace {
+
+/// What a managed environment has now, and why it may have nothing.
+void show_machines(const std::vector<Fleet>& fleets, const std::vector<Machine>& machines, Stored& environment) {
   json::value* resources = environment.value.if_contains("computeResources");
-  if (resources == nullptr) return {};
-  auto machines = backend().ledger().machines();
-  if (!machines) return std::unexpected(fault(machines.error()));
+  if (resources == nullptr) return;
   std::uint64_t milli_cpus = 0;
-  for (const Machine& it : *machines) {
+  for (const Machine& it : machines) {
     if (it.fleet == environment.name && it.state < MachineState::draining) milli_cpus += it.has.milli_cpus;
   }
   resources->get_object()["desiredvCpus"] = milli_cpus / 1000;
-  auto fleets = backend().ledger().fleets();
-  if (!fleets) return std::unexpected(fault(fleets.error()));
-  const auto fleet = std::ranges::find(*fleets, environment.name, &Fleet::name);
+  const auto fleet = std::ranges::find(fleets, environment.name, &Fleet::name);
   const std::string unknown = unknown_types(environment.value);
-  if (fleet != fleets->end() && !fleet->trouble.empty()) {
+  if (fleet != fleets.end() && !fleet->trouble.empty()) {
     environment.value["statusReason"] = concat("The last machine could not be launched: ", fleet->trouble);
   } else if (!unknown.empty()) {
     environment.value["statusReason"] =
-        concat("ComputeEnvironment Healthy, but nothing is known of instance types ", unknown);
+        concat("ComputeEnvironment Healthy, but without unknown instance types: ", unknown);
   }
-  return {};
 }
+
+}  // namespace
 
 Outcome BatchApi::describe_environments(const Call& call) {
   auto all = environments().all();
   if (!all) return std::unexpected(fault(all.error()));
+  const auto fleets = backend().ledger().fleets();
+  if (!fleets) return std::unexpected(fault(fleets.error()));
+  const auto machines = backend().ledger().machines();
+  if (!machines) return std::unexpected(fault(machines.error()));
   const json::value* chosen = call.input.if_contains("computeEnvironments");
   json::array out;
   for (Stored& it : *all) {
@@ -174,7 +184,7 @@ Outcome BatchApi::describe_environments(const Call& call) {
                              return name_in(one.get_string()) == it.name;
                            });
     if (!is_chosen) continue;
-    if (auto shown = show_machines(it); !shown) return std::unexpected(std::move(shown.error()));
+    show_machines(*fleets, *machines, it);
     if (auto shown = show_tags(concat("compute-environment/", it.name), it.value); !shown) {
       return std::unexpected(std::move(shown.error()));
     }

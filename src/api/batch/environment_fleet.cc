@@ -15,7 +15,7 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::array<std::string_view, 3> kOptimal = {"c5", "m5", "r5"};
-// As long as AWS keeps machines that have nothing to do, or nearly so, would be long for people who try it here.
+// AWS keeps idle machines for several minutes, which would hold up people who try this on their own machine.
 constexpr std::int64_t kIdleMs = 60'000;
 constexpr std::int64_t kJoinMs = 300'000;
 
@@ -26,11 +26,11 @@ std::uint64_t number_in(const json::object& object, std::string_view member) {
 
 void add_family(std::string_view family, std::vector<std::string>& to) {
   for (const MachineType& it : kAwsTypes) {
-    if (it.name.substr(0, it.name.find('.')) == family) to.emplace_back(it.name);
+    if (it.family() == family) to.emplace_back(it.name);
   }
 }
 
-/// Types, families of them, and "optimal". Those that nothing is known of go to `unknown`.
+/// Types, families of them, and "optimal". Those that are in no table are added to `unknown`.
 std::vector<std::string> shapes_of(const json::object& resources, std::string& unknown) {
   std::vector<std::string> out;
   const json::value* types = resources.if_contains("instanceTypes");
@@ -64,7 +64,7 @@ std::string unknown_types(const json::object& environment) {
 }
 
 std::expected<FleetSpec, std::string> environment_fleet(const std::string& name, const json::object& environment,
-                                                        const ManagedMachines& machines, std::int64_t now_ms) {
+                                                        const ManagedMachines& machines, const DesiredVcpus& desired) {
   FleetRules rules{.provider = "none"};
   const json::value* managed = environment.if_contains("computeResources");
   if (managed == nullptr) return fleet_spec(name, rules);  // its machines join by themselves
@@ -79,8 +79,8 @@ std::expected<FleetSpec, std::string> environment_fleet(const std::string& name,
   std::string unknown;
   rules.shapes = shapes_of(resources, unknown);
   if (rules.shapes.empty() && !unknown.empty()) {
-    return std::unexpected(concat("instanceTypes: nothing is known of ", unknown,
-                                  "; name types such as c5.large, families such as c5, or optimal"));
+    return std::unexpected(
+        concat("instanceTypes: unknown: ", unknown, "; name types such as c5.large, families such as c5, or optimal"));
   }
   rules.idle_ms = kIdleMs;
   rules.join_ms = kJoinMs;
@@ -94,8 +94,8 @@ std::expected<FleetSpec, std::string> environment_fleet(const std::string& name,
   rules.most_milli_cpus = 1000 * most;
   if (machines.most_milli_cpus > 0) rules.most_milli_cpus = std::min(rules.most_milli_cpus, machines.most_milli_cpus);
   rules.least_milli_cpus = std::min(1000 * number_in(resources, "minvCpus"), rules.most_milli_cpus);
-  rules.start_milli_cpus = std::min(1000 * number_in(resources, "desiredvCpus"), rules.most_milli_cpus);
-  rules.start_until_ms = rules.start_milli_cpus > 0 ? now_ms + kIdleMs : 0;
+  rules.start_milli_cpus = std::min(1000 * desired.count, rules.most_milli_cpus);
+  rules.start_until_ms = rules.start_milli_cpus > 0 ? desired.now_ms + kIdleMs : 0;
   return fleet_spec(name, rules);
 }
 

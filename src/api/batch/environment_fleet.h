@@ -17,12 +17,17 @@ struct ManagedMachines {
   std::uint64_t most_milli_cpus = 0;  // that the provider has for a fleet; 0: no limit
 };
 
-/// `environment` as AWS's client has described it. An error, in words: nothing it asks for is known. The vCPUs that are
-/// desired are kept for a while from `now_ms` on, whatever waits.
-std::expected<FleetSpec, std::string> environment_fleet(const std::string& name, const boost::json::object& environment,
-                                                        const ManagedMachines& machines, std::int64_t now_ms);
+/// vCPUs that somebody asks for once: they are kept for a while, although nothing may wait for them.
+struct DesiredVcpus {
+  std::uint64_t count = 0;
+  std::int64_t now_ms = 0;
+};
 
-/// Of its instance types, those that nothing is known of.
+/// `environment` as AWS's client has described it. An error, in words: none of its instance types is known.
+std::expected<FleetSpec, std::string> environment_fleet(const std::string& name, const boost::json::object& environment,
+                                                        const ManagedMachines& machines, const DesiredVcpus& desired);
+
+/// Its instance types that are in no table.
 std::string unknown_types(const boost::json::object& environment);
 
 }  // namespace drover::aws

@@ -10,13 +10,9 @@ namespace json = boost::json;
 
 namespace {
 
-std::string_view family_of(const MachineType& type) {
-  return type.name.substr(0, type.name.find('.'));
-}
-
 bool is_arm(const MachineType& type) {
   constexpr std::array<std::string_view, 4> kArm = {"c6g", "c7g", "m6g", "m7g"};
-  return std::ranges::find(kArm, family_of(type)) != kArm.end();
+  return std::ranges::find(kArm, type.family()) != kArm.end();
 }
 
 void show_accelerators(const MachineType& type, json::object& out) {
@@ -42,7 +38,7 @@ json::object show_instance_type(const MachineType& type) {
       {"SupportedRootDeviceTypes", json::array{"ebs"}},
       {"SupportedVirtualizationTypes", json::array{"hvm"}},
       {"BareMetal", type.name.contains(".metal")},
-      {"BurstablePerformanceSupported", family_of(type) == "t3"},
+      {"BurstablePerformanceSupported", type.family() == "t3"},
       {"ProcessorInfo", json::object{{"SupportedArchitectures", json::array{is_arm(type) ? "arm64" : "x86_64"}}}},
       {"VCpuInfo", json::object{{"DefaultVCpus", type.vcpus},
                                 {"DefaultCores", type.vcpus / threads_per_core},

@@ -39,6 +39,9 @@ struct MachineType {
   std::int64_t spot_microdollars = 0;       // likewise
   const Accelerator* accelerator = nullptr;
   int accelerators = 0;
+
+  /// "c5" of "c5.large".
+  constexpr std::string_view family() const { return name.substr(0, name.find('.')); }
 };
 
 /// Of any cloud. Null: it is in no table.

@@ -96,7 +96,7 @@ Result<PriceList> read_prices(std::string_view text, const std::string& path) {
   const Node* shapes = nullptr;
   for (const Node::Field& field : root->fields) {
     if (field.name != "shapes") return unknown_field(path, field, {"shapes"});
-    if (shapes != nullptr) return wrong(path, field.place, "'shapes' is there twice", "omit one of them");
+    if (shapes != nullptr) return wrong(path, field.place, "'shapes' is set twice", "omit one of them");
     shapes = &field.value;
   }
   if (shapes == nullptr || shapes->kind != Node::Kind::object) {
@@ -106,7 +106,7 @@ Result<PriceList> read_prices(std::string_view text, const std::string& path) {
     auto prices = read_shape(path, shape);
     if (!prices) return pass(prices);
     if (!out.by_shape_.emplace(shape.name, *prices).second) {
-      return wrong(path, shape.place, concat("shape '", shape.name, "' is there twice"), "omit one of them");
+      return wrong(path, shape.place, concat("shape '", shape.name, "' is set twice"), "omit one of them");
     }
   }
   return out;
