@@ -1,4 +1,4 @@
-// The dynamic linker's cache of an image, which drover-hook reads and writes anew.
+// The dynamic linker's cache of an image, which drover-hook reads and rewrites.
 #include "accel/ld_cache.h"
 #include "fuzzed.h"
 

@@ -171,7 +171,7 @@ void FleetAudit::inspect(const Fleet& record) {
   if (record.paused != book.paused) wrong("is paused without an event, or the reverse");
 }
 
-// The record of it is durable: whoever starts the server again knows of it.
+// Its record is durable: a restarted server knows it.
 void FleetAudit::launching(const MachineOrder& order) {
   const auto known = machines_.find(order.name);
   if (known == machines_.end()) return fail(order.name, "launched before its intent is durable");

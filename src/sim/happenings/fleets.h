@@ -65,7 +65,7 @@ struct CloudTrouble {
 enum class MachineTroubleKind : std::uint8_t {
   vanishes,       // and is no longer listed
   stops,          // and is listed as one that has ended
-  restarts,       // its worker's process is started anew
+  restarts,       // the process of its worker is restarted
   taken_away,     // with a notice that says when
   to_be_removed,  // with a notice that does not, and later without
 };
