@@ -31,6 +31,8 @@ struct Flags : AskingFlags {
   std::uint64_t most = 0;
   bool spot = false;
   bool no_spot = false;
+  bool on_demand = false;
+  bool no_on_demand = false;
   std::uint64_t bid = 0;
   std::vector<std::string> shapes;
   std::vector<std::string> labels;
@@ -50,8 +52,9 @@ struct Flags : AskingFlags {
 };
 
 /// What is told of a fleet beside its settings.
-constexpr std::array kNotSettings = {"name",    "created_ms",  "paused",   "deleting", "failures",
-                                     "trouble", "retry_at_ms", "machines", "costs"};
+constexpr std::array kNotSettings = {"name",     "created_ms",   "paused",           "deleting",
+                                     "failures", "trouble",      "retry_at_ms",      "spot_failures",
+                                     "machines", "spot_trouble", "spot_retry_at_ms", "costs"};
 
 std::string path_of(const Flags& flags) {
   return "/api/v1/fleets/" + url_escape(flags.fleet);
@@ -155,9 +158,12 @@ int show_fleet(const Flags& flags, const json::value& fleet, std::string_view he
     machines += fmt::format(", at most {} CPUs", cpus);
   text += line("machines", machines);
   text += line("policy", policy_text(fleet));
-  text += line("spot", flag_in(fleet, "spot")
-                           ? fmt::format("yes, for at most {}% of the on-demand price", number_in(fleet, "bid_percent"))
-                           : "no");
+  text +=
+      line("spot", flag_in(fleet, "spot")
+                       ? fmt::format("yes, for at most {}% of the on-demand price{}", number_in(fleet, "bid_percent"),
+                                     flag_in(fleet, "on_demand") ? "; on-demand machines where spot does not serve"
+                                                                 : "; no on-demand machines")
+                       : "no");
   text += line("shapes", words_text(list_in(fleet, "shapes")));
   text += line("labels", pairs_text(object_in(fleet, "labels")));
   if (fleet.as_object().contains("machines")) {
@@ -171,6 +177,11 @@ int show_fleet(const Flags& flags, const json::value& fleet, std::string_view he
     if (const std::string trouble = text_in(fleet, "trouble"); !trouble.empty()) {
       text += line("trouble", fmt::format("{} (failed {} times; next launch after {})", trouble,
                                           number_in(fleet, "failures"), local_time(number_in(fleet, "retry_at_ms"))));
+    }
+    if (const std::string trouble = text_in(fleet, "spot_trouble"); !trouble.empty()) {
+      text += line("spot trouble",
+                   fmt::format("{} (failed {} times; next spot machine after {})", trouble,
+                               number_in(fleet, "spot_failures"), local_time(number_in(fleet, "spot_retry_at_ms"))));
     }
   }
   const int status = tell(flags.common, fleet, text);
@@ -250,6 +261,7 @@ Result<int> set(ServerClient& client, const Flags& flags, const Verb& verb) {
   if (verb.count("--least") > 0) body["least"] = flags.least;
   if (verb.count("--most") > 0) body["most"] = flags.most;
   if (flags.spot || flags.no_spot) body["spot"] = flags.spot;
+  if (flags.on_demand || flags.no_on_demand) body["on_demand"] = flags.on_demand;
   if (verb.count("--bid") > 0) body["bid_percent"] = flags.bid;
   for (const std::string& shape : flags.shapes) {
     if (is_valid_name(shape)) continue;
@@ -333,6 +345,10 @@ void add_fleet(const Verb& app, Invocation& invocation) {
       .range(0, kMostMachines);
   setting.add_flag("--spot", flags->spot, "Use spot machines: cheaper, but they can be reclaimed by the provider");
   setting.add_flag("--no-spot", flags->no_spot, "Use on-demand machines instead of spot machines").excludes("--spot");
+  setting.add_flag("--on-demand", flags->on_demand,
+                   "With --spot: launch on-demand machines for items that spot machines do not serve (the default)");
+  setting.add_flag("--no-on-demand", flags->no_on_demand, "With --spot: launch spot machines only")
+      .excludes("--on-demand");
   setting
       .add_option("--bid", flags->bid,
                   "Maximum price for spot machines, as a percentage of the on-demand price (default: 100)")

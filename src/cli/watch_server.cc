@@ -161,7 +161,28 @@ class JobsScene : public Scene {
     view_.workers.clear();
     for (const json::value& worker : workers->at("workers").as_array())
       view_.workers.push_back(line_of_worker(worker, now_ms));
+    add_coming_machines();
     return {};
+  }
+
+  /// Of fleets. A key that may not read fleets sees none.
+  void add_coming_machines() {
+    const auto fleets = client_.get_soon("/api/v1/fleets", kAnswerMs);
+    if (!fleets) return;
+    for (const json::value& fleet : fleets->at("fleets").as_array()) {
+      for (const json::value& machine : fleet.at("machines").as_array()) {
+        const std::string state = text(machine, "state");
+        if (state != "requested" && state != "starting") continue;
+        view_.workers.push_back(
+            {.name = text(machine, "name"),
+             .cpus = fmt::format("{:g}", machine.at("cpus").to_number<double>()),
+             .memory = format_size(number(machine, "memory_bytes")),
+             .version = {},
+             .labels = fmt::format("fleet={} shape={}", text(fleet, "name"), text(machine, "shape")),
+             .seen_ago_s = {},
+             .coming = state});
+      }
+    }
   }
 
   static JobsView::JobLine line_of(const json::value& job, double now_ms) {

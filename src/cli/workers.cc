@@ -64,7 +64,23 @@ std::string device_notes(const json::value& worker) {
   return out;
 }
 
-void print_list(const json::value& answer) {
+/// Machines of fleets that have not joined: they are workers soon.
+std::vector<std::vector<std::string>> coming_machines(ServerClient& client) {
+  std::vector<std::vector<std::string>> rows;
+  const auto fleets = client.get("/api/v1/fleets");
+  if (!fleets) return rows;  // the key may not read them
+  for (const json::value& fleet : list_in(*fleets, "fleets")) {
+    for (const json::value& it : list_in(fleet, "machines")) {
+      const std::string state = text_in(it, "state");
+      if (state != "requested" && state != "starting") continue;
+      rows.push_back({text_in(it, "name"), state, cpus_text(it), memory_text(it), accelerators_text(it), "-", "",
+                      text_in(fleet, "name"), fmt::format("shape={}", text_in(it, "shape"))});
+    }
+  }
+  return rows;
+}
+
+void print_list(ServerClient& client, const json::value& answer) {
   using enum Column::Align;
   Table table({{.title = "NAME", .cut = true},
                {.title = "STATE"},
@@ -89,6 +105,7 @@ void print_list(const json::value& answer) {
     }
     apart += device_notes(it);
   }
+  for (std::vector<std::string>& row : coming_machines(client)) table.add(std::move(row));
   table.print();
   print_text(stdout, apart);
 }
@@ -103,9 +120,12 @@ Result<int> change(ServerClient& client, const Flags& flags, std::string_view ho
 
 void add_workers(const Verb& app, Invocation& invocation) {
   auto flags = std::make_shared<Flags>();
-  Verb verb = add_server_verb(
-      app, "workers", "List a server's workers", "drover workers\n  drover workers drain gpu-7", *flags, invocation,
-      [flags](ServerClient& client) { return show_answer(client, *flags, "/api/v1/workers", print_list); });
+  Verb verb =
+      add_server_verb(app, "workers", "List a server's workers", "drover workers\n  drover workers drain gpu-7", *flags,
+                      invocation, [flags](ServerClient& client) {
+                        return show_answer(client, *flags, "/api/v1/workers",
+                                           [&client](const json::value& answer) { print_list(client, answer); });
+                      });
   verb.require_subcommand(0, 1);
   const auto add = [&](const char* name, const char* help, const char* done) {
     add_server_verb(verb, name, help, fmt::format("drover workers {} gpu-7", name), *flags, invocation,

@@ -22,6 +22,20 @@ std::optional<JobState> job_state_from(std::string_view name) {
   return std::nullopt;
 }
 
+std::string_view to_string(SpotUse use) {
+  switch (use) {
+    case SpotUse::prefer: return "prefer";
+    case SpotUse::only: return "only";
+    case SpotUse::never: return "never";
+  }
+  return "unknown";
+}
+
+bool is_spot(const Labels& labels) {
+  const auto market = labels.find(std::string(kMarketLabel));
+  return market != labels.end() && market->second == kSpotMarket;
+}
+
 std::string_view to_string(StopCause cause) {
   switch (cause) {
     case StopCause::none: return "none";
@@ -69,7 +83,8 @@ bool serves(const std::string& fleet, const std::vector<std::string>& fleets) {
 }
 
 bool suits(const Worker& worker, const Job& job) {
-  return job.ask.fits(worker.has) && has_all(worker.labels, job.require);
+  if (!job.ask.fits(worker.has) || !has_all(worker.labels, job.require)) return false;
+  return job.spot.use == SpotUse::prefer || is_spot(worker.labels) == (job.spot.use == SpotUse::only);
 }
 
 }  // namespace drover

@@ -65,12 +65,34 @@ struct JobPlace {
 };
 inline constexpr std::uint32_t kHighestPriority = 9999;
 
+/// Which machines of a provider a job's items may run on. Spot machines cost less, and may be taken away at any moment.
+enum class SpotUse : std::uint8_t { prefer, only, never };
+std::string_view to_string(SpotUse use);
+
+struct SpotRules {
+  SpotUse use = SpotUse::prefer;
+  // With `prefer`: an item that was lost so often waits for a machine that is not a spot machine; 0: never.
+  std::uint32_t on_demand_after_losses = 3;
+  // With `prefer`: for so long there may be no spot machines before others are launched, and an item that was lost too
+  // often waits for one of those before it runs anywhere.
+  std::int64_t on_demand_after_ms = 600'000;
+
+  bool operator==(const SpotRules&) const = default;
+};
+
+/// The label that says whether a fleet's machine is a spot machine.
+inline constexpr std::string_view kMarketLabel = "market";
+inline constexpr std::string_view kSpotMarket = "spot";
+inline constexpr std::string_view kOnDemandMarket = "on-demand";
+bool is_spot(const Labels& labels);
+
 /// How a job is to be run, as it was submitted. SubmitJob carries it to the core, and Job keeps it.
 struct JobSpec {
   std::string name;
   Policy policy;
   Resources ask = {};   // of each item; nothing: it runs anywhere
   Labels require = {};  // of a worker that shall run its items
+  SpotRules spot = {};
   JobPlace place = {};
   std::vector<Dependency> after = {};
   bool sequential = false;            // one item after the other, in order
@@ -96,6 +118,9 @@ struct JobSpec {
     visit("amd", self.ask.accelerators[1]);
     visit("neuron", self.ask.accelerators[2]);
     visit("require", self.require);
+    visit("spot", self.spot.use);
+    visit("on_demand_after_losses", self.spot.on_demand_after_losses);
+    visit("on_demand_after_ms", self.spot.on_demand_after_ms);
     visit("queue", self.place.queue);
     visit("share", self.place.share);
     visit("priority", self.place.priority);

@@ -22,6 +22,7 @@ enum class WhyCode : std::uint8_t {
   queue_disabled,
   no_message,       // its items are messages, and its stream has none to take
   retry_delay,      // waits until a time
+  sheltered,        // was lost too often to run on spot machines, and waits for another for a while
   most_running,     // as many of the job's items are in workers' hands as may be
   machine_coming,   // no worker takes it, and a fleet's machine that could run it is on its way
   no_worker,        // there is none that is alive

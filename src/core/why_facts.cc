@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/core.h"
+#include "core/why_machines.h"
 #include "core/why_turn.h"
 
 namespace drover {
@@ -40,6 +41,7 @@ class Gatherer {
     if (mark == ItemMark::open && (open == nullptr || !open->waiting())) return {in_hands(item, open)};
     if (auto reason = of_job(open, true)) return {std::move(*reason)};
     if (auto reason = before_it(item, open)) return {std::move(*reason)};
+    if (index_.sheltered.contains(item)) return {sheltered(*open)};
     WhyFacts facts{why_not_its_turn(core_, job_)};
     count_items_before(item, open, facts);
     return facts;
@@ -50,6 +52,7 @@ class Gatherer {
     if (!hands_.noted_by.empty()) {
       if (auto reason = getting_ready(*hands_.noted_by.begin())) return std::move(*reason);
     }
+    if (place_.is_sheltered()) return sheltered(*durable_.find_open(job_.id, *index_.sheltered.begin()));
     const std::uint64_t open = blocks_.count(ItemMark::open);
     const bool has_messages = !job_.stream.empty() && place_.offered;
     if (blocks_.count(ItemMark::pending) == 0 && index_.ready.empty() && !has_messages) {
@@ -122,7 +125,8 @@ class Gatherer {
     const Queue* queue = durable_.find_queue(job_.place.queue);
     if (queue != nullptr && !queue->enabled) return reason::QueueDisabled{queue->name};
     // One that is due may be among those that the next command makes ready.
-    const bool waits_for_retry = open != nullptr && open->waiting() && !index_.ready.contains(open->item);
+    const bool waits_for_retry = open != nullptr && open->waiting() && !index_.ready.contains(open->item) &&
+                                 !index_.sheltered.contains(open->item);
     if (waits_for_retry && open->not_before_ms > core_.now_ms()) return retry_at(*open);
     if (job_.max_running > 0 && place_.in_hands >= job_.max_running) {
       return reason::LimitReached{place_.in_hands, job_.sequential};
@@ -138,6 +142,12 @@ class Gatherer {
   Reason retry_at(const OpenItem& open) const {
     return reason::RetryDelay{open.item, open.tries, open.not_before_ms,
                               std::max<std::int64_t>(0, open.not_before_ms - core_.now_ms())};
+  }
+
+  Reason sheltered(const OpenItem& open) const {
+    const std::int64_t until_ms = open.not_before_ms + job_.spot.on_demand_after_ms;
+    return reason::Sheltered{open.item, open.losses, until_ms, std::max<std::int64_t>(0, until_ms - core_.now_ms()),
+                             machines_for(core_, job_, false)};
   }
 
   /// The first of its items that may run again; of very many, the first of some.

@@ -105,6 +105,7 @@ struct NoMachine {
     most_machines,
     most_cpus,
   } how = How::none_launched;
+  bool of_spot = false;       // backing_off: others it may launch
   std::string trouble = {};   // why its last launch failed; empty: it did not
   std::int64_t until_ms = 0;  // backing_off
   std::int64_t in_ms = 0;     // until then
@@ -113,6 +114,14 @@ struct NoMachine {
 /// What fleets do for it; nothing: none serves it.
 using Machines = std::variant<std::monostate, MachineComing, NoMachine>;
 
+/// Lost too often to run on spot machines, it waits for another for a while.
+struct Sheltered {
+  ItemIndex item;
+  std::uint64_t losses = 0;
+  std::int64_t until_ms = 0;
+  std::int64_t in_ms = 0;  // until then
+  Machines machines = {};
+};
 struct NoWorker {
   bool none_ever_joined = false;
   std::uint64_t known = 0;
@@ -179,11 +188,11 @@ struct Turn {
 
 }  // namespace reason
 
-using Reason =
-    std::variant<reason::Turn, reason::ItemEnded, reason::ItemRuns, reason::ItemAssigned, reason::GetsReady,
-                 reason::JobEnded, reason::JobStops, reason::Waits, reason::EarlierItem, reason::QueueDisabled,
-                 reason::RetryDelay, reason::LimitReached, reason::AllOut, reason::NoMessage, reason::NoWorker,
-                 reason::NobodySuits, reason::SetApart, reason::HeldBack, reason::Declined, reason::NoneAccepts>;
+using Reason = std::variant<reason::Turn, reason::ItemEnded, reason::ItemRuns, reason::ItemAssigned, reason::GetsReady,
+                            reason::JobEnded, reason::JobStops, reason::Waits, reason::EarlierItem,
+                            reason::QueueDisabled, reason::RetryDelay, reason::Sheltered, reason::LimitReached,
+                            reason::AllOut, reason::NoMessage, reason::NoWorker, reason::NobodySuits, reason::SetApart,
+                            reason::HeldBack, reason::Declined, reason::NoneAccepts>;
 
 struct WhyFacts {
   Reason reason;

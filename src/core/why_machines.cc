@@ -14,11 +14,16 @@ constexpr std::size_t kMostFleets = 64;
 /// What the core knows of a machine's labels. Others are in its fleet's settings, which the core does not read.
 enum class Fit : std::uint8_t { no, perhaps, yes };
 
-Fit fit(const Machine& machine, const Job& job, const std::vector<std::string>& fleets) {
+Fit fit(const Machine& machine, const Job& job, const std::vector<std::string>& fleets, bool may_be_spot) {
   if (!job.ask.fits(machine.has) || !serves(machine.fleet, fleets)) return Fit::no;
+  if (machine.spot ? !may_be_spot : job.spot.use == SpotUse::only) return Fit::no;
   Fit out = Fit::yes;
   for (const auto& [name, value] : job.require) {
-    const std::string* known = name == "fleet" ? &machine.fleet : name == "shape" ? &machine.shape : nullptr;
+    const std::string market(machine.spot ? kSpotMarket : kOnDemandMarket);
+    const std::string* known = name == "fleet"        ? &machine.fleet
+                               : name == "shape"      ? &machine.shape
+                               : name == kMarketLabel ? &market
+                                                      : nullptr;
     if (known == nullptr) {
       out = Fit::perhaps;
     } else if (*known != value) {
@@ -28,7 +33,7 @@ Fit fit(const Machine& machine, const Job& job, const std::vector<std::string>& 
   return out;
 }
 
-reason::NoMachine obstacle(const Core& core, const Fleet& fleet, const Job& job) {
+reason::NoMachine obstacle(const Core& core, const Fleet& fleet, const Job& job, bool may_be_spot) {
   using How = reason::NoMachine::How;
   reason::NoMachine out{.fleet = fleet.name, .trouble = fleet.trouble};
   const auto& counts = core.volatile_part().machine_counts;
@@ -43,6 +48,12 @@ reason::NoMachine obstacle(const Core& core, const Fleet& fleet, const Job& job)
     out.how = How::backing_off;
     out.until_ms = fleet.not_before_ms;
     out.in_ms = fleet.not_before_ms - core.now_ms();
+  } else if (may_be_spot && fleet.spot_not_before_ms > core.now_ms() && !planted(FleetPlant::wait_not_said)) {
+    out.how = How::backing_off;
+    out.of_spot = true;
+    out.trouble = fleet.spot_trouble;
+    out.until_ms = fleet.spot_not_before_ms;
+    out.in_ms = fleet.spot_not_before_ms - core.now_ms();
   } else if (count.machines >= fleet.most && !planted(FleetPlant::maximum_not_said)) {
     out.how = How::most_machines;
     out.most = fleet.most;
@@ -54,14 +65,15 @@ reason::NoMachine obstacle(const Core& core, const Fleet& fleet, const Job& job)
 }
 
 /// Of the fleets that serve it, the first that nothing keeps from launching; else the first.
-reason::Machines no_machine(const Core& core, const Job& job, const std::vector<std::string>& fleets) {
+reason::Machines no_machine(const Core& core, const Job& job, const std::vector<std::string>& fleets,
+                            bool may_be_spot) {
   std::optional<reason::NoMachine> first;
   std::size_t looked_at = 0;
   const auto look = [&](const Fleet& fleet) {
     const auto required = job.require.find("fleet");
     if (++looked_at > kMostFleets || (required != job.require.end() && required->second != fleet.name)) return;
     if (first && first->how == reason::NoMachine::How::none_launched) return;
-    reason::NoMachine found = obstacle(core, fleet, job);
+    reason::NoMachine found = obstacle(core, fleet, job, may_be_spot);
     if (!first || found.how == reason::NoMachine::How::none_launched) first = std::move(found);
   };
   const auto& known = core.durable().fleets;
@@ -75,7 +87,8 @@ reason::Machines no_machine(const Core& core, const Job& job, const std::vector<
 
 }  // namespace
 
-reason::Machines machines_for(const Core& core, const Job& job) {
+reason::Machines machines_for(const Core& core, const Job& job, bool may_be_spot) {
+  may_be_spot = may_be_spot && job.spot.use != SpotUse::never;
   const Queue* queue = core.durable().find_queue(job.place.queue);
   static const std::vector<std::string> all;
   const std::vector<std::string>& fleets = queue == nullptr ? all : queue->fleets;
@@ -85,11 +98,11 @@ reason::Machines machines_for(const Core& core, const Job& job) {
   for (auto it = coming.begin(); it != coming.end() && ++looked_at <= kMostComing; ++it) {
     if (planted(FleetPlant::coming_machine_not_said)) break;
     const Machine& machine = core.durable().machines.at(it->second);
-    const Fit how = planted(FleetPlant::any_machine_said_to_come) ? Fit::yes : fit(machine, job, fleets);
+    const Fit how = planted(FleetPlant::any_machine_said_to_come) ? Fit::yes : fit(machine, job, fleets, may_be_spot);
     if (how == Fit::yes) return reason::MachineComing{machine.name, machine.fleet, machine.shape, machine.state, true};
     if (how == Fit::perhaps && perhaps == nullptr) perhaps = &machine;
   }
-  if (perhaps == nullptr) return no_machine(core, job, fleets);
+  if (perhaps == nullptr) return no_machine(core, job, fleets, may_be_spot);
   return reason::MachineComing{perhaps->name, perhaps->fleet, perhaps->shape, perhaps->state, false};
 }
 

@@ -5,6 +5,6 @@
 
 namespace drover {
 
-reason::Machines machines_for(const Core& core, const Job& job);
+reason::Machines machines_for(const Core& core, const Job& job, bool may_be_spot = true);
 
 }  // namespace drover

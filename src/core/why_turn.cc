@@ -54,7 +54,7 @@ class Turn {
     look_at_decliners();
     look_at_kinds();
     if (alive() == 0) {
-      return reason::NobodySuits{schedule_.of(place_.of).demand, unfit(), machines_for(core_, job_)};
+      return reason::NobodySuits{schedule_.of(place_.offered_as()).demand, unfit(), machines_for(core_, job_)};
     }
     if (open() == 0) {
       const Worker* apart = first(Readiness::apart);
@@ -95,7 +95,7 @@ class Turn {
       const bool is_free = session.readiness == Readiness::free;
       if (!is_busy && !is_free && session.readiness != Readiness::idle) continue;
       // Counted as the machines are: its queue may be served by other fleets since.
-      if (!schedule_.suits(session.kind, place_.of)) continue;
+      if (!schedule_.suits(session.kind, place_.offered_as())) continue;
       decliner_ = &durable_.workers.at(id);
       declined_and_busy_ += is_busy ? 1 : 0;
       declined_and_free_ += is_free ? 1 : 0;
@@ -109,20 +109,20 @@ class Turn {
 
   // From the largest machines of a site down, so that the first outdo many of the others.
   void look_at_kinds() {
-    const Resources& ask = schedule_.of(place_.of).demand.ask;
+    const Resources& ask = schedule_.of(place_.offered_as()).demand.ask;
     const bool is_planted = planted(SchedulePlant::unfit_worker_served);
     const Schedule::KindBlocks& blocks = schedule_.kind_blocks();
     for (auto at = blocks.rbegin(); at != blocks.rend(); ++at) {
       const Schedule::KindBlock& block = at->second;
       if (block.alive() == 0 || (!ask.fits(block.most) && !is_planted)) continue;
       const bool all_fit = fits_alike(block);
-      if (all_fit && !schedule_.suits_site(block.last_site, place_.of)) continue;
+      if (all_fit && !schedule_.suits_site(block.last_site, place_.offered_as())) continue;
       const bool all_suit = (all_fit && ask.fits(block.least)) || is_planted;
       if (all_suit) suiting_.add(block);
       if (all_suit && !takes_more(block) && !names_more(block)) continue;
       for (auto id = block.kinds.rbegin(); id != block.kinds.rend(); ++id) {
         const Schedule::Kind& kind = schedule_.kind(*id);
-        if (!all_suit && !schedule_.suits(kind, place_.of)) continue;
+        if (!all_suit && !schedule_.suits(kind, place_.offered_as())) continue;
         if (!all_suit) suiting_.add(kind);
         add_suiting(*id, kind);
       }
@@ -135,7 +135,7 @@ class Turn {
   UnfitWorkers unfit() const {
     UnfitWorkers out{.all = schedule_.alive_workers()};
     const auto add = [&](Schedule::SiteId site, const Schedule::WorkerCounts& workers, const Resources& most) {
-      const Schedule::SiteFit fit = schedule_.fit(site, place_.of);
+      const Schedule::SiteFit fit = schedule_.fit(site, place_.offered_as());
       if (workers.alive() == 0 || fit == Schedule::SiteFit::serves_others) return;
       out.serving += workers.alive();
       out.most = out.most.at_least(most);
@@ -154,8 +154,8 @@ class Turn {
 
   /// Whether its kinds are of one site, or it does not matter of which.
   bool fits_alike(const Schedule::KindBlock& block) const {
-    const Demand& demand = schedule_.of(place_.of).demand;
-    return (demand.require.empty() && demand.fleets.empty()) || block.first_site == block.last_site;
+    const Demand& demand = schedule_.of(place_.offered_as()).demand;
+    return (demand.require.empty() && demand.fleets.empty() && !demand.no_spot) || block.first_site == block.last_site;
   }
 
   /// Whether there may be kinds in it that no taker outdoes.
@@ -236,8 +236,8 @@ class Turn {
   /// Whether the share has something of the class that one of the takers could be given.
   bool is_offered(const Schedule::Share& share, Schedule::ClassId of) {
     if (!looks_.take(1)) return false;
-    const auto [known, is_new] = could_run_.try_emplace(of, of == place_.of);
-    if (is_new && of != place_.of) {
+    const auto [known, is_new] = could_run_.try_emplace(of, of == place_.offered_as());
+    if (is_new && of != place_.offered_as()) {
       known->second = looks_.take(kRecordSteps) && std::ranges::any_of(takers_, [&](Schedule::KindId kind) {
                         return looks_.take(1) && schedule_.suits(kind, of);
                       });

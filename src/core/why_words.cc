@@ -16,6 +16,7 @@ std::string_view to_string(WhyCode code) {
     case WhyCode::queue_disabled: return "queue_disabled";
     case WhyCode::no_message: return "no_message";
     case WhyCode::retry_delay: return "retry_delay";
+    case WhyCode::sheltered: return "sheltered";
     case WhyCode::most_running: return "most_running";
     case WhyCode::machine_coming: return "machine_coming";
     case WhyCode::no_worker: return "no_worker";
@@ -39,7 +40,7 @@ struct MachineWords {
   Why operator()(const std::monostate&) { return std::move(why); }
 
   Why operator()(const reason::MachineComing& it) {
-    if (it.has_labels) why.code = WhyCode::machine_coming;
+    if (it.has_labels && why.code != WhyCode::sheltered) why.code = WhyCode::machine_coming;
     why.machine = it.machine;
     why.fleet = it.fleet;
     return add(concat("machine ", it.machine, " of fleet '", it.fleet, "', shape '", it.shape, "', is ",
@@ -49,13 +50,14 @@ struct MachineWords {
   Why operator()(const reason::NoMachine& it) {
     using How = reason::NoMachine::How;
     why.fleet = it.fleet;
-    why.until_ms = it.until_ms;
+    if (why.until_ms == 0) why.until_ms = it.until_ms;
     const std::string fleet = concat("fleet '", it.fleet, "' ");
     switch (it.how) {
       case How::paused: return add(concat(fleet, "is paused"));
       case How::deleting: return add(concat(fleet, "is being deleted"));
       case How::backing_off:
-        return add(concat(fleet, "launches nothing for ", (it.in_ms + 999) / 1000, " s: ", it.trouble));
+        return add(concat(fleet, it.of_spot ? "launches no spot machine for " : "launches nothing for ",
+                          (it.in_ms + 999) / 1000, " s: ", it.trouble));
       case How::most_machines: return add(concat(fleet, "is at its maximum of ", plural(it.most, "machine")));
       case How::most_cpus: return add(concat(fleet, "is at its maximum of ", it.most, " CPUs"));
       case How::none_launched: break;
@@ -139,6 +141,15 @@ struct Words {
             .sentence = concat("item ", it.item.value, " failed ", plural(it.failures, "time"),
                                "; its next attempt is in ", format_duration_us(it.in_ms * 1000)),
             .until_ms = it.until_ms};
+  }
+
+  Why operator()(const reason::Sheltered& it) const {
+    return with_machines(
+        it.machines,
+        {.code = WhyCode::sheltered,
+         .sentence = concat("item ", it.item.value, " was lost ", plural(it.losses, "time"), ", so for up to ",
+                            format_duration_us(it.in_ms * 1000), " it waits for a machine that is not a spot machine"),
+         .until_ms = it.until_ms});
   }
 
   Why operator()(const reason::LimitReached& it) const {

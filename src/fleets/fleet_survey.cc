@@ -25,6 +25,7 @@ PlannedMachine planned(const MachineView& it) {
           .fleet = it.machine.fleet,
           .shape = it.machine.shape,
           .has = it.machine.has,
+          .spot = it.machine.spot,
           .phase = phase_of(it.machine.state),
           .requested_ms = it.machine.requested_ms,
           .joined_ms = it.machine.joined_ms,
@@ -32,7 +33,9 @@ PlannedMachine planned(const MachineView& it) {
           .used = it.used,
           .items = it.items,
           .work_ms = it.work_ms,
-          .free_since_ms = it.free_since_ms};
+          .free_since_ms = it.free_since_ms,
+          .receipts_since_ms = it.receipts_since_ms,
+          .quarantine = it.quarantine};
 }
 
 std::string why_unknown(const FleetRules& rules) {
@@ -95,18 +98,24 @@ void FleetSurvey::take_page(FleetsNow page) {
 
 void FleetSurvey::add(const JobDemand& job) {
   if (job.waiting + job.in_hands == 0) return;
-  ItemCount& count = items_[{job.ask, job.require, job.queue, job.fleets, job.item_ms}];
-  count.waiting += job.waiting;
+  const auto count_of = [&](SpotUse use) -> ItemCount& {
+    return items_[{job.ask, job.require, job.queue, job.fleets, use, job.spot.on_demand_after_ms, job.item_ms}];
+  };
+  ItemCount& count = count_of(job.spot.use);
+  count.waiting += job.waiting - job.sheltered;
   count.in_hands += job.in_hands;
+  if (job.sheltered > 0) count_of(SpotUse::never).waiting += job.sheltered;
 }
 
 void FleetSurvey::end_pages() {
   for (const auto& [kind, count] : items_) {
-    const auto& [ask, require, queue, fleets, item_ms] = kind;
+    const auto& [ask, require, queue, fleets, spot, on_demand_after_ms, item_ms] = kind;
     snapshot_.items.push_back({.ask = ask,
                                .require = require,
                                .queue = queue,
                                .fleets = fleets,
+                               .spot = spot,
+                               .on_demand_after_ms = on_demand_after_ms,
                                .waiting = count.waiting,
                                .in_hands = count.in_hands,
                                .item_ms = item_ms});
@@ -126,7 +135,10 @@ FleetState FleetSurvey::state_of(const Fleet& fleet) const {
                  .paused = fleet.paused,
                  .deleting = fleet.deleting,
                  .not_before_ms = fleet.not_before_ms,
-                 .trouble = fleet.trouble};
+                 .trouble = fleet.trouble,
+                 .spot_not_before_ms = fleet.spot_not_before_ms,
+                 .spot_trouble = fleet.spot_trouble,
+                 .spot_failing_since_ms = fleet.spot_failing_since_ms};
   auto rules = fleet_rules_from_json(fleet.text);
   if (!rules) {
     out.unavailable = concat("its settings cannot be used: ", rules.error().message);

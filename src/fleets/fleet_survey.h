@@ -42,7 +42,8 @@ class FleetSurvey {
 
  private:
   /// Jobs whose items a planner cannot tell apart count together.
-  using ItemKind = std::tuple<Resources, Labels, std::string, std::vector<std::string>, std::int64_t>;
+  using ItemKind =
+      std::tuple<Resources, Labels, std::string, std::vector<std::string>, SpotUse, std::int64_t, std::int64_t>;
   struct ItemCount {
     std::uint64_t waiting = 0;
     std::uint64_t in_hands = 0;

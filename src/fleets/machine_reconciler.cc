@@ -58,6 +58,7 @@ void MachineReconciler::launch(const Machine& machine, const Labels& labels) {
                                     .fleet = machine.fleet,
                                     .shape = machine.shape,
                                     .has = machine.has,
+                                    .spot = machine.spot,
                                     .labels = labels,
                                     .join_token = *token});
   if (launched && planted(FleetPlant::launch_not_told)) return;

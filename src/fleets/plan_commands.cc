@@ -24,7 +24,7 @@ std::vector<ScaleFleet> scale_commands(const FleetPlan& plan, const std::functio
   for (const PlannedDrain& it : plan.drains) commands[it.fleet].drains.push_back({it.machine, it.reason});
   for (const PlannedLaunch& it : plan.launches) {
     commands[it.fleet].launches.push_back(
-        {machine_name(it.fleet, number()), it.shape.name, it.shape.has, it.reason, it.shape.price});
+        {machine_name(it.fleet, number()), it.shape.name, it.shape.has, it.reason, it.shape.price, it.spot});
   }
   std::vector<ScaleFleet> out;
   for (auto& [fleet, command] : commands) {
@@ -36,12 +36,14 @@ std::vector<ScaleFleet> scale_commands(const FleetPlan& plan, const std::functio
 
 std::vector<std::string> explained(const FleetPlan& plan, const FleetState& fleet) {
   std::vector<std::string> out;
-  std::map<std::pair<std::string, std::string>, std::uint64_t> launches;
+  std::map<std::tuple<std::string, bool, std::string>, std::uint64_t> launches;
   for (const PlannedLaunch& it : plan.launches) {
-    if (it.fleet == fleet.name) ++launches[{it.shape.name, it.reason}];
+    if (it.fleet == fleet.name) ++launches[{it.shape.name, it.spot, it.reason}];
   }
   for (const auto& [what, count] : launches) {
-    out.push_back(concat("launch ", plural(count, "machine"), " of shape '", what.first, "': ", what.second));
+    const auto& [shape, is_spot, reason] = what;
+    out.push_back(
+        concat("launch ", plural(count, is_spot ? "spot machine" : "machine"), " of shape '", shape, "': ", reason));
   }
   for (const PlannedDrain& it : plan.drains) {
     if (it.fleet == fleet.name) out.push_back(concat("drain ", it.machine, ": ", it.reason));

@@ -15,6 +15,7 @@ struct MachineOrder {
   std::string fleet;
   std::string shape;
   Resources has;
+  bool spot = false;  // one that may be taken away, for less money
   Labels labels;
   std::string join_token;  // with which its worker joins, under that name
 };

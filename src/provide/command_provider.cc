@@ -137,6 +137,7 @@ Result<std::string> CommandProvider::launch(const MachineOrder& order) {
                      {"cpus", static_cast<double>(order.has.milli_cpus) / 1000},
                      {"memory_bytes", order.has.memory_bytes},
                      {"accelerators", accelerators_of(order.has)},
+                     {"spot", order.spot},
                      {"labels", std::move(labels)},
                      {"join_token", order.join_token},
                      {"worker", worker_words(order)}},

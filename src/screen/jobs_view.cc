@@ -160,9 +160,11 @@ std::string worker_line(const WorkerLine& worker, const WorkerColumns& columns, 
   add_left(line, columns.name, worker.name, style);
   add_right(line, 6, worker.cpus, style);
   add_right(line, columns.memory, worker.memory, style);
-  const std::string seen = style == Style::faint ? "SEEN"
-                           : !worker.seen_ago_s  ? "-"
-                                                 : fmt::format("{} ago", duration_words(*worker.seen_ago_s));
+  const std::string seen = style == Style::faint    ? "SEEN"
+                           : !worker.coming.empty() ? worker.coming
+                           : !worker.seen_ago_s     ? "-"
+                                                    : fmt::format("{} ago", duration_words(*worker.seen_ago_s));
+  if (!worker.coming.empty()) style = Style::faint;
   const bool is_late = worker.seen_ago_s && *worker.seen_ago_s > 30;
   add_left(line, 16, seen, is_late ? Style::warning : style);
   add_left(line, 10, worker.version, style);
@@ -173,12 +175,15 @@ std::string worker_line(const WorkerLine& worker, const WorkerColumns& columns, 
 std::string title_line(const JobsView& view, std::size_t cells, Colours colours) {
   const auto running =
       static_cast<std::uint64_t>(std::ranges::count_if(view.jobs, [](const JobLine& it) { return !it.has_ended(); }));
+  const auto coming = static_cast<std::uint64_t>(
+      std::ranges::count_if(view.workers, [](const WorkerLine& it) { return !it.coming.empty(); }));
   StyledLine line(cells, colours);
   line.add(plain_text(view.server, cells / 2), Style::strong);
   line.skip_to(line.cells() + kColumnGap);
   if (view.note.empty()) {
     line.add(fmt::format("{} running, {}{} ended, {}", format_count(running), view.more_jobs ? "over " : "",
-                         format_count(view.jobs.size() - running), plural(view.workers.size(), "worker")));
+                         format_count(view.jobs.size() - running), plural(view.workers.size() - coming, "worker")));
+    if (coming > 0) line.add(fmt::format(", {} coming", plural(coming, "machine")));
   } else {
     line.add(plain_text(view.note), Style::bad);
   }
@@ -221,7 +226,7 @@ std::vector<std::string> lay_out_jobs(const JobsView& view, ScreenSize size, Col
   } else {
     const WorkerColumns columns(view.workers);
     lines.push_back(
-        worker_line({"WORKER", "CPUS", "MEMORY", "VERSION", "LABELS", {}}, columns, Style::faint, cells, colours));
+        worker_line({"WORKER", "CPUS", "MEMORY", "VERSION", "LABELS", {}, {}}, columns, Style::faint, cells, colours));
     for (std::size_t i = 0; i < for_workers; ++i) {
       lines.push_back(worker_line(view.workers[i], columns, Style::plain, cells, colours));
     }

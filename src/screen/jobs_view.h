@@ -35,6 +35,7 @@ struct JobsView {
     std::string version;
     std::string labels;
     std::optional<double> seen_ago_s;
+    std::string coming;  // of a fleet's machine that has not joined: "requested" or "starting"
   };
 
   std::string server;

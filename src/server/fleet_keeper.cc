@@ -181,7 +181,7 @@ void FleetKeeper::give_to_lanes(const FleetSurvey& seen) {
       lane = std::make_unique<FleetLane>(kind->second.make(fleet.name), std::move(outside));
     }
     lane->give(by_fleet[fleet.name], [name = fleet.name, rules = fleet.rules](const Machine& it) {
-      return machine_labels(name, rules, it.shape);
+      return machine_labels(name, rules, it.shape, it.spot);
     });
   }
   std::erase_if(lanes_, [&](const auto& lane) { return seen.find(lane.first) == nullptr; });

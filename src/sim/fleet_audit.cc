@@ -77,8 +77,7 @@ void FleetAudit::take(const Event& event) {
     if (event.detail == "deleting") fleet.deleting = true;
     if (event.detail != "set") return;
     fleet.deleting = false;
-    fleet.failures = 0;
-    fleet.not_before_ms = 0;
+    fleet.on_demand = fleet.spot = {};
     fleet.set_ms = event.at_ms;
     return;
   }
@@ -105,13 +104,14 @@ void FleetAudit::take(MachineBook& machine, Stage stage, const Event& event) {
   if (from >= stage) return fail(event.name, "went back to an earlier state");
   FleetBook& fleet = fleets_[machine.record.fleet];
   if (stage == Stage::joined) {
-    if (fleet.failures > 0) fleet.not_before_ms = 0;
-    fleet.failures = 0;
+    fleet.of(machine.record) = {};
     return;
   }
   const bool is_late = from == Stage::coming && stage == Stage::leaving && event.at_ms >= machine.record.join_by_ms;
   const bool is_drained = drains_[event.name].contains(event.detail);
-  if ((from == Stage::coming && stage == Stage::gone) || (is_late && !is_drained)) count_failure(fleet, event.at_ms);
+  if ((from == Stage::coming && stage == Stage::gone) || (is_late && !is_drained)) {
+    count_failure(fleet.of(machine.record), event.at_ms);
+  }
   const bool is_asked = stage == Stage::draining || (from == Stage::coming && stage == Stage::leaving && !is_late);
   if (is_asked && !is_drained) fail(event.name, "drained, though no plan wanted that");
   if ((from == Stage::joined || from == Stage::draining) && stage == Stage::gone) {
@@ -126,12 +126,13 @@ void FleetAudit::take(MachineBook& machine, Stage stage, const Event& event) {
 }
 
 // Machines that fail while the fleet waits belong to the failure for which it waits.
-void FleetAudit::count_failure(FleetBook& fleet, std::int64_t at_ms) {
-  if (fleet.not_before_ms > at_ms) return;
+void FleetAudit::count_failure(LaunchBook& launches, std::int64_t at_ms) {
+  if (launches.failing_since_ms == 0) launches.failing_since_ms = at_ms;
+  if (launches.not_before_ms > at_ms) return;
   std::int64_t wait_ms = kFirstWaitMs;
-  for (std::uint64_t i = 0; i < fleet.failures && wait_ms < kLongestWaitMs; ++i) wait_ms *= 2;
-  fleet.not_before_ms = at_ms + std::min(wait_ms, kLongestWaitMs);
-  ++fleet.failures;
+  for (std::uint64_t i = 0; i < launches.failures && wait_ms < kLongestWaitMs; ++i) wait_ms *= 2;
+  launches.not_before_ms = at_ms + std::min(wait_ms, kLongestWaitMs);
+  ++launches.failures;
 }
 
 void FleetAudit::requested(const Event& event) {
@@ -140,11 +141,12 @@ void FleetAudit::requested(const Event& event) {
   const auto wanted = launches_.find(event.name);
   if (wanted == launches_.end()) return fail(event.name, "launched, though no plan wanted that");
   const bool is_as_wanted = wanted->second.shape == machine.shape && wanted->second.has == machine.has &&
-                            wanted->second.reason == machine.reason;
+                            wanted->second.reason == machine.reason && wanted->second.spot == machine.spot;
   if (!is_as_wanted) fail(event.name, "another machine than the plan wanted");
   if (fleet.paused) fail(event.name, "launched in a fleet that is paused");
   if (fleet.deleting) fail(event.name, "launched in a fleet that is being deleted");
-  if (fleet.not_before_ms > event.at_ms) fail(event.name, "launched before the wait after a failure is over");
+  if (fleet.of(machine).not_before_ms > event.at_ms)
+    fail(event.name, "launched before the wait after a failure is over");
   ++fleet.machines;
   fleet.milli_cpus += machine.has.milli_cpus;
   // A maximum that changes with the batch was the one or the other.
@@ -164,10 +166,15 @@ void FleetAudit::requested(const Event& event) {
 void FleetAudit::inspect(const Fleet& record) {
   const FleetBook& book = fleets_.at(record.name);
   const auto wrong = [&](std::string_view what) { auditor_.fail(concat("fleet ", record.name, ": ", what)); };
-  if (record.failures != book.failures) {
-    wrong(concat("counts ", record.failures, " failures in a row instead of ", book.failures));
-  }
-  if (record.not_before_ms != book.not_before_ms) wrong("waits for another time after a failure than it should");
+  const auto compare = [&](std::uint64_t failures, std::int64_t not_before_ms, const LaunchBook& launches) {
+    if (failures != launches.failures) {
+      wrong(concat("counts ", failures, " failures in a row instead of ", launches.failures));
+    }
+    if (not_before_ms != launches.not_before_ms) wrong("waits for another time after a failure than it should");
+  };
+  compare(record.failures, record.not_before_ms, book.on_demand);
+  compare(record.spot_failures, record.spot_not_before_ms, book.spot);
+  if (record.spot_failing_since_ms != book.spot.failing_since_ms) wrong("lacks spot machines since another time");
   if (record.paused != book.paused) wrong("is paused without an event, or the reverse");
 }
 
@@ -177,8 +184,8 @@ void FleetAudit::launching(const MachineOrder& order) {
   if (known == machines_.end()) return fail(order.name, "launched before its intent is durable");
   const MachineBook& machine = known->second;
   if (machine.stage == Stage::gone || machine.is_terminated) fail(order.name, "launched again after its end");
-  const bool is_as_recorded =
-      machine.record.fleet == order.fleet && machine.record.shape == order.shape && machine.record.has == order.has;
+  const bool is_as_recorded = machine.record.fleet == order.fleet && machine.record.shape == order.shape &&
+                              machine.record.has == order.has && machine.record.spot == order.spot;
   if (!is_as_recorded) fail(order.name, "another machine is launched than was recorded");
 }
 
@@ -225,10 +232,10 @@ void FleetAudit::scaled(const ScaleFleet& command, const FleetScaled& done) {
       auditor_.fail(concat("fleet ", command.fleet, ": a plan was not carried out"));
     return;
   }
-  std::map<std::pair<std::string, std::string>, std::uint64_t> launches;
+  std::map<std::tuple<std::string, bool, std::string>, std::uint64_t> launches;
   for (const auto& it : command.launches) {
     const Machine& machine = machines_[it.machine].record;
-    ++launches[{machine.shape, machine.reason}];
+    ++launches[{machine.shape, machine.spot, machine.reason}];
   }
   const std::vector<std::string>& said = said_[command.fleet];
   const auto expect_said = [&](const std::string& line) {
@@ -236,7 +243,9 @@ void FleetAudit::scaled(const ScaleFleet& command, const FleetScaled& done) {
     auditor_.fail(concat("fleet ", command.fleet, ": did what was not said: ", line));
   };
   for (const auto& [what, count] : launches) {
-    expect_said(concat("launch ", plural(count, "machine"), " of shape '", what.first, "': ", what.second));
+    const auto& [shape, spot, reason] = what;
+    expect_said(
+        concat("launch ", plural(count, spot ? "spot machine" : "machine"), " of shape '", shape, "': ", reason));
   }
   for (const auto& it : command.drains) expect_said(concat("drain ", it.machine, ": ", it.reason));
   const auto said_count = std::ranges::count_if(

@@ -4,7 +4,7 @@
 // - a machine's intent is durable before the cloud is called for it, its name is used once, and its state only moves
 // on;
 // - no machine is launched beyond its fleet's maximum of machines or CPUs, while the fleet is paused or deleted, or
-//   before a wait is over that a failure began; a machine that does not join in time is a failure;
+//   before a wait is over that a failure in its market began; a machine that does not join in time is a failure;
 // - a machine is terminated only when it is not needed any more and nothing is in its worker's hands;
 // - one that is gone is remembered for an hour;
 // - what the core carries out is what the plan said, unless something came in between;
@@ -65,6 +65,12 @@ class FleetAudit {
     Stage stage = Stage::coming;
     bool is_terminated = false;  // the cloud was called to
   };
+  /// How launches fare in one market.
+  struct LaunchBook {
+    std::uint64_t failures = 0;
+    std::int64_t not_before_ms = 0;
+    std::int64_t failing_since_ms = 0;
+  };
   /// A fleet, likewise.
   struct FleetBook {
     Fleet record;
@@ -72,15 +78,17 @@ class FleetAudit {
     std::uint64_t milli_cpus = 0;
     bool paused = false;
     bool deleting = false;
-    std::uint64_t failures = 0;
-    std::int64_t not_before_ms = 0;
+    LaunchBook on_demand;
+    LaunchBook spot;
     std::int64_t set_ms = 0;
+
+    LaunchBook& of(const Machine& machine) { return machine.spot ? spot : on_demand; }
   };
 
   void take(const Event& event);
   void take(MachineBook& machine, Stage stage, const Event& event);
   void requested(const Event& event);
-  void count_failure(FleetBook& fleet, std::int64_t at_ms);
+  static void count_failure(LaunchBook& launches, std::int64_t at_ms);
   void inspect(const Fleet& record);
   void fail(const std::string& machine, std::string_view what);
 

@@ -33,6 +33,7 @@ Result<std::string> FleetCloud::launch(const MachineOrder& order) {
   const auto known = machines_.find(order.name);
   if (known != machines_.end()) return known->second.id;
   if (has(CloudTroubleKind::no_capacity)) return fail(ErrorCode::io, "no capacity");
+  if (order.spot && has(CloudTroubleKind::no_spot)) return fail(ErrorCode::io, "no spot capacity");
   const std::string id = concat("i-", ++launched_);
   machines_.emplace(order.name, CloudMachine{.order = order, .id = id});
   if (!has(CloudTroubleKind::boots_never)) {

@@ -174,7 +174,7 @@ void FleetDesk::give_to_lanes() {
     }
     const std::shared_ptr<FleetTurns> kept = lane;
     kept->give(by_fleet[fleet.name], [name = fleet.name, rules = fleet.rules](const Machine& it) {
-      return machine_labels(name, rules, it.shape);
+      return machine_labels(name, rules, it.shape, it.spot);
     });
   }
   std::erase_if(lanes_, [&](const auto& lane) { return survey_->find(lane.first) == nullptr; });

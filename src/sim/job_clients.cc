@@ -43,6 +43,7 @@ void JobClients::send(std::uint64_t number) {
   command.policy = submit.policy;
   command.ask = submit.ask;
   command.require = submit.require;
+  command.spot = submit.spot;
   command.place = submit.place;
   command.sequential = submit.sequential;
   command.max_running = submit.max_running;

@@ -1,6 +1,7 @@
 #include "sim/plan_referee.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <vector>
 
@@ -12,11 +13,15 @@ namespace {
 
 // As many items as a machine is said to hold: those that ask for nothing have room everywhere.
 constexpr std::uint64_t kMostHeld = 1'000'000;
+constexpr std::int64_t kReceiptsMs = 10 * kMinute;
+// What a spot machine of the cloud costs, of the on-demand price.
+constexpr std::uint32_t kSpotPercent = 0;
 
-Labels labels_of(const FleetState& fleet, const std::string& shape) {
+Labels labels_of(const FleetState& fleet, const std::string& shape, bool spot) {
   Labels labels = fleet.rules.labels;
   labels["fleet"] = fleet.name;
   labels["shape"] = shape;
+  labels["market"] = spot ? "spot" : "on-demand";
   return labels;
 }
 
@@ -40,14 +45,49 @@ struct FleetCase {
   /// After the plan.
   std::uint64_t machines() const { return live.size() + launches.size() - drains.size(); }
   bool is_full_plan() const { return launches.size() >= kMostPlanned || drains.size() >= kMostPlanned; }
-  bool may_launch() const {
-    return !state.deleting && !state.paused && state.unavailable.empty() && state.not_before_ms <= now_ms;
+  bool may_launch(bool spot) const {
+    const std::int64_t not_before_ms = spot ? state.spot_not_before_ms : state.not_before_ms;
+    const bool is_too_dear = spot && rules().bid_percent < kSpotPercent;
+    return !state.deleting && !state.paused && state.unavailable.empty() && not_before_ms <= now_ms && !is_too_dear;
   }
+  /// For so long no spot machine could be had; nothing: they can.
+  std::optional<std::int64_t> spot_fails_ms() const {
+    if (state.spot_failing_since_ms == 0) return std::nullopt;
+    return now_ms - state.spot_failing_since_ms;
+  }
+  /// Whether it has others in place of spot machines for those who have so much patience.
+  bool replaces_spot(std::int64_t patience_ms) const {
+    return rules().spot && rules().on_demand && spot_fails_ms() && *spot_fails_ms() >= patience_ms;
+  }
+  /// Whether the fleet may launch such a machine for the items now.
+  bool has_market(bool spot, const WaitingItems& items) const {
+    const auto label = items.require.find("market");
+    if (items.spot != SpotUse::prefer || label != items.require.end()) {
+      const bool is_only = items.spot == SpotUse::only || (label != items.require.end() && label->second == "spot");
+      const bool is_right = spot == is_only;
+      return is_right && (spot == rules().spot || (!spot && rules().on_demand));
+    }
+    return spot == rules().spot || (!spot && replaces_spot(items.on_demand_after_ms));
+  }
+  bool has_surplus_cpus() const {
+    std::uint64_t cpus = 0;
+    for (const PlannedMachine* it : live) cpus += it->has.milli_cpus;
+    return rules().most_milli_cpus > 0 && cpus > rules().most_milli_cpus;
+  }
+  /// It may have no further machine of some shape.
+  bool is_full() const {
+    const bool lacks_cpus = rules().most_milli_cpus > 0 && std::ranges::any_of(state.shapes, [&](const Shape& it) {
+                              return milli_cpus + it.has.milli_cpus > rules().most_milli_cpus;
+                            });
+    return billed >= rules().most || lacks_cpus;
+  }
+  /// What is launched for nobody in particular.
+  bool usual_market() const { return rules().spot && !replaces_spot(SpotRules{}.on_demand_after_ms); }
   /// Whether one more of the shape would be within its bounds.
-  bool has_room_for(const Shape& shape) const {
+  bool has_room_for(const Shape& shape, bool spot) const {
     const bool has_cpus = rules().most_milli_cpus == 0 || milli_cpus + shape.has.milli_cpus <= rules().most_milli_cpus;
     const bool may_now = rules().launches_per_minute == 0 || launched_lately < rules().launches_per_minute;
-    return may_launch() && billed < rules().most && has_cpus && may_now && !is_full_plan();
+    return may_launch(spot) && billed < rules().most && has_cpus && may_now && !is_full_plan();
   }
   bool is_warming() const {
     return std::ranges::any_of(live, [&](const PlannedMachine* it) {
@@ -108,7 +148,6 @@ class PlanReferee {
 
   void inspect_launches(const FleetCase& fleet) {
     if (fleet.launches.empty()) return;
-    if (!fleet.may_launch()) fail(fleet, "launches machines although it may not");
     if (fleet.billed > fleet.rules().most) fail(fleet, "goes beyond its maximum of machines");
     const std::uint64_t most_cpus = fleet.rules().most_milli_cpus;
     if (most_cpus > 0 && fleet.milli_cpus > most_cpus) fail(fleet, "goes beyond its maximum of CPUs");
@@ -118,6 +157,10 @@ class PlanReferee {
       const bool is_its =
           std::ranges::find(fleet.state.shapes, it->shape.name, &Shape::name) != fleet.state.shapes.end();
       if (!is_its) fail(fleet, "launches a shape that it does not have");
+      if (!fleet.may_launch(it->spot)) fail(fleet, "launches machines although it may not");
+      if (it->spot && !fleet.rules().spot) fail(fleet, "launches a spot machine, and is to have none");
+      if (!it->spot && fleet.rules().spot && !fleet.rules().on_demand)
+        fail(fleet, "launches another than a spot machine");
       if (it->reason.empty()) fail(fleet, "launches without a reason");
     }
   }
@@ -129,8 +172,15 @@ class PlanReferee {
       if (machine == fleet.live.end() || !drained.insert(it->machine).second) {
         return fail(fleet, "drains what it cannot");
       }
-      const bool is_surplus = fleet.live.size() > fleet.rules().most;
-      if (fleet.is_on_demand() && !is_surplus && !is_idle(fleet, **machine)) fail(fleet, "drains what is not idle");
+      const bool is_surplus = fleet.live.size() > fleet.rules().most || fleet.has_surplus_cpus();
+      const bool holds_nothing = (*machine)->phase == MachinePhase::joined && (*machine)->items == 0;
+      const bool makes_way = holds_nothing && (fleet.is_full() || !(*machine)->quarantine.empty());
+      if (fleet.is_on_demand() && !is_surplus && !makes_way && !is_idle(fleet, **machine)) {
+        fail(fleet, "drains what is not idle");
+      }
+      if (makes_way && fleet.is_on_demand() && could_use(fleet, **machine)) {
+        fail(fleet, "drains what something that waits could use");
+      }
     }
     if (!fleet.is_on_demand() && !fleet.state.deleting) inspect_loss(fleet, drained);
     if (fleet.state.deleting) {
@@ -138,9 +188,14 @@ class PlanReferee {
       return;
     }
     if (fleet.state.paused && !fleet.drains.empty()) fail(fleet, "drains machines although it is paused");
-    if (!fleet.drains.empty() && fleet.machines() < fleet.least()) fail(fleet, "goes below its minimum");
+    const bool gives_way = fleet.is_full() || std::ranges::any_of(fleet.live, [&](const PlannedMachine* it) {
+                             return !it->quarantine.empty() && drained.contains(it->name);
+                           });
+    if (!fleet.drains.empty() && fleet.machines() < fleet.least() && !gives_way) fail(fleet, "goes below its minimum");
     if (fleet.state.paused || fleet.is_full_plan()) return;
-    if (fleet.machines() > fleet.rules().most) fail(fleet, "stays beyond its maximum");
+    const bool holds_messages = std::ranges::any_of(
+        fleet.live, [&](const PlannedMachine* it) { return it->receipts_since_ms > fleet.now_ms - kReceiptsMs; });
+    if (fleet.machines() > fleet.rules().most && !holds_messages) fail(fleet, "stays beyond its maximum");
     const bool nothing_waits = std::ranges::all_of(snapshot_.items, [](const auto& it) { return it.waiting == 0; });
     for (const PlannedMachine* it : fleet.live) {
       const bool is_surplus = fleet.is_on_demand() && nothing_waits && fleet.machines() > fleet.least();
@@ -153,10 +208,27 @@ class PlanReferee {
     bool drains_busy = false;
     bool keeps_idle = false;
     for (const PlannedMachine* it : fleet.live) {
+      const bool holds_messages = it->receipts_since_ms > fleet.now_ms - kReceiptsMs;
+      const bool is_surplus = fleet.live.size() > fleet.rules().most || fleet.has_surplus_cpus();
+      if (holds_messages && drained.contains(it->name) && !fleet.state.paused && !is_surplus) {
+        fail(fleet, "drains a machine on which something holds messages");
+      }
       drains_busy = drains_busy || (it->items > 0 && drained.contains(it->name));
       keeps_idle = keeps_idle || (it->items == 0 && !drained.contains(it->name));
     }
     if (drains_busy && keeps_idle) fail(fleet, "drains a busy machine, and keeps an idle one");
+  }
+
+  /// Something waits that has no room anywhere else.
+  bool could_use(const FleetCase& fleet, const PlannedMachine& machine) const {
+    if (!machine.quarantine.empty()) return false;
+    std::uint64_t kinds = 0;
+    for (const WaitingItems& it : snapshot_.items) kinds += it.waiting > 0 ? 1 : 0;
+    return kinds == 1 && std::ranges::any_of(snapshot_.items, [&](const WaitingItems& it) {
+             return it.waiting > 0 &&
+                    suits(fleet, {machine.shape, machine.has.minus(machine.used)}, machine.spot, it) &&
+                    !is_idle(fleet, machine);
+           });
   }
 
   static bool is_idle(const FleetCase& fleet, const PlannedMachine& machine) {
@@ -172,12 +244,15 @@ class PlanReferee {
                                               : target(fleet);
     if (!wanted) return;
     const std::uint64_t clamped = std::clamp(*wanted, fleet.least(), fleet.rules().most);
-    const bool is_short = fleet.machines() < clamped && fleet.has_room_for(fleet.state.shapes.front());
+    const bool is_short =
+        fleet.machines() < clamped && fleet.has_room_for(fleet.state.shapes.front(), fleet.usual_market());
     if (is_short) fail(fleet, concat("has ", fleet.machines(), " machines instead of ", clamped));
     const bool may_drain = fleet.rules().policy != ScalingPolicy::step || !fleet.is_warming();
     const bool is_surplus = fleet.live.size() > fleet.rules().most;
     if (!may_drain && !fleet.drains.empty() && !is_surplus) fail(fleet, "drains machines while others warm up");
-    if (fleet.machines() > clamped && may_drain) {
+    const bool holds_messages = std::ranges::any_of(
+        fleet.live, [&](const PlannedMachine* it) { return it->receipts_since_ms > fleet.now_ms - kReceiptsMs; });
+    if (fleet.machines() > clamped && may_drain && !holds_messages) {
       fail(fleet, concat("has ", fleet.machines(), " machines instead of ", clamped));
     }
   }
@@ -193,7 +268,7 @@ class PlanReferee {
     }
     for (const WaitingItems& it : snapshot_.items) {
       const bool counts = rules.queue.empty() ? serves(fleet.state, it) : it.queue == rules.queue;
-      if (!rules.stream.empty() || !counts) continue;
+      if (!rules.stream.empty() || !counts || (it.in_hands == 0 && !could_run(fleet, it))) continue;
       items += it.waiting + it.in_hands;
       ms += (it.waiting + it.in_hands) * static_cast<std::uint64_t>(it.item_ms);
       is_unknown = is_unknown || (it.item_ms == 0 && it.waiting + it.in_hands > 0);
@@ -203,6 +278,18 @@ class PlanReferee {
     const std::uint64_t seconds = (ms + 999) / 1000;
     const std::uint64_t wanted = (seconds + rules.seconds_per_machine - 1) / rules.seconds_per_machine;
     return std::max<std::uint64_t>(wanted, is_unknown && items > 0 ? 1 : 0);
+  }
+
+  static bool could_run(const FleetCase& fleet, const WaitingItems& items) {
+    const FleetRules& rules = fleet.rules();
+    return std::ranges::any_of(fleet.state.shapes, [&](const Shape& shape) {
+      const auto holds = [&](bool spot) {
+        const bool is_wrong = spot ? items.spot == SpotUse::never : items.spot == SpotUse::only;
+        return items.ask.fits(shape.has) && !is_wrong &&
+               has_all(labels_of(fleet.state, shape.name, spot), items.require);
+      };
+      return (rules.spot && holds(true)) || ((!rules.spot || rules.on_demand) && holds(false));
+    });
   }
 
   // Where alarms set a number: those that change one depend on when they last did.
@@ -240,9 +327,10 @@ class PlanReferee {
     }
   }
 
-  static bool suits(const FleetCase& fleet, const Shape& shape, const WaitingItems& items) {
-    return serves(fleet.state, items) && items.ask.fits(shape.has) &&
-           has_all(labels_of(fleet.state, shape.name), items.require);
+  static bool suits(const FleetCase& fleet, const Shape& shape, bool spot, const WaitingItems& items) {
+    const bool is_wrong_market = spot ? items.spot == SpotUse::never : items.spot == SpotUse::only;
+    return serves(fleet.state, items) && items.ask.fits(shape.has) && !is_wrong_market &&
+           has_all(labels_of(fleet.state, shape.name, spot), items.require);
   }
 
   // It has room nowhere, not even on a machine that is empty, and a fleet could have one more that suits it.
@@ -250,14 +338,16 @@ class PlanReferee {
     const FleetCase* could = nullptr;
     for (const FleetCase& fleet : cases_) {
       for (const PlannedMachine* it : fleet.live) {
-        if (suits(fleet, {it->shape, it->has}, items)) return;
+        if (suits(fleet, {it->shape, it->has}, it->spot, items)) return;
       }
       for (const PlannedLaunch* it : fleet.launches) {
-        if (suits(fleet, it->shape, items)) return;
+        if (suits(fleet, it->shape, it->spot, items)) return;
       }
       if (!fleet.is_on_demand()) continue;
       const bool takes_more = std::ranges::any_of(fleet.state.shapes, [&](const Shape& shape) {
-        return suits(fleet, shape, items) && fleet.has_room_for(shape);
+        return std::ranges::any_of(std::array{true, false}, [&](bool spot) {
+          return fleet.has_market(spot, items) && suits(fleet, shape, spot, items) && fleet.has_room_for(shape, spot);
+        });
       });
       if (takes_more && could == nullptr) could = &fleet;
     }
@@ -270,7 +360,7 @@ class PlanReferee {
     for (const FleetCase& fleet : cases_) {
       for (const PlannedMachine* it : fleet.live) {
         const bool stays = std::ranges::find(fleet.drains, it->name, &PlannedDrain::machine) == fleet.drains.end();
-        if (stays && suits(fleet, {it->shape, it->has}, items))
+        if (stays && suits(fleet, {it->shape, it->has}, it->spot, items))
           room += std::min(it->has.minus(it->used).holds(items.ask), kMostHeld);
       }
     }
@@ -281,7 +371,7 @@ class PlanReferee {
       for (const PlannedLaunch* it : fleet.launches) {
         if (it->reason.starts_with("the minimum")) continue;
         if (launched >= left) return fail(fleet, "launches more than what waits needs");
-        if (!suits(fleet, it->shape, items)) return fail(fleet, "launches what suits nothing that waits");
+        if (!suits(fleet, it->shape, it->spot, items)) return fail(fleet, "launches what suits nothing that waits");
         launched += std::min(it->shape.has.holds(items.ask), kMostHeld);
       }
     }

@@ -53,6 +53,7 @@ void Referee::server_stopped() {
 
 void Referee::before_step(const Core& core) {
   const Durable& durable = core.durable();
+  note_lost(core);
   offers_.clear();
   for (const JobId id : core.volatile_part().runnable) {
     const Job& job = durable.jobs.at(id);
@@ -66,7 +67,7 @@ void Referee::before_step(const Core& core) {
                        queue == nullptr ? 1 : queue->priority,
                        place.share,
                        {kHighestPriority - job.place.priority, id},
-                       demand_of(job, queue),
+                       place.is_sheltered() ? sheltered(demand_of(job, queue)) : demand_of(job, queue),
                        durable.blocks.at(id).count(ItemMark::pending),
                        core.volatile_part().jobs.at(id).ready});
   }
@@ -110,7 +111,7 @@ void Referee::inspect_answer(const Core& core, const Question& question, const P
     if (std::ranges::find(question.not_now, lease.job) != question.not_now.end()) {
       auditor_.fail(concat(name(core, lease.job), ": given to a worker that asked not to be given it now"));
     }
-    inspect_lease(core, lease);
+    inspect_lease(core, question, lease);
     inspect_turn(core, question, lease, room);
     room = room.minus(lease.ask.times(lease.count));
   }
@@ -121,9 +122,10 @@ void Referee::inspect_answer(const Core& core, const Question& question, const P
   }
 }
 
-void Referee::inspect_lease(const Core& core, const Lease& lease) {
+void Referee::inspect_lease(const Core& core, const Question& question, const Lease& lease) {
   const Durable& durable = core.durable();
   const Job& job = durable.jobs.at(lease.job);
+  if (is_spot(durable.workers.at(question.worker).labels)) inspect_spot_lease(core, job, lease);
   const Queue* queue = durable.find_queue(job.place.queue);
   if (!queues_change_ && queue != nullptr && !queue->enabled) {
     auditor_.fail(concat(name(core, job.id), ": handed out although its queue is disabled"));
@@ -133,6 +135,35 @@ void Referee::inspect_lease(const Core& core, const Lease& lease) {
     if (!it.each && (other == nullptr || other->state != JobState::succeeded)) {
       auditor_.fail(concat(name(core, job.id), ": handed out before the job it comes after has succeeded"));
     }
+  }
+}
+
+// Items that must not run on spot machines, or not yet again.
+void Referee::inspect_spot_lease(const Core& core, const Job& job, const Lease& lease) {
+  if (job.spot.use == SpotUse::never) auditor_.fail(concat(name(core, job.id), ": handed to a spot machine"));
+  const std::uint32_t most_losses = job.spot.on_demand_after_losses;
+  if (job.spot.use != SpotUse::prefer || most_losses == 0) return;
+  for (std::uint64_t i = 0; i < lease.count; ++i) {
+    const ItemIndex item{lease.first.value + i};
+    const auto since = lost_since_.find({job.id, item});
+    const OpenItem* open = core.durable().find_open(job.id, item);
+    if (since == lost_since_.end() || open == nullptr || open->losses < most_losses) continue;
+    if (since->second + job.spot.on_demand_after_ms > core.now_ms()) {
+      auditor_.fail(concat(name(core, job.id), ":", item.value, ": lost too often, and handed to a spot machine"));
+    }
+  }
+}
+
+// Those that waited before the step, since when.
+void Referee::note_lost(const Core& core) {
+  lost_since_.clear();
+  for (const auto& [key, item] : core.durable().open_items) {
+    if (item.waiting() && item.losses > 0) lost_since_[key] = item.not_before_ms;
+  }
+  const auto& ends = core.volatile_part().shelter_ends;
+  const bool is_calm = core.next_deadline().value_or(core.now_ms() + 1) > core.now_ms();
+  if (is_calm && !ends.empty() && std::get<0>(*ends.begin()) <= core.now_ms()) {
+    auditor_.fail("an item is kept from spot machines for longer than its job says");
   }
 }
 

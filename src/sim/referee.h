@@ -6,6 +6,7 @@
 //   may be, nor, of one whose items follow each other, anything but the first;
 // - nobody is overtaken: of two jobs that a worker could have been given, and that were on offer all the while, the one
 //   in a queue of higher priority comes first; within a share the one of higher priority, then the older;
+// - what must not run on spot machines is handed to none, nor is an item that was lost too often, for a while;
 // - a worker on which everything fails, while the same jobs do well elsewhere, is soon given nothing more.
 #pragma once
 
@@ -61,7 +62,9 @@ class Referee {
   };
 
   void inspect_answer(const Core& core, const Question& question, const PollAnswer& answer);
-  void inspect_lease(const Core& core, const Lease& lease);
+  void inspect_lease(const Core& core, const Question& question, const Lease& lease);
+  void inspect_spot_lease(const Core& core, const Job& job, const Lease& lease);
+  void note_lost(const Core& core);
   void inspect_turn(const Core& core, const Question& question, const Lease& lease, const Resources& room);
   void inspect_hands(const Core& core);
   void follow_streaks(const Step& step);
@@ -72,6 +75,7 @@ class Referee {
   std::map<Ticket, Question> questions_;
   bool queues_change_ = false;  // in this step
   std::vector<Offer> offers_;
+  std::map<std::pair<JobId, ItemIndex>, std::int64_t> lost_since_;  // items that waited before the step
   std::map<WorkerId, Streak> streaks_;
   std::map<WorkerId, std::uint64_t> incarnations_;
 };

@@ -62,6 +62,9 @@ void SimWorker::inspect_room() const {
     if (job == nullptr) continue;
     asked = asked.plus(job->ask);
     if (!has_all(plan_.labels, job->require)) world_.auditor.fail(concat("job ", job->job, " runs without its labels"));
+    if (is_spot(plan_.labels) ? job->spot.use == SpotUse::never : job->spot.use == SpotUse::only) {
+      world_.auditor.fail(concat("job ", job->job, " runs on a machine of the wrong market"));
+    }
   }
   if (!asked.fits(plan_.has)) world_.auditor.fail(concat("worker ", index_, " runs more than it has room for"));
 }

@@ -53,6 +53,7 @@ class Facts {
       case WhyCode::queue_disabled: return !queue().enabled;
       case WhyCode::no_message: return has_no_message();
       case WhyCode::retry_delay: return why.until_ms > core_.now_ms() && why.until_ms == next_try_ms(row);
+      case WhyCode::sheltered: return is_kept_from_spot(row, why);
       case WhyCode::most_running: {
         const std::uint64_t most = job_.sequential ? 1 : job_.max_running;
         return most > 0 && in_hands_ >= most && why.sentence.starts_with(concat(in_hands_, " of its items "));
@@ -83,13 +84,42 @@ class Facts {
     return index.untouched == 0 && index.ready.empty() && index.ready_groups.empty();
   }
 
+  /// Whether an item that waits was lost too often to run on spot machines now.
+  bool is_sheltered(const OpenItem& item) const {
+    const SpotRules& spot = job_.spot;
+    return item.waiting() && item.not_before_ms <= core_.now_ms() && spot.use == SpotUse::prefer &&
+           spot.on_demand_after_losses > 0 && item.losses >= spot.on_demand_after_losses &&
+           item.not_before_ms + spot.on_demand_after_ms > core_.now_ms();
+  }
+
+  // Of a job as a whole: nothing else of it could go.
+  bool is_kept_from_spot(const OpenItem* row, const Why& why) const {
+    const auto fits = [&](const OpenItem& it) {
+      return is_sheltered(it) && why.until_ms == it.not_before_ms + job_.spot.on_demand_after_ms &&
+             contains(why.sentence, concat("item ", it.item.value, " was lost ", plural(it.losses, "time")));
+    };
+    if (item_) return row != nullptr && fits(*row);
+    bool is_one = false;
+    for (auto it = durable_.open_items.lower_bound({job_.id, ItemIndex{0}});
+         it != durable_.open_items.end() && it->first.first == job_.id; ++it) {
+      const bool may_go = it->second.waiting() && it->second.not_before_ms <= core_.now_ms();
+      if (may_go && !is_sheltered(it->second) && !job_.sequential) return false;
+      is_one = is_one || fits(it->second);
+    }
+    return is_one;
+  }
+
   bool may_come(const Machine& machine) const {
     const bool is_on_its_way = machine.state == MachineState::requested || machine.state == MachineState::starting;
+    if (machine.spot ? job_.spot.use == SpotUse::never : job_.spot.use == SpotUse::only) return false;
     return is_on_its_way && job_.ask.fits(machine.has) && serves(machine.fleet, queue().fleets);
   }
   /// Whether the machine has all that is required, as far as its name, fleet and shape tell.
   bool surely_suits(const Machine& machine) const {
-    return may_come(machine) && has_all({{"fleet", machine.fleet}, {"shape", machine.shape}}, job_.require);
+    return may_come(machine) &&
+           has_all(
+               {{"fleet", machine.fleet}, {"shape", machine.shape}, {"market", machine.spot ? "spot" : "on-demand"}},
+               job_.require);
   }
 
   bool is_coming(const Why& why) const {
@@ -142,6 +172,9 @@ class Facts {
     if (fleet.not_before_ms > core_.now_ms()) {
       return fleet.name == why.fleet && why.until_ms != fleet.not_before_ms ? "another time" : fleet.trouble;
     }
+    if (fleet.spot_not_before_ms > core_.now_ms() && job_.spot.use != SpotUse::never) {
+      return fleet.name == why.fleet && why.until_ms != fleet.spot_not_before_ms ? "another time" : fleet.spot_trouble;
+    }
     if (machines >= fleet.most) return concat("is at its maximum of ", plural(fleet.most, "machine"));
     const bool is_full = fleet.most_milli_cpus > 0 &&
                          milli_cpus + std::max<std::uint64_t>(job_.ask.milli_cpus, 1) > fleet.most_milli_cpus;
@@ -157,7 +190,8 @@ class Facts {
     for (auto it = durable_.open_items.lower_bound({job_.id, ItemIndex{0}});
          it != durable_.open_items.end() && it->first.first == job_.id; ++it) {
       if (row != nullptr && it->first.second >= *item_) break;
-      count += it->second.waiting() && it->second.not_before_ms <= core_.now_ms() ? 1 : 0;
+      const bool may_go = it->second.waiting() && it->second.not_before_ms <= core_.now_ms();
+      count += may_go && !is_sheltered(it->second) ? 1 : 0;
     }
     for (std::uint64_t at = 0; row == nullptr && at < item_->value; ++at) {
       count += blocks().get(ItemIndex{at}) == ItemMark::pending && may_go(ItemIndex{at}) ? 1 : 0;
@@ -308,7 +342,13 @@ class Facts {
                          (other.place.priority == job_.place.priority && other.id < job_.id);
       if (other.ended() || !index.offered || index.share != share || !first) continue;
       if (now_.schedule.is_held_back(now_.schedule.at(share), other.ask)) continue;
-      count += std::ranges::any_of(taking_, [&](const Worker* it) { return may_run(durable_, *it, other); }) ? 1 : 0;
+      count +=
+          std::ranges::any_of(taking_,
+                              [&](const Worker* it) {
+                                return may_run(durable_, *it, other) && !(index.is_sheltered() && is_spot(it->labels));
+                              })
+              ? 1
+              : 0;
     }
     return count;
   }

@@ -59,10 +59,11 @@ class Lifter {
       case WhyCode::before_it: twin_.make_succeed(job_, ItemIndex{0}, item_.value_or(ItemIndex{0})); break;
       case WhyCode::queue_disabled: change_queue([](Queue& queue) { queue.enabled = true; }); break;
       case WhyCode::no_message: send_message(); break;
+      case WhyCode::sheltered:
       case WhyCode::retry_delay: twin_.wait_until(said.until_ms); break;
       case WhyCode::machine_coming: return let_join(said);
       case WhyCode::no_worker:
-      case WhyCode::nobody_suits: twin_.add_worker({at_least_some(job().ask), job().require}); break;
+      case WhyCode::nobody_suits: add_worker_for(job()); break;
       case WhyCode::set_apart: return lift_apart();
       case WhyCode::share_held_back: change_queue([](Queue& queue) { queue.reserved_percent = 0; }); break;
       case WhyCode::behind: return lift_those_ahead(said);
@@ -73,6 +74,11 @@ class Lifter {
     return std::nullopt;
   }
 
+  void add_worker_for(const Job& job) {
+    Labels labels = job.require;
+    if (job.spot.use == SpotUse::only) labels[std::string(kMarketLabel)] = kSpotMarket;
+    twin_.add_worker({at_least_some(job.ask), std::move(labels)});
+  }
   static Resources at_least_some(Resources ask) { return ask.at_least({.milli_cpus = 1}); }
 
   // Of a job as a whole: all items that it waits for.
@@ -120,7 +126,7 @@ class Lifter {
       const bool is_draining = twin_.core().volatile_part().sessions.at(worker.id).drain.is_draining();
       // A machine that is to go is drained again, whatever its worker does: another takes its place.
       if (is_draining && durable().machines.contains(worker.name)) {
-        twin_.add_worker({at_least_some(job().ask), job().require});
+        add_worker_for(job());
       } else if (is_draining) {
         twin_.begin_anew(worker);
       }

@@ -12,6 +12,7 @@ CREATE TABLE counters(now_ms INTEGER, next_job INTEGER, next_grant INTEGER, next
   next_stream INTEGER, next_message_block INTEGER);
 
 -- milli_cpus to neuron: what each item asks for; require: labels that its worker must have, as JSON.
+-- spot: prefer, only or never.
 -- after: jobs it comes after, by their numbers, as JSON. used_cpu_ms and what follows: what its attempts have used.
 -- reopening: which items a retry under way takes up again, as JSON, from item reopen_next on; NULL: there is none.
 -- stream: whose messages are its items; NULL: it has a list of items. until_empty: it ends when the stream is empty.
@@ -21,7 +22,8 @@ CREATE TABLE jobs(
   failed_before INTEGER, epoch INTEGER, created_ms INTEGER, ended_ms INTEGER,
   max_tries INTEGER, rules TEXT, lost_limit INTEGER, retry_delay_ms INTEGER, timeout_ms INTEGER, grace_ms INTEGER,
   max_failures INTEGER, milli_cpus INTEGER, memory_bytes INTEGER, nvidia INTEGER, amd INTEGER, neuron INTEGER,
-  require TEXT, queue TEXT, share TEXT, priority INTEGER, owner TEXT, after TEXT, sequential INTEGER,
+  require TEXT, spot TEXT, on_demand_after_losses INTEGER, on_demand_after_ms INTEGER,
+  queue TEXT, share TEXT, priority INTEGER, owner TEXT, after TEXT, sequential INTEGER,
   max_running INTEGER, job_timeout_ms INTEGER, started_ms INTEGER, named_definition TEXT, stream TEXT, until_empty INTEGER,
   reopening TEXT, reopen_next INTEGER, reopen_epoch INTEGER,
   used_cpu_ms INTEGER, reserved_cpu_ms INTEGER, used_memory_mib_s INTEGER,
@@ -67,18 +69,19 @@ CREATE TABLE named_definitions(
   name TEXT, revision INTEGER, definition INTEGER, active INTEGER, created_ms INTEGER, owner TEXT,
   PRIMARY KEY(name, revision)) WITHOUT ROWID;
 -- text: how a fleet scales, as JSON. failures: launches that failed since a machine joined, the last one because of
--- trouble; nothing is launched before not_before_ms. billed_microdollars and what follows: what its machines that are gone
+-- trouble; nothing is launched before not_before_ms; spot_failures and what follows: the same of spot machines. billed_microdollars and what follows: what its machines that are gone
 -- have cost, what that would have been on demand, and what of it attempts cost.
 CREATE TABLE fleets(
   name TEXT PRIMARY KEY, text TEXT, most INTEGER, most_milli_cpus INTEGER, join_ms INTEGER, created_ms INTEGER,
   paused INTEGER, deleting INTEGER, failures INTEGER, trouble TEXT, not_before_ms INTEGER,
+  spot_failures INTEGER, spot_trouble TEXT, spot_not_before_ms INTEGER, spot_failing_since_ms INTEGER,
   billed_microdollars INTEGER, billed_on_demand_microdollars INTEGER, attempts_microdollars INTEGER) WITHOUT ROWID;
 -- A machine's name is its worker's name. state: requested, starting, joined, draining, leaving or gone, since since_ms.
 -- hourly_microdollars: its price; attempts_microdollars: what attempts on it that have ended cost, and attempts_rest what
 -- that is beyond whole micro-dollars.
 CREATE TABLE machines(
   name TEXT PRIMARY KEY, fleet TEXT, shape TEXT, milli_cpus INTEGER, memory_bytes INTEGER, nvidia INTEGER, amd INTEGER,
-  neuron INTEGER, state TEXT, provider_id TEXT, reason TEXT, ending TEXT, requested_ms INTEGER, join_by_ms INTEGER,
+  neuron INTEGER, spot INTEGER, state TEXT, provider_id TEXT, reason TEXT, ending TEXT, requested_ms INTEGER, join_by_ms INTEGER,
   joined_ms INTEGER, since_ms INTEGER, hourly_microdollars INTEGER, hourly_on_demand_microdollars INTEGER,
   billed_from_ms INTEGER, attempts_microdollars INTEGER, attempts_rest INTEGER, attempts_on_demand_microdollars INTEGER,
   attempts_on_demand_rest INTEGER) WITHOUT ROWID;
@@ -324,10 +327,17 @@ ALTER TABLE fleets ADD COLUMN deleting INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE fleets ADD COLUMN failures INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE fleets ADD COLUMN trouble TEXT;
 ALTER TABLE fleets ADD COLUMN not_before_ms INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE fleets ADD COLUMN spot_failures INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE fleets ADD COLUMN spot_trouble TEXT;
+ALTER TABLE fleets ADD COLUMN spot_not_before_ms INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE fleets ADD COLUMN spot_failing_since_ms INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE jobs ADD COLUMN spot TEXT NOT NULL DEFAULT 'prefer';
+ALTER TABLE jobs ADD COLUMN on_demand_after_losses INTEGER NOT NULL DEFAULT 3;
+ALTER TABLE jobs ADD COLUMN on_demand_after_ms INTEGER NOT NULL DEFAULT 600000;
 UPDATE fleets SET most = coalesce(json_extract(text, '$.most'), 1);
 CREATE TABLE machines(
   name TEXT PRIMARY KEY, fleet TEXT, shape TEXT, milli_cpus INTEGER, memory_bytes INTEGER, nvidia INTEGER, amd INTEGER,
-  neuron INTEGER, state TEXT, provider_id TEXT, reason TEXT, ending TEXT, requested_ms INTEGER, join_by_ms INTEGER,
+  neuron INTEGER, spot INTEGER, state TEXT, provider_id TEXT, reason TEXT, ending TEXT, requested_ms INTEGER, join_by_ms INTEGER,
   joined_ms INTEGER, since_ms INTEGER, hourly_microdollars INTEGER, hourly_on_demand_microdollars INTEGER,
   billed_from_ms INTEGER, attempts_microdollars INTEGER, attempts_rest INTEGER, attempts_on_demand_microdollars INTEGER,
   attempts_on_demand_rest INTEGER) WITHOUT ROWID;

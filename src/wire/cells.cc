@@ -60,6 +60,9 @@ Cell to_cell(JobState state) {
 Cell to_cell(StopCause cause) {
   return std::string(to_string(cause));
 }
+Cell to_cell(SpotUse use) {
+  return std::string(to_string(use));
+}
 Cell to_cell(MachineState state) {
   return std::string(to_string(state));
 }
@@ -125,6 +128,10 @@ bool from_cell(const Cell& cell, JobState& out) {
 
 bool from_cell(const Cell& cell, StopCause& out) {
   return from_name<StopCause, StopCause::withdrawn>(cell, out);
+}
+
+bool from_cell(const Cell& cell, SpotUse& out) {
+  return from_name<SpotUse, SpotUse::never>(cell, out);
 }
 
 bool from_cell(const Cell& cell, MachineState& out) {

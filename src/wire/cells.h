@@ -28,6 +28,7 @@ Cell to_cell(const Bytes& bytes);  // likewise
 Cell to_cell(JobState state);
 Cell to_cell(StopCause cause);
 Cell to_cell(WorkerState state);
+Cell to_cell(SpotUse use);
 Cell to_cell(MachineState state);
 Cell to_cell(const std::vector<ExitRule>& rules);
 Cell to_cell(const Labels& labels);
@@ -66,6 +67,7 @@ bool from_cell(const Cell& cell, Bytes& out);
 bool from_cell(const Cell& cell, JobState& out);
 bool from_cell(const Cell& cell, StopCause& out);
 bool from_cell(const Cell& cell, WorkerState& out);
+bool from_cell(const Cell& cell, SpotUse& out);
 bool from_cell(const Cell& cell, MachineState& out);
 bool from_cell(const Cell& cell, std::vector<ExitRule>& out);
 bool from_cell(const Cell& cell, Labels& out);

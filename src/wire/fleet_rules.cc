@@ -186,6 +186,10 @@ Result<void> check_policy(const FleetRules& rules) {
                          rules.most_milli_cpus / 1000, ")"),
                   "lower 'least_cpus' or raise 'most_cpus'");
   }
+  if (rules.least_milli_cpus > 0 && rules.policy != ScalingPolicy::demand) {
+    return refuse(concat("'least_cpus' cannot be combined with policy '", name_in(kPolicyNames, rules.policy), "'"),
+                  "set 'least', a number of machines, or use policy 'demand'");
+  }
   if (!rules.stream.empty() && !rules.queue.empty()) {
     return refuse("'stream' cannot be combined with 'queue'", "a policy looks at one of them: remove the other");
   }
@@ -223,6 +227,7 @@ json::object fleet_rules_to_json(const FleetRules& it) {
           {"start_cpus", it.start_milli_cpus / 1000},
           {"start_until_ms", it.start_until_ms},
           {"spot", it.spot},
+          {"on_demand", it.on_demand},
           {"bid_percent", it.bid_percent},
           {"shapes", json::array(it.shapes.begin(), it.shapes.end())},
           {"labels", std::move(labels)},
@@ -260,6 +265,7 @@ Result<FleetRules> fleet_rules_from_json(std::string_view text) {
              }));
   fields.add("start_until_ms", BodyFields::whole(0, kMostTime, rules.start_until_ms));
   fields.add("spot", BodyFields::flag(rules.spot));
+  fields.add("on_demand", BodyFields::flag(rules.on_demand));
   fields.add("bid_percent", BodyFields::whole(1, 1000, rules.bid_percent));
   fields.add("shapes", BodyFields::names(rules.shapes));
   fields.add("labels", [&](const json::value& value) { return read_labels(value, rules.labels); });

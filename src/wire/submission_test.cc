@@ -16,6 +16,7 @@ TEST(Submission, WhatIsWrittenIsReadBack) {
   job.policy = {.max_tries = 3, .timeout_ms = 1500, .max_failures = 7};
   job.items = std::vector<std::string>{"a", "b"};
   job.require = {{"gpu", "none"}, {"zone", ""}};
+  job.spot = {SpotUse::never, 5, 90'000};
   job.place.queue = "night";
   job.place.priority = 9999;
   job.place.share = "physics";
@@ -58,6 +59,7 @@ TEST(Submission, WhatIsWrittenIsReadBack) {
   EXPECT_EQ(again->policy, job.policy);
   EXPECT_EQ(again->items, job.items);
   EXPECT_EQ(again->require, job.require);
+  EXPECT_EQ(again->spot, job.spot);
   EXPECT_EQ(again->place, job.place);
   EXPECT_EQ(again->after_jobs, job.after_jobs);
   EXPECT_EQ(again->sequential, job.sequential);

@@ -86,6 +86,7 @@ BatchApi::Found<Submission> BatchApi::submission_of(const Call& call) const {
   if (!whole) return std::unexpected(fault(whole.error()));
   auto out = submission_from(*whole, {.command = false});
   if (!out) return std::unexpected(fault(out.error()));
+  out->spot.on_demand_after_losses = 0;  // AWS knows no such rule
   out->named_definition = concat(named->name, ":", named->revision);
   return std::move(*out);
 }

@@ -73,6 +73,7 @@ std::expected<FleetSpec, std::string> environment_fleet(const std::string& name,
   rules.command = machines.command;
   const std::string_view type = resources.at("type").get_string();
   rules.spot = type == "SPOT" || type == "FARGATE_SPOT";
+  rules.on_demand = !rules.spot;  // AWS launches nothing else in one
   if (const std::uint64_t bid = number_in(resources, "bidPercentage"); bid > 0) {
     rules.bid_percent = static_cast<std::uint32_t>(bid);
   }

@@ -36,6 +36,7 @@ json::object machine_json(const Machine& it, std::int64_t now_ms) {
   }
   return {{"name", it.name},
           {"shape", it.shape},
+          {"spot", it.spot},
           {"cpus", static_cast<double>(it.has.milli_cpus) / 1000},
           {"memory_bytes", it.has.memory_bytes},
           {"accelerators", std::move(accelerators)},
@@ -67,6 +68,9 @@ json::object fleet_json(const Fleet& it, const std::vector<Machine>& machines, s
   out["failures"] = it.failures;
   out["trouble"] = text_or_null(it.trouble);
   out["retry_at_ms"] = time_or_null(it.not_before_ms);
+  out["spot_failures"] = it.spot_failures;
+  out["spot_trouble"] = text_or_null(it.spot_trouble);
+  out["spot_retry_at_ms"] = time_or_null(it.spot_not_before_ms);
   const MachineCosts costs = costs_of(it, machines, now_ms);
   const bool has_prices = costs != MachineCosts{} || std::ranges::any_of(machines, [&](const Machine& machine) {
                             return machine.fleet == it.name && machine.has_price();

@@ -9,6 +9,7 @@
 #include "base/ids.h"
 #include "base/resources.h"
 #include "core/fleets/fleet_records.h"
+#include "core/records.h"
 
 namespace drover {
 
@@ -33,6 +34,7 @@ struct ScaleFleet {
     Resources has;
     std::string reason;
     HourlyPrice price = {};
+    bool spot = false;
   };
   struct Drain {
     std::string machine;
@@ -89,6 +91,9 @@ struct MachineView {
   Resources used;                  // by these
   std::int64_t work_ms = 0;        // until they have ended, about
   std::int64_t free_since_ms = 0;  // since when it holds nothing; 0: it holds something, or is not present
+  // Since when an attempt on it has held a message that it received; 0: none does.
+  std::int64_t receipts_since_ms = 0;
+  std::string quarantine = {};  // why its worker is given nothing; empty: it is
 };
 /// A job that has not ended, as far as machines are concerned.
 struct JobDemand {
@@ -97,9 +102,11 @@ struct JobDemand {
   Labels require;
   std::string queue;
   std::vector<std::string> fleets;  // of its queue, in this order; none: all
-  std::uint64_t waiting = 0;        // items that could run now
-  std::uint64_t in_hands = 0;       // items that workers have
-  std::int64_t item_ms = 0;         // how long one takes; 0: not known yet
+  SpotRules spot;
+  std::uint64_t waiting = 0;    // items that could run now
+  std::uint64_t sheltered = 0;  // of them, those that must not run on spot machines
+  std::uint64_t in_hands = 0;   // items that workers have
+  std::int64_t item_ms = 0;     // how long one takes; 0: not known yet
 };
 struct FleetsNow {
   std::vector<Fleet> fleets;

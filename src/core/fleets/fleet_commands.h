@@ -56,7 +56,8 @@ class FleetCommands : public CommandSource {
       const std::string name = random_.one_in(12)  ? "worker" + std::to_string(random_.below(5))
                                : random_.one_in(8) ? "m" + std::to_string(random_.below(launched_ + 1))
                                                    : "m" + std::to_string(++launched_);
-      command.launches.push_back({name, "small", {1000 * (1 + random_.below(3)), 1 << 30, {}}, "work waits", price()});
+      command.launches.push_back(
+          {name, "small", {1000 * (1 + random_.below(3)), 1 << 30, {}}, "work waits", price(), random_.one_in(2)});
     } while (random_.one_in(2));
     while (random_.one_in(2)) command.drains.push_back({any_machine(core), "it is idle"});
     return command;
@@ -82,7 +83,7 @@ class FleetCommands : public CommandSource {
     RegisterWorker hello{found->first, 1 + random_.below(2), random_.one_in(3) ? 0 : 60'000};
     hello.has = found->second.has;
     hello.fleet = found->second.fleet;
-    hello.labels = {{"zone", "a"}, {"gpu", ""}};
+    hello.labels = {{"zone", "a"}, {"gpu", ""}, {"market", found->second.spot ? "spot" : "on-demand"}};
     return hello;
   }
 

@@ -18,14 +18,15 @@ enum class FleetPlant : std::uint8_t {
   wait_ignored,
   no_wait,  // after a failure
   wait_does_not_grow,
-  join_keeps_failures,    // a machine that joins does not end the wait
-  late_machine_awaited,   // for ten times as long as its fleet says
-  late_machine_kept,      // one that joins when it is to go takes items
-  drain_not_told,         // the worker of a machine that is drained takes items
-  departed_machine_kept,  // one whose worker has left
-  vanished_not_fenced,    // what ran on it is not taken back
-  gone_forgotten_soon,    // after a minute
-  gone_remembered,        // for ever
+  spot_failure_stops_all,  // no spot machine was to be had, so none of the others is launched
+  join_keeps_failures,     // a machine that joins does not end the wait
+  late_machine_awaited,    // for ten times as long as its fleet says
+  late_machine_kept,       // one that joins when it is to go takes items
+  drain_not_told,          // the worker of a machine that is drained takes items
+  departed_machine_kept,   // one whose worker has left
+  vanished_not_fenced,     // what ran on it is not taken back
+  gone_forgotten_soon,     // after a minute
+  gone_remembered,         // for ever
   deleted_with_machines,
   restart_forgets_drains,
   // The planner.
@@ -42,9 +43,14 @@ enum class FleetPlant : std::uint8_t {
   busy_drained_first,
   coming_machine_not_counted,  // as room for what waits
   labels_ignored,
+  no_room_made,     // in a full fleet, by machines that have nothing to do
+  market_ignored,   // items that must not run on spot machines are planned for them
+  never_on_demand,  // however long there are no spot machines
+  bid_ignored,
   next_fleet_ignored,  // of a queue
   step_bound_exclusive,
   drained_while_warming,
+  drained_with_receipts,  // although something on it holds messages
   backlog_rounded_down,
   work_in_flight_ignored,
   unknown_length_ignored,  // of items

@@ -58,7 +58,12 @@ struct Fleet : FleetSpec {
   std::uint64_t failures = 0;      // launches that failed since one joined
   std::string trouble;             // why the last one failed; empty: it did not
   std::int64_t not_before_ms = 0;  // nothing is launched before
-  MachineCosts gone;               // of its machines that are gone
+  // The same of its spot machines, which do not keep it from launching others.
+  std::uint64_t spot_failures = 0;
+  std::string spot_trouble;
+  std::int64_t spot_not_before_ms = 0;
+  std::int64_t spot_failing_since_ms = 0;  // 0: the last spot machine has joined, or none was tried
+  MachineCosts gone;                       // of its machines that are gone
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
@@ -69,6 +74,10 @@ struct Fleet : FleetSpec {
     visit("failures", self.failures);
     visit("trouble", self.trouble);
     visit("not_before_ms", self.not_before_ms);
+    visit("spot_failures", self.spot_failures);
+    visit("spot_trouble", self.spot_trouble);
+    visit("spot_not_before_ms", self.spot_not_before_ms);
+    visit("spot_failing_since_ms", self.spot_failing_since_ms);
     MachineCosts::fields(self.gone, visit);
   }
 };
@@ -90,6 +99,7 @@ struct Machine {
   std::string fleet;
   std::string shape;
   Resources has;
+  bool spot = false;  // its provider may take it away
   MachineState state = MachineState::requested;
   std::string provider_id;  // as its provider calls it; empty: not known
   std::string reason;       // why it was launched
@@ -119,6 +129,7 @@ struct Machine {
     visit("nvidia", self.has.accelerators[0]);
     visit("amd", self.has.accelerators[1]);
     visit("neuron", self.has.accelerators[2]);
+    visit("spot", self.spot);
     visit("state", self.state);
     visit("provider_id", self.provider_id);
     visit("reason", self.reason);

@@ -72,6 +72,9 @@ void Fleets::on(Ticket ticket, const SetFleet& command) {
   fleet.failures = 0;
   fleet.trouble.clear();
   fleet.not_before_ms = 0;
+  fleet.spot_failures = 0;
+  fleet.spot_trouble.clear();
+  fleet.spot_not_before_ms = fleet.spot_failing_since_ms = 0;
   fleets_.add(fleet.name);
   journal_.note(EventKind::fleet_changed, fleet.name, "set");
   journal_.say(Ticket{}, FleetsChanged{});
@@ -123,7 +126,8 @@ void Fleets::on(Ticket ticket, const ScaleFleet& command) {
 bool Fleets::may_launch(const Fleet& fleet, const ScaleFleet::Launch& it) const {
   if (fleet.paused && !planted(FleetPlant::paused_launches)) return false;
   if (fleet.deleting && !planted(FleetPlant::deleted_launches)) return false;
-  if (fleet.not_before_ms > journal_.now_ms() && !planted(FleetPlant::wait_ignored)) return false;
+  const std::int64_t not_before_ms = it.spot ? fleet.spot_not_before_ms : fleet.not_before_ms;
+  if (not_before_ms > journal_.now_ms() && !planted(FleetPlant::wait_ignored)) return false;
   const bool is_known = records_.machines.contains(it.machine) || workers_.is_known(it.machine);
   if (!is_valid_name(it.machine) || (is_known && !planted(FleetPlant::name_used_twice))) return false;
   const auto found = now_.machine_counts.find(fleet.name);
@@ -138,6 +142,7 @@ void Fleets::launch(const Fleet& fleet, const ScaleFleet::Launch& it) {
       .name = it.machine, .fleet = fleet.name, .shape = it.shape, .has = it.has.at_most(Resources::endless())};
   machine.reason = it.reason.substr(0, kLongestReason);
   machine.price = it.price;
+  machine.spot = it.spot;
   machine.requested_ms = machine.since_ms = journal_.now_ms();
   machine.join_by_ms = journal_.now_ms() + fleet.join_ms * (planted(FleetPlant::late_machine_awaited) ? 10 : 1);
   index(machine);
@@ -180,14 +185,14 @@ void Fleets::on(Ticket ticket, const MachineNews& command) {
       break;
     case MachineNews::What::refused:
       if (machine.state == MachineState::requested) {
-        count_failure(machine.fleet, text);
+        count_failure(machine, text);
         move(machine, MachineState::gone, text);
       }
       break;
     case MachineNews::What::vanished:
       // An intent whose answer is still to come cannot be missed.
       if (machine.state == MachineState::requested || machine.state == MachineState::gone) break;
-      if (machine.state == MachineState::starting) count_failure(machine.fleet, text);
+      if (machine.state == MachineState::starting) count_failure(machine, text);
       if (!planted(FleetPlant::vanished_not_fenced)) workers_.fence(machine.name);  // what it held is not coming back
       move(machine, MachineState::gone, text);
       break;
@@ -214,12 +219,7 @@ void Fleets::on_worker_present(const std::string& worker, const std::string& fle
   machine->joined_ms = journal_.now_ms();
   begin_bill(*machine);
   move(*machine, MachineState::joined, {});
-  const auto known = records_.fleets.find(fleet);
-  if (known == records_.fleets.end() || known->second.failures == 0 || planted(FleetPlant::join_keeps_failures)) return;
-  known->second.failures = 0;
-  known->second.trouble.clear();
-  known->second.not_before_ms = 0;
-  fleets_.add(fleet);
+  forget_failures(*machine);
 }
 
 void Fleets::on_worker_departed(const std::string& worker, const std::string& fleet, std::string_view how) {
@@ -278,20 +278,44 @@ std::optional<AttemptCost> Fleets::charge(WorkerId id, const Resources& ask, std
                                                                 until_now.billed_on_demand_microdollars)};
 }
 
-void Fleets::count_failure(const std::string& name, const std::string& why) {
-  const auto found = records_.fleets.find(name);
+// There may be no spot machine to be had, but others.
+void Fleets::count_failure(const Machine& machine, const std::string& why) {
+  const auto found = records_.fleets.find(machine.fleet);
   if (found == records_.fleets.end()) return;
   Fleet& fleet = found->second;
+  const bool of_spot = machine.spot && !planted(FleetPlant::spot_failure_stops_all);
+  std::uint64_t& failures = of_spot ? fleet.spot_failures : fleet.failures;
+  std::int64_t& not_before_ms = of_spot ? fleet.spot_not_before_ms : fleet.not_before_ms;
   // Machines that were requested together fail together, which is one failure.
-  if (fleet.not_before_ms <= journal_.now_ms()) {
-    const auto failures = planted(FleetPlant::wait_does_not_grow) ? 0 : fleet.failures;
-    const auto doublings = std::min<std::uint64_t>(failures, 20);
-    ++fleet.failures;
+  if (not_before_ms <= journal_.now_ms()) {
+    const auto doublings = planted(FleetPlant::wait_does_not_grow) ? 0 : std::min<std::uint64_t>(failures, 20);
+    ++failures;
     const std::int64_t wait_ms = std::min(kFirstBackOffMs << doublings, kLongestBackOffMs);
-    fleet.not_before_ms = journal_.now_ms() + (planted(FleetPlant::no_wait) ? 0 : wait_ms);
+    not_before_ms = journal_.now_ms() + (planted(FleetPlant::no_wait) ? 0 : wait_ms);
   }
-  fleet.trouble = why.empty() ? "no reason was given" : why;
-  fleets_.add(name);
+  (of_spot ? fleet.spot_trouble : fleet.trouble) = why.empty() ? "no reason was given" : why;
+  if (of_spot && fleet.spot_failing_since_ms == 0) {
+    fleet.spot_failing_since_ms = std::max<std::int64_t>(journal_.now_ms(), 1);
+  }
+  fleets_.add(fleet.name);
+}
+
+// One that joins shows that machines of its market can be had again.
+void Fleets::forget_failures(const Machine& joined) {
+  const auto found = records_.fleets.find(joined.fleet);
+  if (found == records_.fleets.end() || planted(FleetPlant::join_keeps_failures)) return;
+  Fleet& fleet = found->second;
+  if ((joined.spot ? fleet.spot_failures : fleet.failures) == 0) return;
+  if (joined.spot) {
+    fleet.spot_failures = 0;
+    fleet.spot_trouble.clear();
+    fleet.spot_not_before_ms = fleet.spot_failing_since_ms = 0;
+  } else {
+    fleet.failures = 0;
+    fleet.trouble.clear();
+    fleet.not_before_ms = 0;
+  }
+  fleets_.add(fleet.name);
 }
 
 void Fleets::index(const Machine& machine) {
@@ -340,7 +364,7 @@ void Fleets::pass_time() {
     if (at_ms > journal_.now_ms()) break;
     Machine& machine = records_.machines.at(name);
     const std::string why = concat("it did not join within ", (at_ms - machine.requested_ms) / 1000, " s");
-    count_failure(machine.fleet, why);
+    count_failure(machine, why);
     move(machine, MachineState::leaving, why);
   }
   for (std::size_t i = 0; i < kMachinesAtOnce && !now_.machines_gone.empty(); ++i) {

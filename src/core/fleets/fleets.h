@@ -82,7 +82,8 @@ class Fleets : public MachineListener, public AttemptCosts {
   void move(Machine& machine, MachineState to, const std::string& why);
   void begin_bill(Machine& machine);
   void add_to_costs(const Machine& gone);
-  void count_failure(const std::string& fleet, const std::string& why);
+  void count_failure(const Machine& machine, const std::string& why);
+  void forget_failures(const Machine& joined);
   void index(const Machine& machine);
   void unindex(const Machine& machine);
   void drop_if_done(const std::string& fleet);

@@ -31,13 +31,15 @@ class FleetReader {
     }
     if (session.readiness == Readiness::apart) out.used = machine.has;  // it is given nothing more
     out.work_ms = work_ms(worker->second, machine.has);
+    out.receipts_since_ms = receipts_since_ms(worker->second);
+    if (out.is_present) out.quarantine = durable_.workers.at(worker->second).quarantine;
     if (out.is_present && out.items == 0) out.free_since_ms = std::max<std::int64_t>(session.free_since_ms, 1);
     return out;
   }
 
   JobDemand demand_of_job(const Job& job) const {
     const Place& place = now_.places.at(job.id);
-    JobDemand out{.job = job.id, .ask = job.ask, .require = job.require, .queue = job.place.queue};
+    JobDemand out{.job = job.id, .ask = job.ask, .require = job.require, .queue = job.place.queue, .spot = job.spot};
     if (const Queue* queue = durable_.find_queue(job.place.queue)) out.fleets = queue->fleets;
     out.in_hands = place.in_hands;
     out.item_ms = place.has_ended_some ? place.planned_ms : 0;
@@ -46,6 +48,8 @@ class FleetReader {
     if (job.max_running > 0)
       out.waiting = std::min(out.waiting, job.max_running - std::min(job.max_running, place.in_hands));
     if (job.sequential) out.waiting = std::min<std::uint64_t>(out.waiting, 1);
+    out.sheltered = job.sequential ? (place.is_sheltered() ? out.waiting : 0)
+                                   : std::min<std::uint64_t>(out.waiting, now_.jobs.at(job.id).sheltered.size());
     return out;
   }
 
@@ -60,6 +64,25 @@ class FleetReader {
     if (id == now_.stream_by_name.end()) return 0;
     const StreamIndex& index = now_.streams_now.at(id->second);
     return index.untouched + index.ready.size() + index.ready_groups.size();
+  }
+
+  /// Of the first message of each attempt, which may be one of many.
+  std::int64_t receipts_since_ms(WorkerId worker) const {
+    if (now_.held_messages.empty()) return 0;
+    const auto grants = now_.worker_grants.find(worker);
+    if (grants == now_.worker_grants.end()) return 0;
+    std::int64_t since_ms = 0;
+    std::size_t read = 0;
+    for (const GrantId id : grants->second) {
+      if (++read > kMostGrantsRead) break;
+      for (auto held = now_.held_messages.lower_bound(Token{id, {}});
+           held != now_.held_messages.end() && held->first.grant == id && ++read <= kMostGrantsRead; ++held) {
+        const auto& [stream, message] = *held->second.begin();
+        const std::int64_t received_ms = durable_.messages.at(stream).open.at(message).received_ms;
+        since_ms = since_ms == 0 ? received_ms : std::min(since_ms, received_ms);
+      }
+    }
+    return since_ms;
   }
 
   /// As if they ran side by side.

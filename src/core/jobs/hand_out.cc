@@ -16,12 +16,15 @@ constexpr std::size_t kMostWoken = 256;
 
 }  // namespace
 
-// Items that wait for a retry come first, then untouched ones, each as one range of neighbours.
-Jobs::HandedOut Jobs::hand_out(JobId id, GrantId grant, std::uint64_t want) {
+// Items that wait for a retry come first, then those that are kept from spot machines, then untouched ones, each as one
+// range of neighbours.
+Jobs::HandedOut Jobs::hand_out(JobId id, GrantId grant, std::uint64_t want, bool to_spot) {
   Job& job = job_at(id);
   JobIndex& index = now_.jobs.at(id);
   HandedOut out;
-  if (index.ready.empty()) {
+  const bool from_shelter =
+      !index.sheltered.empty() && (places_.at(id).is_sheltered() || (index.ready.empty() && !to_spot));
+  if (index.ready.empty() && !from_shelter) {
     auto [first, count] = untouched(job, want);
     if (count == 0 && !job.stream.empty()) {
       first = ItemIndex{job.total};
@@ -40,10 +43,12 @@ Jobs::HandedOut Jobs::hand_out(JobId id, GrantId grant, std::uint64_t want) {
     if (!waits_for_items(job)) index.pending_from = ItemIndex{first.value + count};
     return out;
   }
-  out.first = *index.ready.begin();
-  while (out.count < want && !index.ready.empty() && index.ready.begin()->value == out.first.value + out.count) {
-    OpenItem item = records_.open_items.at({id, *index.ready.begin()});
-    index.ready.erase(index.ready.begin());
+  std::set<ItemIndex>& waiting = from_shelter ? index.sheltered : index.ready;
+  out.first = *waiting.begin();
+  while (out.count < want && !waiting.empty() && waiting.begin()->value == out.first.value + out.count) {
+    OpenItem item = records_.open_items.at({id, *waiting.begin()});
+    waiting.erase(waiting.begin());
+    if (from_shelter) now_.shelter_ends.erase({item.not_before_ms + job.spot.on_demand_after_ms, id, item.item});
     item.grant = grant;
     item.not_before_ms = 0;
     out.attempts.push_back(AttemptNumber{item.attempts + 1});
@@ -154,9 +159,32 @@ void Jobs::wake_delayed() {
   while (!now_.delayed.empty() && std::get<0>(*now_.delayed.begin()) <= journal_.now_ms() && left-- > 0) {
     const auto [at_ms, job, item] = *now_.delayed.begin();
     now_.delayed.erase(now_.delayed.begin());
+    make_ready(job_at(job), item);
+    reconsider(job_at(job));
+  }
+  while (!now_.shelter_ends.empty() && std::get<0>(*now_.shelter_ends.begin()) <= journal_.now_ms() && left-- > 0) {
+    if (planted(JobPlant::shelter_without_end)) break;
+    const auto [at_ms, job, item] = *now_.shelter_ends.begin();
+    now_.shelter_ends.erase(now_.shelter_ends.begin());
+    now_.jobs.at(job).sheltered.erase(item);
     now_.jobs.at(job).ready.insert(item);
     reconsider(job_at(job));
   }
+}
+
+// One that was lost too often waits for a machine that nobody takes away, for a while.
+void Jobs::make_ready(const Job& job, ItemIndex index) {
+  const OpenItem& item = records_.open_items.at({job.id, index});
+  const SpotRules& spot = job.spot;
+  const bool is_lost_often = spot.use == SpotUse::prefer && spot.on_demand_after_losses > 0 &&
+                             item.losses >= spot.on_demand_after_losses && !planted(JobPlant::loss_not_sheltered);
+  const std::int64_t end_ms = item.not_before_ms + spot.on_demand_after_ms;
+  if (!is_lost_often || end_ms <= journal_.now_ms()) {
+    now_.jobs.at(job.id).ready.insert(index);
+    return;
+  }
+  now_.jobs.at(job.id).sheltered.insert(index);
+  now_.shelter_ends.insert({end_ms, job.id, index});
 }
 
 OpenItem Jobs::open_item_or_new(JobId job, ItemIndex item) const {

@@ -59,6 +59,9 @@ class JobCommands : public CommandSource {
     if (random_.one_in(2)) command.ask = {random_.below(9000), random_.one_in(2) ? 0 : random_.below(5) << 30};
     if (random_.one_in(6)) command.ask.accelerators[random_.below(kAccelerators)] = 1 + random_.below(2);
     if (random_.one_in(4)) command.require["zone"] = random_.one_in(2) ? "a" : "b";
+    if (random_.one_in(6)) command.spot.use = random_.one_in(2) ? SpotUse::only : SpotUse::never;
+    command.spot.on_demand_after_losses = static_cast<std::uint32_t>(random_.below(3));
+    command.spot.on_demand_after_ms = static_cast<std::int64_t>(random_.below(5000));
     if (random_.one_in(2)) command.place.queue = world_.any_queue();
     command.place.priority = static_cast<std::uint32_t>(random_.below(3));
     command.place.owner = random_.one_in(2) ? "" : "user" + std::to_string(random_.below(2));

@@ -135,6 +135,10 @@ void Jobs::stop_late_jobs() {
 std::optional<std::int64_t> Jobs::next_deadline() const {
   std::optional<std::int64_t> soonest;
   if (!now_.delayed.empty()) soonest = std::get<0>(*now_.delayed.begin());
+  if (!now_.shelter_ends.empty() && !planted(JobPlant::shelter_without_end)) {
+    const std::int64_t at_ms = std::get<0>(*now_.shelter_ends.begin());
+    soonest = std::min(soonest.value_or(at_ms), at_ms);
+  }
   if (!now_.job_deadlines.empty()) {
     const std::int64_t at_ms = now_.job_deadlines.begin()->first;
     soonest = std::min(soonest.value_or(at_ms), at_ms);

@@ -25,6 +25,9 @@
 
 namespace drover {
 
+/// As long as items may be kept from spot machines: a thousand years.
+inline constexpr std::int64_t kLongestShelterMs = 31'536'000'000'000;
+
 struct JobRecords {
   std::map<JobId, Job> jobs;
   /// Of jobs that have not ended; and of those that ended without success, for as long as another job goes item by item
@@ -51,6 +54,7 @@ struct JobRecords {
 struct JobIndex {
   ItemIndex pending_from;             // no item before it is pending
   std::set<ItemIndex> ready;          // waiting, and may run now
+  std::set<ItemIndex> sheltered;      // likewise, but not on spot machines: they were lost too often
   std::size_t unmet = 0;              // jobs whose success it waits for
   std::uint64_t item_dependents = 0;  // jobs that have not ended and go item by item after it
   // Blocks in which items may be whose forerunners have succeeded: these, and all from `unlocked_from` on.
@@ -68,8 +72,9 @@ struct EndedJob {
 struct JobsNow {
   std::map<JobId, JobIndex> jobs;
   std::map<Uuid, JobId> job_by_uuid;
-  std::set<JobId> runnable;                                      // jobs that have not ended
-  std::set<std::tuple<std::int64_t, JobId, ItemIndex>> delayed;  // waiting items that may not run before a time
+  std::set<JobId> runnable;                                           // jobs that have not ended
+  std::set<std::tuple<std::int64_t, JobId, ItemIndex>> delayed;       // waiting items that may not run before a time
+  std::set<std::tuple<std::int64_t, JobId, ItemIndex>> shelter_ends;  // of sheltered items: when they may run anywhere
   std::set<std::pair<std::int64_t, JobId>> job_deadlines;
   std::map<JobId, std::set<JobId>> dependents;              // of a job: those that have not ended and come after it
   std::map<JobId, std::set<JobId>> named_by;                // of a job: all that are known and come after it
@@ -133,7 +138,7 @@ class Jobs : public QueueUser, public RunningItems, public MessageTaker {
     std::vector<AttemptNumber> attempts = {};  // of items that were tried before
   };
   /// None: it is on a stream, where others have taken what there was.
-  HandedOut hand_out(JobId job, GrantId grant, std::uint64_t want);
+  HandedOut hand_out(JobId job, GrantId grant, std::uint64_t want, bool to_spot);
   /// They are in the worker's hands.
   void on_handed_out(JobId job, WorkerId worker, std::uint64_t count);
   bool owns(const Grant& grant, ItemIndex item) const;
@@ -190,6 +195,7 @@ class Jobs : public QueueUser, public RunningItems, public MessageTaker {
   void take_place(const Job& job);
   void leave_place(const Job& job);
   bool has_work(const Job& job);
+  bool has_only_sheltered_work(const Job& job);
   void reconsider(Job& job);
   // reopen.cc
   void take_up_again(Job& job, const SettledItem& settled);
@@ -217,6 +223,7 @@ class Jobs : public QueueUser, public RunningItems, public MessageTaker {
   // hand_out.cc
   std::pair<ItemIndex, std::uint64_t> untouched(const Job& job, std::uint64_t want);
   void make_waiting(OpenItem item, std::int64_t not_before_ms);
+  void make_ready(const Job& job, ItemIndex item);
   OpenItem open_item_or_new(JobId job, ItemIndex item) const;
   void put(const OpenItem& item);
   void set_mark(JobId job, ItemIndex item, ItemMark mark);

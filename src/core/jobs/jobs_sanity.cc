@@ -114,9 +114,16 @@ class JobsInspection : Inspection {
     expect(!item.counted || item.attempts > 0, name, ": runs as attempt 0");
     if (item.waiting()) {
       expect(!item.counted, name, ": waits and runs");
-      const bool ready = volatile_.jobs.at(item.job).ready.contains(item.item);
+      const JobIndex& index = volatile_.jobs.at(item.job);
+      const bool ready = index.ready.contains(item.item);
+      const bool sheltered = index.sheltered.contains(item.item);
       const bool delayed = volatile_.delayed.contains({item.not_before_ms, item.job, item.item});
-      expect(ready != delayed, name, ": waits but is not exactly once in a waiting list");
+      expect(int{ready} + int{sheltered} + int{delayed} == 1, name,
+             ": waits but is not exactly once in a waiting list");
+      const SpotRules& spot = durable_.jobs.at(item.job).spot;
+      const std::int64_t shelter_end_ms = item.not_before_ms + spot.on_demand_after_ms;
+      expect(volatile_.shelter_ends.contains({shelter_end_ms, item.job, item.item}) == sheltered, name,
+             ": kept from spot machines until no time, or another");
     } else {
       const auto grant = durable_.grants.find(item.grant);
       expect(grant != durable_.grants.end() && grant->second.job == item.job && grant->second.covers(item.item), name,
@@ -128,7 +135,11 @@ class JobsInspection : Inspection {
     std::size_t waiting = 0;
     for (const auto& [key, item] : durable_.open_items) waiting += item.waiting() ? 1 : 0;
     std::size_t listed = volatile_.delayed.size();
-    for (const auto& [id, index] : volatile_.jobs) listed += index.ready.size();
+    std::size_t sheltered = 0;
+    for (const auto& [id, index] : volatile_.jobs) sheltered += index.sheltered.size();
+    expect(volatile_.shelter_ends.size() == sheltered, "sheltered items: ", sheltered, " but ",
+           volatile_.shelter_ends.size(), " ends");
+    for (const auto& [id, index] : volatile_.jobs) listed += index.ready.size() + index.sheltered.size();
     expect(waiting == listed, "waiting items: ", waiting, " rows but ", listed, " in the lists");
     expect(volatile_.grant_left.size() == durable_.grants.size(), "grants: index of another size");
   }

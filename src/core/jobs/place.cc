@@ -91,13 +91,24 @@ bool Jobs::has_work(const Job& job) {
   if (job.sequential && job.reopening) return false;  // an earlier one may be among those yet to be reopened
   if (job.sequential && blocks.count(ItemMark::open) > 0) {
     const auto first = blocks.find(ItemMark::open, ItemIndex{0});
-    return first && index.ready.contains(*first);  // else an earlier one waits
+    return first && (index.ready.contains(*first) || index.sheltered.contains(*first));  // else an earlier one waits
   }
-  if (!index.ready.empty()) return true;
+  if (!index.ready.empty() || !index.sheltered.empty()) return true;
   if (blocks.count(ItemMark::pending) == 0) {
     return !job.stream.empty() && job.total < kMostItems && messages_->has_ready(job.stream);
   }
   return !waits_for_items(job) || untouched(job, 1).second > 0;
+}
+
+// Whether spot machines are to be given nothing of it, although it has work.
+bool Jobs::has_only_sheltered_work(const Job& job) {
+  const JobIndex& index = now_.jobs.at(job.id);
+  if (index.sheltered.empty()) return false;
+  const ItemBlocks& blocks = records_.blocks.at(job.id);
+  if (job.sequential) return blocks.find(ItemMark::open, ItemIndex{0}) == *index.sheltered.begin();
+  if (!index.ready.empty()) return false;
+  if (blocks.count(ItemMark::pending) == 0) return job.stream.empty() || !messages_->has_ready(job.stream);
+  return waits_for_items(job) && untouched(job, 1).second == 0;
 }
 
 // The one place that decides whether a job is offered to those who look for work. To be called after whatever might
@@ -109,6 +120,7 @@ void Jobs::reconsider(Job& job) {
   const bool is_served = queue == nullptr || queue->enabled || planted(JobPlant::disabled_queue_served);
   const bool may = job.stop == StopCause::none && now_.jobs.at(job.id).unmet == 0 && is_served;
   const bool offers = may && has_work(job);
+  places_.set_sheltered(job.id, offers && has_only_sheltered_work(job));
   if (offers != place.offered) places_.set_offered(job.id, offers);
   if (job.reopening) ask_for_page(job);
   if (may && !offers) end_if_starved(job);

@@ -48,6 +48,7 @@ void Jobs::on(Ticket ticket, const SubmitJob& command) {
   job.place.priority = std::min(command.place.priority, kHighestPriority);
   if (queue->order == QueueOrder::fair && job.place.share.empty()) job.place.share = job.place.owner;
   job.job_timeout_ms = std::max<std::int64_t>(0, command.job_timeout_ms);
+  job.spot.on_demand_after_ms = std::clamp<std::int64_t>(command.spot.on_demand_after_ms, 0, kLongestShelterMs);
   if (job.sequential) {
     job.max_running = 1;
     job.policy.max_failures = 0;
@@ -146,7 +147,9 @@ void Jobs::on(Ticket ticket, const ForgetJob& command) {
   // What waited for a retry when the job was stopped is still open.
   auto item = records_.open_items.lower_bound({job.id, ItemIndex{0}});
   while (item != records_.open_items.end() && item->first.first == job.id) {
-    now_.delayed.erase({item->second.not_before_ms, job.id, item->first.second});
+    const std::int64_t from_ms = item->second.not_before_ms;
+    now_.delayed.erase({from_ms, job.id, item->first.second});
+    now_.shelter_ends.erase({from_ms + job.spot.on_demand_after_ms, job.id, item->first.second});
     item = records_.open_items.erase(item);
   }
   forget_as_forerunner(job);

@@ -12,12 +12,20 @@ namespace {
 
 constexpr std::int64_t kMinuteMs = 60'000;
 
+// A job may as well name the market by its label.
+SpotUse wanted_by(const WaitingItems& items) {
+  const auto market = items.require.find(std::string(kMarketLabel));
+  if (items.spot != SpotUse::prefer || market == items.require.end()) return items.spot;
+  return market->second == kSpotMarket ? SpotUse::only : SpotUse::never;
+}
+
 }  // namespace
 
-Labels machine_labels(const std::string& fleet, const FleetRules& rules, const std::string& shape) {
+Labels machine_labels(const std::string& fleet, const FleetRules& rules, const std::string& shape, bool spot) {
   Labels labels = rules.labels;
   labels["fleet"] = fleet;
   labels["shape"] = shape;
+  labels[std::string(kMarketLabel)] = spot ? kSpotMarket : kOnDemandMarket;
   return labels;
 }
 
@@ -38,18 +46,52 @@ void FleetDraft::add(const PlannedMachine& machine) {
   is_warming_ = is_warming_ || !is_warm;
 }
 
-bool FleetDraft::has_labels(const Shape& shape, const Labels& require) const {
+bool FleetDraft::has_labels(const std::string& shape, bool spot, const Labels& require) const {
   return require.empty() || planted(FleetPlant::labels_ignored) ||
-         has_all(machine_labels(state_.name, rules(), shape.name), require);
+         has_all(machine_labels(state_.name, rules(), shape, spot), require);
 }
 
-std::optional<std::string> FleetDraft::obstacle(const Shape& shape) const {
+bool FleetDraft::lacks_spot(std::int64_t patience_ms) const {
+  return state_.spot_failing_since_ms > 0 && now_ms_ - state_.spot_failing_since_ms >= patience_ms &&
+         !planted(FleetPlant::never_on_demand);
+}
+
+Markets FleetDraft::markets_for(const WaitingItems& items) const {
+  if (planted(FleetPlant::market_ignored)) return {.spot = rules().spot, .on_demand = !rules().spot};
+  if (!rules().spot) return {.on_demand = wanted_by(items) != SpotUse::only};
+  switch (wanted_by(items)) {
+    case SpotUse::only: return {.spot = true};
+    case SpotUse::never: return {.on_demand = rules().on_demand};
+    case SpotUse::prefer: break;
+  }
+  return {.spot = true, .on_demand = rules().on_demand && lacks_spot(items.on_demand_after_ms)};
+}
+
+bool FleetDraft::launches_spot() const {
+  return rules().spot && !(rules().on_demand && lacks_spot(SpotRules{}.on_demand_after_ms));
+}
+
+std::int64_t FleetDraft::hourly_microdollars(const Shape& shape, bool spot) const {
+  return rules().spot && !spot ? shape.price.on_demand_microdollars : shape.price.microdollars;
+}
+
+std::optional<std::string> FleetDraft::obstacle(const Shape& shape, bool spot) const {
   if (state_.deleting) return "the fleet is being deleted";
   if (state_.paused) return "the fleet is paused";
   if (!state_.unavailable.empty()) return state_.unavailable;
-  if (state_.not_before_ms > now_ms_ && !planted(FleetPlant::planned_while_waiting)) {
-    return concat("backing off for ", (state_.not_before_ms - now_ms_ + 999) / 1000,
-                  " s after a failure: ", state_.trouble);
+  const std::int64_t not_before_ms = spot ? state_.spot_not_before_ms : state_.not_before_ms;
+  if (not_before_ms > now_ms_ && !planted(FleetPlant::planned_while_waiting)) {
+    return concat("backing off for ", (not_before_ms - now_ms_ + 999) / 1000, " s after a failure",
+                  spot ? " of a spot machine" : "", ": ", spot ? state_.spot_trouble : state_.trouble);
+  }
+  // Machines of this computer have no market.
+  const HourlyPrice& price = shape.price;
+  const bool has_bid = spot && rules().provider != "local" && price.on_demand_microdollars > 0;
+  if (has_bid && !planted(FleetPlant::bid_ignored) &&
+      price.microdollars > price.on_demand_microdollars / 100 * rules().bid_percent) {
+    return concat("a spot machine of shape '", shape.name, "' costs ",
+                  (100 * price.microdollars + price.on_demand_microdollars - 1) / price.on_demand_microdollars,
+                  "% of the on-demand price; the bid is ", rules().bid_percent, "%");
   }
   if (billed_ >= rules().most && !planted(FleetPlant::planned_beyond_maximum))
     return concat("at the maximum of ", plural(rules().most, "machine"));
@@ -67,15 +109,16 @@ std::optional<std::string> FleetDraft::obstacle(const Shape& shape) const {
   return std::nullopt;
 }
 
-bool FleetDraft::launch(const Shape& shape, const std::string& reason, FleetPlan& plan) {
-  if (obstacle(shape)) return false;
+bool FleetDraft::launch(const Shape& shape, bool spot, const std::string& reason, FleetPlan& plan) {
+  if (obstacle(shape, spot)) return false;
   ++billed_;
   ++machines_;
   ++launched_lately_;
   ++launches_;
   milli_cpus_ += shape.has.milli_cpus;
   live_milli_cpus_ += shape.has.milli_cpus;
-  plan.launches.push_back({state_.name, shape, reason});
+  plan.launches.push_back({state_.name, shape, reason, spot});
+  plan.launches.back().shape.price.microdollars = hourly_microdollars(shape, spot);
   return true;
 }
 
@@ -91,9 +134,20 @@ void FleetDraft::drain(const PlannedMachine& machine, const std::string& reason,
 void FleetDraft::scale_to(std::uint64_t target, const std::string& reason, FleetPlan& plan) {
   target = std::clamp(target, std::min(rules().least, rules().most), rules().most);
   if (machines_ > target) {
+    std::uint64_t waited_for = 0;
     for (const PlannedMachine* machine : by_loss()) {
       if (machines_ <= target) break;
-      drain(*machine, reason, plan);
+      const bool holds_messages =
+          machine->receipts_since_ms > now_ms_ - kReceiptsMs && !planted(FleetPlant::drained_with_receipts);
+      if (holds_messages) {
+        ++waited_for;
+      } else {
+        drain(*machine, reason, plan);
+      }
+    }
+    if (machines_ > target && waited_for > 0) {
+      plan.notes.push_back({state_.name, concat(reason, "; scale-in waits for messages that are in the hands of ",
+                                                plural(waited_for, "machine"))});
     }
     return;
   }
@@ -101,12 +155,41 @@ void FleetDraft::scale_to(std::uint64_t target, const std::string& reason, Fleet
     plan.notes.push_back({state_.name, state_.unavailable.empty() ? "it has no shape" : state_.unavailable});
     return;
   }
+  const bool spot = launches_spot();
   while (machines_ < target) {
-    if (launch(state_.shapes.front(), reason, plan)) continue;
-    const auto why = obstacle(state_.shapes.front());
+    const Shape* shape = first_shape(spot);
+    if (shape != nullptr && launch(*shape, spot, reason, plan)) continue;
+    const auto why = obstacle(state_.shapes.front(), spot);
     plan.notes.push_back({state_.name, concat(plural(target - machines_, "machine"), " short: ", why.value_or(""))});
     return;
   }
+}
+
+void FleetDraft::lower_to_cpus(std::uint64_t milli_cpus, const std::string& reason, FleetPlan& plan) {
+  for (const PlannedMachine* machine : by_loss()) {
+    if (live_milli_cpus_ <= milli_cpus) return;
+    drain(*machine, reason, plan);
+  }
+}
+
+void FleetDraft::drain_quarantined(FleetPlan& plan) {
+  const auto machines = live_;
+  for (const PlannedMachine* it : machines) {
+    const bool is_of_no_use = it->phase == MachinePhase::joined && it->items == 0 && !it->quarantine.empty();
+    if (is_of_no_use) drain(*it, concat("its worker is quarantined: ", it->quarantine), plan);
+  }
+}
+
+bool FleetDraft::is_full_for(const Shape& shape) const {
+  if (billed_ != machines_) return false;
+  const std::uint64_t most = rules().most_milli_cpus;
+  return billed_ >= rules().most || (most > 0 && milli_cpus_ + shape.has.milli_cpus > most);
+}
+
+// Where the first is too large for what is left, or too dear, another may do.
+const Shape* FleetDraft::first_shape(bool spot) const {
+  const auto found = std::ranges::find_if(state_.shapes, [&](const Shape& it) { return !obstacle(it, spot); });
+  return found == state_.shapes.end() ? nullptr : &*found;
 }
 
 std::uint64_t FleetDraft::least_milli_cpus() const {
@@ -114,21 +197,22 @@ std::uint64_t FleetDraft::least_milli_cpus() const {
 }
 
 void FleetDraft::raise_to_cpus(std::uint64_t milli_cpus, const std::string& reason, FleetPlan& plan) {
+  const bool spot = launches_spot();
   while (live_milli_cpus_ < milli_cpus) {
     // The largest that is not too large, otherwise the smallest.
     const std::uint64_t missing = milli_cpus - live_milli_cpus_;
     const Shape* best = nullptr;
     for (const Shape& it : state_.shapes) {
-      if (obstacle(it)) continue;
+      if (obstacle(it, spot)) continue;
       const auto excess = [&](const Shape& shape) {
         const std::uint64_t cpus = shape.has.milli_cpus;
         return std::pair(cpus > missing, cpus > missing ? cpus : missing - cpus);
       };
       if (best == nullptr || excess(it) < excess(*best)) best = &it;
     }
-    if (best != nullptr && best->has.milli_cpus > 0 && launch(*best, reason, plan)) continue;
+    if (best != nullptr && best->has.milli_cpus > 0 && launch(*best, spot, reason, plan)) continue;
     const auto why =
-        state_.shapes.empty() ? std::optional<std::string>("it has no shape") : obstacle(state_.shapes.front());
+        state_.shapes.empty() ? std::optional<std::string>("it has no shape") : obstacle(state_.shapes.front(), spot);
     plan.notes.push_back({state_.name, concat(missing / 1000, " CPUs short of the minimum: ",
                                               why.value_or("its machines have no CPUs"))});
     return;

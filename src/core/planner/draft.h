@@ -11,6 +11,12 @@
 
 namespace drover {
 
+/// Which machines of a fleet serve some items: spot machines are launched before others.
+struct Markets {
+  bool spot = false;
+  bool on_demand = false;
+};
+
 /// One fleet while it is planned. Bounds are held here, whatever a policy asks for.
 class FleetDraft {
  public:
@@ -35,12 +41,24 @@ class FleetDraft {
   const std::vector<const PlannedMachine*>& live() const { return live_; }
 
   /// Whether machines of the fleet have what is required, by label.
-  bool has_labels(const Shape& shape, const Labels& require) const;
+  bool has_labels(const std::string& shape, bool spot, const Labels& require) const;
+  /// What may be launched for them now.
+  Markets markets_for(const WaitingItems& items) const;
+  /// Whether spot machines are launched for nobody in particular.
+  bool launches_spot() const;
+  /// What one hour of it costs.
+  std::int64_t hourly_microdollars(const Shape& shape, bool spot) const;
 
   /// Why nothing more of the shape can be launched; nothing: it can.
-  std::optional<std::string> obstacle(const Shape& shape) const;
-  bool launch(const Shape& shape, const std::string& reason, FleetPlan& plan);
+  std::optional<std::string> obstacle(const Shape& shape, bool spot) const;
+  bool launch(const Shape& shape, bool spot, const std::string& reason, FleetPlan& plan);
   void drain(const PlannedMachine& machine, const std::string& reason, FleetPlan& plan);
+  /// Drains until its machines have no more CPUs than this.
+  void lower_to_cpus(std::uint64_t milli_cpus, const std::string& reason, FleetPlan& plan);
+  /// Drains those that hold nothing and are given nothing, because items failed there.
+  void drain_quarantined(FleetPlan& plan);
+  /// Whether it has as many machines, or CPUs, as it may have, and none of them is about to go.
+  bool is_full_for(const Shape& shape) const;
   /// Launches or drains until there are so many, within the bounds.
   void scale_to(std::uint64_t target, const std::string& reason, FleetPlan& plan);
   /// Launches until they have so many CPUs, within the bounds.
@@ -50,6 +68,10 @@ class FleetDraft {
   std::vector<const PlannedMachine*> by_loss() const;
 
  private:
+  /// Whether items that have so much patience are served by machines that are not spot machines.
+  bool lacks_spot(std::int64_t patience_ms) const;
+  const Shape* first_shape(bool spot) const;
+
   const FleetState& state_;
   const std::int64_t now_ms_;
   std::vector<const PlannedMachine*> live_;
@@ -65,7 +87,10 @@ class FleetDraft {
   std::size_t drains_ = 0;
 };
 
+/// For so long a machine is not drained because something on it holds messages.
+inline constexpr std::int64_t kReceiptsMs = 600'000;
+
 /// The labels that machines of a fleet have.
-Labels machine_labels(const std::string& fleet, const FleetRules& rules, const std::string& shape);
+Labels machine_labels(const std::string& fleet, const FleetRules& rules, const std::string& shape, bool spot);
 
 }  // namespace drover

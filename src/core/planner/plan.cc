@@ -15,12 +15,22 @@ void drain_all(FleetDraft& fleet, FleetPlan& plan) {
   for (const PlannedMachine* machine : fleet.by_loss()) fleet.drain(*machine, "the fleet is being deleted", plan);
 }
 
-/// A maximum that was lowered, and a minimum.
-void keep_bounds(FleetDraft& fleet, FleetPlan& plan) {
+/// A maximum that was lowered.
+void keep_maximum(FleetDraft& fleet, FleetPlan& plan) {
   const FleetRules& rules = fleet.rules();
   if (fleet.machines() > rules.most) {
     fleet.scale_to(rules.most, concat("the maximum is ", plural(rules.most, "machine")), plan);
-  } else if (fleet.machines() < rules.least && !planted(FleetPlant::minimum_not_launched)) {
+  }
+  if (rules.most_milli_cpus > 0 && fleet.milli_cpus() > rules.most_milli_cpus) {
+    fleet.lower_to_cpus(rules.most_milli_cpus, concat("the maximum is ", plural(rules.most_milli_cpus / 1000, "CPU")),
+                        plan);
+  }
+}
+
+/// When what waits has its machines: those count.
+void keep_minimum(FleetDraft& fleet, FleetPlan& plan) {
+  const FleetRules& rules = fleet.rules();
+  if (fleet.machines() < std::min(rules.least, rules.most) && !planted(FleetPlant::minimum_not_launched)) {
     fleet.scale_to(rules.least, concat("the minimum is ", plural(rules.least, "machine")), plan);
   }
   if (rules.most > 0 && fleet.milli_cpus() < fleet.least_milli_cpus()) {
@@ -61,10 +71,14 @@ FleetPlan make_plan(const FleetSnapshot& snapshot) {
       plan.notes.push_back({fleet.state().name, "the fleet is paused"});
       continue;
     }
-    keep_bounds(fleet, plan);
+    fleet.drain_quarantined(plan);
+    keep_maximum(fleet, plan);
     plan_one(fleet, snapshot, plan);
   }
   plan_for_demand(fleets, snapshot, plan);
+  for (FleetDraft& fleet : fleets) {
+    if (!fleet.state().deleting && !fleet.state().paused) keep_minimum(fleet, plan);
+  }
   return plan;
 }
 

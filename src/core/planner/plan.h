@@ -13,6 +13,7 @@ struct PlannedLaunch {
   std::string fleet;
   Shape shape;
   std::string reason;
+  bool spot = false;
 };
 
 struct PlannedDrain {

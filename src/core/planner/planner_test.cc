@@ -466,5 +466,212 @@ TEST_F(PlanTest, OfSeveralAlarmsTheOneWithTheMostMachinesDecides) {
   EXPECT_EQ(said(), "+small +small +small");
 }
 
+// --- machines in the way
+
+TEST_F(PlanTest, AnIdleMachineOfAFullFleetMakesRoomForWhatItCannotRun) {
+  rules().most = 1;
+  machine("m1");
+  wait(1, {4000, 0, {}});
+  EXPECT_EQ(said(), "-m1");
+  EXPECT_EQ(plan().drains[0].reason, "it makes room for items that it cannot run");
+  EXPECT_EQ(notes(), "f: 1 item waits: at the maximum of 1 machine");
+  snapshot.machines[0].phase = MachinePhase::draining;
+  EXPECT_EQ(said(), "") << "its place is about to be free";
+}
+
+TEST_F(PlanTest, AMachineThatSomethingElseWillUseMakesNoRoom) {
+  rules().most = 1;
+  machine("m1");
+  wait(1, {4000, 0, {}});
+  wait(1);
+  EXPECT_EQ(said(), "");
+  EXPECT_EQ(notes(), "f: 1 item waits: at the maximum of 1 machine");
+}
+
+TEST_F(PlanTest, ABusyMachineMakesNoRoom) {
+  rules().most = 1;
+  busy("m1");
+  wait(1, {4000, 0, {}});
+  EXPECT_EQ(said(), "");
+}
+
+TEST_F(PlanTest, RoomIsMadeWithinTheMaximumOfCpus) {
+  rules().most_milli_cpus = 4000;
+  machine("m1");
+  wait(1, {4000, 0, {}});
+  EXPECT_EQ(said(), "-m1");
+}
+
+TEST_F(PlanTest, NoRoomIsMadeForItemsThatNoShapeHolds) {
+  rules().most = 1;
+  machine("m1");
+  wait(1, {64'000, 0, {}});
+  EXPECT_EQ(said(), "");
+}
+
+TEST_F(PlanTest, WhatWaitsFillsTheMinimum) {
+  rules().least = 1;
+  EXPECT_EQ(said(), "+small");
+  wait(1, {4000, 0, {}});
+  EXPECT_EQ(said(), "+large");
+}
+
+TEST_F(PlanTest, AMaximumOfCpusThatWasLoweredIsKept) {
+  busy("m1", 5000, 4);
+  busy("m2", 1000, 4);
+  rules().most_milli_cpus = 4000;
+  EXPECT_EQ(said(), "-m2");
+  EXPECT_EQ(plan().drains[0].reason, "the maximum is 4 CPUs");
+}
+
+TEST_F(PlanTest, AQuarantinedMachineIsReplaced) {
+  rules().policy = ScalingPolicy::fixed;
+  rules().desired = 1;
+  machine("m1").quarantine = "8 items failed there";
+  EXPECT_EQ(said(), "+small -m1");
+  EXPECT_EQ(plan().drains[0].reason, "its worker is quarantined: 8 items failed there");
+  snapshot.machines.clear();
+  busy("m1").quarantine = "8 items failed there";
+  EXPECT_EQ(said(), "") << "what it holds may end";
+}
+
+TEST_F(PlanTest, ScaleInWaitsForMessagesInHands) {
+  rules().policy = ScalingPolicy::fixed;
+  rules().desired = 1;
+  busy("m1", 1000).receipts_since_ms = kNowMs - 1000;
+  busy("m2", 5000);
+  EXPECT_EQ(said(), "-m2");
+  rules().desired = 0;
+  EXPECT_EQ(said(), "-m2");
+  EXPECT_EQ(notes(), "f: 0 machines wanted; scale-in waits for messages that are in the hands of 1 machine");
+  snapshot.machines[0].receipts_since_ms = kNowMs - kReceiptsMs;
+  EXPECT_EQ(said(), "-m1 -m2") << "not for ever";
+}
+
+TEST_F(PlanTest, ABacklogIsWhatTheFleetCouldRun) {
+  rules().policy = ScalingPolicy::backlog;
+  rules().items_per_machine = 1;
+  wait(3, {64'000, 0, {}});
+  wait(3).require = {{"zone", "a"}};
+  EXPECT_EQ(said(), "");
+  rules().labels = {{"zone", "a"}};
+  EXPECT_EQ(said(), "+small +small +small");
+}
+
+TEST_F(PlanTest, ItemsThatWaitForOneReasonAreOneLine) {
+  rules().most = 0;
+  wait(1);
+  wait(2, {2000, 0, {}});
+  EXPECT_EQ(notes(), "f: 3 items wait: at the maximum of 0 machines");
+}
+
+// --- spot machines
+
+class SpotPlanTest : public PlanTest {
+ protected:
+  SpotPlanTest() { rules().spot = true; }
+  /// "spot", "on-demand" or, of none, "".
+  std::string market() {
+    std::string out;
+    for (const PlannedLaunch& it : plan().launches)
+      out += concat(out.empty() ? "" : " ", it.spot ? "spot" : "on-demand");
+    return out;
+  }
+};
+
+TEST_F(SpotPlanTest, AJobSaysWhichMachinesAreLaunchedForIt) {
+  wait(1).spot = SpotUse::prefer;
+  EXPECT_EQ(market(), "spot");
+  snapshot.items[0].spot = SpotUse::only;
+  EXPECT_EQ(market(), "spot");
+  snapshot.items[0].spot = SpotUse::never;
+  EXPECT_EQ(market(), "on-demand");
+  rules().on_demand = false;
+  EXPECT_EQ(market(), "");
+  EXPECT_EQ(notes(), "f: 1 item waits: they must not run on spot machines, and the fleet has no others");
+  rules().spot = false;
+  EXPECT_EQ(market(), "on-demand");
+  snapshot.items[0].spot = SpotUse::only;
+  EXPECT_EQ(market(), "");
+  EXPECT_EQ(notes(), "f: 1 item waits: they run on spot machines only, and the fleet has none");
+}
+
+TEST_F(SpotPlanTest, MachinesOfTheOtherMarketAreNoRoomForThem) {
+  machine("m1").spot = true;
+  wait(1).spot = SpotUse::never;
+  EXPECT_EQ(market(), "on-demand");
+  snapshot.items[0].spot = SpotUse::prefer;
+  EXPECT_EQ(market(), "");
+  snapshot.machines[0].spot = false;
+  EXPECT_EQ(market(), "") << "what prefers spot machines runs on any";
+  snapshot.items[0].spot = SpotUse::only;
+  EXPECT_EQ(market(), "spot");
+}
+
+TEST_F(SpotPlanTest, ThoseThatNotEveryMachineMayRunArePlacedFirst) {
+  machine("m1").spot = false;
+  machine("m2").spot = true;
+  wait(1).spot = SpotUse::prefer;
+  wait(1).spot = SpotUse::never;
+  EXPECT_EQ(market(), "");
+}
+
+TEST_F(SpotPlanTest, OthersAreLaunchedWhenSpotMachinesWereLackingForLong) {
+  wait(1).on_demand_after_ms = 60'000;
+  fleet().spot_trouble = "no capacity";
+  fleet().spot_not_before_ms = kNowMs + 5000;
+  fleet().spot_failing_since_ms = kNowMs - 59'999;
+  EXPECT_EQ(market(), "");
+  EXPECT_EQ(notes(), "f: 1 item waits: backing off for 5 s after a failure of a spot machine: no capacity");
+  fleet().spot_failing_since_ms = kNowMs - 60'000;
+  EXPECT_EQ(market(), "on-demand");
+  rules().on_demand = false;
+  EXPECT_EQ(market(), "");
+}
+
+TEST_F(SpotPlanTest, SpotMachinesAreTriedAgainInBetween) {
+  wait(1).on_demand_after_ms = 60'000;
+  fleet().spot_failing_since_ms = kNowMs - 100'000;
+  fleet().spot_not_before_ms = kNowMs;
+  EXPECT_EQ(market(), "spot");
+}
+
+TEST_F(SpotPlanTest, ABidIsNotExceeded) {
+  rules().provider = "command";
+  fleet().shapes = {{"small", cpus(1), {400'000, 1'000'000}}};
+  rules().bid_percent = 40;
+  wait(1);
+  EXPECT_EQ(market(), "spot");
+  rules().bid_percent = 39;
+  EXPECT_EQ(market(), "");
+  EXPECT_EQ(notes(),
+            "f: 1 item waits: a spot machine of shape 'small' costs 40% of the on-demand price; the bid is 39%");
+}
+
+TEST_F(SpotPlanTest, WhatIsLaunchedHasThePriceOfItsMarket) {
+  fleet().shapes = {{"small", cpus(1), {400'000, 1'000'000}}};
+  wait(1);
+  EXPECT_EQ(plan().launches.at(0).shape.price.microdollars, 400'000);
+  snapshot.items[0].spot = SpotUse::never;
+  EXPECT_EQ(plan().launches.at(0).shape.price.microdollars, 1'000'000);
+}
+
+TEST_F(SpotPlanTest, PoliciesThatCountMachinesTakeSpotMachinesWhileThereAreAny) {
+  rules().policy = ScalingPolicy::fixed;
+  rules().desired = 1;
+  EXPECT_EQ(market(), "spot");
+  fleet().spot_failing_since_ms = kNowMs - 600'000;
+  EXPECT_EQ(market(), "on-demand");
+}
+
+TEST_F(SpotPlanTest, JobsCanRequireAMarketByLabel) {
+  wait(1).require = {{"market", "on-demand"}};
+  EXPECT_EQ(market(), "on-demand");
+  snapshot.items[0].require = {{"market", "spot"}};
+  EXPECT_EQ(market(), "spot");
+  rules().spot = false;
+  EXPECT_EQ(market(), "");
+}
+
 }  // namespace
 }  // namespace drover

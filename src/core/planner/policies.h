@@ -17,6 +17,7 @@ struct Backlog {
   bool has_unknown_length = false;  // some have no learned duration, and are not in `seconds`
 };
 Backlog backlog_of(const FleetState& fleet, const FleetSnapshot& snapshot);
+bool could_run(const FleetState& fleet, const WaitingItems& items);
 /// Whether the fleet's machines are given items of this queue.
 bool serves_items(const FleetState& fleet, const WaitingItems& items);
 

@@ -19,6 +19,19 @@ bool serves_items(const FleetState& fleet, const WaitingItems& items) {
   return items.fleets.empty() || std::ranges::find(items.fleets, fleet.name) != items.fleets.end();
 }
 
+// Whether a machine of the fleet could run them: others would keep it from ever scaling in.
+bool could_run(const FleetState& fleet, const WaitingItems& items) {
+  const FleetDraft draft(fleet, 0);
+  return std::ranges::any_of(fleet.shapes, [&](const Shape& shape) {
+    const auto suits = [&](bool spot) {
+      const bool is_wrong = spot ? items.spot == SpotUse::never : items.spot == SpotUse::only;
+      return !is_wrong && draft.has_labels(shape.name, spot, items.require);
+    };
+    const bool has_on_demand = !fleet.rules.spot || fleet.rules.on_demand;
+    return items.ask.fits(shape.has) && ((fleet.rules.spot && suits(true)) || (has_on_demand && suits(false)));
+  });
+}
+
 Backlog backlog_of(const FleetState& fleet, const FleetSnapshot& snapshot) {
   Backlog out;
   if (!fleet.rules.stream.empty()) {
@@ -31,7 +44,7 @@ Backlog backlog_of(const FleetState& fleet, const FleetSnapshot& snapshot) {
   for (const WaitingItems& it : snapshot.items) {
     const bool counts = fleet.rules.queue.empty() ? serves_items(fleet, it) : it.queue == fleet.rules.queue;
     const std::uint64_t items = it.waiting + (planted(FleetPlant::work_in_flight_ignored) ? 0 : it.in_hands);
-    if (!counts || items == 0) continue;
+    if (!counts || items == 0 || (it.in_hands == 0 && !could_run(fleet, it))) continue;
     out.items += items;
     if (it.item_ms == 0) out.has_unknown_length = true;
     milliseconds += items * static_cast<std::uint64_t>(std::max<std::int64_t>(it.item_ms, 0));

@@ -5,6 +5,7 @@
 // cost least per item. A machine that has had nothing to do for a while is drained.
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <set>
 #include <tuple>
 
@@ -20,6 +21,7 @@ namespace {
 struct Room {
   FleetDraft* fleet;
   std::string shape;
+  bool spot;
   Resources has;
   Resources free;
   const PlannedMachine* machine;  // null: this plan launches it
@@ -40,7 +42,7 @@ class DemandPlanner {
     for (FleetDraft& fleet : fleets_) {
       for (const PlannedMachine* it : fleet.live()) {
         if (it->phase == MachinePhase::coming && planted(FleetPlant::coming_machine_not_counted)) continue;
-        rooms_.push_back({&fleet, it->shape, it->has, it->has.minus(it->used), it});
+        rooms_.push_back({&fleet, it->shape, it->spot, it->has, it->has.minus(it->used), it});
       }
     }
   }
@@ -50,8 +52,10 @@ class DemandPlanner {
     for (const WaitingItems& it : snapshot_.items) {
       if (it.waiting > 0) order.push_back(&it);
     }
-    // The largest first, so that the small ones fill what is left.
-    std::ranges::stable_sort(order, std::ranges::greater{}, [](const WaitingItems* it) { return worth_of(it->ask); });
+    // The largest first, so that the small ones fill what is left; and those first that not every machine may run.
+    std::ranges::stable_sort(order, std::ranges::greater{}, [](const WaitingItems* it) {
+      return std::pair(worth_of(it->ask), it->spot != SpotUse::prefer);
+    });
     for (const WaitingItems* it : order) least_ = least_of(least_, it->ask);
     for (std::size_t room = 0; room < rooms_.size(); ++room) open_.push_back(room);
     for (const WaitingItems* it : order) {
@@ -60,7 +64,19 @@ class DemandPlanner {
     }
   }
 
+  /// What waits and gets no machine, a line for each reason.
+  void note_waiting() {
+    for (const auto& [what, items] : waiting_) {
+      plan_.notes.push_back(
+          {what.first, concat(plural(items, "item"), items == 1 ? " waits: " : " wait: ", what.second)});
+    }
+  }
+
   void drain_idle() {
+    // When all is placed: only then it is known that nobody uses it.
+    for (const auto& [fleet, machine] : idle_for_others_) {
+      if (!taken_.contains(machine)) fleet->drain(*machine, "it makes room for items that it cannot run", plan_);
+    }
     for (FleetDraft& fleet : fleets_) {
       if (fleet.rules().policy != ScalingPolicy::demand) continue;
       const std::vector<const PlannedMachine*> machines = fleet.by_loss();
@@ -85,13 +101,19 @@ class DemandPlanner {
       if (left == 0) return;
       ++looked_at_;
       if (!items.ask.fits(room.free) || !serves_items(room.fleet->state(), items)) continue;
-      if (!room.fleet->has_labels({room.shape, {}}, items.require)) continue;
+      if (!may_use(room, items)) continue;
       const std::uint64_t count = std::min(left, room.free.holds(items.ask));
       room.free = room.free.minus(items.ask.times(count));
       taken_.insert(room.machine);
       left -= count;
     }
     if (left > 0) launch_for(items, left);
+  }
+
+  static bool may_use(const Room& room, const WaitingItems& items) {
+    const bool is_wrong_market = room.spot ? items.spot == SpotUse::never : items.spot == SpotUse::only;
+    return (!is_wrong_market || planted(FleetPlant::market_ignored)) &&
+           room.fleet->has_labels(room.shape, room.spot, items.require);
   }
 
   /// The least that anything asks for, of each kind of resource.
@@ -131,18 +153,46 @@ class DemandPlanner {
     const std::string waiting = concat(plural(left, "item"), left == 1 ? " waits" : " wait");
     for (FleetDraft* fleet : fleets_of(items)) {
       std::string why = "none of its shapes holds them";
-      while (left > 0) {
-        const Shape* shape = best_shape(*fleet, items, left, why);
-        if (shape == nullptr || !is_worth_it(*fleet, *shape, items, left, why)) break;
-        const std::uint64_t count = std::min(left, shape->has.holds(items.ask));
-        if (!fleet->launch(*shape, waiting, plan_)) break;
-        open_.push_back(rooms_.size());
-        rooms_.push_back({fleet, shape->name, shape->has, shape->has.minus(items.ask.times(count)), nullptr});
-        left -= count;
+      const Markets markets = fleet->markets_for(items);
+      if (!markets.spot && !markets.on_demand) {
+        why = fleet->rules().spot ? "they must not run on spot machines, and the fleet has no others"
+                                  : "they run on spot machines only, and the fleet has none";
       }
+      if (markets.spot) launch_in(*fleet, true, items, waiting, left, why);
+      if (markets.on_demand) launch_in(*fleet, false, items, waiting, left, why);
       if (left == 0) return;
-      plan_.notes.push_back(
-          {fleet->state().name, concat(plural(left, "item"), left == 1 ? " waits: " : " wait: ", why)});
+      make_room(*fleet, markets, items);
+      waiting_[{fleet->state().name, why}] += left;
+    }
+  }
+
+  /// In a full fleet, one that has nothing to do and that nothing that waits could use gives way to another.
+  void make_room(FleetDraft& fleet, const Markets& markets, const WaitingItems& items) {
+    if (planted(FleetPlant::no_room_made) || idle_for_others_.contains(&fleet)) return;
+    const bool would_help = std::ranges::any_of(fleet.state().shapes, [&](const Shape& shape) {
+      const bool has_labels = (markets.spot && fleet.has_labels(shape.name, true, items.require)) ||
+                              (markets.on_demand && fleet.has_labels(shape.name, false, items.require));
+      return items.ask.fits(shape.has) && has_labels && fleet.is_full_for(shape);
+    });
+    if (!would_help) return;
+    for (const PlannedMachine* it : fleet.by_loss()) {
+      const bool is_idle = it->phase == MachinePhase::joined && it->items == 0;
+      if (!is_idle || taken_.contains(it)) continue;
+      idle_for_others_.emplace(&fleet, it);
+      return;
+    }
+  }
+
+  void launch_in(FleetDraft& fleet, bool spot, const WaitingItems& items, const std::string& reason,
+                 std::uint64_t& left, std::string& why) {
+    while (left > 0) {
+      const Shape* shape = best_shape(fleet, spot, items, left, why);
+      if (shape == nullptr || !is_worth_it(fleet, *shape, items, left, why)) return;
+      const std::uint64_t count = std::min(left, shape->has.holds(items.ask));
+      if (!fleet.launch(*shape, spot, reason, plan_)) return;
+      open_.push_back(rooms_.size());
+      rooms_.push_back({&fleet, shape->name, spot, shape->has, shape->has.minus(items.ask.times(count)), nullptr});
+      left -= count;
     }
   }
 
@@ -153,10 +203,10 @@ class DemandPlanner {
 
   /// The lowest price per item that it would run or, where not all prices are known, the least worth; of equals the
   /// largest.
-  static const Shape* best_shape(const FleetDraft& fleet, const WaitingItems& items, std::uint64_t left,
+  static const Shape* best_shape(const FleetDraft& fleet, bool spot, const WaitingItems& items, std::uint64_t left,
                                  std::string& why) {
     if (fleet.state().shapes.empty()) {
-      if (const auto obstacle = fleet.obstacle({})) why = *obstacle;
+      if (const auto obstacle = fleet.obstacle({}, spot)) why = *obstacle;
       return nullptr;
     }
     const Shape* best = nullptr;
@@ -164,16 +214,17 @@ class DemandPlanner {
     auto best_score = std::tuple(std::uint64_t{0}, std::uint64_t{0});
     for (const Shape& shape : fleet.state().shapes) {
       if (!items.ask.fits(shape.has)) continue;
-      if (!fleet.has_labels(shape, items.require)) {
+      if (!fleet.has_labels(shape.name, spot, items.require)) {
         why = "its machines do not have the required labels";
         continue;
       }
-      if (const auto obstacle = fleet.obstacle(shape)) {
+      if (const auto obstacle = fleet.obstacle(shape, spot)) {
         why = *obstacle;
         continue;
       }
       const std::uint64_t used = std::min(left, shape.has.holds(items.ask));
-      const std::uint64_t cost = by_price ? static_cast<std::uint64_t>(shape.price.microdollars) : worth_of(shape.has);
+      const std::uint64_t cost =
+          by_price ? static_cast<std::uint64_t>(fleet.hourly_microdollars(shape, spot)) : worth_of(shape.has);
       const auto score = std::tuple(1000 * cost / used, ~used);
       if (best != nullptr && best_score <= score) continue;
       best = &shape;
@@ -185,8 +236,7 @@ class DemandPlanner {
   /// Some machine will run it, if only later.
   bool has_place(const WaitingItems& items) const {
     return std::ranges::any_of(rooms_, [&](const Room& room) {
-      return items.ask.fits(room.has) && serves_items(room.fleet->state(), items) &&
-             room.fleet->has_labels({room.shape, {}}, items.require);
+      return items.ask.fits(room.has) && serves_items(room.fleet->state(), items) && may_use(room, items);
     });
   }
 
@@ -206,8 +256,10 @@ class DemandPlanner {
   std::vector<Room> rooms_;
   std::vector<std::size_t> open_;  // those that may have room left
   Resources least_ = Resources::endless();
-  std::size_t looked_at_ = std::numeric_limits<std::size_t>::max() / 2;  // rooms, since full ones were forgotten
-  std::set<const PlannedMachine*> taken_;                                // something that waits will go there
+  std::size_t looked_at_ = std::numeric_limits<std::size_t>::max() / 2;   // rooms, since full ones were forgotten
+  std::set<const PlannedMachine*> taken_;                                 // something that waits will go there
+  std::map<FleetDraft*, const PlannedMachine*> idle_for_others_;          // one of each fleet
+  std::map<std::pair<std::string, std::string>, std::uint64_t> waiting_;  // items, by fleet and why
 };
 
 }  // namespace
@@ -216,6 +268,7 @@ void plan_for_demand(std::vector<FleetDraft>& fleets, const FleetSnapshot& snaps
   DemandPlanner planner(fleets, snapshot, plan);
   planner.place_all();
   planner.drain_idle();
+  planner.note_waiting();
 }
 
 }  // namespace drover

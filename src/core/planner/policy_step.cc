@@ -64,9 +64,11 @@ void plan_steps(FleetDraft& fleet, const Backlog& backlog, FleetPlan& plan) {
   const auto metric = static_cast<std::int64_t>(std::min<std::uint64_t>(backlog.items, kMostCounted));
   const auto capacity = static_cast<std::int64_t>(fleet.machines());
   std::optional<std::int64_t> target;
+  bool is_any_in_force = false;
   const bool is_due = fleet.scaled_ms() + fleet.rules().period_ms <= fleet.now_ms();
   for (const StepAlarm& alarm : fleet.rules().alarms) {
     const auto value = step_value(alarm, metric);
+    is_any_in_force = is_any_in_force || is_in_force(alarm, metric);
     if (!value) continue;
     std::int64_t wanted = 0;
     if (alarm.adjustment == Adjustment::exact) {
@@ -81,7 +83,8 @@ void plan_steps(FleetDraft& fleet, const Backlog& backlog, FleetPlan& plan) {
   }
   const std::string seen = concat("the metric is ", metric);
   if (!target) {
-    plan.notes.push_back({fleet.state().name, concat(seen, ": no alarm is in force")});
+    plan.notes.push_back(
+        {fleet.state().name, concat(seen, is_any_in_force ? ": no step is for that" : ": no alarm is in force")});
     return fleet.scale_to(fleet.machines(), seen, plan);
   }
   const auto wanted = static_cast<std::uint64_t>(std::max<std::int64_t>(*target, 0));

@@ -10,6 +10,7 @@
 
 #include "base/cost.h"
 #include "base/resources.h"
+#include "core/records.h"
 
 namespace drover {
 
@@ -17,7 +18,7 @@ namespace drover {
 struct Shape {
   std::string name;
   Resources has;
-  HourlyPrice price = {};  // as the fleet would pay it
+  HourlyPrice price = {};  // as the fleet would pay it: of a fleet of spot machines, that of a spot machine
 };
 
 enum class ScalingPolicy : std::uint8_t {
@@ -79,8 +80,9 @@ struct FleetRules {
   std::int64_t period_ms = 60'000;        // of `step`: how often a change is repeated while an alarm lasts
   std::uint64_t launches_per_minute = 0;  // 0: no limit
   std::int64_t join_ms = 600'000;         // a machine that has not joined after so long has failed
-  bool spot = false;
-  std::uint32_t bid_percent = 100;  // of the on-demand price
+  bool spot = false;                      // spot machines first
+  bool on_demand = true;                  // with `spot`: others for items that spot machines do not serve
+  std::uint32_t bid_percent = 100;        // of the on-demand price, that a spot machine may cost
 
   bool operator==(const FleetRules&) const = default;
 };
@@ -92,9 +94,12 @@ struct FleetState {
   std::vector<Shape> shapes;  // those of the rules that its provider has here
   bool paused = false;
   bool deleting = false;
-  std::int64_t not_before_ms = 0;  // nothing is launched before
-  std::string trouble;             // why the last launch failed
-  std::string unavailable;         // why nothing can be launched at all; empty: it can
+  std::int64_t not_before_ms = 0;       // nothing is launched before
+  std::string trouble;                  // why the last launch failed
+  std::int64_t spot_not_before_ms = 0;  // the same of its spot machines
+  std::string spot_trouble;
+  std::int64_t spot_failing_since_ms = 0;  // 0: they do not
+  std::string unavailable;                 // why nothing can be launched at all; empty: it can
 };
 
 enum class MachinePhase : std::uint8_t { coming, joined, draining, ending, gone };
@@ -104,6 +109,7 @@ struct PlannedMachine {
   std::string fleet;
   std::string shape;
   Resources has;
+  bool spot = false;
   MachinePhase phase = MachinePhase::coming;
   std::int64_t requested_ms = 0;
   std::int64_t joined_ms = 0;
@@ -112,6 +118,9 @@ struct PlannedMachine {
   std::uint64_t items = 0;
   std::int64_t work_ms = 0;        // until these have ended
   std::int64_t free_since_ms = 0;  // since when it has held nothing; 0: it holds something
+  // Since when something on it has held a message that it received; 0: nothing does.
+  std::int64_t receipts_since_ms = 0;
+  std::string quarantine = {};  // why it is given nothing; empty: it is
 };
 
 /// Items that ask for the same, in one queue.
@@ -120,6 +129,8 @@ struct WaitingItems {
   Labels require;
   std::string queue;
   std::vector<std::string> fleets;  // that serve it, in this order; none: all
+  SpotUse spot = SpotUse::prefer;   // never: as well those of others that were lost too often
+  std::int64_t on_demand_after_ms = SpotRules{}.on_demand_after_ms;
   std::uint64_t waiting = 0;
   std::uint64_t in_hands = 0;
   std::int64_t item_ms = 0;  // how long one takes; 0: not known yet

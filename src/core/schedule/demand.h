@@ -17,6 +17,7 @@ struct Demand {
   Resources ask;
   Labels require;
   std::vector<std::string> fleets = {};  // one of which it must belong to, if it belongs to any; none: all
+  bool no_spot = false;                  // it must not be a spot machine
 
   auto operator<=>(const Demand&) const = default;
 };
@@ -32,6 +33,8 @@ struct Supply {
 };
 
 Demand demand_of(const Job& job, const Queue* queue);
+/// Of items that were lost too often to run on spot machines.
+Demand sheltered(Demand demand);
 /// What one item is charged for; more than a million CPUs are nobody's.
 inline std::uint64_t charged_milli_cpus(const Job& job) {
   return std::min<std::uint64_t>(job.ask.milli_cpus, 1'000'000'000);

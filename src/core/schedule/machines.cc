@@ -19,7 +19,8 @@ Supply supply_of(const Worker& worker) {
 }
 
 bool Supply::suits(const Demand& demand) const {
-  return (demand.ask.fits(has) && has_all(labels, demand.require) && serves(fleet, demand.fleets)) ||
+  return (demand.ask.fits(has) && has_all(labels, demand.require) && serves(fleet, demand.fleets) &&
+          !(demand.no_spot && is_spot(labels))) ||
          planted(SchedulePlant::unfit_worker_served);
 }
 
@@ -142,13 +143,14 @@ void Schedule::leave_site(SiteId id) {
 Schedule::SiteFit Schedule::fit(SiteId site, ClassId of) const {
   const Demand& demand = classes_[of].demand;
   std::vector<SiteFit>& sites = classes_[of].requirement->sites;
-  const bool suits_all = demand.require.empty() && demand.fleets.empty();
+  const bool suits_all = demand.require.empty() && demand.fleets.empty() && !demand.no_spot;
   if (sites.size() <= site) sites.resize(sites_.size(), suits_all ? SiteFit::suits : SiteFit::unknown);
   SiteFit& known = sites[site];
   if (known == SiteFit::unknown) {
-    known = !serves(sites_[site].fleet, demand.fleets)      ? SiteFit::serves_others
-            : !has_all(sites_[site].labels, demand.require) ? SiteFit::lacks_labels
-                                                            : SiteFit::suits;
+    known = !serves(sites_[site].fleet, demand.fleets)       ? SiteFit::serves_others
+            : !has_all(sites_[site].labels, demand.require)  ? SiteFit::lacks_labels
+            : demand.no_spot && is_spot(sites_[site].labels) ? SiteFit::lacks_labels
+                                                             : SiteFit::suits;
   }
   return known;
 }

@@ -55,6 +55,7 @@ void Places::take_place(const Job& job) {
 }
 
 void Places::leave_place(const Job& job) {
+  set_sheltered(job.id, false);
   Place& place = now_.places.at(job.id);
   Schedule& schedule = now_.schedule;
   schedule.leave(place.of);
@@ -67,9 +68,23 @@ void Places::leave_place(const Job& job) {
 void Places::set_offered(JobId job, bool offered) {
   Place& place = now_.places.at(job);
   if (std::exchange(place.offered, offered) == offered) return;
-  if (!offered) return now_.schedule.withdraw(place.of, place.share, place.rank);
-  now_.schedule.offer(place.of, place.share, place.rank);
-  now_.turned_up.insert(place.of);
+  if (!offered) return now_.schedule.withdraw(place.offered_as(), place.share, place.rank);
+  now_.schedule.offer(place.offered_as(), place.share, place.rank);
+  now_.turned_up.insert(place.offered_as());
+}
+
+// What workers have in their hands counts for the class of the job all the while.
+void Places::set_sheltered(JobId job, bool sheltered_now) {
+  Place& place = now_.places.at(job);
+  if (place.is_sheltered() == sheltered_now) return;
+  const bool was_offered = place.offered;
+  set_offered(job, false);
+  if (sheltered_now) {
+    place.sheltered = now_.schedule.enter(sheltered(now_.schedule.of(place.of).demand));
+  } else {
+    now_.schedule.leave(std::exchange(place.sheltered, Schedule::kNone));
+  }
+  set_offered(job, was_offered);
 }
 
 std::vector<JobId> Places::hide(const std::vector<JobId>& jobs) {
@@ -86,7 +101,7 @@ std::vector<JobId> Places::hide(const std::vector<JobId>& jobs) {
 void Places::show_again(const std::vector<JobId>& hidden) {
   for (const JobId id : hidden) {
     Place& place = now_.places.at(id);
-    now_.schedule.offer(place.of, place.share, place.rank);
+    now_.schedule.offer(place.offered_as(), place.share, place.rank);
     place.offered = true;
   }
 }

@@ -29,6 +29,7 @@ struct Place {
   bool scheduled = false;  // it has not ended, so it has one
   bool offered = false;    // it has something to hand out
   Schedule::ClassId of = Schedule::kNone;
+  Schedule::ClassId sheltered = Schedule::kNone;  // while it has only sheltered items to hand out: their class
   Schedule::ShareId share = Schedule::kNone;
   Schedule::Rank rank;
   std::uint64_t in_hands = 0;            // items
@@ -37,6 +38,9 @@ struct Place {
   bool has_ended_some = false;
 
   static constexpr std::int64_t kPlannedMs = 1000;
+
+  bool is_sheltered() const { return sheltered != Schedule::kNone; }
+  Schedule::ClassId offered_as() const { return is_sheltered() ? sheltered : of; }
 };
 
 struct PlacesNow {
@@ -75,6 +79,8 @@ class Places {
   void leave_place(const Job& job);
   /// Whether it has something to hand out.
   void set_offered(JobId job, bool offered);
+  /// Whether all that it has to hand out are items that are kept from spot machines for now.
+  void set_sheltered(JobId job, bool sheltered);
   /// Out of the schedule for a while: those that were offered.
   std::vector<JobId> hide(const std::vector<JobId>& jobs);
   void show_again(const std::vector<JobId>& hidden);

@@ -38,10 +38,13 @@ class PlacesInspection : Inspection {
              running[id]);
       ++jobs[place.share];
       const Schedule::Share& share = schedule.at(place.share);
-      const auto ranks = share.offered.find(place.of);
+      const auto ranks = share.offered.find(place.offered_as());
       const bool offered =
           ranks != share.offered.end() && ranks->second.contains({kHighestPriority - job.place.priority, job.id});
       expect(offered == place.offered, "job ", id.value, ": offered or not, its share says otherwise");
+      const JobIndex& index = volatile_.jobs.at(id);
+      expect(!place.offered || !place.is_sheltered() || !index.sheltered.empty(), "job ", id.value,
+             ": kept from spot machines for no item");
       expect(job.max_running == 0 || place.in_hands <= job.max_running, "job ", id.value,
              ": more in hands than may be");
       if (place.offered) inspect_offer(job, place);
@@ -105,7 +108,7 @@ class PlacesInspection : Inspection {
       const Session& session = volatile_.sessions.at(poll.worker);
       if (!poll.not_now.empty()) continue;  // who does not take everything asks again soon
       if (poll.want == 0 || session.drain.is_draining() || !worker.quarantine.empty()) continue;
-      if (!may_run(durable_, worker, job)) continue;
+      if (!may_run(durable_, worker, job) || (place.is_sheltered() && is_spot(worker.labels))) continue;
       expect(!job.ask.fits(poll.room), "job ", job.id.value, ": could be handed to worker ", worker.name,
              ", which waits for work");
     }

@@ -21,7 +21,15 @@ bool is_about(std::uint64_t milli_cpus, std::uint64_t known) {
 }  // namespace
 
 Demand demand_of(const Job& job, const Queue* queue) {
-  return {job.ask, job.require, queue == nullptr ? std::vector<std::string>() : queue->fleets};
+  Demand out{job.ask, job.require, queue == nullptr ? std::vector<std::string>() : queue->fleets};
+  if (job.spot.use == SpotUse::only) out.require[std::string(kMarketLabel)] = kSpotMarket;
+  out.no_spot = job.spot.use == SpotUse::never && !planted(SchedulePlant::never_spot_ignored);
+  return out;
+}
+
+Demand sheltered(Demand demand) {
+  demand.no_spot = true;
+  return demand;
 }
 
 Schedule::Lane& Schedule::set_lane(const Queue& queue) {
@@ -165,7 +173,7 @@ Schedule::ClassId Schedule::enter(const Demand& demand) {
   first_queue_[id] = kNoQueue;
   Class& it = classes_[id];
   it.demand = demand;
-  it.requirement = &requirements_[{demand.require, demand.fleets}];
+  it.requirement = &requirements_[{demand.require, demand.fleets, demand.no_spot}];
   ++it.requirement->classes;
   it.jobs = 1;
   class_of_.emplace(demand, id);
@@ -177,7 +185,7 @@ void Schedule::leave(ClassId id) {
   if (--it.jobs > 0) return;
   DROVER_CHECK(it.queues.empty(), "a class that goes offers nothing");
   class_of_.erase(it.demand);
-  if (--it.requirement->classes == 0) requirements_.erase({it.demand.require, it.demand.fleets});
+  if (--it.requirement->classes == 0) requirements_.erase({it.demand.require, it.demand.fleets, it.demand.no_spot});
   it = Class{};
   free_classes_.push_back(id);
 }
@@ -266,6 +274,14 @@ std::optional<Schedule::Candidate> Schedule::first_of(ClassId of, QueueKey no_la
   return std::nullopt;
 }
 
+// Items that are sheltered count among those of their job that are not.
+bool Schedule::holds_alike(const Held& held, ClassId of) const {
+  const Demand& demand = classes_[of].demand;
+  return held.contains(of) || (demand.no_spot && std::ranges::any_of(held, [&](const auto& it) {
+                                 return classes_[it.first].demand.ask == demand.ask;
+                               }));
+}
+
 std::optional<Schedule::Choice> Schedule::choose(KindId kind, const Resources& room, const Held& held,
                                                  std::int64_t now_ms) {
   take_turns();
@@ -276,7 +292,7 @@ std::optional<Schedule::Choice> Schedule::choose(KindId kind, const Resources& r
     if (!suits(kind, of)) continue;
     const bool makes_room = !classes_[of].demand.ask.fits(room);
     // One that found no room is given ahead of it, once: else a stream of small ones would keep it out for ever.
-    if (makes_room && (room.milli_cpus == 0 || held.contains(of))) continue;
+    if (makes_room && (room.milli_cpus == 0 || holds_alike(held, of))) continue;
     const auto candidate = first_of(of, best ? best->queue : kNoQueue, now_ms);
     if (!candidate || (best && *best <= *candidate)) continue;
     best = candidate;

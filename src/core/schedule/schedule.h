@@ -112,7 +112,8 @@ class Schedule {
   /// Whether the machines of a site have the labels that a class requires, and serve its queues.
   enum class SiteFit : std::uint8_t { unknown, suits, lacks_labels, serves_others };
 
-  /// What is known of the sites, for all classes that require the same labels and fleets.
+  /// What is known of the sites, for all classes that require the same labels and fleets, and are kept from spot
+  /// machines or not.
   struct Requirement {
     std::uint64_t classes = 0;
     std::vector<SiteFit> sites;  // by their ids, as far as somebody has asked
@@ -233,6 +234,7 @@ class Schedule {
   static QueueKey turn_of(const Lane& lane);
   /// Whether what is kept for others keeps this share from having more.
   bool is_held_back(const Share& share, const Resources& ask) const;
+  bool holds_alike(const Held& held, ClassId of) const;
   /// How many more items the share may have before what is kept for others is touched; one at least.
   std::uint64_t may_have(const Share& share, const Resources& ask) const;
 
@@ -281,7 +283,7 @@ class Schedule {
   std::set<std::pair<QueueKey, ClassId>> offering_;  // classes that have something to hand out, by their first queues
   std::vector<ClassId> free_classes_;
   std::map<Demand, ClassId> class_of_;
-  std::map<std::pair<Labels, std::vector<std::string>>, Requirement> requirements_;
+  std::map<std::tuple<Labels, std::vector<std::string>, bool>, Requirement> requirements_;
   std::deque<Kind> kinds_;
   KindBlocks blocks_;
   std::deque<std::array<std::set<WorkerId>, kReadinesses>> workers_;  // of each kind, by how they stand

@@ -16,6 +16,7 @@ enum class SchedulePlant : std::uint8_t {
   weight_ignored,        // all shares count alike
   usage_forgotten,       // what a share has used does not count once it has ended
   one_more_than_max_running,
+  never_spot_ignored,  // items that must not run on spot machines do
 };
 
 }  // namespace drover

@@ -63,7 +63,7 @@ class Reference {
       if (!it.each && (other == nullptr || other->state != JobState::succeeded)) return false;
     }
     if (!has_an_item(job)) return false;
-    const bool makes_room = room_.milli_cpus > 0 && !holds_.contains(demand(job));
+    const bool makes_room = room_.milli_cpus > 0 && !holds_alike(job);
     if (!job.ask.fits(room_) && !makes_room) return false;
     return !volatile_.schedule.is_held_back(share_of(job), job.ask);
   }
@@ -74,7 +74,8 @@ class Reference {
     const ItemBlocks& blocks = durable_.blocks.at(job.id);
     for (auto it = durable_.open_items.lower_bound({job.id, ItemIndex{0}});
          it != durable_.open_items.end() && it->first.first == job.id; ++it) {
-      if (it->second.waiting() && it->second.not_before_ms <= now_ms_) return true;
+      const bool may_go = it->second.waiting() && it->second.not_before_ms <= now_ms_;
+      if (may_go && !(is_spot(worker_.labels) && is_kept_from_spot(job, it->second))) return true;
       if (job.sequential) break;  // the others come after this one
     }
     if (job.sequential && blocks.count(ItemMark::open) > 0) return false;
@@ -88,6 +89,18 @@ class Reference {
       if (job.sequential) break;
     }
     return !job.stream.empty() && blocks.count(ItemMark::pending) == 0 && has_a_message(job.stream);
+  }
+
+  bool is_kept_from_spot(const Job& job, const OpenItem& item) const {
+    return job.spot.use == SpotUse::prefer && job.spot.on_demand_after_losses > 0 &&
+           item.losses >= job.spot.on_demand_after_losses && item.not_before_ms + job.spot.on_demand_after_ms > now_ms_;
+  }
+
+  /// Something that asks for the same, where it matters which machines suit it.
+  bool holds_alike(const Job& job) const {
+    const Demand wanted = volatile_.places.at(job.id).is_sheltered() ? sheltered(demand(job)) : demand(job);
+    return holds_.contains(wanted) ||
+           (wanted.no_spot && std::ranges::any_of(holds_, [&](const Demand& it) { return it.ask == wanted.ask; }));
   }
 
   bool has_a_message(const std::string& name) const {

@@ -44,6 +44,10 @@ std::string what_nobody_has(const Demand& demand, const UnfitWorkers& workers) {
   }
   const std::string all = concat(plural(workers.serving, "worker"),
                                  demand.fleets.empty() ? "" : concat(" of ", fleets_text(demand.fleets)));
+  if (!workers.one_has_labels && demand.no_spot) {
+    return concat("a worker that is not a spot machine", labels.empty() ? "" : concat(", with ", labels), "; none of ",
+                  all, " is one");
+  }
   if (!workers.one_has_labels)
     return concat("a worker with ", labels, "; none of ", all, " has ", demand.require.size() > 1 ? "them" : "it");
   if (ask.milli_cpus > most.milli_cpus) {

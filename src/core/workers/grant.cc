@@ -46,7 +46,7 @@ std::vector<Lease> Workers::grant_items(const ParkedPoll& poll) {
 
 Lease Workers::grant_from(const Job& job, WorkerId worker, PollNumber poll, std::uint64_t want) {
   const GrantId id = journal_.new_grant();
-  Jobs::HandedOut items = jobs_.hand_out(job.id, id, want);
+  Jobs::HandedOut items = jobs_.hand_out(job.id, id, want, is_spot(records_.workers.at(worker).labels));
   if (items.count == 0) return {};
   records_.grants.emplace(id, Grant{id, job.id, worker, poll, items.first, items.count});
   grants_.add(id);

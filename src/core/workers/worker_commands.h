@@ -68,6 +68,7 @@ class WorkerCommands : public CommandSource {
     if (random_.one_in(2)) hello.has = {1000 * random_.below(9), random_.below(5) << 30, {random_.below(3), 0, 1}};
     if (random_.one_in(2)) hello.labels["zone"] = random_.one_in(2) ? "a" : "b";
     if (random_.one_in(4)) hello.labels["gpu"] = "";
+    if (random_.one_in(2)) hello.labels["market"] = random_.one_in(3) ? "on-demand" : "spot";
     if (random_.one_in(3)) hello.fleet = "name" + std::to_string(random_.below(3));
     return hello;
   }

@@ -81,6 +81,8 @@ class FleetWriter : public ScriptWriter {
     if (own_.one_in(3)) out.shapes = {"c8", "c4"};
     if (own_.one_in(3)) out.most_milli_cpus = 8000 * (1 + own_.below(2));
     if (own_.one_in(2)) out.labels["zone"] = own_.one_in(2) ? "a" : "b";
+    out.spot = own_.one_in(2);
+    out.on_demand = !own_.one_in(4);
     return out;
   }
 
@@ -164,6 +166,7 @@ class FleetWriter : public ScriptWriter {
       if (!own_.one_in(3)) submit.require["fleet"] = kOnDemand;
       if (own_.one_in(6)) submit.require["zone"] = "c";  // no machine has that
       submit.fits_nobody = submit.require.contains("zone");
+      write_spot(submit);
     }
     if (own_.one_in(10)) {
       submit.ask.milli_cpus = 64'000;
@@ -177,8 +180,20 @@ class FleetWriter : public ScriptWriter {
     if (submit.fits_nobody || own_.one_in(8)) draft_.add(at_ms + between(0, kHour), Cancel{submit.job});
   }
 
+  void write_spot(Submit& submit) {
+    const FleetRules& rules = rules_.at(kOnDemand);
+    submit.spot.on_demand_after_losses = static_cast<std::uint32_t>(own_.below(3));
+    submit.spot.on_demand_after_ms = own_.one_in(4) ? 0 : between(10 * kSecond, 10 * kMinute);
+    if (own_.one_in(5)) submit.spot.use = own_.one_in(2) ? SpotUse::only : SpotUse::never;
+    const bool is_served = submit.spot.use == SpotUse::only    ? rules.spot
+                           : submit.spot.use == SpotUse::never ? !rules.spot || rules.on_demand
+                                                               : true;
+    submit.fits_nobody = submit.fits_nobody || !is_served;
+  }
+
   void write_trouble(std::int64_t at_ms) {
-    const std::uint64_t face = own_.below(20);
+    const std::uint64_t face = own_.below(22);
+    if (face >= 20) return draft_.add(at_ms, CloudTrouble{CloudTroubleKind::no_spot, between(kMinute, 20 * kMinute)});
     if (face < 9) {
       const auto kind = static_cast<CloudTroubleKind>(face);
       return draft_.add(at_ms, CloudTrouble{kind, short_or_long()});

@@ -50,6 +50,7 @@ enum class CloudTroubleKind : std::uint8_t {
   boots_late,    // later than a machine has to join
   boots_never,
   boots_twice,  // two machines of one name, for a while
+  no_spot,      // no spot machine is launched
 };
 
 struct CloudTrouble {

@@ -33,6 +33,7 @@ struct Submit {
   Policy policy;
   Resources ask = {};
   Labels require = {};
+  SpotRules spot = {};
   JobPlace place = {};
   std::vector<Forerunner> after = {};
   bool sequential = false;

@@ -29,6 +29,8 @@ inline std::vector<Mutant> job_mutants() {
       {"core: the job before it ignored", JobPlant::dependency_ignored},
       {"core: the item before it ignored", JobPlant::item_dependency_ignored},
       {"core: sequential items out of order", JobPlant::sequential_out_of_order},
+      {"core: an item lost too often not sheltered", JobPlant::loss_not_sheltered},
+      {"core: a shelter without end", JobPlant::shelter_without_end},
       {"core: hidden messages count as gone", JobPlant::hidden_counts_as_gone},
   };
 }

@@ -18,6 +18,7 @@ inline std::vector<Mutant> schedule_mutants() {
       {"core: a job's priority ignored", SchedulePlant::job_priority_ignored},
       {"core: weights ignored", SchedulePlant::weight_ignored},
       {"core: usage forgotten", SchedulePlant::usage_forgotten},
+      {"core: what must not run on spot machines does", SchedulePlant::never_spot_ignored},
       {"core: one more than max_running", SchedulePlant::one_more_than_max_running},
   };
 }

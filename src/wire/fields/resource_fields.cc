@@ -88,6 +88,32 @@ std::span<const JobField> resource_fields() {
        .meaning = "Labels that a worker must have, with exactly these values",
        .flag = {FlagGroup::job, "NAME=VALUE", "Label that a worker must have"},
        .stored = kept_and_shown<&JobSpec::require>()},
+      {.name = "spot",
+       .kind = choice,
+       .example = "\"never\"",
+       .meaning = "Whether items run on spot machines, which their provider may take away: `prefer` (there first), "
+                  "`only` or `never` (default: prefer)",
+       .pattern = "prefer|only|never",
+       .flag = {FlagGroup::job, {}, "Spot machines: prefer, only or never (default: prefer)"},
+       .stored = kept_and_shown<&SpotRules::use>()},
+      {.name = "on_demand_after_losses",
+       .kind = whole,
+       .example = "1",
+       .meaning = "With `spot: prefer`: an item that was lost so often waits for a machine that is not a spot machine; "
+                  "0: it runs on spot machines however often it is lost (default: 3)",
+       .most = kMost32,
+       .flag = {FlagGroup::job, {}, "Keep an item from spot machines after so many losses; 0: never (default: 3)"},
+       .stored = kept_and_shown<&SpotRules::on_demand_after_losses>()},
+      {.name = "on_demand_after",
+       .kind = time,
+       .example = "\"2m\"",
+       .meaning = "With `spot: prefer`: on-demand machines are launched when no spot machine could be had for so long; "
+                  "and an item that was lost too often runs anywhere when it has waited so long (default: 10m)",
+       .most = kLongest,
+       .flag = {FlagGroup::job,
+                {},
+                "Launch on-demand machines when spot machines are lacking for so long (default: 10m)"},
+       .stored = kept_and_shown<&SpotRules::on_demand_after_ms>()},
   };
   return kFields;
 }

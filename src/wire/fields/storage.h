@@ -17,6 +17,8 @@ auto& part_of(Job& job) {
     return job.policy;
   } else if constexpr (std::is_same_v<Class, JobPlace>) {
     return job.place;
+  } else if constexpr (std::is_same_v<Class, SpotRules>) {
+    return job.spot;
   } else if constexpr (std::is_same_v<Class, Resources>) {
     return job.ask;
   } else if constexpr (std::is_same_v<Class, Definition>) {

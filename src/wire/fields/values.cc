@@ -176,5 +176,8 @@ json::value shown_json(const JobField& /*field*/, const std::string& value) {
 json::value shown_json(const JobField& /*field*/, const Labels& value) {
   return labels_json(value);
 }
+json::value shown_choice(const JobField& field, std::size_t chosen) {
+  return json::value(choices_of(field).at(chosen));
+}
 
 }  // namespace drover

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <array>
-#include <boost/json/fwd.hpp>
+#include <boost/json/value.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -83,5 +83,11 @@ boost::json::value shown_json(const JobField& field, bool value);
 boost::json::value shown_json(const JobField& field, std::int64_t value);
 boost::json::value shown_json(const JobField& field, const std::string& value);
 boost::json::value shown_json(const JobField& field, const Labels& value);
+boost::json::value shown_choice(const JobField& field, std::size_t chosen);
+template <class Choice>
+  requires std::is_enum_v<Choice>
+boost::json::value shown_json(const JobField& field, Choice value) {
+  return shown_choice(field, static_cast<std::size_t>(value));
+}
 
 }  // namespace drover
