@@ -268,6 +268,11 @@ std::vector<const Machine*> FleetAudit::machines() const {
   return out;
 }
 
+const ScaleFleet::Launch* FleetAudit::launch_of(const std::string& machine) const {
+  const auto found = launches_.find(machine);
+  return found == launches_.end() ? nullptr : &found->second;
+}
+
 void FleetAudit::inspect_remembered(const Core& core) {
   for (const auto& [name, machine] : core.durable().machines) {
     const bool is_gone = machine.state == MachineState::gone;

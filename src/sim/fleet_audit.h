@@ -50,6 +50,8 @@ class FleetAudit {
   /// As last made durable; null: it was never known.
   const Machine* find(const std::string& machine) const;
   std::vector<const Machine*> machines() const;
+  /// As a plan wanted it; null: none did.
+  const ScaleFleet::Launch* launch_of(const std::string& machine) const;
   /// What is wrong with the machines that the server remembers: to be asked now and then.
   void inspect_remembered(const Core& core);
   /// Why fleets have not come to rest; nothing: each has its minimum, and the cloud has just these machines.

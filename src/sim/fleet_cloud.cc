@@ -11,16 +11,33 @@ namespace drover::sim {
 namespace {
 
 constexpr std::int64_t kLongestCopyMs = 3 * kMinute;
+constexpr std::uint64_t kLeastCpuHour = 5'000;  // in micro-dollars, on demand
+constexpr std::uint64_t kMostCpuHour = 100'000;
 
 }  // namespace
 
-std::vector<Shape> cloud_shapes() {
-  std::vector<Shape> shapes;
-  for (const std::uint64_t cpus : {1, 2, 4, 8}) shapes.push_back({concat("c", cpus), {1000 * cpus, cpus << 32, {}}});
-  return shapes;
+FleetCloud::FleetCloud(Stage& stage)
+    : stage_(stage), random_(stage.script.seed ^ 0x636c6f7564), clocks_(stage.script.seed ^ 0x636c6f636b) {}
+
+std::vector<Shape> FleetCloud::shapes(bool is_spot) const {
+  std::vector<Shape> out;
+  for (const std::uint64_t cpus : {1, 2, 4, 8}) {
+    out.push_back({concat("c", cpus), {1000 * cpus, cpus << 32, {}}, price_of(cpus, is_spot)});
+  }
+  return out;
 }
 
-FleetCloud::FleetCloud(Stage& stage) : stage_(stage), random_(stage.script.seed ^ 0x636c6f7564) {}
+// Of some shapes nobody knows the price. Spot prices change by the hour: some are close to that on demand, others are
+// a tenth of it.
+HourlyPrice FleetCloud::price_of(std::uint64_t cpus, bool is_spot) const {
+  Random of_shape(stage_.script.seed ^ (cpus << 32) ^ 0x7072696365);
+  if (of_shape.one_in(4)) return {};
+  const auto on_demand =
+      static_cast<std::int64_t>(cpus * (kLeastCpuHour + of_shape.below(kMostCpuHour - kLeastCpuHour)));
+  if (!is_spot) return {on_demand, on_demand};
+  Random of_hour(of_shape.next() ^ static_cast<std::uint64_t>(stage_.events.now_ms() / kHour));
+  return {on_demand * static_cast<std::int64_t>(10 + of_hour.below(90)) / 100, on_demand};
+}
 
 std::int64_t FleetCloud::call_ms() {
   const bool is_slow = has(CloudTroubleKind::slow) || (has(CloudTroubleKind::no_capacity) && random_.one_in(2));
@@ -52,6 +69,7 @@ SimWorker* FleetCloud::begin_worker(const MachineOrder& order) {
                   .clock_ahead_ms = between(-5000, 5000),
                   .has = order.has,
                   .labels = order.labels,
+                  .fast_clock = clocks_.one_in(8) ? 1 + static_cast<std::int64_t>(clocks_.below(30)) : 1,
                   .machine = order.name,
                   .fleet = order.fleet};
   SimWorker& worker = stage_.add_machine(plan);

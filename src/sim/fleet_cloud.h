@@ -19,9 +19,6 @@ namespace drover::sim {
 class SimWorker;
 struct Stage;
 
-/// The shapes of machines that it has, the smallest first.
-std::vector<Shape> cloud_shapes();
-
 class FleetCloud {
  public:
   explicit FleetCloud(Stage& stage);
@@ -36,6 +33,8 @@ class FleetCloud {
   void begin(const CloudTrouble& trouble);
   void strike(const MachineTrouble& trouble);
 
+  /// The shapes of machines that it has, the smallest first, for what they cost now.
+  std::vector<Shape> shapes(bool is_spot) const;
   /// The machines of a fleet that have not ended.
   std::set<std::string> machines_of(const std::string& fleet) const;
   bool is_empty() const { return machines_.empty(); }
@@ -56,6 +55,7 @@ class FleetCloud {
 
   bool has(CloudTroubleKind kind) const { return troubles_.contains(kind) && troubles_.at(kind) > 0; }
   void boot(const std::string& machine);
+  HourlyPrice price_of(std::uint64_t cpus, bool is_spot) const;
   SimWorker* begin_worker(const MachineOrder& order);
   void end_workers(CloudMachine& machine);
   void remove(const std::string& machine);
@@ -65,6 +65,7 @@ class FleetCloud {
 
   Stage& stage_;
   Random random_;
+  Random clocks_;                                 // of its machines
   std::map<std::string, CloudMachine> machines_;  // by name
   std::map<std::string, std::string> strangers_;  // names that it lists and nobody has launched, with their fleets
   std::map<CloudTroubleKind, int> troubles_;      // how many of a kind there are now

@@ -84,10 +84,11 @@ void FleetDesk::begin_round() {
 }
 
 void FleetDesk::survey(std::function<void()> then) {
-  survey_.emplace(stage_.server.clock_ms(), [](const FleetRules& rules) -> std::optional<Result<std::vector<Shape>>> {
-    if (kind_name(rules) != "command cloud") return std::nullopt;
-    return cloud_shapes();
-  });
+  survey_.emplace(stage_.server.clock_ms(),
+                  [this](const FleetRules& rules) -> std::optional<Result<std::vector<Shape>>> {
+                    if (kind_name(rules) != "command cloud") return std::nullopt;
+                    return cloud_.shapes(rules.spot);
+                  });
   survey_next(then);
 }
 

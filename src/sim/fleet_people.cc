@@ -17,6 +17,7 @@ constexpr std::size_t kMostReasons = 20;
 FleetPeople::FleetPeople(Stage& stage)
     : stage_(stage),
       audit_(stage.auditor),
+      costs_(stage.auditor, [this](const std::string& machine) { return audit_.launch_of(machine); }),
       cloud_(stage),
       desk_(stage, cloud_, audit_),
       random_(stage.script.seed ^ 0x70656f706c65) {
@@ -74,6 +75,7 @@ void FleetPeople::tell_paused(const std::string& fleet) {
 // Fleets are as they shall be, in the end: one may be deleted, and an order may have overtaken another.
 void FleetPeople::tend() {
   if (!stage_.server.up()) return;
+  inspect_costs();
   for (const auto& [name, rules] : rules_) {
     const auto known = stage_.server.core().durable().fleets.find(name);
     const bool is_there = known != stage_.server.core().durable().fleets.end() && !known->second.deleting;
@@ -85,6 +87,16 @@ void FleetPeople::tend() {
 
 void FleetPeople::committed(const Batch& batch, std::int64_t /*applied_ms*/) {
   audit_.committed(batch);
+  costs_.committed(batch);
+}
+
+// When all that the core knows is durable.
+void FleetPeople::inspect_costs() {
+  if (stage_.server.settled()) costs_.inspect(stage_.server.core());
+}
+
+void FleetPeople::at_end() {
+  inspect_costs();
 }
 
 void FleetPeople::said(const Effect& effect) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "sim/cost_audit.h"
 #include "sim/fleet_audit.h"
 #include "sim/fleet_cloud.h"
 #include "sim/fleet_desk.h"
@@ -28,16 +29,19 @@ class FleetPeople : public WorldPart {
   void said(const Effect& effect) override;
   void server_stopped() override;
   bool idle() const override;
+  void at_end() override;
 
  private:
   void tell(const std::string& fleet);
   void tell_paused(const std::string& fleet);
+  void inspect_costs();
   void watch_rest();
   void inspect_reasons();
   void change_mind(const std::string& fleet);
 
   Stage& stage_;
   FleetAudit audit_;
+  CostAudit costs_;
   FleetCloud cloud_;
   FleetDesk desk_;
   Random random_;

@@ -14,8 +14,6 @@ namespace {
 // As many items as a machine is said to hold: those that ask for nothing have room everywhere.
 constexpr std::uint64_t kMostHeld = 1'000'000;
 constexpr std::int64_t kReceiptsMs = 10 * kMinute;
-// What a spot machine of the cloud costs, of the on-demand price.
-constexpr std::uint32_t kSpotPercent = 0;
 
 Labels labels_of(const FleetState& fleet, const std::string& shape, bool spot) {
   Labels labels = fleet.rules.labels;
@@ -47,8 +45,11 @@ struct FleetCase {
   bool is_full_plan() const { return launches.size() >= kMostPlanned || drains.size() >= kMostPlanned; }
   bool may_launch(bool spot) const {
     const std::int64_t not_before_ms = spot ? state.spot_not_before_ms : state.not_before_ms;
-    const bool is_too_dear = spot && rules().bid_percent < kSpotPercent;
-    return !state.deleting && !state.paused && state.unavailable.empty() && not_before_ms <= now_ms && !is_too_dear;
+    return !state.deleting && !state.paused && state.unavailable.empty() && not_before_ms <= now_ms;
+  }
+  /// Whether a spot machine of this price is beyond the bid.
+  bool is_too_dear(const HourlyPrice& price) const {
+    return price.microdollars * 100 > price.on_demand_microdollars * static_cast<std::int64_t>(rules().bid_percent);
   }
   /// For so long no spot machine could be had; nothing: they can.
   std::optional<std::int64_t> spot_fails_ms() const {
@@ -87,7 +88,8 @@ struct FleetCase {
   bool has_room_for(const Shape& shape, bool spot) const {
     const bool has_cpus = rules().most_milli_cpus == 0 || milli_cpus + shape.has.milli_cpus <= rules().most_milli_cpus;
     const bool may_now = rules().launches_per_minute == 0 || launched_lately < rules().launches_per_minute;
-    return may_launch(spot) && billed < rules().most && has_cpus && may_now && !is_full_plan();
+    return may_launch(spot) && !(spot && is_too_dear(shape.price)) && billed < rules().most && has_cpus && may_now &&
+           !is_full_plan();
   }
   bool is_warming() const {
     return std::ranges::any_of(live, [&](const PlannedMachine* it) {
@@ -161,6 +163,7 @@ class PlanReferee {
       if (it->spot && !fleet.rules().spot) fail(fleet, "launches a spot machine, and is to have none");
       if (!it->spot && fleet.rules().spot && !fleet.rules().on_demand)
         fail(fleet, "launches another than a spot machine");
+      if (it->spot && fleet.is_too_dear(it->shape.price)) fail(fleet, "pays more for a spot machine than its bid");
       if (it->reason.empty()) fail(fleet, "launches without a reason");
     }
   }

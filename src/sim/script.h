@@ -28,7 +28,8 @@ struct WorkerPlan {
   Resources has = Resources::endless();
   Labels labels = {};
   std::int64_t joins_ms = 0;
-  std::string machine = {};  // its name, if it is a fleet's: no other takes its place
+  std::int64_t fast_clock = 1;  // its attempts take so many times as long, as it says
+  std::string machine = {};     // its name, if it is a fleet's: no other takes its place
   std::string fleet = {};
 };
 

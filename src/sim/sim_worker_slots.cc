@@ -85,7 +85,7 @@ void SimWorker::end(std::size_t at, std::uint64_t run, const Outcome& outcome, b
   process_->ended[item.token] = item;
   EndedAttempt ended{.token = item.token, .outcome = outcome};
   ended.usage.started_ms = slot.since_ms;
-  ended.usage.wall_us = (clock_ms() - slot.since_ms) * 1000;
+  ended.usage.wall_us = (clock_ms() - slot.since_ms) * 1000 * plan_.fast_clock;
   process_->agent.on_ended(at, std::move(ended), was_stopped, clock_ms());
   if (!slot.queue.empty()) begin(at);
   wake();

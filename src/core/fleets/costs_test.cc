@@ -117,6 +117,20 @@ TEST_F(CostTest, NoAttemptIsLongerThanItsMachineHasBeenThereAndAllTogetherCostAt
   EXPECT_EQ(costs("m").idle_microdollars(), 0);
 }
 
+// Its launch was never answered, and it was given up: yet it is there.
+TEST_F(CostTest, AMachineThatJoinsTooLateIsBilledUntilItIsGone) {
+  launch("m", {1000, 0, {}}, {kDollarAnHour, kDollarAnHour});
+  world_.pass(machine("m").join_by_ms - world_.now_ms);
+  ASSERT_EQ(machine("m").state, MachineState::leaving);
+  EXPECT_EQ(costs("m").billed_microdollars, 0);
+  world_.now_ms += 1000;
+  join("m");
+  EXPECT_EQ(machine("m").state, MachineState::leaving);
+  world_.now_ms += kHourMs / 4;
+  say("m", MachineNews::What::terminated);
+  EXPECT_EQ(fleet_costs(), (MachineCosts{250'000, 250'000, 0}));
+}
+
 TEST_F(CostTest, WithoutAPriceNothingIsKnown) {
   launch("m", {1000, 0, {}}, {});
   const WorkerId worker = join("m");

@@ -4,6 +4,7 @@
 
 #include "base/name.h"
 #include "base/text.h"
+#include "core/cost_plants.h"
 #include "core/fleets/fleet_plants.h"
 #include "core/record_hash.h"
 
@@ -53,6 +54,8 @@ void Fleets::load() {
     const bool is_draining = machine.state == MachineState::draining && !planted(FleetPlant::restart_forgets_drains);
     if (is_draining) workers_.drain(name);
   }
+  if (!planted(CostPlant::restart_forgets_attempts)) return;
+  for (auto& [name, machine] : records_.machines) machine.attempts = {};
 }
 
 Fleet* Fleets::find(Ticket ticket, const std::string& fleet) {
@@ -211,13 +214,14 @@ Machine* Fleets::machine_of(const std::string& worker, const std::string& fleet)
 void Fleets::on_worker_present(const std::string& worker, const std::string& fleet) {
   Machine* machine = machine_of(worker, fleet);
   if (machine == nullptr) return;
+  const bool is_late = machine->state == MachineState::leaving && planted(CostPlant::late_join_not_billed);
+  if (machine->state != MachineState::gone && !is_late) begin_bill(*machine);
   if (!has_not_joined(*machine)) {
     // It is to go, whatever it believes.
     if (machine->state != MachineState::joined && !planted(FleetPlant::late_machine_kept)) workers_.drain(worker);
     return;
   }
   machine->joined_ms = journal_.now_ms();
-  begin_bill(*machine);
   move(*machine, MachineState::joined, {});
   forget_failures(*machine);
 }
@@ -247,15 +251,18 @@ void Fleets::move(Machine& machine, MachineState to, const std::string& why) {
 
 // Its provider has accepted it, or its worker is there before that was heard.
 void Fleets::begin_bill(Machine& machine) {
-  if (machine.billed_from_ms > 0) return;
-  machine.billed_from_ms = std::max<std::int64_t>(journal_.now_ms(), 1);
+  if (machine.billed_from_ms > 0 && !planted(CostPlant::billed_anew)) return;
+  const std::int64_t from_ms = planted(CostPlant::billed_from_request) ? machine.requested_ms : journal_.now_ms();
+  machine.billed_from_ms = std::max<std::int64_t>(from_ms, 1);
   machines_.add(machine.name);
 }
 
 void Fleets::add_to_costs(const Machine& gone) {
   const auto fleet = records_.fleets.find(gone.fleet);
-  if (fleet == records_.fleets.end() || !gone.has_price()) return;
-  fleet->second.gone += gone.costs(journal_.now_ms());
+  if (fleet == records_.fleets.end() || !gone.has_price() || planted(CostPlant::gone_not_added)) return;
+  MachineCosts costs = gone.costs(journal_.now_ms());
+  if (planted(CostPlant::idle_not_added)) costs.billed_microdollars = costs.attempts_microdollars;
+  fleet->second.gone += costs;
   fleets_.add(gone.fleet);
 }
 
@@ -265,17 +272,22 @@ std::optional<AttemptCost> Fleets::charge(WorkerId id, const Resources& ask, std
   const Worker& worker = workers_.at(id);
   if (worker.fleet.empty()) return std::nullopt;
   Machine* machine = machine_of(worker.name, worker.fleet);
-  if (machine == nullptr || machine->state == MachineState::gone || !machine->has_price()) {
-    return std::nullopt;
-  }
-  const MachineCosts until_now = machine->costs(journal_.now_ms());
-  const std::int64_t us = std::min(wall_us, machine->billed_ms(journal_.now_ms()) * 1000);
-  const auto part = MachinePart::of(ask, machine->has);
+  const bool has_price = machine != nullptr && (machine->has_price() || planted(CostPlant::charged_without_price));
+  if (!has_price || machine->state == MachineState::gone) return std::nullopt;
+  MachineCosts most = machine->costs(journal_.now_ms());
+  if (planted(CostPlant::charged_beyond_bill)) most.billed_microdollars = kMostHourlyMicrodollars;
+  const bool is_bounded = !planted(CostPlant::longer_than_machine);
+  const std::int64_t us = is_bounded ? std::min(wall_us, machine->billed_ms(journal_.now_ms()) * 1000) : wall_us;
+  const auto part = planted(CostPlant::whole_machine_charged) ? MachinePart{1, 1} : MachinePart::of(ask, machine->has);
+  HourlyPrice price = machine->price;
+  if (planted(CostPlant::charged_as_on_demand)) price.microdollars = price.on_demand_microdollars;
   machines_.add(machine->name);
-  return AttemptCost{
-      .microdollars = machine->attempts.add(machine->price.microdollars, part, us, until_now.billed_microdollars),
-      .on_demand_microdollars = machine->attempts_on_demand.add(machine->price.on_demand_microdollars, part, us,
-                                                                until_now.billed_on_demand_microdollars)};
+  const AttemptCost out{.microdollars = machine->attempts.add(price.microdollars, part, us, most.billed_microdollars),
+                        .on_demand_microdollars = machine->attempts_on_demand.add(
+                            price.on_demand_microdollars, part, us, most.billed_on_demand_microdollars)};
+  if (planted(CostPlant::rest_dropped)) machine->attempts.rest = 0;
+  if (planted(CostPlant::charged_twice)) machine->attempts.microdollars += out.microdollars;
+  return out;
 }
 
 // There may be no spot machine to be had, but others.

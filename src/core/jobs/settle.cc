@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "base/usage_bounds.h"
+#include "core/cost_plants.h"
 #include "core/jobs/job_plants.h"
 #include "core/jobs/jobs.h"
 
@@ -161,12 +162,14 @@ void Jobs::charge(Job& job, Attempt& row) {
   usage.accelerator_ms = accelerators * wall_ms;
   usage.gpu_busy_ms = std::min((row.gpu_busy_us + 500) / 1000, usage.accelerator_ms);
   usage.gpu_energy_j = (row.gpu_energy_mj + 500) / 1000;
-  if (const auto cost = costs_->charge(row.worker, job.ask, row.wall_us)) {
-    row.cost_microdollars = usage.cost_microdollars = cost->microdollars;
+  const bool is_free = row.state == AttemptState::lost && planted(CostPlant::loss_not_charged);
+  if (const auto cost = is_free ? std::nullopt : costs_->charge(row.worker, job.ask, row.wall_us)) {
+    row.cost_microdollars = cost->microdollars;
+    if (!planted(CostPlant::job_not_charged)) usage.cost_microdollars = cost->microdollars;
     row.on_demand_microdollars = usage.on_demand_microdollars = cost->on_demand_microdollars;
   }
   if (wasted) {
-    usage.wasted_microdollars = usage.cost_microdollars;
+    if (!planted(CostPlant::waste_not_counted)) usage.wasted_microdollars = usage.cost_microdollars;
     usage.wasted_cpu_ms = usage.cpu_ms;
     usage.wasted_reserved_ms = usage.reserved_cpu_ms;
   }

@@ -88,7 +88,7 @@ std::optional<std::string> FleetDraft::obstacle(const Shape& shape, bool spot) c
   const HourlyPrice& price = shape.price;
   const bool has_bid = spot && rules().provider != "local" && price.on_demand_microdollars > 0;
   if (has_bid && !planted(FleetPlant::bid_ignored) &&
-      price.microdollars > price.on_demand_microdollars / 100 * rules().bid_percent) {
+      100 * price.microdollars > price.on_demand_microdollars * std::int64_t{rules().bid_percent}) {
     return concat("a spot machine of shape '", shape.name, "' costs ",
                   (100 * price.microdollars + price.on_demand_microdollars - 1) / price.on_demand_microdollars,
                   "% of the on-demand price; the bid is ", rules().bid_percent, "%");

@@ -20,12 +20,13 @@ constexpr const char* kSpare = "spare";  // likewise on demand, for what the fir
 
 class FleetWriter : public ScriptWriter {
  public:
-  explicit FleetWriter(ScriptDraft& draft) : ScriptWriter(draft), own_(draft.script.seed ^ 0x666c656574) {}
+  explicit FleetWriter(ScriptDraft& draft)
+      : ScriptWriter(draft), own_(draft.script.seed ^ 0x666c656574), costs_(draft.script.seed ^ 0x636f737473) {}
 
   void write_beginning() override {
     if (!own_.one_in(2)) return;
     change(0, kOnDemand, on_demand());
-    if (!own_.one_in(4)) change(0, kSpare, on_demand());
+    if (!own_.one_in(4)) change(0, kSpare, with_bid(on_demand()));
     if (own_.one_in(2)) change(0, "steps", in_steps());
     if (own_.one_in(2)) change(0, "backlog", by_backlog());
     if (own_.one_in(3)) change(0, "fixed", of_fixed_size());
@@ -73,6 +74,7 @@ class FleetWriter : public ScriptWriter {
     rules.join_ms = between(2 * kMinute, 5 * kMinute);
     if (own_.one_in(3)) rules.warm_up_ms = between(kSecond, 2 * kMinute);
     if (own_.one_in(4)) rules.launches_per_minute = 1 + own_.below(3);
+    rules.spot = costs_.one_in(2);
     return rules;
   }
 
@@ -84,6 +86,14 @@ class FleetWriter : public ScriptWriter {
     out.spot = own_.one_in(2);
     out.on_demand = !own_.one_in(4);
     return out;
+  }
+
+  // What it has no machines for, while those are too dear, the other fleet has.
+  FleetRules with_bid(FleetRules rules) {
+    if (!rules.spot || own_.one_in(2)) return rules;
+    rules.least = 0;
+    rules.bid_percent = static_cast<std::uint32_t>(between(10, 100));
+    return rules;
   }
 
   FleetRules in_steps() {
@@ -164,6 +174,9 @@ class FleetWriter : public ScriptWriter {
       submit.place.queue = own_.one_in(3) ? std::string(kDefaultQueue) : "elastic";
       submit.ask.milli_cpus = 500 * (1 + own_.below(8));
       if (!own_.one_in(3)) submit.require["fleet"] = kOnDemand;
+      // The machines of the cloud have as much memory per CPU: such items can fill them.
+      const bool fills_machines = submit.require.contains("fleet") && costs_.one_in(2);
+      if (fills_machines) submit.ask.memory_bytes = (submit.ask.milli_cpus << 32) / 1000;
       if (own_.one_in(6)) submit.require["zone"] = "c";  // no machine has that
       submit.fits_nobody = submit.require.contains("zone");
       write_spot(submit);
@@ -208,6 +221,7 @@ class FleetWriter : public ScriptWriter {
   std::int64_t short_or_long() { return own_.one_in(2) ? between(kSecond, kMinute) : between(kMinute, 20 * kMinute); }
 
   Random own_;
+  Random costs_;  // what decides of these
   std::map<std::string, FleetRules> rules_;
   std::uint64_t jobs_ = 0;
 };

@@ -13,6 +13,7 @@
 #include "sim/apart.h"
 #include "sim/mutants/agent_mutants.h"
 #include "sim/mutants/catalog_mutants.h"
+#include "sim/mutants/cost_mutants.h"
 #include "sim/mutants/engine_mutants.h"
 #include "sim/mutants/fleet_mutants.h"
 #include "sim/mutants/job_mutants.h"
@@ -39,6 +40,7 @@ std::vector<Mutant> all_mutants() {
   add(catalog_mutants());
   add(stream_mutants());
   add(fleet_mutants());
+  add(cost_mutants());
   add(engine_mutants());
   add(agent_mutants());
   return all;
