@@ -300,19 +300,20 @@ if sys.argv[1] == "launch" and mischief:
         print("launching it now ...")
     if mischief == "twice":
         copy = subprocess.Popen(["sleep", "600"], start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        (folder / (asked["name"] + "-copy")).write_text(str(copy.pid))
+        (folder / (asked["name"][:-12] + "0123456789ab")).write_text(str(copy.pid))
     if mischief != "twice":
         sys.exit()
 if sys.argv[1] == "shapes":
     print(json.dumps({"shapes": [{"name": "c1", "cpus": 1, "memory": "1GiB"}, {"name": "c2", "cpus": 2, "memory": "2GiB"}]}))
 if sys.argv[1] == "launch" and not (file := folder / asked["name"]).exists():
     environment = os.environ | {"DROVER_JOIN": asked["join_token"], "DROVER_DATA": f"@DATA@/{asked['name']}"}
-    vm = subprocess.Popen(["@DROVER@", *asked["worker"][1:], "--cpus", str(asked["cpus"])], start_new_session=True, env=environment, stdin=subprocess.DEVNULL,
+    vm = subprocess.Popen(["@DROVER@", *asked["worker"][1:]], start_new_session=True, env=environment, stdin=subprocess.DEVNULL,
                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     file.write_text(str(vm.pid))
     print(json.dumps({"id": f"vm-{vm.pid}"}))
 if sys.argv[1] == "list":
-    print(json.dumps({"machines": [{"name": it.name, "id": f"vm-{it.read_text()}", "ended": not runs(it.read_text())} for it in folder.iterdir()]}))
+    print(json.dumps({"machines": [{"name": it.name, "id": f"vm-{it.read_text()}", "ended": not runs(it.read_text())} for it in folder.iterdir()],
+                      "exact": not mischief.startswith("lag")}))
 if sys.argv[1] == "terminate" and (file := folder / asked["name"]).exists():
     if runs(file.read_text()):
         os.kill(int(file.read_text()), signal.SIGKILL)
@@ -383,6 +384,64 @@ def test_what_a_program_launches_twice_is_terminated(drover, cloud, tmp_path):
     wait_until(lambda: [it.name for it in (tmp_path / "vms").iterdir()] == list(machines(server, "f")), "the copy to be terminated")
     delete_fleets(server)
     wait_until(lambda: list((tmp_path / "vms").iterdir()) == [] and nothing_is_left(server), "nothing of them to be left")
+
+
+def test_what_is_wrong_with_a_provider_is_shown_until_it_works(drover, cloud, tmp_path):
+    server = Server(drover, "--lease", "5s", "--fleet-command", f"vms={cloud}")
+    assert server.cli("fleet", "set", "f", "--command", "vms", "--idle", "1h").status == 0
+    server.cli("submit", "--name", "j", "--", "true", ":::", "a")
+    assert server.ends("j")["state"] == "succeeded"
+
+    def troubles():
+        return server.ask("GET", "/api/v1/fleets/f")[1]["provider_troubles"]
+
+    assert troubles() == []
+    cloud.with_suffix(".trouble").write_text("the cloud is closed on Sundays")
+    (trouble,) = wait_until(troubles, "the trouble to be shown")
+    assert trouble.startswith("machines cannot be listed: ") and trouble.endswith("the cloud is closed on Sundays")
+    assert trouble in server.cli("fleet", "show", "f").out
+    cloud.with_suffix(".trouble").unlink()
+    wait_until(lambda: troubles() == [], "the trouble to be over")
+    # Somebody else's.
+    (tmp_path / "vms/database").write_text("999999999")
+    (trouble,) = wait_until(troubles, "the machine to be named")
+    assert "did not launch; they are left alone: 'database'" in trouble
+    (tmp_path / "vms/database").unlink()
+    assert list(machines(server, "f").values()) == ["joined"]
+    delete_fleets(server)
+
+
+def test_a_fleet_that_is_deleted_waits_for_launches_whose_answers_were_lost(drover, cloud, tmp_path):
+    server = Server(drover, "--lease", "5s", "--fleet-command", f"vms={cloud}")
+    assert server.cli("fleet", "set", "f", "--command", "vms", "--idle", "0s").status == 0
+    server.cli("submit", "--name", "j", "--", "true", ":::", "a")
+    assert server.ends("j")["state"] == "succeeded"
+    wait_until(lambda: machines(server, "f") == {}, "the machine to leave")
+    cloud.with_suffix(".mischief").write_text("lags")
+    assert "is deleted once" in server.cli("fleet", "delete", "f").out
+    (name,) = [name for name, in server.rows("SELECT name FROM machines")]
+    late = tmp_path / "vms" / (name[:-12] + "0123456789ab")
+    late.write_text("999999999")
+    wait_until(lambda: not late.exists(), "the machine that came late to be terminated")
+    assert server.ask("GET", "/api/v1/fleets/f")[1]["deleting"]
+    server.cli("fleet", "set", "f", "--provider", "local").refuses("is being deleted", "drover fleet show f")
+    cloud.with_suffix(".mischief").unlink()
+    wait_until(lambda: server.ask("GET", "/api/v1/fleets/f")[0] == 404, "the fleet to be deleted")
+
+
+def test_machines_that_end_as_soon_as_they_have_joined_are_backed_off_from(server):
+    set_fleet(server, "f", most=1, shapes=["small"], policy="fixed", desired=1)
+    for failures in (1, 2):
+        (name, pid), = wait_until(lambda: list(machines(server, "f").values()) == ["joined"] and workers_of(server), "a machine")
+        os.kill(pid, signal.SIGKILL)
+        shown = wait_until(lambda: (it := server.ask("GET", "/api/v1/fleets/f")[1])["failures"] == failures and it, "the failure")
+        assert " after it had joined: its worker " in shown["trouble"], shown
+    wait_until(lambda: list(machines(server, "f").values()) == ["joined"], "another machine")
+    assert server.ask("GET", "/api/v1/fleets/f")[1]["failures"] == 2, "it may end as soon as the others"
+    server.cli("submit", "--name", "j", "--", "true", ":::", "a")
+    assert server.ends("j")["state"] == "succeeded"
+    shown = server.ask("GET", "/api/v1/fleets/f")[1]
+    assert (shown["failures"], shown["trouble"]) == (0, None)
 
 
 def test_a_server_refuses_programs_that_it_cannot_run(drover, tmp_path):

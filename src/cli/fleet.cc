@@ -52,9 +52,9 @@ struct Flags : AskingFlags {
 };
 
 /// What is told of a fleet beside its settings.
-constexpr std::array kNotSettings = {"name",     "created_ms",   "paused",           "deleting",
-                                     "failures", "trouble",      "retry_at_ms",      "spot_failures",
-                                     "machines", "spot_trouble", "spot_retry_at_ms", "costs"};
+constexpr std::array kNotSettings = {
+    "name",          "created_ms", "paused",       "deleting",         "failures", "trouble",          "retry_at_ms",
+    "spot_failures", "machines",   "spot_trouble", "spot_retry_at_ms", "costs",    "provider_troubles"};
 
 std::string path_of(const Flags& flags) {
   return "/api/v1/fleets/" + url_escape(flags.fleet);
@@ -183,6 +183,9 @@ int show_fleet(const Flags& flags, const json::value& fleet, std::string_view he
                    fmt::format("{} (failed {} times; next spot machine after {})", trouble,
                                number_in(fleet, "spot_failures"), local_time(number_in(fleet, "spot_retry_at_ms"))));
     }
+    for (const json::value& trouble : list_in(fleet, "provider_troubles")) {
+      if (trouble.is_string()) text += line("problem", std::string(trouble.get_string()));
+    }
   }
   const int status = tell(flags.common, fleet, text);
   if (!flags.common.json && !flags.common.quiet) print_machines(fleet);
@@ -286,9 +289,11 @@ Result<int> remove(ServerClient& client, const Flags& flags) {
   if (!answer) return pass(answer);
   const std::uint64_t machines = number_in(*answer, "machines");
   return tell(flags.common, *answer,
-              machines == 0 ? fmt::format("fleet '{}' is deleted", flags.fleet)
-                            : fmt::format("fleet '{}' is deleted when its {} drained", flags.fleet,
-                                          machines == 1 ? "machine is" : fmt::format("{} machines are", machines)));
+              flag_in(*answer, "deleted") ? fmt::format("fleet '{}' is deleted", flags.fleet)
+              : machines == 0 ? fmt::format("fleet '{}' is deleted once its provider is known to have no machine of it",
+                                            flags.fleet)
+                              : fmt::format("fleet '{}' is deleted when its {} drained", flags.fleet,
+                                            machines == 1 ? "machine is" : fmt::format("{} machines are", machines)));
 }
 
 Result<int> pause(ServerClient& client, const Flags& flags, bool paused) {

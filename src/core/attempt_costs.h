@@ -1,4 +1,4 @@
-// What jobs are told of the cost of their attempts, by those who know machines.
+// What jobs are told of the cost of their attempts, by those who know machines; and what these are told.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,8 @@ class AttemptCosts {
   /// An attempt that asked for this has ended after so long: its part of the worker's machine is paid for. Nothing: the
   /// price of the machine is not known, or the worker is on no machine of a fleet.
   virtual std::optional<AttemptCost> charge(WorkerId worker, const Resources& ask, std::int64_t wall_us) = 0;
+  /// An attempt has ended there, well or not; it was not lost.
+  virtual void on_item_ended(WorkerId worker) = 0;
 };
 
 }  // namespace drover

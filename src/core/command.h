@@ -187,9 +187,9 @@ struct Stalled {
 
 using Command = std::variant<SubmitJob, ReopenJob, ReopenMore, MarksRead, CancelJob, ForgetJob, RegisterWorker,
                              AskToDrain, Fence, Watch, Report, Poll, SetQueue, DropQueue, AddRevision, RetireRevision,
-                             SetFleet, DropFleet, PauseFleet, ScaleFleet, MachineNews, AskFleets, SetDocuments, Readmit,
-                             SetStream, DropStream, PurgeStream, SendMessages, ReceiveMessages, StopReceiving,
-                             DeleteMessages, SetVisibility, AskStreams, AskWhy, Tick, Stalled>;
+                             SetFleet, DropFleet, PauseFleet, ScaleFleet, MachineNews, FleetEmptied, AskFleets,
+                             SetDocuments, Readmit, SetStream, DropStream, PurgeStream, SendMessages, ReceiveMessages,
+                             StopReceiving, DeleteMessages, SetVisibility, AskStreams, AskWhy, Tick, Stalled>;
 
 /// A command, and who waits for its answer.
 struct Request {
@@ -291,8 +291,8 @@ struct Happened {
 using Effect =
     std::variant<JobAccepted, JobReopened, MarksTaken, JobCancelled, JobForgotten, WorkerRegistered, WorkerToBeGone,
                  WorkerStands, Watched, ReportTaken, PollAnswer, QueueSet, QueueDropped, RevisionAdded, RevisionRetired,
-                 FleetSet, FleetDropped, FleetPaused, FleetScaled, MachineNoted, FleetsChanged, FleetsNow, DocumentsSet,
-                 WorkerReadmitted, StreamSet, StreamDropped, StreamPurged, MessagesSent, MessagesReceived,
+                 FleetSet, FleetDropped, FleetPaused, FleetScaled, MachineNoted, FleetNoted, FleetsChanged, FleetsNow,
+                 DocumentsSet, WorkerReadmitted, StreamSet, StreamDropped, StreamPurged, MessagesSent, MessagesReceived,
                  MessagesDeleted, VisibilitySet, StreamsNow, WhyFacts, Refused, JobChanged, ReopenWanted, MarksWanted,
                  JobGone, WorkerForgotten, Happened>;
 

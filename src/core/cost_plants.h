@@ -12,7 +12,6 @@ enum class CostPlant : std::uint8_t {
   // Bills of machines.
   billed_from_request,  // instead of from when the provider accepted it
   billed_anew,          // with each news of a machine
-  late_join_not_billed,
   billed_after_end,
   billed_as_on_demand,  // a spot machine
   gone_not_added,       // to what the fleet has cost

@@ -47,10 +47,6 @@ std::string why_unknown(const FleetRules& rules) {
 
 }  // namespace
 
-std::string kind_name(const FleetRules& rules) {
-  return rules.provider == "command" ? concat("command ", rules.command) : rules.provider;
-}
-
 FleetSurvey::FleetSurvey(std::int64_t now_ms, ShapesOf shapes) : shapes_(std::move(shapes)) {
   snapshot_.now_ms = now_ms;
 }

@@ -21,9 +21,6 @@ namespace drover {
 /// nothing: there is no such provider here.
 using ShapesOf = std::function<std::optional<Result<std::vector<Shape>>>(const FleetRules& rules)>;
 
-/// How providers are told apart: those that run a program have its name.
-std::string kind_name(const FleetRules& rules);
-
 class FleetSurvey {
  public:
   FleetSurvey(std::int64_t now_ms, ShapesOf shapes);

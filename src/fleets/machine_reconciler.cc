@@ -3,34 +3,50 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "base/units.h"
 #include "core/fleets/fleet_plants.h"
+#include "fleets/machine_name.h"
 
 namespace drover {
+namespace {
 
-void MachineReconciler::turn(const std::vector<Machine>& machines,
-                             const std::function<Labels(const Machine&)>& labels) {
-  launch_all(machines, labels);
-  for (const Machine& machine : machines) {
+constexpr std::size_t kMostNamed = 3;
+
+}  // namespace
+
+void MachineReconciler::turn(const FleetWork& work) {
+  launch_all(work);
+  for (const Machine& machine : work.machines) {
     const bool is_needed = machine.state != MachineState::leaving || planted(FleetPlant::leaving_not_terminated);
     if (!is_needed) terminate(machine.name);
   }
-  if (const auto listed = list()) compare(machines, *listed);
+  if (const auto listed = list()) compare(work, *listed);
 }
 
-std::optional<std::vector<ListedMachine>> MachineReconciler::list() {
+std::vector<std::string> MachineReconciler::troubles() const {
+  std::vector<std::string> out;
+  for (const auto& [about, text] : said_) out.push_back(text);
+  for (const auto& [machine, text] : not_terminated_) out.push_back(text);
+  return out;
+}
+
+std::optional<MachineList> MachineReconciler::list() {
+  const std::int64_t asked_ms = outside_.elapsed_ms();
   auto listed = provider_.list();
   if (!listed) {
     say_once("list", concat("machines cannot be listed: ", listed.error().message));
     return std::nullopt;
   }
   said_.erase("list");
-  for (const ListedMachine& it : *listed) missed_.erase(it.name);
+  asked_ms_ = asked_ms;
+  heard_ms_ = outside_.elapsed_ms();
+  for (const ListedMachine& it : listed->machines) missed_.erase(it.name);
   return std::move(*listed);
 }
 
 // One that was launched before the server's last end runs with the join token that it was given then.
-void MachineReconciler::launch_all(const std::vector<Machine>& machines,
-                                   const std::function<Labels(const Machine&)>& labels) {
+void MachineReconciler::launch_all(const FleetWork& work) {
+  const std::vector<Machine>& machines = work.machines;
   std::erase_if(answered_, [&](const std::string& name) {
     return std::ranges::find(machines, name, &Machine::name) == machines.end();
   });
@@ -41,9 +57,9 @@ void MachineReconciler::launch_all(const std::vector<Machine>& machines,
   if (!listed) return;
   for (const Machine& machine : machines) {
     if (machine.state != MachineState::requested || answered_.contains(machine.name)) continue;
-    const auto known = std::ranges::find(*listed, machine.name, &ListedMachine::name);
-    if (known == listed->end() || known->has_ended || planted(FleetPlant::listed_launched_again)) {
-      launch(machine, labels(machine));
+    const auto known = std::ranges::find(listed->machines, machine.name, &ListedMachine::name);
+    if (known == listed->machines.end() || known->has_ended || planted(FleetPlant::listed_launched_again)) {
+      launch(machine, work.labels(machine));
     } else {
       tell({machine.name, MachineNews::What::accepted, known->id});
     }
@@ -61,52 +77,122 @@ void MachineReconciler::launch(const Machine& machine, const Labels& labels) {
                                     .spot = machine.spot,
                                     .labels = labels,
                                     .join_token = *token});
+  empty_ = {};
   if (launched && planted(FleetPlant::launch_not_told)) return;
   if (launched) return tell({machine.name, MachineNews::What::accepted, *launched});
   outside_.notice(concat("machine '", machine.name, "' could not be launched: ", launched.error().message));
   tell({machine.name, MachineNews::What::refused, launched.error().message});
 }
 
-void MachineReconciler::compare(const std::vector<Machine>& machines, const std::vector<ListedMachine>& listed) {
-  std::map<std::string, const ListedMachine*> by_name;
-  for (const ListedMachine& it : listed) by_name[it.name] = &it;
-  for (const Machine& machine : machines) {
-    if (machine.state == MachineState::gone) continue;
-    const auto found = by_name.find(machine.name);
-    const ListedMachine* it = found == by_name.end() ? nullptr : found->second;
-    if (found != by_name.end()) by_name.erase(found);
-    if (machine.state == MachineState::requested) continue;  // the list may be older than its launch
-    if (machine.state == MachineState::leaving) {
-      if (it == nullptr || planted(FleetPlant::gone_while_listed)) tell({machine.name, MachineNews::What::terminated});
+void MachineReconciler::compare(const FleetWork& work, const MachineList& listed) {
+  std::map<std::string, const ListedMachine*> strays;
+  for (const ListedMachine& it : listed.machines) strays[it.name] = &it;
+  std::set<std::string> gone;
+  std::map<std::string, Absence> missed;
+  bool lists_some = false;
+  for (const Machine& machine : work.machines) {
+    if (machine.state == MachineState::gone) {
+      gone.insert(machine.name);
       continue;
     }
-    if (it != nullptr && (!it->has_ended || planted(FleetPlant::ended_not_told))) {
-      continue;
-    } else if (it != nullptr) {
-      tell({machine.name, MachineNews::What::vanished, it->note});
-    } else if (++missed_[machine.name] >= (planted(FleetPlant::missed_once_is_gone) ? 1 : kMissedLists) &&
-               !planted(FleetPlant::missed_for_ever)) {
-      missed_.erase(machine.name);
-      tell({machine.name, MachineNews::What::vanished, "its provider no longer lists it"});
-    }
+    const auto found = strays.extract(machine.name);
+    if (found) lists_some = true;
+    compare(machine, found ? found.mapped() : nullptr, listed.is_exact);
+    if (const auto absence = missed_.extract(machine.name)) missed.insert({machine.name, absence.mapped()});
   }
-  for (const auto& [name, it] : by_name) {
+  missed_ = std::move(missed);
+  std::set<std::string> ended;
+  std::vector<std::string> others;
+  for (const auto& [name, it] : strays) {
     if (planted(FleetPlant::strays_kept)) break;
-    if (!it->has_ended) outside_.notice(concat("terminating machine '", name, "': the server does not know it"));
+    if (!gone.contains(name) && !is_ours(*it)) {
+      others.push_back(name);
+      continue;
+    }
+    if (!it->has_ended && !strays_.contains(name)) {
+      outside_.notice(concat("terminating machine '", name, "': the server does not know it"));
+    }
+    ended.insert(name);
     terminate(name);
+  }
+  strays_ = ended;
+  look_if_empty(work, lists_some || !ended.empty(), listed.is_exact);
+  for (const Machine& machine : work.machines) {
+    if (machine.counts()) ended.insert(machine.name);
+  }
+  std::erase_if(not_terminated_, [&](const auto& it) { return !ended.contains(it.first); });
+  leave_alone(others);
+}
+
+// A launch begins this anew, whatever was answered: it may have succeeded.
+void MachineReconciler::look_if_empty(const FleetWork& work, bool lists_some, bool is_exact) {
+  if (lists_some) {
+    empty_ = {};
+    return;
+  }
+  const bool is_empty = is_absent(empty_, is_exact);
+  if (!work.is_deleting || !is_empty || std::ranges::any_of(work.machines, &Machine::counts)) return;
+  if (auto done = outside_.tell_empty(); !done) say_once("tell", done.error().message);
+}
+
+void MachineReconciler::compare(const Machine& machine, const ListedMachine* listed, bool is_exact) {
+  if (machine.state == MachineState::requested) return;  // the list may be older than its launch
+  const bool is_absent_now = listed == nullptr && is_absent(missed_[machine.name], is_exact);
+  if (machine.state == MachineState::leaving) {
+    const bool is_soon_gone = listed == nullptr && planted(FleetPlant::leaving_missed_once_is_gone);
+    if (is_absent_now || is_soon_gone || planted(FleetPlant::gone_while_listed)) {
+      tell({machine.name, MachineNews::What::terminated});
+    }
+  } else if (listed != nullptr && listed->has_ended && !planted(FleetPlant::ended_not_told)) {
+    tell({machine.name, MachineNews::What::vanished,
+          listed->note.empty() ? "its provider says that it has ended" : listed->note});
+  } else if (is_absent_now && !planted(FleetPlant::missed_for_ever)) {
+    tell({machine.name, MachineNews::What::vanished, "its provider no longer lists it"});
   }
 }
 
-void MachineReconciler::terminate(const std::string& machine) {
-  if (auto done = provider_.terminate(machine); !done) {
-    return say_once(machine, concat("machine '", machine, "' cannot be terminated: ", done.error().message));
+// A list is as old as the question, in the worst case, and as young as its answer.
+bool MachineReconciler::is_absent(Absence& absence, bool is_exact) const {
+  if (absence.lists == 0) absence.since_ms = heard_ms_;
+  ++absence.lists;
+  if (is_exact || planted(FleetPlant::missed_once_is_gone)) return true;
+  const bool is_long = asked_ms_ - absence.since_ms >= kMissedMs || planted(FleetPlant::missed_soon_is_gone);
+  return absence.lists >= kMissedLists && is_long;
+}
+
+// Others may have machines at the same provider.
+bool MachineReconciler::is_ours(const ListedMachine& stray) const {
+  if (planted(FleetPlant::foreign_terminated)) return true;
+  return is_machine_name(fleet_, stray.name) && (stray.fleet.empty() || stray.fleet == fleet_);
+}
+
+void MachineReconciler::leave_alone(const std::vector<std::string>& machines) {
+  if (machines.empty()) {
+    said_.erase("others");
+    return;
   }
-  said_.erase(machine);
+  std::string names;
+  for (std::size_t i = 0; i < std::min(machines.size(), kMostNamed); ++i) {
+    names += concat(i == 0 ? "'" : ", '", machines[i], "'");
+  }
+  if (machines.size() > kMostNamed) names += ", ...";
+  say_once("others", concat("the provider lists ", plural(machines.size(), "machine"),
+                            " that this fleet did not launch; they are left alone: ", names));
+}
+
+void MachineReconciler::terminate(const std::string& machine) {
+  if (auto done = provider_.terminate(machine); done) {
+    not_terminated_.erase(machine);
+  } else {
+    const std::string text = concat("machine '", machine, "' cannot be terminated: ", done.error().message);
+    if (std::exchange(not_terminated_[machine], text) != text) outside_.notice(text);
+  }
 }
 
 // One that is not told now is told with the next turn: what it says is still so then.
 void MachineReconciler::tell(const MachineNews& news) {
   if (auto done = outside_.tell(news); !done) return say_once("tell", done.error().message);
+  said_.erase("tell");
   const bool is_refused = news.what == MachineNews::What::refused && !planted(FleetPlant::refused_launched_again);
   const bool is_answer = news.what == MachineNews::What::accepted || is_refused;
   if (is_answer) answered_.insert(news.machine);

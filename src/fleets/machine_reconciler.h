@@ -1,6 +1,10 @@
 // Compares what the core says of a fleet's machines with what their provider lists, and does something about the
 // difference: intents are launched, machines that are not needed are terminated, and the core hears what became of
-// each. A machine that the core does not know is terminated.
+// each. A machine that the core does not know is terminated if it was launched for this fleet, and else left alone.
+//
+// A list may lag behind, by up to a minute: a machine is gone only when several lists in a row, over that time, have
+// omitted it. One list is enough if the provider says that its lists are exact. The same holds for the last machines of
+// a fleet that is deleted: a launch that failed, as far as anybody heard, may still have succeeded.
 #pragma once
 
 #include <cstdint>
@@ -17,35 +21,64 @@
 
 namespace drover {
 
+/// A fleet's machines, as of one moment.
+struct FleetWork {
+  std::vector<Machine> machines;
+  std::function<Labels(const Machine&)> labels;  // that their workers have
+  bool is_deleting = false;                      // the fleet
+};
+
 class MachineReconciler {
  public:
   struct Outside {
     std::function<Result<std::string>(const Machine& machine)> join_token;
     std::function<Result<void>(const MachineNews& news)> tell;  // returns when the core's answer is durable
+    std::function<Result<void>()> tell_empty;                   // likewise: nothing is left of a fleet that is deleted
     std::function<void(const std::string& text)> notice;
+    std::function<std::int64_t()> elapsed_ms;  // never goes back
   };
-  /// A provider may list a new machine late: it is missed when it was not in so many lists in a row.
+  /// What so many lists in a row have omitted, for so long, is not there.
   static constexpr std::uint64_t kMissedLists = 3;
+  static constexpr std::int64_t kMissedMs = 60'000;
 
-  MachineReconciler(Provider& provider, Outside outside) : provider_(provider), outside_(std::move(outside)) {}
+  MachineReconciler(std::string fleet, Provider& provider, Outside outside)
+      : fleet_(std::move(fleet)), provider_(provider), outside_(std::move(outside)) {}
 
-  /// All machines of the fleet, as of one moment, and the labels that their workers have.
-  void turn(const std::vector<Machine>& machines, const std::function<Labels(const Machine&)>& labels);
+  void turn(const FleetWork& work);
+
+  /// What is wrong with the provider, as of the last turn, for people.
+  std::vector<std::string> troubles() const;
 
  private:
-  void launch_all(const std::vector<Machine>& machines, const std::function<Labels(const Machine&)>& labels);
+  struct Absence {
+    std::uint64_t lists = 0;
+    std::int64_t since_ms = 0;
+  };
+
+  void launch_all(const FleetWork& work);
   void launch(const Machine& machine, const Labels& labels);
-  std::optional<std::vector<ListedMachine>> list();
-  void compare(const std::vector<Machine>& machines, const std::vector<ListedMachine>& listed);
+  std::optional<MachineList> list();
+  void compare(const FleetWork& work, const MachineList& listed);
+  void compare(const Machine& machine, const ListedMachine* listed, bool is_exact);
+  void look_if_empty(const FleetWork& work, bool lists_some, bool is_exact);
+  bool is_absent(Absence& absence, bool is_exact) const;
+  bool is_ours(const ListedMachine& stray) const;
+  void leave_alone(const std::vector<std::string>& machines);
   void terminate(const std::string& machine);
   void tell(const MachineNews& news);
   void say_once(const std::string& about, const std::string& text);
 
+  const std::string fleet_;
   Provider& provider_;
   const Outside outside_;
-  std::map<std::string, std::uint64_t> missed_;  // in so many lists
-  std::set<std::string> answered_;               // intents; what it is given may be older than the answer
-  std::map<std::string, std::string> said_;
+  std::int64_t asked_ms_ = 0;                          // for the last list
+  std::int64_t heard_ms_ = 0;                          // likewise, when it came
+  std::map<std::string, Absence> missed_;              // machines that the last lists omitted
+  Absence empty_;                                      // of all machines
+  std::set<std::string> answered_;                     // intents; what it is given may be older than the answer
+  std::set<std::string> strays_;                       // that are being terminated
+  std::map<std::string, std::string> said_;            // by what it is about
+  std::map<std::string, std::string> not_terminated_;  // likewise, by machine
 };
 
 }  // namespace drover

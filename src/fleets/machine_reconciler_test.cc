@@ -21,13 +21,14 @@ struct FakeProvider : Provider {
   }
   Result<void> terminate(const std::string& name) override {
     calls.push_back("terminate " + name);
+    if (!ends) return fail(ErrorCode::io, "it is protected");
     if (terminates) std::erase_if(has, [&](const ListedMachine& it) { return it.name == name; });
     return {};
   }
-  Result<std::vector<ListedMachine>> list() override {
+  Result<MachineList> list() override {
     if (!lists) return fail(ErrorCode::timeout, "no answer");
     on_list();
-    return has;
+    return MachineList{has, is_exact};
   }
 
   std::vector<ListedMachine> has;
@@ -35,7 +36,9 @@ struct FakeProvider : Provider {
   std::vector<std::string> calls;
   std::string refuses;
   bool terminates = true;
+  bool ends = true;
   bool lists = true;
+  bool is_exact = true;
 };
 
 class ReconcilerTest : public testing::Test {
@@ -44,7 +47,7 @@ class ReconcilerTest : public testing::Test {
     return {.name = name, .fleet = "f", .shape = "small", .has = {1000, 0, {}}, .state = state};
   }
   void turn(std::vector<Machine> machines) {
-    reconciler.turn(machines, [](const Machine&) { return Labels{}; });
+    reconciler.turn({.machines = std::move(machines), .labels = [](const Machine&) { return Labels{}; }});
   }
   std::string news() {
     std::string out;
@@ -61,17 +64,33 @@ class ReconcilerTest : public testing::Test {
     return out;
   }
 
+  /// Turns whose lists come one after the other, in so many milliseconds.
+  void turns(std::uint64_t count, std::int64_t for_ms, const Machine& it) {
+    for (std::uint64_t i = 0; i < count; ++i) {
+      turn({it});
+      now_ms += for_ms / static_cast<std::int64_t>(count);
+    }
+  }
+
   FakeProvider provider;
+  std::int64_t now_ms = 1000;
   std::vector<MachineNews> told;
+  int told_empty = 0;
   std::vector<std::string> notices;
   MachineReconciler reconciler{
+      "f",
       provider,
       {.join_token = [](const Machine& it) -> Result<std::string> { return "token-of-" + it.name; },
        .tell = [this](const MachineNews& it) -> Result<void> {
          told.push_back(it);
          return {};
        },
-       .notice = [this](const std::string& it) { notices.push_back(it); }}};
+       .tell_empty = [this]() -> Result<void> {
+         ++told_empty;
+         return {};
+       },
+       .notice = [this](const std::string& it) { notices.push_back(it); },
+       .elapsed_ms = [this] { return now_ms; }}};
 };
 
 TEST_F(ReconcilerTest, AnIntentIsLaunchedWithATokenOfItsOwn) {
@@ -115,14 +134,33 @@ TEST_F(ReconcilerTest, AMachineIsTerminatedUntilItIsNotListed) {
 }
 
 TEST_F(ReconcilerTest, AMachineThatNobodyKnowsIsTerminated) {
-  provider.has = {{"stray", "id"}, {"a", "id"}, {"old", "id"}};
+  provider.has = {{"f-0123456789ab", "id"}, {"a", "id"}, {"old", "id"}};
   turn({machine("a", MachineState::joined), machine("old", MachineState::gone)});
-  EXPECT_EQ(calls(), "terminate old, terminate stray");
+  EXPECT_EQ(calls(), "terminate f-0123456789ab, terminate old");
   EXPECT_EQ(news(), "");
+}
+
+TEST_F(ReconcilerTest, AMachineThatTheFleetDidNotLaunchIsLeftAlone) {
+  provider.has = {{"database", "id"},
+                  {"f-0123456789abc", "id"},
+                  {"f-0123456789aB", "id"},
+                  {"ff-0123456789ab", "id"},
+                  {.name = "f-0123456789ab", .id = "id", .fleet = "another"}};
+  turn({});
+  turn({});
+  EXPECT_EQ(calls(), "");
+  ASSERT_EQ(notices.size(), 1U);
+  EXPECT_TRUE(notices[0].starts_with("the provider lists 5 machines that this fleet did not launch; they are left"))
+      << notices[0];
+  EXPECT_TRUE(notices[0].ends_with("'database', 'f-0123456789aB', 'f-0123456789ab', ...")) << notices[0];
+  provider.has = {{.name = "f-0123456789ab", .id = "id", .fleet = "f"}};
+  turn({});
+  EXPECT_EQ(calls(), "terminate f-0123456789ab");
 }
 
 // One that is asked for before a launch counts as well.
 TEST_F(ReconcilerTest, AMachineThatAnyListNamesIsNotMissed) {
+  provider.is_exact = false;
   std::uint64_t lists = 0;
   provider.on_list = [&] {
     ++lists;
@@ -131,23 +169,110 @@ TEST_F(ReconcilerTest, AMachineThatAnyListNamesIsNotMissed) {
   };
   for (std::uint64_t i = 0; i <= MachineReconciler::kMissedLists; ++i) {
     turn({machine("a", MachineState::joined), machine(concat("new-", i), MachineState::requested)});
+    now_ms += MachineReconciler::kMissedMs;
   }
   EXPECT_EQ(lists, 2 * (MachineReconciler::kMissedLists + 1));
   EXPECT_EQ(news().find("vanished"), std::string::npos);
 }
 
-TEST_F(ReconcilerTest, AMachineIsMissedAfterSeveralLists) {
-  for (std::uint64_t i = 1; i < MachineReconciler::kMissedLists; ++i) {
-    turn({machine("a", MachineState::starting)});
-    EXPECT_EQ(news(), "");
-  }
+TEST_F(ReconcilerTest, AMachineIsMissedAfterSeveralListsOverAMinute) {
+  provider.is_exact = false;
+  turns(20, MachineReconciler::kMissedMs, machine("a", MachineState::starting));
+  EXPECT_EQ(news(), "") << "lists may lag for a minute, however many there are";
   provider.has = {{"a", "id"}};
   turn({machine("a", MachineState::starting)});
   provider.has = {};
-  for (std::uint64_t i = 1; i < MachineReconciler::kMissedLists; ++i) turn({machine("a", MachineState::joined)});
+  turns(20, MachineReconciler::kMissedMs, machine("a", MachineState::joined));
+  EXPECT_EQ(news(), "") << "it was listed in between";
+  turn({machine("a", MachineState::joined)});
+  EXPECT_EQ(news(), "a vanished: its provider no longer lists it");
+}
+
+TEST_F(ReconcilerTest, AMachineIsNotMissedForAFewListsHoweverLongTheyTake) {
+  provider.is_exact = false;
+  turns(2, 4 * MachineReconciler::kMissedMs, machine("a", MachineState::joined));
   EXPECT_EQ(news(), "");
   turn({machine("a", MachineState::joined)});
   EXPECT_EQ(news(), "a vanished: its provider no longer lists it");
+}
+
+TEST_F(ReconcilerTest, AListThatTakesLongIsAsOldAsItsQuestion) {
+  provider.is_exact = false;
+  turns(2, 2000, machine("a", MachineState::joined));
+  provider.on_list = [this] { now_ms += MachineReconciler::kMissedMs; };
+  turn({machine("a", MachineState::joined)});
+  EXPECT_EQ(news(), "");
+}
+
+TEST_F(ReconcilerTest, AnExactListIsEnough) {
+  turn({machine("a", MachineState::joined), machine("b", MachineState::leaving)});
+  EXPECT_EQ(news(), "a vanished: its provider no longer lists it, b terminated");
+}
+
+// The list that omits it may be of another moment than the one before and the one after.
+TEST_F(ReconcilerTest, AMachineThatIsTerminatedIsGoneWhenListsHaveOmittedItForLong) {
+  provider.is_exact = false;
+  provider.terminates = false;
+  turn({machine("a", MachineState::leaving)});
+  EXPECT_EQ(news(), "");
+  provider.has = {{"a", "id"}};
+  turns(5, MachineReconciler::kMissedMs, machine("a", MachineState::leaving));
+  provider.has = {};
+  turns(5, MachineReconciler::kMissedMs, machine("a", MachineState::leaving));
+  EXPECT_EQ(news(), "");
+  calls();
+  turn({machine("a", MachineState::leaving)});
+  EXPECT_EQ(news(), "a terminated");
+  EXPECT_EQ(calls(), "terminate a");
+}
+
+TEST_F(ReconcilerTest, AFleetThatIsDeletedIsEmptyWhenListsHaveNamedNoneOfItsMachinesForLong) {
+  provider.is_exact = false;
+  provider.refuses = "no answer";
+  const auto turn_of_deleted = [this] {
+    reconciler.turn({.machines = {machine("a", MachineState::gone)}, .labels = {}, .is_deleting = true});
+    now_ms += MachineReconciler::kMissedMs / 4;
+  };
+  turns(20, 20 * MachineReconciler::kMissedMs, machine("b", MachineState::joined));
+  turn({machine("a", MachineState::requested)});
+  for (int i = 0; i < 4; ++i) turn_of_deleted();
+  EXPECT_EQ(told_empty, 0) << "a launch may have succeeded, whatever was answered";
+  provider.has = {{"f-0123456789ab", "id"}};
+  turn_of_deleted();
+  EXPECT_TRUE(calls().ends_with("terminate f-0123456789ab"));
+  EXPECT_TRUE(provider.has.empty());
+  for (int i = 0; i < 4; ++i) turn_of_deleted();
+  EXPECT_EQ(told_empty, 0);
+  turn_of_deleted();
+  EXPECT_EQ(told_empty, 1);
+}
+
+TEST_F(ReconcilerTest, AnExactListSaysThatAFleetIsEmpty) {
+  const auto turn_of = [this](bool is_deleting, MachineState state) {
+    reconciler.turn({.machines = {machine("a", state)}, .labels = {}, .is_deleting = is_deleting});
+    return told_empty;
+  };
+  EXPECT_EQ(turn_of(false, MachineState::gone), 0);
+  EXPECT_EQ(turn_of(true, MachineState::leaving), 0) << "the core knows one";
+  provider.has = {{"database", "id"}};
+  EXPECT_EQ(turn_of(true, MachineState::gone), 1) << "what others have does not count";
+}
+
+TEST_F(ReconcilerTest, TroublesOfTheProviderAreNamedUntilTheyAreOver) {
+  EXPECT_EQ(reconciler.troubles(), std::vector<std::string>{});
+  provider.lists = false;
+  provider.ends = false;
+  turn({machine("a", MachineState::leaving)});
+  turn({machine("a", MachineState::leaving)});
+  const std::vector<std::string> all = {"machines cannot be listed: no answer",
+                                        "machine 'a' cannot be terminated: it is protected"};
+  EXPECT_EQ(reconciler.troubles(), all);
+  EXPECT_EQ(notices.size(), 2U) << "each is told once";
+  provider.lists = true;
+  turn({machine("a", MachineState::leaving)});
+  EXPECT_EQ(reconciler.troubles(), std::vector<std::string>{all[1]});
+  turn({machine("a", MachineState::gone)});
+  EXPECT_EQ(reconciler.troubles(), std::vector<std::string>{}) << "nobody wants to terminate it any more";
 }
 
 TEST_F(ReconcilerTest, AMachineThatHasEndedIsMissedAtOnce) {

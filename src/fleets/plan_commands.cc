@@ -5,19 +5,9 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "fleets/machine_name.h"
 
 namespace drover {
-namespace {
-
-constexpr std::size_t kLongestFleetPart = 100;
-
-}  // namespace
-
-std::string machine_name(const std::string& fleet, std::uint64_t number) {
-  std::string digits;
-  for (std::uint64_t rest = number >> 16; digits.size() < 12; rest >>= 4) digits += "0123456789abcdef"[rest & 15];
-  return concat(fleet.substr(0, kLongestFleetPart), "-", digits);
-}
 
 std::vector<ScaleFleet> scale_commands(const FleetPlan& plan, const std::function<std::uint64_t()>& number) {
   std::map<std::string, ScaleFleet> commands;

@@ -11,9 +11,6 @@
 
 namespace drover {
 
-/// A name that no other machine ever had, as long as `number` is random.
-std::string machine_name(const std::string& fleet, std::uint64_t number);
-
 /// One for each fleet that the plan changes. `number` gives random numbers.
 std::vector<ScaleFleet> scale_commands(const FleetPlan& plan, const std::function<std::uint64_t()>& number);
 

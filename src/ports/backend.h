@@ -144,6 +144,8 @@ class Backend {
   virtual void post(Command command, EffectTaken answered) = 0;
   /// What the planner would do about a fleet now, a line for each reason. Waits for the core: from within later() only.
   virtual Result<std::vector<std::string>> explain_fleet(const std::string& fleet) = 0;
+  /// What is wrong with its provider, as far as is known now.
+  virtual std::vector<std::string> fleet_troubles(const std::string& fleet) = 0;
   /// Removes a job that has ended, with its items and logs. The answer is that of ForgetJob.
   virtual void remove_job(JobId job, EffectTaken answered) = 0;
   /// Does the work on a thread that may wait for disks. Holders have their turns one after another.

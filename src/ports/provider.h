@@ -26,6 +26,14 @@ struct ListedMachine {
   std::string id;          // as the provider calls it
   bool has_ended = false;  // it runs no more; terminate() removes what is left of it
   std::string note = {};   // for people: why it has ended, as far as the provider knows
+  std::string fleet = {};  // that it was launched for, as the provider's own tag has it; empty: it does not say
+};
+
+struct MachineList {
+  std::vector<ListedMachine> machines;  // by name
+  /// It has all machines there were when it was asked for. Otherwise it may omit some for a while, and still have some
+  /// that are gone.
+  bool is_exact = false;
 };
 
 /// The machines of one fleet. One call at a time; a call may take a while, within a bound of the provider's own.
@@ -38,8 +46,8 @@ class Provider {
   /// The machine is going to end; when it has, and nothing is left of it, list() does not name it any more. One that
   /// the provider does not have is no error. Called again until it has ended.
   virtual Result<void> terminate(const std::string& name) = 0;
-  /// All that it has of this fleet, by name.
-  virtual Result<std::vector<ListedMachine>> list() = 0;
+  /// All that it has of this fleet.
+  virtual Result<MachineList> list() = 0;
 };
 
 }  // namespace drover

@@ -8,6 +8,7 @@
 #include "base/name.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "provide/shape_flags.h"
 
 namespace drover {
 namespace {
@@ -118,10 +119,7 @@ json::object accelerators_of(const Resources& has) {
 /// What starts the machine's worker, wherever drover is installed.
 json::array worker_words(const MachineOrder& order) {
   json::array words = {"drover", "worker", "--name", order.name};
-  for (const auto& [name, value] : order.labels) {
-    words.emplace_back("--label");
-    words.emplace_back(concat(name, "=", value));
-  }
+  for (const std::string& word : shape_flags(order)) words.emplace_back(word);
   return words;
 }
 
@@ -156,12 +154,12 @@ Result<void> CommandProvider::terminate(const std::string& name) {
   return {};
 }
 
-Result<std::vector<ListedMachine>> CommandProvider::list() {
+Result<MachineList> CommandProvider::list() {
   auto answer = ask(options_.program, "list", {{"fleet", options_.fleet}}, options_.limits, options_.stop);
   if (!answer) return pass(answer);
   const std::string what = concat(options_.program, " list");
   Answer fields(*answer, what);
-  std::vector<ListedMachine> out;
+  MachineList out{.machines = {}, .is_exact = fields.flag("exact")};
   // A program that says nothing of machines has not said that there are none.
   const json::array* machines = fields.list("machines");
   for (std::size_t i = 0; machines != nullptr && i < machines->size(); ++i) {
@@ -171,12 +169,13 @@ Result<std::vector<ListedMachine>> CommandProvider::list() {
     ListedMachine listed{.name = one.text("name"),
                          .id = one.text("id", false),
                          .has_ended = one.flag("ended"),
-                         .note = one.text("note", false)};
+                         .note = one.text("note", false),
+                         .fleet = one.text("fleet", false)};
     if (one.error()) return std::unexpected(*one.error());
-    out.push_back(std::move(listed));
+    out.machines.push_back(std::move(listed));
   }
   if (fields.error()) return std::unexpected(*fields.error());
-  std::ranges::sort(out, {}, &ListedMachine::name);
+  std::ranges::sort(out.machines, {}, &ListedMachine::name);
   return out;
 }
 

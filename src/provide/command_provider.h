@@ -25,7 +25,7 @@ class CommandProvider final : public Provider {
 
   Result<std::string> launch(const MachineOrder& order) override;
   Result<void> terminate(const std::string& name) override;
-  Result<std::vector<ListedMachine>> list() override;
+  Result<MachineList> list() override;
 
  private:
   const Options options_;

@@ -66,7 +66,7 @@ class CommandMachines {
   CommandMachines() : folder_(kCloud) { restart(); }
   ~CommandMachines() {
     const auto left = provider_->list();
-    for (const ListedMachine& it : *left) EXPECT_TRUE(ends(*provider_, it.name));
+    for (const ListedMachine& it : left->machines) EXPECT_TRUE(ends(*provider_, it.name));
   }
 
   Provider& provider() { return *provider_; }
@@ -106,7 +106,7 @@ class CommandMachines {
 
 INSTANTIATE_TYPED_TEST_SUITE_P(Command, ProviderContract, CommandMachines);
 
-Result<std::vector<ListedMachine>> listed(const std::string& script, std::int64_t time_ms = 20'000) {
+Result<MachineList> listed(const std::string& script, std::int64_t time_ms = 20'000) {
   const ProgramFolder folder(script);
   return CommandProvider({.program = folder.program(), .fleet = "f", .limits = {.time_ms = time_ms}}).list();
 }
@@ -127,7 +127,8 @@ TEST(CommandProvider, AProgramIsToldWhatToLaunch) {
   EXPECT_EQ(asked,
             R"({"accelerators": {}, "cpus": 1.0, "fleet": "f", "join_token": "token-of-m1", "labels": {"zone": "a"}, )"
             R"("memory_bytes": 1073741824, "name": "m1", "shape": "small", )"
-            R"("worker": ["drover", "worker", "--name", "m1", "--label", "zone=a"]})");
+            R"("worker": ["drover", "worker", "--name", "m1", "--cpus", "1.000", "--memory", "1073741824", )"
+            R"("--gpus", "0", "--label", "zone=a"]})");
 }
 
 TEST(CommandProvider, AFailureIsWhatTheProgramSaidLast) {
@@ -154,6 +155,14 @@ TEST(CommandProvider, AProgramThatDoesNotEndIsKilledWithAllThatItStarted) {
   }));
 }
 
+TEST(CommandProvider, AListIsExactIfTheProgramSaysSo) {
+  const auto list = [](const std::string& text) { return listed("#!/bin/sh\necho '" + text + "'\n").value(); };
+  EXPECT_FALSE(list("{\"machines\": []}").is_exact);
+  EXPECT_TRUE(list("{\"machines\": [], \"exact\": true}").is_exact);
+  EXPECT_EQ(list("{\"machines\": [{\"name\": \"a\", \"fleet\": \"g\"}]}").machines[0].fleet, "g");
+  EXPECT_EQ(list("{\"machines\": [{\"name\": \"a\"}]}").machines[0].fleet, "");
+}
+
 TEST(CommandProvider, AServerThatStopsWaitsForNoProgram) {
   const ProgramFolder folder("#!/bin/sh\nsleep 600\n");
   std::stop_source stop;
@@ -175,6 +184,7 @@ TEST(CommandProvider, AnAnswerThatIsWrongIsNamed) {
   const auto says = [](const std::string& text) { return problem_with("#!/bin/sh\necho '" + text + "'\n"); };
   EXPECT_TRUE(says("[]").ends_with("/cloud list printed something that is not a JSON object"));
   EXPECT_TRUE(says("{").ends_with("is not a JSON object"));
+  EXPECT_TRUE(says("{\"machines\": [], \"exact\": 1}").ends_with("'exact' is neither true nor false"));
   EXPECT_TRUE(says("{}").ends_with("/cloud list: 'machines' is missing"));
   EXPECT_TRUE(says("{\"machines\": 1}").ends_with("'machines' is not a list"));
   EXPECT_TRUE(says("{\"machines\": [1]}").ends_with("'machines' has something that is no object"));

@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "ports/descriptor.h"
 #include "provide/child_process.h"
+#include "provide/shape_flags.h"
 
 namespace drover {
 namespace {
@@ -53,24 +54,9 @@ Result<bool> is_held(const std::string& lock_path) {
   return std::unexpected(errno_error(errno, lock_path));
 }
 
-std::string cpus_text(std::uint64_t milli_cpus) {
-  std::string fraction = std::to_string(1000 + milli_cpus % 1000).substr(1);
-  return concat(milli_cpus / 1000, ".", fraction);
-}
-
 std::vector<std::string> worker_command(const LocalProvider::Options& options, const MachineOrder& order) {
-  std::vector<std::string> words = {options.program, "worker",   "--data", options.data,
-                                    "--name",        order.name, "--cpus", cpus_text(order.has.milli_cpus)};
-  if (order.has.memory_bytes > 0) {
-    words.insert(words.end(), {"--memory", std::to_string(order.has.memory_bytes)});
-  }
-  // Unless it is told, it offers all GPUs that there are.
-  words.insert(words.end(), {"--gpus", std::to_string(order.has.accelerators[0])});
-  for (std::size_t kind = 1; kind < kAccelerators; ++kind) {
-    if (order.has.accelerators[kind] == 0) continue;
-    words.insert(words.end(), {"--accelerator", concat(kAcceleratorNames[kind], "=", order.has.accelerators[kind])});
-  }
-  for (const auto& [name, value] : order.labels) words.insert(words.end(), {"--label", concat(name, "=", value)});
+  std::vector<std::string> words = {options.program, "worker", "--data", options.data, "--name", order.name};
+  std::ranges::move(shape_flags(order), std::back_inserter(words));
   return words;
 }
 
@@ -182,9 +168,9 @@ Result<void> LocalProvider::remove(const std::string& name) {
   return {};
 }
 
-Result<std::vector<ListedMachine>> LocalProvider::list() {
+Result<MachineList> LocalProvider::list() {
   reap();
-  std::vector<ListedMachine> out;
+  MachineList out{.machines = {}, .is_exact = true};
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(options_.folder, error)) {
     ListedMachine machine{.name = entry.path().filename().string(), .id = {}};
@@ -198,12 +184,12 @@ Result<std::vector<ListedMachine>> LocalProvider::list() {
     for (const auto& [pid, name] : children_) {
       if (name == machine.name) machine.id = concat("pid ", pid);
     }
-    out.push_back(std::move(machine));
+    out.machines.push_back(std::move(machine));
   }
   if (error && error != std::errc::no_such_file_or_directory) {
     return std::unexpected(errno_error(error.value(), options_.folder));
   }
-  std::ranges::sort(out, {}, &ListedMachine::name);
+  std::ranges::sort(out.machines, {}, &ListedMachine::name);
   return out;
 }
 

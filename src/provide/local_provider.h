@@ -29,7 +29,7 @@ class LocalProvider final : public Provider {
 
   Result<std::string> launch(const MachineOrder& order) override;
   Result<void> terminate(const std::string& name) override;
-  Result<std::vector<ListedMachine>> list() override;
+  Result<MachineList> list() override;
 
  private:
   std::string folder_of(const std::string& name) const;

@@ -36,7 +36,7 @@ class LocalMachines {
   }
   ~LocalMachines() {
     auto left = provider_->list();
-    for (const ListedMachine& it : *left) EXPECT_TRUE(ends(*provider_, it.name));
+    for (const ListedMachine& it : left->machines) EXPECT_TRUE(ends(*provider_, it.name));
     fs::remove_all(root_);
   }
 
@@ -97,7 +97,7 @@ TEST(LocalProvider, TheLastLineOfAMachineThatEndedIsToldAndItsFoldersAreRemoved)
   LocalMachines machines("mkdir -p \"$3/workers/$5\"\necho no such key; echo\nexit 1\n");
   ASSERT_TRUE(machines.provider().launch(order_of("m1")));
   ASSERT_TRUE(comes_true([&] { return names_of(machines.provider()) == "m1(ended)"; }));
-  EXPECT_EQ(machines.provider().list()->front().note, "its worker has exited: no such key");
+  EXPECT_EQ(machines.provider().list()->machines.front().note, "its worker has exited: no such key");
   EXPECT_TRUE(ends(machines.provider(), "m1"));
   EXPECT_FALSE(fs::exists(machines.root() + "/data/workers/m1"));
   EXPECT_TRUE(fs::is_empty(machines.root() + "/machines"));

@@ -36,7 +36,8 @@ inline std::string names_of(Provider& provider) {
   auto listed = provider.list();
   if (!listed) return "error: " + listed.error().message;
   std::string out;
-  for (const ListedMachine& it : *listed) out += (out.empty() ? "" : " ") + it.name + (it.has_ended ? "(ended)" : "");
+  for (const ListedMachine& it : listed->machines)
+    out += (out.empty() ? "" : " ") + it.name + (it.has_ended ? "(ended)" : "");
   return out;
 }
 

@@ -9,6 +9,7 @@
 #include "core/planner/draft.h"
 #include "fleets/plan_commands.h"
 #include "ports/entropy.h"
+#include "wire/fleet_rules.h"
 
 namespace drover {
 namespace {
@@ -85,7 +86,7 @@ Result<void> FleetKeeper::round() {
   if (!seen) return pass(seen);
   if (fencing_.exchange(false)) fence(*seen);
   const FleetPlan plan = draining_ ? plan_to_drain(*seen) : make_plan(seen->snapshot());
-  auto changed = carry_out(plan);
+  auto changed = carry_out(plan, *seen);
   if (!changed) return pass(changed);
   if (*changed) {
     seen = look();
@@ -125,7 +126,8 @@ Result<FleetSurvey> FleetKeeper::look() {
   while (const auto question = survey.next()) {
     if (auto taken = survey.take(outside_.ask(*question)); !taken) return pass(taken);
   }
-  has_work_ = survey.has_work() || draining_;
+  const bool is_deleting = std::ranges::any_of(survey.snapshot().fleets, &FleetState::deleting);
+  has_work_ = survey.has_work() || draining_ || is_deleting;
   return survey;
 }
 
@@ -152,9 +154,10 @@ void FleetKeeper::fence(const FleetSurvey& seen) {
   }
 }
 
-Result<bool> FleetKeeper::carry_out(const FleetPlan& plan) {
-  const std::vector<ScaleFleet> commands = scale_commands(plan, random_number);
-  for (const ScaleFleet& command : commands) {
+Result<bool> FleetKeeper::carry_out(const FleetPlan& plan, const FleetSurvey& seen) {
+  std::vector<ScaleFleet> commands = scale_commands(plan, random_number);
+  for (ScaleFleet& command : commands) {
+    if (const FleetState* fleet = seen.find(command.fleet)) command.provider = kind_name(fleet->rules);
     auto done = outside_.ask(command);
     // It may have been deleted in between.
     if (!done && done.error().code != ErrorCode::not_found) return pass(done);
@@ -162,29 +165,64 @@ Result<bool> FleetKeeper::carry_out(const FleetPlan& plan) {
   return !commands.empty();
 }
 
+// Machines of the provider that a fleet had before are still looked after.
 void FleetKeeper::give_to_lanes(const FleetSurvey& seen) {
   std::map<std::string, std::vector<Machine>> by_fleet;
   for (const Machine& it : seen.machines()) by_fleet[it.fleet].push_back(it);
   for (const FleetState& fleet : seen.snapshot().fleets) {
-    const auto kind = outside_.kinds.find(kind_name(fleet.rules));
-    // Machines of the provider that it had before are still looked after.
-    if (kind == outside_.kinds.end() && !lanes_.contains(fleet.name)) continue;
-    auto& lane = lanes_[fleet.name];
-    if (lane == nullptr) {
-      MachineReconciler::Outside outside = outside_.machines;
-      outside.tell = [this](const MachineNews& news) -> Result<void> {
-        auto done = outside_.ask(news);
-        wake();
-        if (!done && done.error().code != ErrorCode::not_found) return pass(done);
-        return {};
-      };
-      lane = std::make_unique<FleetLane>(kind->second.make(fleet.name), std::move(outside));
+    std::vector<Machine>& machines = by_fleet[fleet.name];
+    const bool has_machines = std::ranges::any_of(machines, &Machine::counts);
+    const std::string kind = kind_name(fleet.rules);
+    const auto here = outside_.kinds.find(kind);
+    if (const auto lane = lanes_.find(fleet.name); lane != lanes_.end() && lane->second.kind != kind && !has_machines) {
+      end_lane(fleet.name);
     }
-    lane->give(by_fleet[fleet.name], [name = fleet.name, rules = fleet.rules](const Machine& it) {
-      return machine_labels(name, rules, it.shape, it.spot);
-    });
+    if (!lanes_.contains(fleet.name)) {
+      // Nobody here can ask its provider.
+      if (here == outside_.kinds.end() && fleet.deleting && !has_machines) (void)outside_.ask(FleetEmptied{fleet.name});
+      if (here == outside_.kinds.end()) continue;
+      lanes_[fleet.name] = {kind, make_lane(fleet.name, here->second)};
+    }
+    lanes_[fleet.name].lane->give(
+        {.machines = std::move(machines),
+         .labels = [name = fleet.name,
+                    rules = fleet.rules](const Machine& it) { return machine_labels(name, rules, it.shape, it.spot); },
+         .is_deleting = fleet.deleting});
   }
-  std::erase_if(lanes_, [&](const auto& lane) { return seen.find(lane.first) == nullptr; });
+  std::vector<std::string> ended;
+  for (const auto& [fleet, lane] : lanes_) {
+    if (seen.find(fleet) == nullptr) ended.push_back(fleet);
+  }
+  for (const std::string& fleet : ended) end_lane(fleet);
+}
+
+std::unique_ptr<FleetLane> FleetKeeper::make_lane(const std::string& fleet, const Kind& kind) {
+  MachineReconciler::Outside outside = outside_.machines;
+  const auto tell = [this](const Command& news) -> Result<void> {
+    auto done = outside_.ask(news);
+    wake();
+    if (!done && done.error().code != ErrorCode::not_found) return pass(done);
+    return {};
+  };
+  outside.tell = tell;
+  outside.tell_empty = [tell, fleet] { return tell(FleetEmptied{fleet}); };
+  return std::make_unique<FleetLane>(fleet, kind.make(fleet), std::move(outside),
+                                     [this, fleet](std::vector<std::string> troubles) {
+                                       const std::scoped_lock lock(troubles_mutex_);
+                                       troubles_[fleet] = std::move(troubles);
+                                     });
+}
+
+void FleetKeeper::end_lane(const std::string& fleet) {
+  lanes_.erase(fleet);
+  const std::scoped_lock lock(troubles_mutex_);
+  troubles_.erase(fleet);
+}
+
+std::vector<std::string> FleetKeeper::troubles(const std::string& fleet) const {
+  const std::scoped_lock lock(troubles_mutex_);
+  const auto found = troubles_.find(fleet);
+  return found == troubles_.end() ? std::vector<std::string>{} : found->second;
 }
 
 Result<std::vector<std::string>> FleetKeeper::explain(const std::string& name) {

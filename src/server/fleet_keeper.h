@@ -38,7 +38,7 @@ class FleetKeeper {
     std::function<std::int64_t()> now_ms;
     std::map<std::string, Kind> kinds;  // by the provider's name
     PriceList prices;
-    MachineReconciler::Outside machines;                     // but for `tell`
+    MachineReconciler::Outside machines;                     // but for `tell` and `tell_empty`
     std::function<void(const std::string& machine)> forget;  // one that is gone: its key, and its join token
   };
   explicit FleetKeeper(Outside outside);
@@ -55,6 +55,9 @@ class FleetKeeper {
   /// What would be done about the fleet now, a line for each reason. Waits for the core.
   Result<std::vector<std::string>> explain(const std::string& fleet);
 
+  /// What is wrong with the fleet's provider, as far as is known now.
+  std::vector<std::string> troubles(const std::string& fleet) const;
+
   /// No machine of provider `local` is launched any more, and those that are there are drained.
   void drain_local();
   /// What runs on them is lost and will run again.
@@ -63,15 +66,22 @@ class FleetKeeper {
   bool is_drained() const { return is_drained_; }
 
  private:
+  struct Lane {
+    std::string kind;  // of provider
+    std::unique_ptr<FleetLane> lane;
+  };
+
   void run();
   Result<void> round();
   Result<FleetSurvey> look();
   std::optional<Result<std::vector<Shape>>> shapes_for(const FleetRules& rules) const;
   static bool has_local_machines(const FleetSurvey& seen);
-  Result<bool> carry_out(const FleetPlan& plan);
+  Result<bool> carry_out(const FleetPlan& plan, const FleetSurvey& seen);
   static FleetPlan plan_to_drain(const FleetSurvey& seen);
   void fence(const FleetSurvey& seen);
   void give_to_lanes(const FleetSurvey& seen);
+  std::unique_ptr<FleetLane> make_lane(const std::string& fleet, const Kind& kind);
+  void end_lane(const std::string& fleet);
   void forget_gone(const std::vector<Machine>& machines);
 
   const Outside outside_;
@@ -83,9 +93,11 @@ class FleetKeeper {
   std::atomic<bool> draining_ = false;
   std::atomic<bool> fencing_ = false;
   std::atomic<bool> is_drained_ = false;
-  std::map<std::string, std::unique_ptr<FleetLane>> lanes_;  // the thread's alone
-  std::set<std::string> forgotten_;                          // likewise: machines that are gone
-  std::string last_trouble_;                                 // likewise
+  mutable std::mutex troubles_mutex_;                         // guards what follows
+  std::map<std::string, std::vector<std::string>> troubles_;  // of each fleet that has some
+  std::map<std::string, Lane> lanes_;                         // the thread's alone
+  std::set<std::string> forgotten_;                           // likewise: machines that are gone
+  std::string last_trouble_;                                  // likewise
   std::thread thread_;
 };
 

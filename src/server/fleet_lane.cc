@@ -2,8 +2,12 @@
 
 namespace drover {
 
-FleetLane::FleetLane(std::unique_ptr<Provider> provider, MachineReconciler::Outside outside)
-    : provider_(std::move(provider)), reconciler_(*provider_, std::move(outside)), thread_([this] { run(); }) {}
+FleetLane::FleetLane(std::string fleet, std::unique_ptr<Provider> provider, MachineReconciler::Outside outside,
+                     Troubled troubled)
+    : provider_(std::move(provider)),
+      reconciler_(std::move(fleet), *provider_, std::move(outside)),
+      troubled_(std::move(troubled)),
+      thread_([this] { run(); }) {}
 
 FleetLane::~FleetLane() {
   {
@@ -14,10 +18,10 @@ FleetLane::~FleetLane() {
   thread_.join();
 }
 
-void FleetLane::give(std::vector<Machine> machines, LabelsOf labels) {
+void FleetLane::give(FleetWork work) {
   {
     const std::scoped_lock lock(mutex_);
-    next_ = Work{std::move(machines), std::move(labels)};
+    next_ = std::move(work);
   }
   wakes_.notify_all();
 }
@@ -27,9 +31,10 @@ void FleetLane::run() {
     std::unique_lock lock(mutex_);
     wakes_.wait(lock, [this] { return stopping_ || next_; });
     if (stopping_) return;
-    const Work work = *std::exchange(next_, std::nullopt);
+    const FleetWork work = *std::exchange(next_, std::nullopt);
     lock.unlock();
-    reconciler_.turn(work.machines, work.labels);
+    reconciler_.turn(work);
+    troubled_(reconciler_.troubles());
   }
 }
 

@@ -16,30 +16,28 @@ namespace drover {
 
 class FleetLane {
  public:
-  using LabelsOf = std::function<Labels(const Machine&)>;
+  /// Called from the lane's thread with what is wrong with the provider, after each turn.
+  using Troubled = std::function<void(std::vector<std::string> troubles)>;
 
-  FleetLane(std::unique_ptr<Provider> provider, MachineReconciler::Outside outside);
+  FleetLane(std::string fleet, std::unique_ptr<Provider> provider, MachineReconciler::Outside outside,
+            Troubled troubled);
   /// Waits for the call that is under way.
   ~FleetLane();
   FleetLane(const FleetLane&) = delete;
   FleetLane& operator=(const FleetLane&) = delete;
 
-  /// All machines of the fleet, as they are now. What was given before and not looked at is out of date.
-  void give(std::vector<Machine> machines, LabelsOf labels);
+  /// What was given before and not looked at is out of date.
+  void give(FleetWork work);
 
  private:
   void run();
 
-  struct Work {
-    std::vector<Machine> machines;
-    LabelsOf labels;
-  };
-
   const std::unique_ptr<Provider> provider_;
   MachineReconciler reconciler_;  // the thread's alone
-  std::mutex mutex_;              // guards what follows
+  const Troubled troubled_;
+  std::mutex mutex_;  // guards what follows
   std::condition_variable wakes_;
-  std::optional<Work> next_;
+  std::optional<FleetWork> next_;
   bool stopping_ = false;
   std::thread thread_;
 };

@@ -50,6 +50,7 @@ Result<void> OwnFleets::start(const Reach& reach) {
   outside.machines.join_token = [this](const Machine& machine) { return join_token(machine); };
   outside.forget = [this](const std::string& machine) { forget(machine); };
   outside.machines.notice = [this](const std::string& text) { parts_.log.warning(text); };
+  outside.machines.elapsed_ms = [this] { return parts_.steady.elapsed_ns() / 1'000'000; };
   const std::scoped_lock lock(keeper_mutex_);
   keeper_ = std::make_shared<FleetKeeper>(std::move(outside));
   return {};
@@ -76,12 +77,19 @@ void OwnFleets::hear(const Effect& effect) {
 }
 
 Result<std::vector<std::string>> OwnFleets::explain(const std::string& fleet) {
-  const std::shared_ptr<FleetKeeper> keeper = [this] {
-    const std::scoped_lock lock(keeper_mutex_);
-    return keeper_;
-  }();
+  const auto keeper = this->keeper();
   if (keeper == nullptr) return fail(ErrorCode::stopped, "the server is starting or stopping", "try again in a moment");
   return keeper->explain(fleet);
+}
+
+std::vector<std::string> OwnFleets::troubles(const std::string& fleet) const {
+  const auto keeper = this->keeper();
+  return keeper == nullptr ? std::vector<std::string>{} : keeper->troubles(fleet);
+}
+
+std::shared_ptr<FleetKeeper> OwnFleets::keeper() const {
+  const std::scoped_lock lock(keeper_mutex_);
+  return keeper_;
 }
 
 bool OwnFleets::postpones_stop() {

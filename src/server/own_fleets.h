@@ -49,6 +49,7 @@ class OwnFleets {
   void hear(const Effect& effect);
 
   Result<std::vector<std::string>> explain(const std::string& fleet);
+  std::vector<std::string> troubles(const std::string& fleet) const;
   /// A signal asks the server to stop: the machines of this computer are drained first, and with the second one what
   /// runs on them is killed. False: it shall stop at once.
   bool postpones_stop();
@@ -57,6 +58,7 @@ class OwnFleets {
 
  private:
   Result<void> make_local();
+  std::shared_ptr<FleetKeeper> keeper() const;
   FleetKeeper::Kind local() const;
   FleetKeeper::Kind command(const std::string& name, const std::string& program);
   Result<std::string> join_token(const Machine& machine);

@@ -185,8 +185,9 @@ void CostAudit::inspect_usage(JobId job, const JobUsage& used) {
                              used.wasted_microdollars == book.wasted_microdollars;
   if (is_as_charged) return;
   const Submit* submit = auditor_.job_of(job);
-  auditor_.fail(concat("job ", submit == nullptr ? 0 : submit->job, ": has cost ", used.cost_microdollars,
-                       " instead of the ", book.cost_microdollars, " of its attempts, or wasted other than they did"));
+  auditor_.fail(concat("job ", submit == nullptr ? 0 : submit->job, ": has cost ", used.cost_microdollars, " (",
+                       used.on_demand_microdollars, " on demand), ", used.wasted_microdollars, " wasted, instead of ",
+                       book.cost_microdollars, " (", book.on_demand_microdollars, "), ", book.wasted_microdollars));
 }
 
 void CostAudit::inspect(const Core& core) {

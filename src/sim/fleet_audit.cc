@@ -14,6 +14,7 @@ namespace {
 // As docs/fleets.md has it: a second, then twice as long each time, up to five minutes.
 constexpr std::int64_t kFirstWaitMs = kSecond;
 constexpr std::int64_t kLongestWaitMs = 5 * kMinute;
+constexpr std::int64_t kEarlyMs = 2 * kMinute;
 // Until somebody has looked.
 constexpr std::int64_t kFleetSlackMs = 5 * kMinute;
 // A plan is carried out a little later than it was made.
@@ -40,6 +41,7 @@ void FleetAudit::committed(const Batch& batch) {
   before_.clear();
   for (const Mutation& mutation : batch.mutations) {
     if (const auto* it = std::get_if<PutCounters>(&mutation)) core_ms_ = it->counters.now_ms;
+    if (const auto* it = std::get_if<PutWorker>(&mutation)) workers_[it->worker.id] = it->worker.name;
     if (const auto* it = std::get_if<PutFleet>(&mutation)) {
       FleetBook& fleet = fleets_[it->fleet.name];
       before_[it->fleet.name] = std::exchange(fleet.record, it->fleet);
@@ -55,6 +57,7 @@ void FleetAudit::committed(const Batch& batch) {
   }
   for (const Mutation& mutation : batch.mutations) {
     if (const auto* it = std::get_if<AddEvent>(&mutation)) take(it->event);
+    if (const auto* it = std::get_if<AddAttempt>(&mutation)) take(it->attempt);
   }
   for (const Mutation& mutation : batch.mutations) {
     if (const auto* it = std::get_if<PutFleet>(&mutation)) inspect(it->fleet);
@@ -84,6 +87,9 @@ void FleetAudit::take(const Event& event) {
   if (event.kind == EventKind::fleet_deleted) {
     FleetBook& fleet = fleets_[event.name];
     if (fleet.machines > 0) auditor_.fail(concat("fleet ", event.name, ": deleted with machines"));
+    for (const std::string& it : may_appear_(event.name)) {
+      auditor_.fail(concat("fleet ", event.name, ": deleted although the cloud has machine ", it));
+    }
     fleet = {.record = fleet.record};
     return;
   }
@@ -104,9 +110,12 @@ void FleetAudit::take(MachineBook& machine, Stage stage, const Event& event) {
   if (from >= stage) return fail(event.name, "went back to an earlier state");
   FleetBook& fleet = fleets_[machine.record.fleet];
   if (stage == Stage::joined) {
-    fleet.of(machine.record) = {};
+    machine.joined_ms = event.at_ms;
+    if (LaunchBook& launches = fleet.of(machine.record); !launches.ends_early) launches = {};
     return;
   }
+  if (from == Stage::joined && stage == Stage::draining) prove(machine);
+  if (from == Stage::joined && stage == Stage::leaving) departed(machine, event);
   const bool is_late = from == Stage::coming && stage == Stage::leaving && event.at_ms >= machine.record.join_by_ms;
   const bool is_drained = drains_[event.name].contains(event.detail);
   if ((from == Stage::coming && stage == Stage::gone) || (is_late && !is_drained)) {
@@ -117,12 +126,35 @@ void FleetAudit::take(MachineBook& machine, Stage stage, const Event& event) {
   if ((from == Stage::joined || from == Stage::draining) && stage == Stage::gone) {
     fail(event.name, "gone, and its worker was not fenced");
   }
-  if (from == Stage::joined && stage == Stage::leaving && !event.detail.starts_with("its worker ")) {
+  const bool has_ended = event.detail.starts_with("its worker ") || event.detail.starts_with("its provider ");
+  if (from == Stage::joined && stage == Stage::leaving && !has_ended) {
     fail(event.name, "is to be terminated, though its worker has not departed");
   }
   if (stage != Stage::gone) return;
   --fleet.machines;
   fleet.milli_cpus -= machine.record.has.milli_cpus;
+}
+
+void FleetAudit::take(const Attempt& attempt) {
+  if (attempt.ending == Ending::lost) return;
+  const auto machine = machines_.find(workers_[attempt.worker]);
+  if (machine == machines_.end()) return;
+  const Stage stage = machine->second.stage;
+  if (stage == Stage::joined || stage == Stage::draining) prove(machine->second);
+}
+
+void FleetAudit::departed(MachineBook& machine, const Event& event) {
+  if (event.detail == "its worker was fenced") return;
+  if (event.at_ms - machine.joined_ms >= kEarlyMs) return prove(machine);
+  if (machine.is_of_use) return;
+  LaunchBook& launches = fleets_[machine.record.fleet].of(machine.record);
+  launches.ends_early = true;
+  count_failure(launches, event.at_ms);
+}
+
+void FleetAudit::prove(MachineBook& machine) {
+  LaunchBook& launches = fleets_[machine.record.fleet].of(machine.record);
+  if (!std::exchange(machine.is_of_use, true) && launches.ends_early) launches = {};
 }
 
 // Machines that fail while the fleet waits belong to the failure for which it waits.

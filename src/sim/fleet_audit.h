@@ -4,7 +4,9 @@
 // - a machine's intent is durable before the cloud is called for it, its name is used once, and its state only moves
 // on;
 // - no machine is launched beyond its fleet's maximum of machines or CPUs, while the fleet is paused or deleted, or
-//   before a wait is over that a failure in its market began; a machine that does not join in time is a failure;
+//   before a wait is over that a failure in its market began; a machine that does not join in time is a failure, and so
+//   is one that ends soon after it has joined, and has done nothing;
+// - a fleet is deleted when its provider has none of its machines, and none can appear;
 // - a machine is terminated only when it is not needed any more and nothing is in its worker's hands;
 // - one that is gone is remembered for an hour;
 // - what the core carries out is what the plan said, unless something came in between;
@@ -34,7 +36,8 @@ class FleetAudit {
  public:
   using MachinesOf = std::function<std::set<std::string>(const std::string& fleet)>;
 
-  explicit FleetAudit(Auditor& auditor) : auditor_(auditor) {}
+  /// `may_appear`: machines that a fleet's provider has, or can still have for all that it has listed.
+  FleetAudit(Auditor& auditor, MachinesOf may_appear) : auditor_(auditor), may_appear_(std::move(may_appear)) {}
 
   void committed(const Batch& batch);
   /// The cloud is about to be called.
@@ -66,12 +69,15 @@ class FleetAudit {
     Machine record;  // as last made durable
     Stage stage = Stage::coming;
     bool is_terminated = false;  // the cloud was called to
+    std::int64_t joined_ms = 0;
+    bool is_of_use = false;  // an item has ended on it, or it was there for long
   };
   /// How launches fare in one market.
   struct LaunchBook {
     std::uint64_t failures = 0;
     std::int64_t not_before_ms = 0;
     std::int64_t failing_since_ms = 0;
+    bool ends_early = false;  // machines that join do not last
   };
   /// A fleet, likewise.
   struct FleetBook {
@@ -91,10 +97,15 @@ class FleetAudit {
   void take(MachineBook& machine, Stage stage, const Event& event);
   void requested(const Event& event);
   static void count_failure(LaunchBook& launches, std::int64_t at_ms);
+  void take(const Attempt& attempt);
+  void departed(MachineBook& machine, const Event& event);
+  void prove(MachineBook& machine);
   void inspect(const Fleet& record);
   void fail(const std::string& machine, std::string_view what);
 
   Auditor& auditor_;
+  const MachinesOf may_appear_;
+  std::map<WorkerId, std::string> workers_;      // their names
   std::map<std::string, MachineBook> machines_;  // all that ever were
   std::map<std::string, FleetBook> fleets_;
   std::map<std::string, Fleet> before_;                   // records, before the batch

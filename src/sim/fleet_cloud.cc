@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "base/text.h"
+#include "fleets/machine_name.h"
 #include "sim/stage.h"
 #include "sim/times.h"
 
@@ -13,11 +14,15 @@ namespace {
 constexpr std::int64_t kLongestCopyMs = 3 * kMinute;
 constexpr std::uint64_t kLeastCpuHour = 5'000;  // in micro-dollars, on demand
 constexpr std::uint64_t kMostCpuHour = 100'000;
+constexpr std::int64_t kLongestLagMs = 30 * kSecond;
 
 }  // namespace
 
 FleetCloud::FleetCloud(Stage& stage)
-    : stage_(stage), random_(stage.script.seed ^ 0x636c6f7564), clocks_(stage.script.seed ^ 0x636c6f636b) {}
+    : stage_(stage),
+      random_(stage.script.seed ^ 0x636c6f7564),
+      clocks_(stage.script.seed ^ 0x636c6f636b),
+      is_exact_(random_.one_in(3)) {}
 
 std::vector<Shape> FleetCloud::shapes(bool is_spot) const {
   std::vector<Shape> out;
@@ -52,7 +57,8 @@ Result<std::string> FleetCloud::launch(const MachineOrder& order) {
   if (has(CloudTroubleKind::no_capacity)) return fail(ErrorCode::io, "no capacity");
   if (order.spot && has(CloudTroubleKind::no_spot)) return fail(ErrorCode::io, "no spot capacity");
   const std::string id = concat("i-", ++launched_);
-  machines_.emplace(order.name, CloudMachine{.order = order, .id = id});
+  CloudMachine& machine = machines_.emplace(order.name, CloudMachine{.order = order, .id = id}).first->second;
+  if (has(CloudTroubleKind::lags)) machine.omitted_until_ms = stage_.events.now_ms() + between(0, kLongestLagMs);
   if (!has(CloudTroubleKind::boots_never)) {
     const std::int64_t boot_ms = has(CloudTroubleKind::boots_late)
                                      ? between(5 * kMinute, 20 * kMinute)
@@ -97,7 +103,9 @@ void FleetCloud::boot(const std::string& name) {
 
 Result<void> FleetCloud::terminate(const std::string& name) {
   if (has(CloudTroubleKind::throttles)) return fail(ErrorCode::io, "too many requests");
-  strangers_.erase(name);
+  if (const auto stranger = strangers_.extract(name); stranger && stranger.mapped().is_foreign) {
+    stage_.auditor.fail(concat("machine ", name, ": terminated, and it is somebody else's"));
+  }
   const auto found = machines_.find(name);
   if (found == machines_.end() || found->second.is_ending) return {};
   on_terminate(name);
@@ -107,27 +115,50 @@ Result<void> FleetCloud::terminate(const std::string& name) {
   return {};
 }
 
-Result<std::vector<ListedMachine>> FleetCloud::list(const std::string& fleet) {
+Result<MachineList> FleetCloud::list(const std::string& fleet) {
   if (has(CloudTroubleKind::throttles)) return fail(ErrorCode::io, "too many requests");
-  std::vector<ListedMachine> out;
+  MachineList out{.machines = {}, .is_exact = is_exact_};
   for (auto& [name, machine] : machines_) {
     if (machine.order.fleet != fleet) continue;
-    if (!has(CloudTroubleKind::omits)) {
-      machine.is_hidden = false;
-    } else if (random_.one_in(4)) {
-      machine.is_hidden = !machine.is_hidden;
-      // What it runs may run elsewhere too.
-      stage_.auditor.expect_fence(name);
-    }
-    if (!machine.is_hidden) out.push_back({name, machine.id, machine.has_ended || machine.is_ending, machine.note});
+    machine.was_listed = is_exact_ || is_listed(name, machine);
+    if (!machine.was_listed) continue;
+    out.machines.push_back({name, machine.id, machine.has_ended || machine.is_ending, machine.note});
   }
-  if (has(CloudTroubleKind::strangers) && random_.one_in(4)) {
-    strangers_.emplace(concat("stranger-", random_.below(1000)), fleet);
+  std::erase_if(shadows_, [&](const auto& it) { return it.second.until_ms <= stage_.events.now_ms(); });
+  for (const auto& [name, it] : shadows_) {
+    if (it.fleet == fleet) out.machines.push_back(it.listed);
   }
-  for (const auto& [name, of] : strangers_) {
-    if (of == fleet) out.push_back({name, "i-0"});
+  if (has(CloudTroubleKind::strangers) && random_.one_in(4)) add_stranger(fleet);
+  for (const auto& [name, it] : strangers_) {
+    if (it.fleet == fleet) out.machines.push_back(it.listed);
   }
   return out;
+}
+
+// A list that lags omits nothing for longer than half a minute: nobody may miss that.
+bool FleetCloud::is_listed(const std::string& name, CloudMachine& machine) {
+  const std::int64_t now_ms = stage_.events.now_ms();
+  if (!has(CloudTroubleKind::omits)) {
+    machine.is_hidden = false;
+  } else if (random_.one_in(4)) {
+    machine.is_hidden = !machine.is_hidden;
+    // What it runs may run elsewhere too.
+    stage_.auditor.expect_fence(name);
+  }
+  const bool may_lag = has(CloudTroubleKind::lags) && machine.was_listed && now_ms >= machine.omitted_until_ms;
+  if (may_lag && random_.one_in(4)) machine.omitted_until_ms = now_ms + between(kSecond, kLongestLagMs);
+  return !machine.is_hidden && now_ms >= machine.omitted_until_ms;
+}
+
+void FleetCloud::add_stranger(const std::string& fleet) {
+  Stranger it{.fleet = fleet, .listed = {machine_name(fleet, random_.next()), "i-0"}};
+  it.is_foreign = random_.one_in(2);
+  if (it.is_foreign && random_.one_in(2)) {
+    it.listed.name = concat("stranger-", random_.below(1000));
+  } else if (it.is_foreign || random_.one_in(2)) {
+    it.listed.fleet = it.is_foreign ? "another" : fleet;
+  }
+  strangers_.emplace(it.listed.name, it);
 }
 
 void FleetCloud::end_workers(CloudMachine& machine) {
@@ -143,6 +174,11 @@ void FleetCloud::remove(const std::string& name) {
   const auto found = machines_.find(name);
   if (found == machines_.end()) return;
   end_workers(found->second);
+  if (has(CloudTroubleKind::lags) && !is_exact_) {
+    shadows_[name] = {.fleet = found->second.order.fleet,
+                      .listed = {name, found->second.id, random_.one_in(2), "its provider has ended it"},
+                      .until_ms = stage_.events.now_ms() + between(0, kMinute)};
+  }
   machines_.erase(found);
 }
 
@@ -167,7 +203,7 @@ void FleetCloud::strike(const MachineTrouble& trouble) {
     case MachineTroubleKind::vanishes: return remove(name);
     case MachineTroubleKind::stops:
       machine.has_ended = true;
-      machine.note = "it was stopped";
+      machine.note = "its provider has stopped it";
       return end_workers(machine);
     case MachineTroubleKind::restarts: return machine.worker->crash(trouble.in_ms);
     case MachineTroubleKind::taken_away:
@@ -182,6 +218,16 @@ std::set<std::string> FleetCloud::machines_of(const std::string& fleet) const {
   std::set<std::string> out;
   for (const auto& [name, machine] : machines_) {
     if (machine.order.fleet == fleet && !machine.has_ended && !machine.is_ending) out.insert(name);
+  }
+  return out;
+}
+
+// What calls an exact cloud while the server restarts is not in the list that the new one gets.
+std::set<std::string> FleetCloud::machines_to_appear(const std::string& fleet) const {
+  std::set<std::string> out;
+  if (is_exact_) return out;
+  for (const std::string& name : machines_of(fleet)) {
+    if (!machines_.at(name).is_hidden) out.insert(name);
   }
   return out;
 }

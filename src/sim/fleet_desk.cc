@@ -3,9 +3,11 @@
 #include <algorithm>
 
 #include "core/planner/draft.h"
+#include "fleets/machine_name.h"
 #include "fleets/plan_commands.h"
 #include "sim/stage.h"
 #include "sim/times.h"
+#include "wire/fleet_rules.h"
 
 namespace drover::sim {
 namespace {
@@ -20,7 +22,9 @@ FleetDesk::FleetDesk(Stage& stage, FleetCloud& cloud, FleetAudit& audit)
     : stage_(stage),
       cloud_(cloud),
       audit_(audit),
-      calls_(stage.auditor, [&audit](const std::string& machine) { return audit.find(machine); }),
+      calls_(
+          stage.auditor, [&stage] { return stage.events.now_ms(); },
+          [&audit](const std::string& machine) { return audit.find(machine); }),
       random_(stage.script.seed ^ 0x6465736b) {}
 
 void FleetDesk::begin() {
@@ -170,13 +174,15 @@ void FleetDesk::give_to_lanes() {
   for (const FleetState& fleet : survey_->snapshot().fleets) {
     auto& lane = lanes_[fleet.name];
     if (lane == nullptr) {
-      lane =
-          std::make_shared<FleetTurns>([this, name = fleet.name](const ReconcilerCall& call) { perform(name, call); });
+      lane = std::make_shared<FleetTurns>(
+          fleet.name, [this] { return stage_.events.now_ms(); },
+          [this, name = fleet.name](const ReconcilerCall& call) { perform(name, call); });
     }
     const std::shared_ptr<FleetTurns> kept = lane;
-    kept->give(by_fleet[fleet.name], [name = fleet.name, rules = fleet.rules](const Machine& it) {
-      return machine_labels(name, rules, it.shape, it.spot);
-    });
+    kept->give({.machines = std::move(by_fleet[fleet.name]),
+                .labels = [name = fleet.name, rules = fleet.rules](
+                              const Machine& it) { return machine_labels(name, rules, it.shape, it.spot); },
+                .is_deleting = fleet.deleting});
   }
   std::erase_if(lanes_, [&](const auto& lane) { return survey_->find(lane.first) == nullptr; });
 }
@@ -189,13 +195,11 @@ void FleetDesk::perform(const std::string& fleet, const ReconcilerCall& call) {
   };
   if (const auto* news = std::get_if<MachineNews>(&call)) {
     calls_.telling(fleet, *news);
-    return ask(*news, [this, answered](const Result<Effect>& answer) {
-      wake();
-      const bool is_known = answer || answer.error().code == ErrorCode::not_found;
-      later(0, [answered, is_known, answer] {
-        answered(is_known ? Result<void>() : Result<void>(std::unexpected(answer.error())));
-      });
-    });
+    return tell(*news, answered);
+  }
+  if (std::holds_alternative<TellEmpty>(call)) {
+    calls_.telling_empty(fleet);
+    return tell(FleetEmptied{fleet}, answered);
   }
   if (const auto* order = std::get_if<MachineOrder>(&call)) {
     audit_.launching(*order);
@@ -217,9 +221,19 @@ void FleetDesk::perform(const std::string& fleet, const ReconcilerCall& call) {
   });
 }
 
+void FleetDesk::tell(const Command& news, std::function<void(ReconcilerAnswer)> answered) {
+  ask(news, [this, answered = std::move(answered)](const Result<Effect>& answer) {
+    wake();
+    const bool is_known = answer || answer.error().code == ErrorCode::not_found;
+    later(0, [answered, is_known, answer] {
+      answered(is_known ? Result<void>() : Result<void>(std::unexpected(answer.error())));
+    });
+  });
+}
+
 void FleetDesk::heard(const std::string& fleet, const ReconcilerCall& call, const ReconcilerAnswer& answer) {
   if (const auto* it = std::get_if<MachineOrder>(&call)) return calls_.launched(*it);
-  const auto* list = std::get_if<Result<std::vector<ListedMachine>>>(&answer);
+  const auto* list = std::get_if<Result<MachineList>>(&answer);
   if (list != nullptr && *list) calls_.listed(fleet, **list, audit_.machines());
 }
 

@@ -47,6 +47,8 @@ class FleetDesk {
   void end_round();
   void give_to_lanes();
   void perform(const std::string& fleet, const ReconcilerCall& call);
+  /// What the reconciler has to say to the core.
+  void tell(const Command& news, std::function<void(ReconcilerAnswer)> answered);
   void heard(const std::string& fleet, const ReconcilerCall& call, const ReconcilerAnswer& answer);
   ReconcilerAnswer answer_of(const std::string& fleet, const ReconcilerCall& call);
   void ask(const Command& command, std::function<void(Result<Effect>)> then);

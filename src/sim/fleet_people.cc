@@ -16,7 +16,7 @@ constexpr std::size_t kMostReasons = 20;
 
 FleetPeople::FleetPeople(Stage& stage)
     : stage_(stage),
-      audit_(stage.auditor),
+      audit_(stage.auditor, [this](const std::string& fleet) { return cloud_.machines_to_appear(fleet); }),
       costs_(stage.auditor, [this](const std::string& machine) { return audit_.launch_of(machine); }),
       cloud_(stage),
       desk_(stage, cloud_, audit_),
@@ -78,7 +78,10 @@ void FleetPeople::tend() {
   inspect_costs();
   for (const auto& [name, rules] : rules_) {
     const auto known = stage_.server.core().durable().fleets.find(name);
-    const bool is_there = known != stage_.server.core().durable().fleets.end() && !known->second.deleting;
+    const bool is_known = known != stage_.server.core().durable().fleets.end();
+    // Mostly it takes its time to be deleted before it is set again.
+    if (is_known && known->second.deleting && !random_.one_in(8)) continue;
+    const bool is_there = is_known && !known->second.deleting;
     if (!is_there || known->second.text != fleet_spec(name, rules).text) tell(name);
     if (is_there && known->second.paused != (paused_[name] > 0)) tell_paused(name);
   }

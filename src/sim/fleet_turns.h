@@ -3,6 +3,7 @@
 // answers so far, until it needs one more or is at its end.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -18,22 +19,24 @@ struct TerminateMachine {
   std::string machine;
 };
 struct ListMachines {};
-using ReconcilerCall = std::variant<MachineOrder, TerminateMachine, ListMachines, MachineNews>;
-using ReconcilerAnswer = std::variant<Result<void>, Result<std::string>, Result<std::vector<ListedMachine>>>;
+struct TellEmpty {};
+using ReconcilerCall = std::variant<MachineOrder, TerminateMachine, ListMachines, MachineNews, TellEmpty>;
+using ReconcilerAnswer = std::variant<Result<void>, Result<std::string>, Result<MachineList>>;
 
 class FleetTurns : private Provider {
  public:
   /// `perform` is answered later, by answered(); a launch with a string, a list with machines.
-  explicit FleetTurns(std::function<void(const ReconcilerCall&)> perform);
+  FleetTurns(const std::string& fleet, std::function<std::int64_t()> now_ms,
+             std::function<void(const ReconcilerCall&)> perform);
 
   /// What was given before and not begun is out of date.
-  void give(std::vector<Machine> machines, std::function<Labels(const Machine&)> labels);
+  void give(FleetWork work);
   void answered(ReconcilerAnswer answer);
 
  private:
-  struct Turn {
-    std::vector<Machine> machines;
-    std::function<Labels(const Machine&)> labels;
+  struct Answered {
+    ReconcilerAnswer answer;
+    std::int64_t at_ms = 0;
   };
 
   void begin_next();
@@ -43,14 +46,16 @@ class FleetTurns : private Provider {
   // Of Provider.
   Result<std::string> launch(const MachineOrder& order) override;
   Result<void> terminate(const std::string& name) override;
-  Result<std::vector<ListedMachine>> list() override;
+  Result<MachineList> list() override;
 
+  std::function<std::int64_t()> now_ms_;
   std::function<void(const ReconcilerCall&)> perform_;
   std::unique_ptr<MachineReconciler> reconciler_;
-  std::optional<Turn> now_;
-  std::optional<Turn> next_;
-  std::vector<ReconcilerAnswer> answers_;
-  std::size_t at_ = 0;                        // in the answers, while a turn is done over
+  std::optional<FleetWork> now_;
+  std::optional<FleetWork> next_;
+  std::vector<Answered> answers_;
+  std::size_t at_ = 0;  // in the answers, while a turn is done over
+  std::int64_t begun_ms_ = 0;
   std::optional<ReconcilerCall> unanswered_;  // the first call that has no answer yet
 };
 

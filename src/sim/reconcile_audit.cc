@@ -3,20 +3,30 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "fleets/machine_name.h"
+#include "sim/times.h"
 
 namespace drover::sim {
 namespace {
 
 // Some lists are only for launches, and what the reconciler was given may be a little old.
 constexpr std::uint64_t kTooManyLists = 10;
+constexpr std::int64_t kTooLongMs = 3 * kMinute;
 constexpr std::uint64_t kFewestMissed = 3;
+constexpr std::int64_t kShortestMissedMs = kMinute;
 
 bool is_expected(const Machine* machine) {
   return machine != nullptr && machine->state >= MachineState::starting && machine->state <= MachineState::draining;
 }
 
-bool is_unwanted(const Machine* machine) {
-  return machine == nullptr || machine->state >= MachineState::leaving;
+bool is_missed(const Machine* machine) {
+  return is_expected(machine) || (machine != nullptr && machine->state == MachineState::leaving);
+}
+
+/// Of those that nobody knows, only a fleet's own are terminated.
+bool is_unwanted(const Machine* machine, const std::string& fleet, const ListedMachine& it) {
+  if (machine != nullptr) return machine->state >= MachineState::leaving;
+  return is_machine_name(fleet, it.name) && (it.fleet.empty() || it.fleet == fleet);
 }
 
 }  // namespace
@@ -55,6 +65,11 @@ void ReconcileAudit::terminating(const std::string& fleet, const std::string& ma
 
 void ReconcileAudit::listing(const std::string& fleet) {
   expect_told(fleet);
+  asked_ms_[fleet] = now_ms_();
+}
+
+bool ReconcileAudit::is_missing(const Streak& streak) {
+  return streak.is_omitted_exactly || (streak.omitted >= kFewestMissed && streak.omitted_for_ms >= kShortestMissedMs);
 }
 
 void ReconcileAudit::telling(const std::string& fleet, const MachineNews& news) {
@@ -63,31 +78,41 @@ void ReconcileAudit::telling(const std::string& fleet, const MachineNews& news) 
   }
   const Streak& streak = streaks_[news.machine];
   if (news.what == MachineNews::What::vanished && is_expected(find_(news.machine))) {
-    if (streak.ended == 0 && streak.omitted < kFewestMissed) fail(news.machine, "given up too soon");
+    if (streak.ended == 0 && !is_missing(streak)) fail(news.machine, "given up too soon");
   }
-  if (news.what == MachineNews::What::terminated && last_list_[fleet].contains(news.machine)) {
-    fail(news.machine, "said to be gone although the cloud lists it");
+  if (news.what == MachineNews::What::terminated) {
+    if (last_list_[fleet].contains(news.machine)) fail(news.machine, "said to be gone although the cloud lists it");
+    if (is_missed(find_(news.machine)) && !is_missing(streak)) fail(news.machine, "said to be gone too soon");
   }
 }
 
-void ReconcileAudit::listed(const std::string& fleet, const std::vector<ListedMachine>& machines,
+void ReconcileAudit::telling_empty(const std::string& fleet) {
+  expect_told(fleet);
+}
+
+void ReconcileAudit::listed(const std::string& fleet, const MachineList& list,
                             const std::vector<const Machine*>& known) {
-  std::map<std::string, bool>& list = last_list_[fleet];
-  list.clear();
-  for (const ListedMachine& it : machines) {
+  std::map<std::string, bool>& last = last_list_[fleet];
+  last.clear();
+  for (const ListedMachine& it : list.machines) {
     Streak& streak = streaks_[it.name];
     const Machine* machine = find_(it.name);
-    list[it.name] = it.has_ended;
+    last[it.name] = it.has_ended;
     streak.omitted = 0;
+    streak.is_omitted_exactly = false;
     streak.ended = it.has_ended && is_expected(machine) ? streak.ended + 1 : 0;
-    streak.unwanted = is_unwanted(machine) ? streak.unwanted + 1 : 0;
+    streak.unwanted = is_unwanted(machine, fleet, it) ? streak.unwanted + 1 : 0;
     if (streak.ended > kTooManyLists) fail(it.name, "has ended, and the core is not told");
     if (streak.unwanted > kTooManyLists) fail(it.name, "not needed, and not terminated");
   }
   for (const Machine* machine : known) {
-    if (machine->fleet != fleet || !is_expected(machine) || list.contains(machine->name)) continue;
+    if (machine->fleet != fleet || !is_missed(machine) || last.contains(machine->name)) continue;
     Streak& streak = streaks_[machine->name];
-    if (++streak.omitted > kTooManyLists) fail(machine->name, "not listed any more, and the core is not told");
+    if (++streak.omitted == 1) streak.omitted_since_ms = now_ms_();
+    streak.omitted_for_ms = asked_ms_[fleet] - streak.omitted_since_ms;
+    streak.is_omitted_exactly = list.is_exact;
+    const bool is_late = streak.omitted > kTooManyLists && (list.is_exact || streak.omitted_for_ms > kTooLongMs);
+    if (is_late) fail(machine->name, "not listed any more, and the core is not told");
   }
 }
 

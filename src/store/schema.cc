@@ -68,22 +68,26 @@ CREATE UNIQUE INDEX shares_by_name ON shares(queue, coalesce(share, ''));
 CREATE TABLE named_definitions(
   name TEXT, revision INTEGER, definition INTEGER, active INTEGER, created_ms INTEGER, owner TEXT,
   PRIMARY KEY(name, revision)) WITHOUT ROWID;
--- text: how a fleet scales, as JSON. failures: launches that failed since a machine joined, the last one because of
--- trouble; nothing is launched before not_before_ms; spot_failures and what follows: the same of spot machines. billed_microdollars and what follows: what its machines that are gone
--- have cost, what that would have been on demand, and what of it attempts cost.
+-- text: how a fleet scales, as JSON. provider: who has its machines, and has_launched: whether it was ever called for one.
+-- failures: launches that failed since a machine joined, the last one because of trouble; nothing is launched before
+-- not_before_ms. ends_early: since then a machine has joined and ended soon. spot_failures and what follows: the same of
+-- spot machines, which fail since spot_failing_since_ms. billed_microdollars and what follows: what its machines that are
+-- gone have cost, what that would have been on demand, and what of it attempts cost.
 CREATE TABLE fleets(
-  name TEXT PRIMARY KEY, text TEXT, most INTEGER, most_milli_cpus INTEGER, join_ms INTEGER, created_ms INTEGER,
-  paused INTEGER, deleting INTEGER, failures INTEGER, trouble TEXT, not_before_ms INTEGER,
-  spot_failures INTEGER, spot_trouble TEXT, spot_not_before_ms INTEGER, spot_failing_since_ms INTEGER,
+  name TEXT PRIMARY KEY, text TEXT, provider TEXT, most INTEGER, most_milli_cpus INTEGER, join_ms INTEGER,
+  created_ms INTEGER, paused INTEGER, deleting INTEGER, has_launched INTEGER, failures INTEGER, trouble TEXT,
+  not_before_ms INTEGER, ends_early INTEGER, spot_failures INTEGER, spot_trouble TEXT, spot_not_before_ms INTEGER,
+  spot_ends_early INTEGER, spot_failing_since_ms INTEGER,
   billed_microdollars INTEGER, billed_on_demand_microdollars INTEGER, attempts_microdollars INTEGER) WITHOUT ROWID;
 -- A machine's name is its worker's name. state: requested, starting, joined, draining, leaving or gone, since since_ms.
 -- hourly_microdollars: its price; attempts_microdollars: what attempts on it that have ended cost, and attempts_rest what
 -- that is beyond whole micro-dollars.
 CREATE TABLE machines(
   name TEXT PRIMARY KEY, fleet TEXT, shape TEXT, milli_cpus INTEGER, memory_bytes INTEGER, nvidia INTEGER, amd INTEGER,
-  neuron INTEGER, spot INTEGER, state TEXT, provider_id TEXT, reason TEXT, ending TEXT, requested_ms INTEGER, join_by_ms INTEGER,
-  joined_ms INTEGER, since_ms INTEGER, hourly_microdollars INTEGER, hourly_on_demand_microdollars INTEGER,
-  billed_from_ms INTEGER, attempts_microdollars INTEGER, attempts_rest INTEGER, attempts_on_demand_microdollars INTEGER,
+  neuron INTEGER, spot INTEGER, state TEXT, provider_id TEXT, reason TEXT, ending TEXT, requested_ms INTEGER,
+  join_by_ms INTEGER, joined_ms INTEGER, since_ms INTEGER, is_of_use INTEGER, hourly_microdollars INTEGER,
+  hourly_on_demand_microdollars INTEGER, billed_from_ms INTEGER, attempts_microdollars INTEGER, attempts_rest INTEGER,
+  attempts_on_demand_microdollars INTEGER,
   attempts_on_demand_rest INTEGER) WITHOUT ROWID;
 -- What APIs keep under names of their own, such as roles and tags.
 CREATE TABLE documents(
@@ -319,6 +323,9 @@ CREATE TABLE sent_before(
 CREATE TABLE dead_letter_rows(message INTEGER PRIMARY KEY, source INTEGER, receives INTEGER, moved_ms INTEGER);
 CREATE TABLE deleted_message_blocks(first INTEGER PRIMARY KEY);
 CREATE TABLE deleted_streams(stream INTEGER PRIMARY KEY, before INTEGER);
+ALTER TABLE fleets ADD COLUMN provider TEXT;
+ALTER TABLE fleets ADD COLUMN has_launched INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE fleets ADD COLUMN ends_early INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE fleets ADD COLUMN most INTEGER NOT NULL DEFAULT 1;
 ALTER TABLE fleets ADD COLUMN most_milli_cpus INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE fleets ADD COLUMN join_ms INTEGER NOT NULL DEFAULT 600000;
@@ -330,6 +337,7 @@ ALTER TABLE fleets ADD COLUMN not_before_ms INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE fleets ADD COLUMN spot_failures INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE fleets ADD COLUMN spot_trouble TEXT;
 ALTER TABLE fleets ADD COLUMN spot_not_before_ms INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE fleets ADD COLUMN spot_ends_early INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE fleets ADD COLUMN spot_failing_since_ms INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE jobs ADD COLUMN spot TEXT NOT NULL DEFAULT 'prefer';
 ALTER TABLE jobs ADD COLUMN on_demand_after_losses INTEGER NOT NULL DEFAULT 3;
@@ -337,9 +345,10 @@ ALTER TABLE jobs ADD COLUMN on_demand_after_ms INTEGER NOT NULL DEFAULT 600000;
 UPDATE fleets SET most = coalesce(json_extract(text, '$.most'), 1);
 CREATE TABLE machines(
   name TEXT PRIMARY KEY, fleet TEXT, shape TEXT, milli_cpus INTEGER, memory_bytes INTEGER, nvidia INTEGER, amd INTEGER,
-  neuron INTEGER, spot INTEGER, state TEXT, provider_id TEXT, reason TEXT, ending TEXT, requested_ms INTEGER, join_by_ms INTEGER,
-  joined_ms INTEGER, since_ms INTEGER, hourly_microdollars INTEGER, hourly_on_demand_microdollars INTEGER,
-  billed_from_ms INTEGER, attempts_microdollars INTEGER, attempts_rest INTEGER, attempts_on_demand_microdollars INTEGER,
+  neuron INTEGER, spot INTEGER, state TEXT, provider_id TEXT, reason TEXT, ending TEXT, requested_ms INTEGER,
+  join_by_ms INTEGER, joined_ms INTEGER, since_ms INTEGER, is_of_use INTEGER, hourly_microdollars INTEGER,
+  hourly_on_demand_microdollars INTEGER, billed_from_ms INTEGER, attempts_microdollars INTEGER, attempts_rest INTEGER,
+  attempts_on_demand_microdollars INTEGER,
   attempts_on_demand_rest INTEGER) WITHOUT ROWID;
 ALTER TABLE fleets ADD COLUMN billed_microdollars INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE fleets ADD COLUMN billed_on_demand_microdollars INTEGER NOT NULL DEFAULT 0;

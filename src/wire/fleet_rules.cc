@@ -294,9 +294,14 @@ Result<FleetRules> fleet_rules_from_json(std::string_view text) {
   return rules;
 }
 
+std::string kind_name(const FleetRules& rules) {
+  return rules.provider == "command" ? concat("command ", rules.command) : rules.provider;
+}
+
 FleetSpec fleet_spec(const std::string& name, const FleetRules& rules) {
   return {.name = name,
           .text = json::serialize(fleet_rules_to_json(rules)),
+          .provider = kind_name(rules),
           .most = rules.most,
           .most_milli_cpus = rules.most_milli_cpus,
           .join_ms = rules.join_ms};

@@ -16,6 +16,9 @@ boost::json::object fleet_rules_to_json(const FleetRules& rules);
 /// What the text does not say is usual.
 Result<FleetRules> fleet_rules_from_json(std::string_view text);
 
+/// How providers are told apart: those that run a program have its name.
+std::string kind_name(const FleetRules& rules);
+
 /// What the core keeps of a fleet with these rules.
 FleetSpec fleet_spec(const std::string& name, const FleetRules& rules);
 

@@ -135,7 +135,6 @@ class NativeApi : public Service {
   // native_fleets.cc
   void list_fleets(Asked asked, HttpReply reply);
   void show_fleet(Asked asked, HttpReply reply);
-  Result<void> may_have_provider(const std::string& name, const FleetRules& rules);
   void set_fleet(Asked asked, HttpReply reply);
   void drop_fleet(Asked asked, HttpReply reply);
   void pause_fleet(Asked asked, HttpReply reply);

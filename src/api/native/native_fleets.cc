@@ -7,7 +7,6 @@
 #include "api/native/named.h"
 #include "api/native/native.h"
 #include "api/problem.h"
-#include "base/units.h"
 #include "wire/fleet_rules.h"
 
 namespace drover {
@@ -60,7 +59,8 @@ json::object rules_json(const Fleet& it) {
   return out;
 }
 
-json::object fleet_json(const Fleet& it, const std::vector<Machine>& machines, std::int64_t now_ms) {
+json::object fleet_json(const Fleet& it, const std::vector<Machine>& machines, const std::vector<std::string>& troubles,
+                        std::int64_t now_ms) {
   json::object out = rules_json(it);
   out["created_ms"] = it.created_ms;
   out["paused"] = it.paused;
@@ -71,6 +71,9 @@ json::object fleet_json(const Fleet& it, const std::vector<Machine>& machines, s
   out["spot_failures"] = it.spot_failures;
   out["spot_trouble"] = text_or_null(it.spot_trouble);
   out["spot_retry_at_ms"] = time_or_null(it.spot_not_before_ms);
+  json::array provider_troubles;
+  for (const std::string& trouble : troubles) provider_troubles.emplace_back(utf8(trouble));
+  out["provider_troubles"] = std::move(provider_troubles);
   const MachineCosts costs = costs_of(it, machines, now_ms);
   const bool has_prices = costs != MachineCosts{} || std::ranges::any_of(machines, [&](const Machine& machine) {
                             return machine.fleet == it.name && machine.has_price();
@@ -94,7 +97,9 @@ void NativeApi::list_fleets(Asked /*asked*/, HttpReply reply) {
   std::map<std::string, std::vector<Machine>> by_fleet;
   for (Machine& it : *machines) by_fleet[it.fleet].push_back(std::move(it));
   json::array out;
-  for (const Fleet& it : *all) out.push_back(fleet_json(it, by_fleet[it.name], about_.now_ms()));
+  for (const Fleet& it : *all) {
+    out.push_back(fleet_json(it, by_fleet[it.name], backend_.fleet_troubles(it.name), about_.now_ms()));
+  }
   reply.send(json_response(200, json::object{{"fleets", std::move(out)}}));
 }
 
@@ -104,35 +109,16 @@ void NativeApi::show_fleet(Asked asked, HttpReply reply) {
   auto machines = backend_.ledger().machines();
   if (!machines) return reply.send(problem(machines.error()));
   for (const Fleet& it : *all) {
-    if (it.name == asked.parts[0]) return reply.send(json_response(200, fleet_json(it, *machines, about_.now_ms())));
+    if (it.name != asked.parts[0]) continue;
+    return reply.send(json_response(200, fleet_json(it, *machines, backend_.fleet_troubles(it.name), about_.now_ms())));
   }
   reply.send(problem(no_such("fleet", asked.parts[0])));
-}
-
-// Another provider would not know the machines that are there.
-Result<void> NativeApi::may_have_provider(const std::string& name, const FleetRules& rules) {
-  auto fleets = backend_.ledger().fleets();
-  if (!fleets) return pass(fleets);
-  const auto fleet = std::ranges::find(*fleets, name, &Fleet::name);
-  if (fleet == fleets->end()) return {};
-  const auto before = fleet_rules_from_json(fleet->text);
-  if (!before || (before->provider == rules.provider && before->command == rules.command)) return {};
-  auto machines = backend_.ledger().machines();
-  if (!machines) return pass(machines);
-  const auto count = std::ranges::count_if(
-      *machines, [&](const Machine& it) { return it.fleet == name && it.state != MachineState::gone; });
-  if (count == 0) return {};
-  return fail(ErrorCode::conflict,
-              concat("fleet '", name, "' has ", plural(static_cast<std::uint64_t>(count), "machine"),
-                     " of its provider, which cannot be replaced as long as they are there"),
-              concat("make another fleet, or set 'most' to 0 and wait until they have left: drover fleet show ", name));
 }
 
 void NativeApi::set_fleet(Asked asked, HttpReply reply) {
   if (auto valid = check_name("fleet", asked.parts[0]); !valid) return reply.send(problem(valid.error()));
   auto rules = fleet_rules_from_json(asked.request.body);
   if (!rules) return reply.send(problem(rules.error()));
-  if (auto may = may_have_provider(asked.parts[0], *rules); !may) return reply.send(problem(may.error()));
   const FleetSpec spec = fleet_spec(asked.parts[0], *rules);
   answer_done(SetFleet{spec}, rules_json({spec}), std::move(reply));
 }
@@ -142,8 +128,9 @@ void NativeApi::drop_fleet(Asked asked, HttpReply reply) {
       DropFleet{asked.parts[0]},
       [name = asked.parts[0], reply = std::make_shared<HttpReply>(std::move(reply))](const Result<Effect>& effect) {
         if (!effect) return reply->send(problem(effect.error()));
+        const auto& dropped = std::get<FleetDropped>(*effect);
         reply->send(json_response(
-            200, json::object{{"name", utf8(name)}, {"machines", std::get<FleetDropped>(*effect).machines}}));
+            200, json::object{{"name", utf8(name)}, {"machines", dropped.machines}, {"deleted", dropped.is_gone}}));
       });
 }
 

@@ -17,7 +17,7 @@ namespace drover {
 struct SetFleet {
   FleetSpec spec;
 };
-/// Its machines are drained; it is deleted when the last one is gone.
+/// Its machines are drained; it is deleted when its provider has none of them any more.
 struct DropFleet {
   std::string fleet;
 };
@@ -45,6 +45,7 @@ struct ScaleFleet {
   std::string fleet;
   std::vector<Launch> launches;
   std::vector<Drain> drains;
+  std::string provider = {};  // that the launches are planned for; empty: whichever the fleet has
 };
 
 /// What a provider has said of a machine.
@@ -60,6 +61,11 @@ struct MachineNews {
   std::string text = {};  // accepted: the provider's name for it; refused, vanished: why
 };
 
+/// The provider of a fleet has none of its machines, and none can appear any more.
+struct FleetEmptied {
+  std::string fleet;
+};
+
 /// What a planner needs to know, a page at a time: so many machines after this name, and jobs after this one.
 struct AskFleets {
   static constexpr std::size_t kPage = 48;
@@ -73,6 +79,7 @@ struct AskFleets {
 struct FleetSet {};
 struct FleetDropped {
   std::uint64_t machines = 0;  // that are drained first
+  bool is_gone = false;        // else it is deleted later
 };
 struct FleetPaused {};
 struct FleetScaled {
@@ -80,6 +87,7 @@ struct FleetScaled {
   std::uint64_t drained = 0;
 };
 struct MachineNoted {};
+struct FleetNoted {};
 /// To nobody in particular: there is a fleet more or less, or one has changed.
 struct FleetsChanged {};
 

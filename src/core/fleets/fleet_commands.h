@@ -18,7 +18,9 @@ class FleetCommands : public CommandSource {
     if (core.durable().fleets.size() < 2 && !random_.one_in(3)) return set(fleet);
     switch (random_.below(18)) {
       case 0: return set(fleet);
-      case 1: return random_.one_in(4) ? Command(DropFleet{fleet}) : Command(PauseFleet{fleet, random_.one_in(3)});
+      case 1:
+        if (random_.one_in(3)) return FleetEmptied{fleet};
+        return random_.one_in(4) ? Command(DropFleet{fleet}) : Command(PauseFleet{fleet, random_.one_in(3)});
       case 2: return ask();
       case 3:
       case 4:
@@ -36,7 +38,8 @@ class FleetCommands : public CommandSource {
 
  private:
   Command set(const std::string& fleet) {
-    SetFleet command{{.name = fleet, .text = "{}", .most = 1 + random_.below(4)}};
+    SetFleet command{
+        {.name = fleet, .text = "{}", .provider = random_.one_in(4) ? "local" : "none", .most = 1 + random_.below(4)}};
     if (random_.one_in(3)) command.spec.most_milli_cpus = 1000 * random_.below(9);
     command.spec.join_ms = static_cast<std::int64_t>(1 + random_.below(5)) * 30'000;
     return command;

@@ -28,6 +28,10 @@ enum class FleetPlant : std::uint8_t {
   gone_forgotten_soon,     // after a minute
   gone_remembered,         // for ever
   deleted_with_machines,
+  deleted_at_once,        // when the last machine is gone, whatever may still appear
+  early_end_not_counted,  // of a machine that has just joined
+  join_ends_every_wait,   // also that for machines that end early
+  proven_again,           // by a machine that was of use before others failed
   restart_forgets_drains,
   // The planner.
   planned_beyond_maximum,
@@ -57,9 +61,12 @@ enum class FleetPlant : std::uint8_t {
   // What compares machines with what their provider lists.
   refused_launched_again,  // what it is given may be older than the answer
   listed_launched_again,
-  launch_not_told,      // the core does not hear that it succeeded
-  missed_once_is_gone,  // one that a single list omits
-  missed_for_ever,      // one that is not listed any more
+  launch_not_told,              // the core does not hear that it succeeded
+  missed_once_is_gone,          // one that a single list omits
+  missed_soon_is_gone,          // one that several lists omit, however soon they come one after the other
+  leaving_missed_once_is_gone,  // one that was terminated and that a single list omits
+  foreign_terminated,           // machines that others have at the provider
+  missed_for_ever,              // one that is not listed any more
   ended_not_told,
   strays_kept,  // machines that the core does not know
   leaving_not_terminated,

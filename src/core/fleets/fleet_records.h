@@ -16,6 +16,7 @@ namespace drover {
 struct FleetSpec {
   std::string name;
   std::string text;                   // JSON: provider, shapes, policy
+  std::string provider;               // that has its machines; empty: not known
   std::uint64_t most = 1;             // machines
   std::uint64_t most_milli_cpus = 0;  // of all its machines; 0: no limit
   std::int64_t join_ms = 600'000;     // a machine that has not joined after so long has failed
@@ -26,6 +27,7 @@ struct FleetSpec {
   static void fields(Self& self, Visit&& visit) {
     visit("name", self.name);
     visit("text", self.text);
+    visit("provider", self.provider);
     visit("most", self.most);
     visit("most_milli_cpus", self.most_milli_cpus);
     visit("join_ms", self.join_ms);
@@ -54,15 +56,18 @@ struct MachineCosts {
 struct Fleet : FleetSpec {
   std::int64_t created_ms = 0;
   bool paused = false;             // nothing is launched or drained
-  bool deleting = false;           // deleted when its last machine is gone
-  std::uint64_t failures = 0;      // launches that failed since one joined
+  bool deleting = false;           // deleted when its provider is known to have none of its machines
+  bool has_launched = false;       // its provider may have been called for a machine
+  std::uint64_t failures = 0;      // launches that failed since one joined, and machines that ended early
   std::string trouble;             // why the last one failed; empty: it did not
   std::int64_t not_before_ms = 0;  // nothing is launched before
+  bool ends_early = false;         // machines that join end soon: the wait is over when one is of use
   // The same of its spot machines, which do not keep it from launching others.
   std::uint64_t spot_failures = 0;
   std::string spot_trouble;
   std::int64_t spot_not_before_ms = 0;
-  std::int64_t spot_failing_since_ms = 0;  // 0: the last spot machine has joined, or none was tried
+  bool spot_ends_early = false;
+  std::int64_t spot_failing_since_ms = 0;  // 0: the last spot machine was of use, or none was tried
   MachineCosts gone;                       // of its machines that are gone
 
   template <class Self, class Visit>
@@ -71,12 +76,15 @@ struct Fleet : FleetSpec {
     visit("created_ms", self.created_ms);
     visit("paused", self.paused);
     visit("deleting", self.deleting);
+    visit("has_launched", self.has_launched);
     visit("failures", self.failures);
     visit("trouble", self.trouble);
     visit("not_before_ms", self.not_before_ms);
+    visit("ends_early", self.ends_early);
     visit("spot_failures", self.spot_failures);
     visit("spot_trouble", self.spot_trouble);
     visit("spot_not_before_ms", self.spot_not_before_ms);
+    visit("spot_ends_early", self.spot_ends_early);
     visit("spot_failing_since_ms", self.spot_failing_since_ms);
     MachineCosts::fields(self.gone, visit);
   }
@@ -108,6 +116,7 @@ struct Machine {
   std::int64_t join_by_ms = 0;  // one that has not joined by then has failed
   std::int64_t joined_ms = 0;   // 0: it has not
   std::int64_t since_ms = 0;    // since when it is in this state
+  bool is_of_use = false;       // an item has ended on it, or it was there for a while
   HourlyPrice price;
   std::int64_t billed_from_ms = 0;  // when it was first known to be there; 0: it was not yet
   CostSum attempts;                 // that have ended
@@ -138,6 +147,7 @@ struct Machine {
     visit("join_by_ms", self.join_by_ms);
     visit("joined_ms", self.joined_ms);
     visit("since_ms", self.since_ms);
+    visit("is_of_use", self.is_of_use);
     visit("hourly_microdollars", self.price.microdollars);
     visit("hourly_on_demand_microdollars", self.price.on_demand_microdollars);
     visit("billed_from_ms", self.billed_from_ms);

@@ -4,6 +4,7 @@
 
 #include "base/name.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "core/cost_plants.h"
 #include "core/fleets/fleet_plants.h"
 #include "core/record_hash.h"
@@ -25,6 +26,20 @@ EventKind event_of(MachineState state) {
   }
   return EventKind::machine_gone;
 }
+
+/// How the fleet's launches fare: of spot machines, or of others.
+struct LaunchesOf {
+  LaunchesOf(Fleet& fleet, bool spot)
+      : failures(spot ? fleet.spot_failures : fleet.failures),
+        trouble(spot ? fleet.spot_trouble : fleet.trouble),
+        not_before_ms(spot ? fleet.spot_not_before_ms : fleet.not_before_ms),
+        ends_early(spot ? fleet.spot_ends_early : fleet.ends_early) {}
+
+  std::uint64_t& failures;
+  std::string& trouble;
+  std::int64_t& not_before_ms;
+  bool& ends_early;
+};
 
 bool has_not_joined(const Machine& machine) {
   return machine.state == MachineState::requested || machine.state == MachineState::starting;
@@ -66,19 +81,33 @@ Fleet* Fleets::find(Ticket ticket, const std::string& fleet) {
   return nullptr;
 }
 
+// Another provider would not know the machines that are there, or that may still appear.
+void Fleets::refuse_provider(Ticket ticket, const Fleet& fleet) {
+  const auto count = now_.machine_counts.find(fleet.name);
+  const std::uint64_t machines = count == now_.machine_counts.end() ? 0 : count->second.machines;
+  const std::string has =
+      machines > 0 ? concat("has ", plural(machines, "machine")) : "is being deleted, with machines";
+  journal_.refuse(
+      ticket, ErrorCode::conflict,
+      concat("fleet '", fleet.name, "' ", has, " of its provider, which cannot be replaced until they are gone"),
+      concat("delete the fleet, or set 'most' to 0, and wait until they are gone: drover fleet show ", fleet.name,
+             "; or make another fleet"));
+}
+
 // One that fails may have been set right.
 void Fleets::on(Ticket ticket, const SetFleet& command) {
+  const auto known = records_.fleets.find(command.spec.name);
+  if (known != records_.fleets.end() && !known->second.provider.empty() &&
+      known->second.provider != command.spec.provider) {
+    const bool has_machines = known->second.deleting || now_.machine_counts.contains(command.spec.name);
+    if (has_machines) return refuse_provider(ticket, known->second);
+  }
   Fleet& fleet = records_.fleets[command.spec.name];
   if (fleet.created_ms == 0) fleet.created_ms = std::max<std::int64_t>(journal_.now_ms(), 1);
   static_cast<FleetSpec&>(fleet) = command.spec;
   fleet.deleting = false;
-  fleet.failures = 0;
-  fleet.trouble.clear();
-  fleet.not_before_ms = 0;
-  fleet.spot_failures = 0;
-  fleet.spot_trouble.clear();
-  fleet.spot_not_before_ms = fleet.spot_failing_since_ms = 0;
-  fleets_.add(fleet.name);
+  end_wait(fleet, false);
+  end_wait(fleet, true);
   journal_.note(EventKind::fleet_changed, fleet.name, "set");
   journal_.say(Ticket{}, FleetsChanged{});
   journal_.say(ticket, FleetSet{});
@@ -92,9 +121,19 @@ void Fleets::on(Ticket ticket, const DropFleet& command) {
   fleet->deleting = true;
   fleets_.add(command.fleet);
   journal_.say(Ticket{}, FleetsChanged{});
-  journal_.say(ticket, FleetDropped{left});
-  if (left > 0) return journal_.note(EventKind::fleet_changed, command.fleet, "deleting");
-  drop_if_done(command.fleet);
+  // A launch whose answer was lost may succeed late, and somebody has to terminate that machine.
+  const bool is_gone = left == 0 && !fleet->has_launched;
+  journal_.say(ticket, FleetDropped{left, is_gone});
+  if (is_gone || planted(FleetPlant::deleted_with_machines)) return drop(command.fleet);
+  journal_.note(EventKind::fleet_changed, command.fleet, "deleting");
+}
+
+// It may have been set again in between.
+void Fleets::on(Ticket ticket, const FleetEmptied& command) {
+  const Fleet* fleet = find(ticket, command.fleet);
+  if (fleet == nullptr) return;
+  journal_.say(ticket, FleetNoted{});
+  if (fleet->deleting && !now_.machine_counts.contains(command.fleet)) drop(command.fleet);
 }
 
 void Fleets::on(Ticket ticket, const PauseFleet& command) {
@@ -112,14 +151,16 @@ void Fleets::on(Ticket ticket, const PauseFleet& command) {
 // A plan is made of what was, and other commands may have come in between: what no longer fits is left out, and the
 // next plan knows better.
 void Fleets::on(Ticket ticket, const ScaleFleet& command) {
-  const Fleet* fleet = find(ticket, command.fleet);
+  Fleet* fleet = find(ticket, command.fleet);
   if (fleet == nullptr) return;
   FleetScaled out;
   for (const ScaleFleet::Drain& it : command.drains) {
     if (out.drained < ScaleFleet::kMost && drain(fleet->name, it)) ++out.drained;
   }
+  // What another provider has was planned for.
+  const bool is_replaced = !command.provider.empty() && command.provider != fleet->provider;
   for (const ScaleFleet::Launch& it : command.launches) {
-    if (out.launched >= ScaleFleet::kMost || !may_launch(*fleet, it)) continue;
+    if (out.launched >= ScaleFleet::kMost || is_replaced || !may_launch(*fleet, it)) continue;
     launch(*fleet, it);
     ++out.launched;
   }
@@ -140,7 +181,8 @@ bool Fleets::may_launch(const Fleet& fleet, const ScaleFleet::Launch& it) const 
          (count.milli_cpus <= fleet.most_milli_cpus && it.has.milli_cpus <= fleet.most_milli_cpus - count.milli_cpus);
 }
 
-void Fleets::launch(const Fleet& fleet, const ScaleFleet::Launch& it) {
+void Fleets::launch(Fleet& fleet, const ScaleFleet::Launch& it) {
+  if (!std::exchange(fleet.has_launched, true)) fleets_.add(fleet.name);
   Machine machine{
       .name = it.machine, .fleet = fleet.name, .shape = it.shape, .has = it.has.at_most(Resources::endless())};
   machine.reason = it.reason.substr(0, kLongestReason);
@@ -163,6 +205,7 @@ bool Fleets::drain(const std::string& fleet, const ScaleFleet::Drain& it) {
     return true;
   }
   if (machine->state != MachineState::joined) return false;
+  prove(*machine);
   move(*machine, MachineState::draining, why);
   if (!planted(FleetPlant::drain_not_told)) workers_.drain(it.machine);
   return true;
@@ -196,6 +239,8 @@ void Fleets::on(Ticket ticket, const MachineNews& command) {
       // An intent whose answer is still to come cannot be missed.
       if (machine.state == MachineState::requested || machine.state == MachineState::gone) break;
       if (machine.state == MachineState::starting) count_failure(machine, text);
+      count_early_end(machine, text);
+      if (machine.ending.empty()) machine.ending = text;
       if (!planted(FleetPlant::vanished_not_fenced)) workers_.fence(machine.name);  // what it held is not coming back
       move(machine, MachineState::gone, text);
       break;
@@ -214,8 +259,7 @@ Machine* Fleets::machine_of(const std::string& worker, const std::string& fleet)
 void Fleets::on_worker_present(const std::string& worker, const std::string& fleet) {
   Machine* machine = machine_of(worker, fleet);
   if (machine == nullptr) return;
-  const bool is_late = machine->state == MachineState::leaving && planted(CostPlant::late_join_not_billed);
-  if (machine->state != MachineState::gone && !is_late) begin_bill(*machine);
+  if (machine->state != MachineState::gone) begin_bill(*machine);
   if (!has_not_joined(*machine)) {
     // It is to go, whatever it believes.
     if (machine->state != MachineState::joined && !planted(FleetPlant::late_machine_kept)) workers_.drain(worker);
@@ -223,7 +267,11 @@ void Fleets::on_worker_present(const std::string& worker, const std::string& fle
   }
   machine->joined_ms = journal_.now_ms();
   move(*machine, MachineState::joined, {});
-  forget_failures(*machine);
+  const auto known = records_.fleets.find(fleet);
+  if (known == records_.fleets.end() || planted(FleetPlant::join_keeps_failures)) return;
+  const LaunchesOf launches(known->second, machine->spot);
+  if (launches.failures == 0) return;
+  if (!launches.ends_early || planted(FleetPlant::join_ends_every_wait)) end_wait(known->second, machine->spot);
 }
 
 void Fleets::on_worker_departed(const std::string& worker, const std::string& fleet, std::string_view how) {
@@ -231,7 +279,9 @@ void Fleets::on_worker_departed(const std::string& worker, const std::string& fl
   if (machine == nullptr) return;
   if (machine->state != MachineState::joined && machine->state != MachineState::draining) return;
   if (planted(FleetPlant::departed_machine_kept)) return;
-  move(*machine, MachineState::leaving, concat("its worker ", how == "left" ? "has left" : concat("was ", how)));
+  const std::string why = concat("its worker ", how == "left" ? "has left" : concat("was ", how));
+  if (how != to_string(WorkerState::fenced)) count_early_end(*machine, why);  // somebody has asked for that
+  move(*machine, MachineState::leaving, why);
 }
 
 // The first reason for its end is the one that counts.
@@ -245,7 +295,10 @@ void Fleets::move(Machine& machine, MachineState to, const std::string& why) {
   if (to != MachineState::starting) journal_.note(event_of(to), machine.name, machine.ending);
   if (to != MachineState::gone) return;
   add_to_costs(machine);
-  drop_if_done(machine.fleet);
+  const auto fleet = records_.fleets.find(machine.fleet);
+  const bool is_dropped = planted(FleetPlant::deleted_at_once) && fleet != records_.fleets.end() &&
+                          fleet->second.deleting && !now_.machine_counts.contains(machine.fleet);
+  if (is_dropped) drop(std::string(machine.fleet));
   if (now_.machines_gone.size() > kMostGoneMachines) forget(std::string(now_.machines_gone.begin()->second));
 }
 
@@ -296,37 +349,59 @@ void Fleets::count_failure(const Machine& machine, const std::string& why) {
   if (found == records_.fleets.end()) return;
   Fleet& fleet = found->second;
   const bool of_spot = machine.spot && !planted(FleetPlant::spot_failure_stops_all);
-  std::uint64_t& failures = of_spot ? fleet.spot_failures : fleet.failures;
-  std::int64_t& not_before_ms = of_spot ? fleet.spot_not_before_ms : fleet.not_before_ms;
+  const LaunchesOf launches(fleet, of_spot);
   // Machines that were requested together fail together, which is one failure.
-  if (not_before_ms <= journal_.now_ms()) {
-    const auto doublings = planted(FleetPlant::wait_does_not_grow) ? 0 : std::min<std::uint64_t>(failures, 20);
-    ++failures;
+  if (launches.not_before_ms <= journal_.now_ms()) {
+    const std::uint64_t failures = planted(FleetPlant::wait_does_not_grow) ? 0 : launches.failures;
+    const auto doublings = std::min<std::uint64_t>(failures, 20);
+    ++launches.failures;
     const std::int64_t wait_ms = std::min(kFirstBackOffMs << doublings, kLongestBackOffMs);
-    not_before_ms = journal_.now_ms() + (planted(FleetPlant::no_wait) ? 0 : wait_ms);
+    launches.not_before_ms = journal_.now_ms() + (planted(FleetPlant::no_wait) ? 0 : wait_ms);
   }
-  (of_spot ? fleet.spot_trouble : fleet.trouble) = why.empty() ? "no reason was given" : why;
+  launches.trouble = why.empty() ? "no reason was given" : why;
   if (of_spot && fleet.spot_failing_since_ms == 0) {
     fleet.spot_failing_since_ms = std::max<std::int64_t>(journal_.now_ms(), 1);
   }
   fleets_.add(fleet.name);
 }
 
-// One that joins shows that machines of its market can be had again.
-void Fleets::forget_failures(const Machine& joined) {
-  const auto found = records_.fleets.find(joined.fleet);
-  if (found == records_.fleets.end() || planted(FleetPlant::join_keeps_failures)) return;
-  Fleet& fleet = found->second;
-  if ((joined.spot ? fleet.spot_failures : fleet.failures) == 0) return;
-  if (joined.spot) {
-    fleet.spot_failures = 0;
-    fleet.spot_trouble.clear();
-    fleet.spot_not_before_ms = fleet.spot_failing_since_ms = 0;
-  } else {
-    fleet.failures = 0;
-    fleet.trouble.clear();
-    fleet.not_before_ms = 0;
-  }
+// Machines that end as soon as they have joined would otherwise be launched for ever.
+void Fleets::count_early_end(Machine& machine, const std::string& why) {
+  if (machine.state != MachineState::joined || planted(FleetPlant::early_end_not_counted)) return;
+  const std::int64_t there_ms = journal_.now_ms() - machine.joined_ms;
+  if (there_ms >= kEarlyEndMs) return prove(machine);
+  const auto fleet = records_.fleets.find(machine.fleet);
+  if (machine.is_of_use || fleet == records_.fleets.end()) return;
+  LaunchesOf(fleet->second, machine.spot).ends_early = true;
+  count_failure(machine, concat("it ended ", there_ms / 1000, " s after it had joined: ", why));
+}
+
+/// Once for each machine: one that is of use for long says nothing about those that are launched now.
+void Fleets::prove(Machine& machine) {
+  if (machine.is_of_use && !planted(FleetPlant::proven_again)) return;
+  machine.is_of_use = true;
+  machines_.add(machine.name);
+  const auto fleet = records_.fleets.find(machine.fleet);
+  if (fleet == records_.fleets.end() || !LaunchesOf(fleet->second, machine.spot).ends_early) return;
+  end_wait(fleet->second, machine.spot);
+}
+
+void Fleets::on_item_ended(WorkerId id) {
+  const Worker& worker = workers_.at(id);
+  if (worker.fleet.empty()) return;
+  Machine* machine = machine_of(worker.name, worker.fleet);
+  const bool is_there =
+      machine != nullptr && (machine->state == MachineState::joined || machine->state == MachineState::draining);
+  if (is_there) prove(*machine);
+}
+
+void Fleets::end_wait(Fleet& fleet, bool of_spot) {
+  const LaunchesOf launches(fleet, of_spot);
+  launches.failures = 0;
+  launches.trouble.clear();
+  launches.not_before_ms = 0;
+  launches.ends_early = false;
+  if (of_spot) fleet.spot_failing_since_ms = 0;
   fleets_.add(fleet.name);
 }
 
@@ -353,13 +428,10 @@ void Fleets::unindex(const Machine& machine) {
   now_.join_deadlines.erase({machine.join_by_ms, machine.name});
 }
 
-void Fleets::drop_if_done(const std::string& name) {
-  const auto found = records_.fleets.find(name);
-  if (found == records_.fleets.end() || !found->second.deleting) return;
-  if (now_.machine_counts.contains(name) && !planted(FleetPlant::deleted_with_machines)) return;
+void Fleets::drop(const std::string& name) {
   journal_.note(EventKind::fleet_deleted, name);
   journal_.say(Ticket{}, FleetsChanged{});
-  records_.fleets.erase(found);
+  records_.fleets.erase(name);
   fleets_.add(name);
 }
 

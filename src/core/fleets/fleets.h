@@ -26,6 +26,8 @@ inline constexpr std::size_t kMostGoneMachines = 1000;
 /// How long a fleet waits after its first failed launch; twice as long after each further one, up to the longest.
 inline constexpr std::int64_t kFirstBackOffMs = 1000;
 inline constexpr std::int64_t kLongestBackOffMs = 300'000;
+/// A machine that ends sooner than this after it joined, unasked and before an item has ended on it, has failed.
+inline constexpr std::int64_t kEarlyEndMs = 120'000;
 
 struct FleetRecords {
   std::map<std::string, Fleet> fleets;
@@ -59,6 +61,7 @@ class Fleets : public MachineListener, public AttemptCosts {
   void on(Ticket ticket, const PauseFleet& command);
   void on(Ticket ticket, const ScaleFleet& command);
   void on(Ticket ticket, const MachineNews& command);
+  void on(Ticket ticket, const FleetEmptied& command);
 
   /// From records, when workers are known.
   void load();
@@ -70,6 +73,7 @@ class Fleets : public MachineListener, public AttemptCosts {
   void on_worker_departed(const std::string& worker, const std::string& fleet, std::string_view how) override;
 
   std::optional<AttemptCost> charge(WorkerId worker, const Resources& ask, std::int64_t wall_us) override;
+  void on_item_ended(WorkerId worker) override;
 
   void take_changes(std::vector<Mutation>& out);
 
@@ -77,16 +81,19 @@ class Fleets : public MachineListener, public AttemptCosts {
   Fleet* find(Ticket ticket, const std::string& fleet);
   Machine* machine_of(const std::string& worker, const std::string& fleet);
   bool may_launch(const Fleet& fleet, const ScaleFleet::Launch& launch) const;
-  void launch(const Fleet& fleet, const ScaleFleet::Launch& launch);
+  void launch(Fleet& fleet, const ScaleFleet::Launch& launch);
   bool drain(const std::string& fleet, const ScaleFleet::Drain& drain);
   void move(Machine& machine, MachineState to, const std::string& why);
   void begin_bill(Machine& machine);
   void add_to_costs(const Machine& gone);
   void count_failure(const Machine& machine, const std::string& why);
-  void forget_failures(const Machine& joined);
+  void count_early_end(Machine& machine, const std::string& why);
+  void prove(Machine& machine);
+  void end_wait(Fleet& fleet, bool of_spot);
+  void refuse_provider(Ticket ticket, const Fleet& fleet);
   void index(const Machine& machine);
   void unindex(const Machine& machine);
-  void drop_if_done(const std::string& fleet);
+  void drop(const std::string& fleet);
   void forget(const std::string& machine);
 
   FleetRecords& records_;

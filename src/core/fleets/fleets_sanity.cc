@@ -15,7 +15,11 @@ class FleetInspection : Inspection {
       expect(name == fleet.name && fleet.created_ms > 0, "a fleet has its name");
       expect(fleet.gone.idle_microdollars() >= 0, "attempts cost no more than their fleet");
       expect((fleet.failures == 0) == fleet.trouble.empty(), "a fleet that fails says why");
-      expect(!fleet.deleting || volatile_.machine_counts.contains(name), "a fleet that is deleted waits for machines");
+      expect(!fleet.ends_early || fleet.failures > 0, "machines that end early are failures");
+      expect((fleet.spot_failures == 0) == fleet.spot_trouble.empty(), "a fleet that lacks spot machines says why");
+      expect((fleet.spot_failures == 0) == (fleet.spot_failing_since_ms == 0), "spot machines fail since a time");
+      expect(!fleet.spot_ends_early || fleet.spot_failures > 0, "spot machines that end early are failures");
+      expect(!fleet.deleting || fleet.has_launched, "a fleet that is deleted waits for machines");
     }
     for (const auto& [name, machine] : durable_.machines) inspect(machine);
     expect(counts_ == volatile_.machine_counts, "machines are counted by fleet");
@@ -38,7 +42,8 @@ class FleetInspection : Inspection {
       expect(volatile_.machines_gone.contains({machine.since_ms, machine.name}), "a machine that is gone is forgotten");
       return;
     }
-    expect(durable_.fleets.contains(machine.fleet), "a machine has a fleet");
+    const auto fleet = durable_.fleets.find(machine.fleet);
+    expect(fleet != durable_.fleets.end() && fleet->second.has_launched, "a machine has a fleet that launched it");
     auto& count = counts_[machine.fleet];
     ++count.machines;
     count.milli_cpus += machine.has.milli_cpus;

@@ -24,6 +24,7 @@ class FleetTest : public testing::Test {
   void say(const std::string& machine, MachineNews::What what, const std::string& text = "") {
     ASSERT_TRUE(std::holds_alternative<MachineNoted>(world_.ask(MachineNews{machine, what, text})));
   }
+  void empty() { ASSERT_TRUE(std::holds_alternative<FleetNoted>(world_.ask(FleetEmptied{"f"}))); }
   WorkerId join(const std::string& name, const std::string& fleet = "f") {
     RegisterWorker hello{name, 1, 60'000, kSmall, {}};
     hello.fleet = fleet;
@@ -189,15 +190,133 @@ TEST_F(FleetTest, AMachineThatJoinsTooLateIsSentAway) {
   EXPECT_EQ(world_.next(worker), JobId{});
 }
 
-TEST_F(FleetTest, AFleetIsDeletedWhenItsLastMachineIsGone) {
+TEST_F(FleetTest, AFleetIsDeletedWhenItsProviderHasNoneOfItsMachines) {
   set_fleet(1);
   launch("m1");
-  EXPECT_EQ(std::get<FleetDropped>(world_.ask(DropFleet{"f"})).machines, 1U);
+  const auto dropped = std::get<FleetDropped>(world_.ask(DropFleet{"f"}));
+  EXPECT_EQ(dropped.machines, 1U);
+  EXPECT_FALSE(dropped.is_gone);
   EXPECT_EQ(launch("m2"), 0U);
   EXPECT_EQ(drain("m1"), 1U);
   EXPECT_TRUE(fleet().deleting);
+  empty();
+  EXPECT_TRUE(fleet().deleting) << "it still has one";
   say("m1", MachineNews::What::terminated);
+  EXPECT_TRUE(fleet().deleting) << "what was said to have failed may still appear";
+  world_.restart();
+  EXPECT_EQ(std::get<FleetDropped>(world_.ask(DropFleet{"f"})).is_gone, false);
+  empty();
   EXPECT_FALSE(world_.core.durable().fleets.contains("f"));
+}
+
+TEST_F(FleetTest, AFleetThatHasNeverLaunchedAMachineIsDeletedAtOnce) {
+  set_fleet(1);
+  EXPECT_TRUE(std::get<FleetDropped>(world_.ask(DropFleet{"f"})).is_gone);
+  EXPECT_FALSE(world_.core.durable().fleets.contains("f"));
+}
+
+TEST_F(FleetTest, AFleetThatIsSetAgainIsNotDeleted) {
+  set_fleet(1);
+  launch("m1");
+  say("m1", MachineNews::What::refused, "no answer");
+  world_.ask(DropFleet{"f"});
+  set_fleet(1);
+  empty();
+  EXPECT_TRUE(world_.core.durable().fleets.contains("f"));
+}
+
+TEST_F(FleetTest, TheProviderOfAFleetWithMachinesCannotBeReplaced) {
+  const auto set = [this](const std::string& provider) {
+    return world_.ask(SetFleet{{.name = "f", .text = "{}", .provider = provider, .most = 2, .join_ms = 60'000}});
+  };
+  set("local");
+  launch("m1");
+  const Effect answer = set("command vms");
+  ASSERT_TRUE(std::holds_alternative<Refused>(answer));
+  const Error& error = std::get<Refused>(answer).error;
+  EXPECT_EQ(error.code, ErrorCode::conflict);
+  EXPECT_EQ(error.message, "fleet 'f' has 1 machine of its provider, which cannot be replaced until they are gone");
+  EXPECT_EQ(fleet().provider, "local");
+  EXPECT_TRUE(std::holds_alternative<FleetSet>(set("local")));
+  drain("m1");
+  say("m1", MachineNews::What::terminated);
+  world_.ask(DropFleet{"f"});
+  ASSERT_TRUE(std::holds_alternative<Refused>(set("command vms"))) << "it may still have some";
+  EXPECT_TRUE(std::holds_alternative<FleetSet>(set("local")));
+  EXPECT_TRUE(std::holds_alternative<FleetSet>(set("command vms")));
+  EXPECT_EQ(fleet().provider, "command vms");
+  ScaleFleet old{"f", {{"m2", "small", kSmall, "work waits"}}, {}, "local"};
+  EXPECT_EQ(std::get<FleetScaled>(world_.ask(old)).launched, 0U) << "planned for the provider that it had";
+  old.provider = "command vms";
+  EXPECT_EQ(std::get<FleetScaled>(world_.ask(old)).launched, 1U);
+}
+
+TEST_F(FleetTest, MachinesThatEndSoonAfterTheyHaveJoinedAreFailures) {
+  set_fleet(9);
+  std::int64_t waited_ms = kFirstBackOffMs;
+  for (std::uint64_t i = 1; i <= 5; ++i) {
+    const std::string name = concat("m", i);
+    ASSERT_EQ(launch(name), 1U);
+    const WorkerId worker = join(name);
+    EXPECT_EQ(fleet().failures, i - 1) << "it may end as soon as the others";
+    world_.now_ms += 7000;
+    if (i % 2 == 0) {
+      leave(worker);
+    } else {
+      say(name, MachineNews::What::vanished, "out of memory");
+      EXPECT_EQ(machine(name).ending, "out of memory");
+    }
+    EXPECT_EQ(fleet().failures, i);
+    EXPECT_EQ(fleet().trouble,
+              concat("it ended 7 s after it had joined: ", i % 2 == 0 ? "its worker has left" : "out of memory"));
+    EXPECT_EQ(fleet().not_before_ms, world_.now_ms + waited_ms);
+    waited_ms *= 2;
+    world_.restart();
+    EXPECT_EQ(launch("too soon"), 0U);
+    world_.pass(waited_ms);
+  }
+  launch("good");
+  const WorkerId worker = join("good");
+  world_.submit(1);
+  world_.next(worker);
+  EXPECT_EQ(fleet().failures, 5U);
+  world_.end(worker, world_.last);
+  EXPECT_EQ(fleet().failures, 0U);
+  EXPECT_EQ(fleet().trouble, "");
+  leave(worker);
+  EXPECT_EQ(fleet().failures, 0U) << "an item has ended on it";
+}
+
+TEST_F(FleetTest, AMachineThatIsOfUseSaysNothingOfLaterOnes) {
+  set_fleet(9);
+  launch("old");
+  const WorkerId old = join("old");
+  world_.submit(2);
+  world_.next(old);
+  world_.end(old, world_.last);
+  launch("m1");
+  leave(join("m1"));
+  EXPECT_EQ(fleet().failures, 1U);
+  world_.next(old);
+  world_.end(old, world_.last);
+  EXPECT_EQ(fleet().failures, 1U);
+}
+
+TEST_F(FleetTest, WhatIsAskedForOrLateIsNotAnEarlyEnd) {
+  set_fleet(9);
+  launch("drained");
+  const WorkerId drained = join("drained");
+  drain("drained");
+  leave(drained);
+  launch("fenced");
+  join("fenced");
+  world_.ask(Fence{"fenced"});
+  launch("late");
+  const WorkerId late = join("late");
+  world_.now_ms += kEarlyEndMs;
+  leave(late);
+  EXPECT_EQ(state("late"), "leaving");
+  EXPECT_EQ(fleet().failures, 0U);
 }
 
 TEST_F(FleetTest, APausedFleetLaunchesNothing) {

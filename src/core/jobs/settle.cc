@@ -168,6 +168,7 @@ void Jobs::charge(Job& job, Attempt& row) {
     if (!planted(CostPlant::job_not_charged)) usage.cost_microdollars = cost->microdollars;
     row.on_demand_microdollars = usage.on_demand_microdollars = cost->on_demand_microdollars;
   }
+  if (row.state != AttemptState::lost) costs_->on_item_ended(row.worker);
   if (wasted) {
     if (!planted(CostPlant::waste_not_counted)) usage.wasted_microdollars = usage.cost_microdollars;
     usage.wasted_cpu_ms = usage.cpu_ms;

@@ -42,7 +42,7 @@ std::string CloudTrouble::describe() const {
   constexpr const char* kWhat[] = {"fails every call",    "has no capacity",        "loses answers",
                                    "omits machines",      "lists strangers",        "is slow",
                                    "boots machines late", "does not boot machines", "boots machines twice",
-                                   "has no spot machines"};
+                                   "lists machines late", "has no spot machines"};
   return concat("the cloud ", kWhat[static_cast<std::size_t>(kind)], " for ", for_ms, " ms");
 }
 void CloudTrouble::happen(Stage& stage) const {

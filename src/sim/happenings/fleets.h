@@ -50,6 +50,7 @@ enum class CloudTroubleKind : std::uint8_t {
   boots_late,    // later than a machine has to join
   boots_never,
   boots_twice,  // two machines of one name, for a while
+  lags,         // lists omit new machines, and sometimes others, for half a minute, and name some that are gone
   no_spot,      // no spot machine is launched
 };
 

@@ -13,7 +13,6 @@ inline std::vector<Mutant> cost_mutants() {
   return {
       {"cost: billed from the request", CostPlant::billed_from_request},
       {"cost: a bill begun anew", CostPlant::billed_anew},
-      {"cost: a late machine not billed", CostPlant::late_join_not_billed},
       {"cost: billed after the end", CostPlant::billed_after_end},
       {"cost: a spot machine billed in full", CostPlant::billed_as_on_demand},
       {"cost: a gone machine not added", CostPlant::gone_not_added},
