@@ -21,6 +21,8 @@ store, logs, net, run, accel, objects, provide → ports, wire, base
 store, objects → sqlite
 keys → wire, base
 notices → base
+host → ports, base
+run, provide → host
 screen → base
 page → base, core, ports, screen
 run → accel

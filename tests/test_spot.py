@@ -90,7 +90,7 @@ def test_an_item_that_is_lost_too_often_runs_on_demand(server, tmp_path):
     set_fleet(server, "f", most=3, shapes=["small"], spot=True, idle_s=600)
     script = f'if test -e {tmp_path}/lost; then exit 0; fi; touch {tmp_path}/runs; sleep 600'
     submit(server, "j", "--on-demand-after-losses", "1", "--", "sh", "-c", script, ":::", "a")
-    wait_until(lambda: (tmp_path / "runs").exists(), "the item to run")
+    wait_until(lambda: server.job("j")["counts"]["running"] == 1, "the item to be named as running")
     (tmp_path / "lost").touch()
     assert server.cli("fleet", "pause", "f").status == 0
     for name, pid in workers_of(server):

@@ -90,6 +90,14 @@ TEST_F(Joining, IsForOneWorkerAndOneHourUnlessSaid) {
   EXPECT_NE(denial(secret, kOtherNonce).find("used up"), std::string::npos);
 }
 
+TEST_F(Joining, OfOneWorkerIsForNoOther) {
+  const std::string secret = token({.worker = "m1"});
+  reopen();
+  EXPECT_EQ(ring_->join_tokens()[0].worker, "m1");
+  EXPECT_EQ(denial(secret, kNonce), concat("the join token ", id_, " is for worker 'm1' alone"));
+  EXPECT_TRUE(ring_->join(secret, kNonce, "m1", kNow));
+}
+
 TEST_F(Joining, TwiceWithTheSameNonceIsJoiningOnce) {
   const std::string secret = token({.uses = 2});
   const auto first = ring_->join(secret, kNonce, "w1", kNow);

@@ -265,7 +265,8 @@ std::vector<JoinTokenInfo> KeyRing::join_tokens() const {
                      .joined = token.joined.size(),
                      .created_ms = token.created_ms,
                      .expires_ms = token.expires_ms,
-                     .fleet = token.fleet});
+                     .fleet = token.fleet,
+                     .worker = token.worker});
   }
   return infos;
 }
@@ -305,6 +306,7 @@ Result<IssuedJoinToken> KeyRing::create_join_token(const JoinTokenRequest& reque
                                                          .created_ms = now_ms,
                                                          .expires_ms = issued.expires_ms,
                                                          .fleet = request.fleet,
+                                                         .worker = request.worker,
                                                          .joined = {}});
   if (auto done = commit(std::move(changed)); !done) return pass(done);
   return issued;
@@ -360,6 +362,9 @@ Result<Key> KeyRing::join(std::string_view token_secret, const std::string& nonc
   if (auto good = check_text("a nonce", nonce); !good) return pass(good);
   if (auto good = check_text("a worker's name", worker_name); !good) return pass(good);
   if (worker_name.empty()) return fail(ErrorCode::bad_input, "a joining worker needs a name");
+  if (!token.worker.empty() && token.worker != worker_name) {
+    return fail(ErrorCode::denied, concat("the join token ", id, " is for worker '", token.worker, "' alone"), next);
+  }
   if (nonce.size() < kShortestNonce) {
     return fail(ErrorCode::bad_input, concat("a nonce must have at least ", kShortestNonce, " bytes"));
   }

@@ -43,6 +43,7 @@ struct JoinTokenRequest {
   std::uint64_t uses = 1;
   std::optional<std::int64_t> expires_ms;  // nothing: in an hour
   std::string fleet;
+  std::string worker = {};             // for a worker of this name alone; empty: for any
   std::vector<std::string> addresses;  // of the server, as workers reach it
   std::string ca_fingerprint;          // empty: plain HTTP
 };
@@ -61,6 +62,7 @@ struct JoinTokenInfo {
   std::int64_t created_ms = 0;
   std::int64_t expires_ms = 0;
   std::string fleet;
+  std::string worker;  // for whom alone it is good; empty: for anybody
 
   bool operator==(const JoinTokenInfo&) const = default;
 };

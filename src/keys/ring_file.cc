@@ -63,6 +63,7 @@ json::object join_token_to_json(const std::string& id, const StoredJoinToken& to
           {"created_ms", token.created_ms},
           {"expires_ms", token.expires_ms},
           {"fleet", token.fleet},
+          {"worker", token.worker},
           {"joined", json::value_from(token.joined)}};
 }
 
@@ -72,6 +73,7 @@ StoredJoinToken join_token_from(const json::object& object) {
           .created_ms = number_at<std::int64_t>(object, "created_ms"),
           .expires_ms = number_at<std::int64_t>(object, "expires_ms"),
           .fleet = text_at(object, "fleet"),
+          .worker = object.contains("worker") ? text_at(object, "worker") : "",
           .joined = json::value_to<std::map<std::string, std::string>>(object.at("joined"))};
 }
 

@@ -19,6 +19,7 @@ struct StoredJoinToken {
   std::int64_t created_ms = 0;
   std::int64_t expires_ms = 0;
   std::string fleet;                          // of the keys it gives; may be empty
+  std::string worker;                         // for whom alone it is good; may be empty
   std::map<std::string, std::string> joined;  // nonce → the id of the key it was given
 };
 

@@ -126,7 +126,7 @@ TEST(CommandProvider, AProgramIsToldWhatToLaunch) {
   std::getline(file, asked);
   EXPECT_EQ(asked,
             R"({"accelerators": {}, "cpus": 1.0, "fleet": "f", "join_token": "token-of-m1", "labels": {"zone": "a"}, )"
-            R"("memory_bytes": 1073741824, "name": "m1", "shape": "small", )"
+            R"("memory_bytes": 1073741824, "name": "m1", "shape": "small", "spot": false, )"
             R"("worker": ["drover", "worker", "--name", "m1", "--cpus", "1.000", "--memory", "1073741824", )"
             R"("--gpus", "0", "--label", "zone=a"]})");
 }

@@ -7,12 +7,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 
+#include "base/hash.h"
 #include "base/name.h"
 #include "base/text.h"
+#include "host/cgroup_tree.h"
 #include "ports/descriptor.h"
 #include "provide/child_process.h"
 #include "provide/shape_flags.h"
@@ -27,6 +30,7 @@ namespace fs = std::filesystem;
 constexpr std::int64_t kTellAgainMs = 5'000;
 constexpr std::int64_t kKillMs = 15'000;
 constexpr std::uintmax_t kLastWordsBytes = 4096;
+constexpr const char* kCgroupFile = "/cgroup";
 
 std::string content_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -66,18 +70,15 @@ std::vector<std::string> worker_environment(const MachineOrder& order) {
   return out;
 }
 
-/// A session of its own, so that Ctrl-C in the server's terminal is not for it; and it keeps the lock.
-Result<pid_t> spawn(const std::vector<std::string>& words, const std::vector<std::string>& environment, int lock,
-                    const std::string& log) {
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
-  posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
-  posix_spawn_file_actions_adddup2(&files, lock, lock);  // without its close-on-exec
-  auto pid = spawn_child(words, environment, files, POSIX_SPAWN_SETSID);
-  posix_spawn_file_actions_destroy(&files);
-  return pid;
+/// In a session of its own, so that Ctrl-C in the server's terminal is not for it; and it keeps the lock.
+Result<StartedChild> start_worker(ChildStart worker, const std::string& log) {
+  const Descriptor in(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const Descriptor out(::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  if (!in || !out) return std::unexpected(errno_error(errno, in ? log : "/dev/null"));
+  worker.in = in.get();
+  worker.out = worker.err = out.get();
+  worker.has_session = true;
+  return start_child(worker);
 }
 
 }  // namespace
@@ -107,14 +108,64 @@ Result<std::string> LocalProvider::launch(const MachineOrder& order) {
     const auto running = processes_of(order.name);
     return running.empty() ? std::string() : concat("pid ", running.front());
   }
-  auto pid = spawn(worker_command(options_, order), worker_environment(order), lock.get(), folder + "/log");
-  if (!pid) {
+  auto join = make_cgroup(order);
+  if (!join) say_without_cgroup(join.error());
+  auto child = start_worker({.words = worker_command(options_, order),
+                             .environment = worker_environment(order),
+                             .keep = lock.get(),
+                             .join = join ? std::move(*join) : std::vector<std::string>()},
+                            folder + "/log");
+  if (!child) {
     lock.reset();
-    fs::remove_all(folder, error);
-    return pass(pid);
+    (void)remove(order.name);
+    return pass(child);
   }
-  children_.emplace(*pid, order.name);
-  return concat("pid ", *pid);
+  if (child->join_error != 0) say_without_cgroup(errno_error(child->join_error, "a worker could not enter its cgroup"));
+  children_.emplace(child->pid, order.name);
+  return concat("pid ", child->pid);
+}
+
+/// Unique on this machine, on which there may be other servers.
+std::string LocalProvider::cgroup_of(const std::string& name) const {
+  std::error_code error;
+  Hasher hasher;
+  hasher.add(fs::weakly_canonical(options_.folder, error).string());
+  char hash[9];
+  std::snprintf(hash, sizeof hash, "%08x", static_cast<unsigned>(hasher.value() & 0xffffffff));
+  return concat(hash, ".", name);
+}
+
+/// Folders of the cgroup that its machine was to have, of this server or of one before it.
+std::vector<std::string> LocalProvider::cgroups_made_for(const std::string& name) const {
+  std::vector<std::string> folders;
+  std::ifstream file(folder_of(name) + kCgroupFile);
+  for (std::string folder; std::getline(file, folder);) {
+    const std::string last = fs::path(folder).filename();
+    if (last.starts_with(machine_cgroup_name("")) && last.ends_with("." + name)) folders.push_back(std::move(folder));
+  }
+  return folders;
+}
+
+/// The folders that its worker enters.
+Result<std::vector<std::string>> LocalProvider::make_cgroup(const MachineOrder& order) {
+  if (!cgroups_) cgroups_ = MachineCgroups::find(options_.process);
+  if (!*cgroups_) return std::unexpected(cgroups_->error());
+  remove_cgroup_trees(cgroups_made_for(order.name));  // of a server that was killed at this point
+  const MachineCgroup cgroup = (*cgroups_)->place(cgroup_of(order.name));
+  const std::string path = folder_of(order.name) + kCgroupFile;
+  std::ofstream file(path, std::ios::trunc);
+  for (const std::string& folder : cgroup.folders) file << folder << '\n';
+  file.close();
+  if (!file) return fail(ErrorCode::io, concat("cannot write ", path));
+  if (auto made = (*cgroups_)->make(cgroup, {order.has.milli_cpus, order.has.memory_bytes}); !made) return pass(made);
+  return cgroup.join;
+}
+
+void LocalProvider::say_without_cgroup(const Error& why) const {
+  options_.notice(
+      concat("machines of this computer run without cgroups of their own, so that all items of one together "
+             "can use more than its CPUs and memory: ",
+             why.message, why.next.empty() ? "" : concat("; next: ", why.next)));
 }
 
 // A zombie still names its process.
@@ -148,6 +199,7 @@ Result<void> LocalProvider::terminate(const std::string& name) {
   const std::int64_t now_ms = clock_.elapsed_ns() / 1'000'000;
   const auto [asked, is_first] = asked_to_end_.try_emplace(name, now_ms);
   const std::int64_t since_ms = now_ms - asked->second;
+  if (since_ms >= kKillMs) remove_cgroup_trees(cgroups_made_for(name));
   for (const pid_t pid : processes_of(name)) {
     if (since_ms >= kKillMs) {
       ::kill(pid, SIGKILL);
@@ -159,6 +211,9 @@ Result<void> LocalProvider::terminate(const std::string& name) {
 }
 
 Result<void> LocalProvider::remove(const std::string& name) {
+  if (!remove_cgroup_trees(cgroups_made_for(name))) {
+    return fail(ErrorCode::in_use, concat("processes of machine '", name, "' do not end in its cgroup"));
+  }
   asked_to_end_.erase(name);
   std::error_code error;
   for (const std::string& folder : {concat(options_.data, "/workers/", name), folder_of(name)}) {

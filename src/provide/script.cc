@@ -32,18 +32,6 @@ Result<Pipe> make_pipe() {
   return Pipe{Descriptor(ends[0]), Descriptor(ends[1])};
 }
 
-/// In a process group of its own.
-Result<pid_t> spawn(const std::vector<std::string>& words, int in, int out, int err) {
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_adddup2(&files, in, STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&files, err, STDERR_FILENO);
-  auto pid = spawn_child(words, child_environment(), files, POSIX_SPAWN_SETPGROUP);
-  posix_spawn_file_actions_destroy(&files);
-  return pid;
-}
-
 /// A script that runs: what it is told goes in, and what it says comes out.
 class Conversation {
  public:
@@ -118,8 +106,14 @@ Result<std::string> run_script(const std::vector<std::string>& words, const std:
   if (!out) return pass(out);
   auto err = make_pipe();
   if (!err) return pass(err);
-  auto pid = spawn(words, in->reader.get(), out->writer.get(), err->writer.get());
-  if (!pid) return pass(pid);
+  auto child = start_child({.words = words,
+                            .environment = child_environment(),
+                            .in = in->reader.get(),
+                            .out = out->writer.get(),
+                            .err = err->writer.get(),
+                            .join = {}});
+  if (!child) return pass(child);
+  const pid_t pid = child->pid;
   for (Descriptor* ours : {&in->reader, &out->writer, &err->writer}) ours->reset();
 
   const std::string what = words.size() > 1 ? concat(words[0], " ", words[1]) : words[0];
@@ -129,11 +123,11 @@ Result<std::string> run_script(const std::vector<std::string>& words, const std:
   while (true) {
     talk.turn();
     // What it started in the background may keep its pipes open.
-    if (::waitpid(*pid, &status, WNOHANG) == *pid) break;
+    if (::waitpid(pid, &status, WNOHANG) == pid) break;
     const bool is_late = std::chrono::steady_clock::now() >= until;
     if (!is_late && !stop.stop_requested() && !talk.said_too_much()) continue;
-    ::kill(-*pid, SIGKILL);
-    ::waitpid(*pid, &status, 0);
+    ::kill(-pid, SIGKILL);
+    ::waitpid(pid, &status, 0);
     if (talk.said_too_much()) {
       return fail(ErrorCode::io, concat(what, " printed more than ", format_size(limits.output_bytes)));
     }

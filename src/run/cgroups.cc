@@ -1,45 +1,25 @@
 #include "run/cgroups.h"
 
-#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
-#include <fstream>
 
 #include "base/text.h"
-#include "run/cgroup_tree.h"
-#include "run/owner.h"
-#include "run/system_files.h"
+#include "host/cgroup_mounts.h"
+#include "host/cgroup_tree.h"
+#include "host/system_files.h"
 
 namespace drover {
 namespace {
 
-constexpr const char* kPrefix = "drover-";
 constexpr std::uint64_t kCpuPeriodUs = 100'000;
 // A slot that names no limit still has one: a program that forks without end must not take the machine.
 constexpr std::uint32_t kMostProcesses = 4096;
 
-/// "drover-PID-STARTTIME-N-nsNAMESPACE"; behind it a helper may put ".rK".
-std::string new_name() {
-  static std::atomic<std::uint64_t> number = 0;
-  const Owner& us = this_process();
-  return concat(kPrefix, us.pid, "-", us.started, "-", ++number, "-ns", us.pid_namespace);
-}
-
-bool belongs_to_the_dead(const std::string& name) {
-  if (!name.starts_with(kPrefix)) return false;
-  const std::string own_name =
-      name.substr(std::string_view(kPrefix).size(), name.find(".r") - std::string_view(kPrefix).size());
-  const auto parts = split_fields(own_name, '-');
-  if (parts.size() != 4 || !parts[3].starts_with("ns")) return false;
-  return !Owner{parts[0], parts[1], parts[3].substr(2)}.is_alive();
-}
-
 void sweep(const std::string& parent) {
   for (const std::string& folder : subfolders_of(parent)) {
-    if (belongs_to_the_dead(folder.substr(parent.size() + 1))) remove_cgroup_tree(folder);
+    if (is_cgroup_of_the_dead(folder.substr(parent.size() + 1))) remove_cgroup_tree(folder);
   }
 }
 
@@ -53,116 +33,8 @@ void remove_with_renewals(const std::string& folder) {
   }
 }
 
-/// Where cgroup file systems are mounted, and which part of the tree each shows.
-struct Mount {
-  std::string root;
-  std::string place;
-  bool is_v2 = false;
-  std::vector<std::string> controllers;
-};
-
-std::vector<Mount> mounts() {
-  std::vector<Mount> found;
-  std::ifstream info("/proc/self/mountinfo");
-  for (std::string line; std::getline(info, line);) {
-    const std::size_t dash = line.find(" - ");
-    if (dash == std::string::npos) continue;
-    const auto before = split_fields(line.substr(0, dash), ' ');
-    const auto after = split_fields(line.substr(dash + 3), ' ');
-    if (before.size() < 5 || after.empty() || !after[0].starts_with("cgroup")) continue;
-    found.push_back({before[3], before[4], after[0] == "cgroup2", split_fields(after.back(), ',')});
-  }
-  return found;
-}
-
-/// The folder of this process's own cgroup for a controller ("" for version 2's), if it can be seen.
-std::string own_folder(const std::string& controller) {
-  std::string path;
-  bool known = false;
-  std::ifstream lines("/proc/self/cgroup");
-  for (std::string line; std::getline(lines, line);) {
-    const auto parts = split_fields(line, ':');
-    if (parts.size() < 3) continue;
-    const auto names = split_fields(parts[1], ',');
-    const bool ours = controller.empty() ? parts[0] == "0" : std::ranges::find(names, controller) != names.end();
-    if (!ours) continue;
-    path = line.substr(line.find(':', line.find(':') + 1) + 1);
-    known = true;
-  }
-  if (!known) return {};
-  for (const Mount& mount : mounts()) {
-    const bool fits = controller.empty()
-                          ? mount.is_v2
-                          : !mount.is_v2 && std::ranges::find(mount.controllers, controller) != mount.controllers.end();
-    if (!fits) continue;
-    // A container may see only its own part of the tree, mounted as if it were all.
-    std::string below = path;
-    if (mount.root != "/" && below.starts_with(mount.root)) below = below.substr(mount.root.size());
-    if (below == "/") below.clear();
-    std::string folder = mount.place + below;
-    if (::access(folder.c_str(), F_OK) != 0) folder = mount.place;
-    return folder;
-  }
-  return {};
-}
-
-bool may_make_below(const std::string& folder) {
-  if (folder.empty()) return false;
-  const std::string trial = concat(folder, "/", new_name());
-  if (::mkdir(trial.c_str(), 0755) != 0) return false;
-  ::rmdir(trial.c_str());
-  return true;
-}
-
-bool gives_its_children(const std::string& folder, std::string_view controller) {
-  const auto enabled = split_fields(read_system_file(folder + "/cgroup.subtree_control"), ' ');
-  return std::ranges::any_of(
-      enabled, [&](const std::string& it) { return std::string_view(it).substr(0, it.find('\n')) == controller; });
-}
-
-/// The nearest folder at or above ours below which memory, cpu and pids can be limited: a cgroup of version 2 that has
-/// processes of its own hands no controllers on.
-std::string v2_parent() {
-  const std::string place = [] {
-    for (const Mount& mount : mounts()) {
-      if (mount.is_v2) return mount.place;
-    }
-    return std::string();
-  }();
-  if (place.empty()) return {};
-  for (std::string folder = own_folder(""); folder.size() >= place.size();
-       folder = folder.substr(0, folder.rfind('/'))) {
-    if (!may_make_below(folder)) continue;
-    write_system_file(folder + "/cgroup.subtree_control", "+memory +pids +cpu");
-    if (gives_its_children(folder, "memory") && gives_its_children(folder, "pids") &&
-        gives_its_children(folder, "cpu")) {
-      return folder;
-    }
-    if (folder == place) break;
-  }
-  return {};
-}
-
-/// The folder as a hierarchy's own root sees it.
-struct Seen {
-  std::string place;
-  std::string below;
-};
-
-Seen seen_from_root(const std::string& folder) {
-  Seen best;
-  for (const Mount& mount : mounts()) {
-    if (folder.starts_with(mount.place) && mount.place.size() > best.place.size()) {
-      best = {mount.place, folder.substr(mount.place.size())};
-    }
-  }
-  return best;
-}
-
-bool has_any(const Mount& mount, std::initializer_list<const char*> controllers) {
-  return std::ranges::any_of(controllers, [&](const char* controller) {
-    return std::ranges::find(mount.controllers, controller) != mount.controllers.end();
-  });
+bool has_any(const CgroupMount& mount, std::initializer_list<const char*> controllers) {
+  return std::ranges::any_of(controllers, [&](const char* controller) { return mount.has(controller); });
 }
 
 }  // namespace
@@ -180,16 +52,16 @@ void ContainerCgroup::remove() const {
 // Containers are in every hierarchy, at the place that our own memory is counted at.
 ContainerCgroup Cgroups::for_container() const {
   ContainerCgroup made;
-  const std::vector<Mount> all = mounts();
-  const bool has_v1 = std::ranges::any_of(all, [](const Mount& it) { return !it.is_v2; });
-  for (const Mount& mount : all) {
+  const std::vector<CgroupMount> all = cgroup_mounts();
+  const bool has_v1 = std::ranges::any_of(all, [](const CgroupMount& it) { return !it.is_v2; });
+  for (const CgroupMount& mount : all) {
     if (has_v1 && mount.is_v2) made.unified = mount.place;
   }
   if (version_ == CgroupVersion::none) return made;
   made.is_v2 = version_ == CgroupVersion::v2;
-  const Seen seen = seen_from_root(memory_.empty() ? pids_ : memory_);
-  made.path = concat(seen.below, "/", new_name());
-  for (const Mount& mount : all) {
+  const SeenCgroup seen = seen_from_root(memory_.empty() ? pids_ : memory_);
+  made.path = concat(seen.below, "/", new_cgroup_name());
+  for (const CgroupMount& mount : all) {
     if (made.is_v2 && mount.place != seen.place) continue;
     const std::string folder = mount.place + made.path;
     made.folders.push_back(folder);
@@ -208,13 +80,13 @@ ContainerCgroup Cgroups::for_container() const {
 
 Cgroups Cgroups::find() {
   Cgroups found;
-  if (std::string parent = v2_parent(); !parent.empty()) {
+  if (std::string parent = v2_cgroup_parent(); !parent.empty()) {
     found.version_ = CgroupVersion::v2;
     found.pids_ = found.memory_ = found.cpu_ = parent;
   } else {
     for (const auto& [controller, folder] :
          {std::pair("pids", &found.pids_), {"memory", &found.memory_}, {"cpu", &found.cpu_}}) {
-      if (std::string own = own_folder(controller); may_make_below(own)) *folder = std::move(own);
+      if (std::string own = own_cgroup(controller); may_make_cgroup_below(own)) *folder = std::move(own);
     }
     if (!found.memory_.empty() || !found.pids_.empty()) found.version_ = CgroupVersion::v1;
   }
@@ -222,10 +94,10 @@ Cgroups Cgroups::find() {
     if (!folder.empty()) sweep(folder);
   }
   if (found.version_ == CgroupVersion::v1) {
-    const Seen seen = seen_from_root(found.memory_.empty() ? found.pids_ : found.memory_);
-    for (const Mount& mount : mounts()) {
+    const SeenCgroup seen = seen_from_root(found.memory_.empty() ? found.pids_ : found.memory_);
+    for (const CgroupMount& mount : cgroup_mounts()) {
       sweep(mount.place + seen.below);
-      if (mount.is_v2) sweep(own_folder(""));
+      if (mount.is_v2) sweep(own_cgroup(""));
     }
   }
   return found;
@@ -242,7 +114,7 @@ SlotCgroup Cgroups::make(const ItemLimits& limits) const {
 
 SlotCgroup Cgroups::make_v1(const ItemLimits& limits) const {
   SlotCgroup made;
-  const std::string name = new_name();
+  const std::string name = new_cgroup_name();
   const auto add = [&](const std::string& parent) {
     if (parent.empty()) return std::string();
     std::string folder = concat(parent, "/", name);
@@ -275,7 +147,7 @@ SlotCgroup Cgroups::make_v1(const ItemLimits& limits) const {
 
 SlotCgroup Cgroups::make_v2(const ItemLimits& limits) const {
   SlotCgroup made;
-  const std::string folder = concat(memory_, "/", new_name());
+  const std::string folder = concat(memory_, "/", new_cgroup_name());
   if (::mkdir(folder.c_str(), 0755) != 0) return made;
   made.clone_into = folder;
   made.kill_counts = folder + "/memory.events";

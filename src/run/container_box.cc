@@ -13,14 +13,14 @@
 #include <filesystem>
 
 #include "base/text.h"
+#include "host/owner.h"
+#include "host/system_files.h"
 #include "run/image_user.h"
-#include "run/owner.h"
 #include "run/remove_tree.h"
 #include "run/seccomp_filter.h"
 #include "run/slot_image.h"
 #include "run/slot_protocol.h"
 #include "run/stop_signal.h"
-#include "run/system_files.h"
 #include "wire/container_words.h"
 #include "wire/oci_spec.h"
 

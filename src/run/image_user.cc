@@ -10,8 +10,8 @@
 #include <cerrno>
 
 #include "base/text.h"
+#include "host/system_files.h"
 #include "ports/descriptor.h"
-#include "run/system_files.h"
 
 namespace drover {
 namespace {

@@ -13,8 +13,8 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "host/system_files.h"
 #include "run/installed_program.h"
-#include "run/system_files.h"
 
 namespace drover {
 namespace {

@@ -104,6 +104,11 @@ bool OwnFleets::postpones_stop() {
 FleetKeeper::Kind OwnFleets::local() const {
   std::error_code error;
   const std::string program = std::filesystem::read_symlink("/proc/self/exe", error).string();
+  // What holds for one machine of this computer holds for all.
+  const auto said = std::make_shared<std::once_flag>();
+  const auto notice = [&log = parts_.log, said](const std::string& text) {
+    std::call_once(*said, [&] { log.warning(text); });
+  };
   return {.shapes =
               [here = parts_.here](const std::vector<std::string>& named) {
                 std::vector<OfferedShape> shapes;
@@ -111,10 +116,12 @@ FleetKeeper::Kind OwnFleets::local() const {
                 return shapes;
               },
           .make =
-              [this, program](const std::string& fleet) {
+              [this, program, notice](const std::string& fleet) {
                 return std::make_unique<LocalProvider>(
-                    LocalProvider::Options{
-                        .folder = concat(parts_.folder, "/", fleet), .data = parts_.data, .program = program},
+                    LocalProvider::Options{.folder = concat(parts_.folder, "/", fleet),
+                                           .data = parts_.data,
+                                           .program = program,
+                                           .notice = notice},
                     parts_.steady);
               }};
 }
@@ -139,22 +146,18 @@ Result<std::string> OwnFleets::join_token(const Machine& machine) {
   const JoinTokenRequest request{.uses = 1,
                                  .expires_ms = std::max(machine.join_by_ms, now_ms + 1000),
                                  .fleet = machine.fleet,
+                                 .worker = machine.name,
                                  .addresses = {address_},
                                  .ca_fingerprint = ca_fingerprint_};
   auto token = parts_.keys.create_join_token(request, now_ms);
   if (!token) return pass(token);
-  const std::scoped_lock lock(tokens_mutex_);
-  tokens_[machine.name].push_back(token->id);
   return token->text.reveal();
 }
 
 // Its worker has departed: nobody uses them any more.
 void OwnFleets::forget(const std::string& machine) {
-  {
-    const std::scoped_lock lock(tokens_mutex_);
-    if (const auto tokens = tokens_.extract(machine)) {
-      for (const std::string& id : tokens.mapped()) (void)parts_.keys.remove(id);
-    }
+  for (const JoinTokenInfo& token : parts_.keys.join_tokens()) {
+    if (token.worker == machine) (void)parts_.keys.remove(token.id);
   }
   for (const KeyInfo& key : parts_.keys.list()) {
     if (key.worker != machine) continue;

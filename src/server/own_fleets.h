@@ -70,8 +70,6 @@ class OwnFleets {
   int signals_ = 0;                                               // the main thread's
   std::stop_source stop_;                                         // of calls to programs
   std::map<std::string, std::unique_ptr<CommandShapes>> shapes_;  // of each program
-  std::mutex tokens_mutex_;                                       // guards what follows
-  std::map<std::string, std::vector<std::string>> tokens_;        // of each machine that was launched
   mutable std::mutex keeper_mutex_;  // guards the pointer; nobody waits for the core while holding it
   std::shared_ptr<FleetKeeper> keeper_;
 };

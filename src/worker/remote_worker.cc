@@ -409,6 +409,7 @@ void RemoteWorker::on_failure(std::uint64_t call, Tells tells, const Error& erro
   spool_->ended().sync();
   if (tells == Tells::ends && error.code == ErrorCode::bad_input) return;
   const bool is_answer = error.code != ErrorCode::unreachable && error.code != ErrorCode::timeout;
+  if (!is_answer) end_if_abandoned();
   problems_.say(tells == Tells::ends && is_answer ? ProblemNotices::About::reports : ProblemNotices::About::calls,
                 error);
 }

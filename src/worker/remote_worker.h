@@ -116,6 +116,7 @@ class RemoteWorker {
   void spool_ended();
   void watch_spool();
   void give_up_when_late();
+  void end_if_abandoned();
   void kill_running();
   void on_interruption(const Interruption& told);
   std::int64_t kill_at_ms() const;

@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <filesystem>
 
 #include "base/text.h"
 #include "base/units.h"
@@ -62,6 +64,16 @@ void RemoteWorker::give_up_when_late() {
     failed_ = Error{ErrorCode::unreachable, concat("stopped before all results were reported; ", kept),
                     "start the worker again when the server is reachable: it reports the kept results"};
   }
+}
+
+// A server that is away may come back, and finds what ran meanwhile. One whose workers' folders are deleted does not:
+// nobody can tell the worker to end any more.
+void RemoteWorker::end_if_abandoned() {
+  const std::string folder = std::filesystem::path(options_.spool).parent_path();
+  if (failed_ || ::access(folder.c_str(), F_OK) == 0 || errno != ENOENT) return;
+  failed_ = Error{ErrorCode::not_found,
+                  concat("stopped: the server cannot be reached, and the worker's folder ", folder, " was deleted"),
+                  "start the worker again when the server is reachable"};
 }
 
 void RemoteWorker::kill_running() {

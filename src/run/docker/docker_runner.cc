@@ -6,10 +6,10 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "base/url.h"
+#include "host/owner.h"
 #include "run/docker/container_body.h"
 #include "run/docker/docker_slot.h"
 #include "run/docker/usage_cgroup.h"
-#include "run/owner.h"
 
 namespace drover {
 namespace json = boost::json;

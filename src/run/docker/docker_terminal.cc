@@ -9,9 +9,9 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "host/owner.h"
 #include "run/docker/container_body.h"
 #include "run/docker/docker_image.h"
-#include "run/owner.h"
 
 namespace drover {
 namespace json = boost::json;

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "base/url.h"
-#include "run/owner.h"
+#include "host/owner.h"
 
 namespace drover {
 namespace json = boost::json;

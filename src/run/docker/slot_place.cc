@@ -4,7 +4,7 @@
 #include <chrono>
 
 #include "base/text.h"
-#include "run/owner.h"
+#include "host/owner.h"
 
 namespace drover {
 namespace json = boost::json;

@@ -9,41 +9,28 @@
 #include <fstream>
 
 #include "base/text.h"
+#include "host/cgroup_mounts.h"
+#include "host/cgroup_tree.h"
+#include "host/owner.h"
+#include "host/system_files.h"
 #include "ports/descriptor.h"
-#include "run/cgroup_tree.h"
-#include "run/owner.h"
-#include "run/system_files.h"
 
 namespace drover {
 namespace {
 
 constexpr std::string_view kPrefix = "drover-docker-";
 
-struct Hierarchy {
-  std::string place;
-  bool is_v2 = false;
-  std::vector<std::string> options;  // with version 1 its controllers are among them
-};
-
 /// Those that are mounted whole: in another one a daemon's names mean other places.
-std::vector<Hierarchy> hierarchies() {
-  std::vector<Hierarchy> found;
-  std::ifstream info("/proc/self/mountinfo");
-  for (std::string line; std::getline(info, line);) {
-    const std::size_t dash = line.find(" - ");
-    if (dash == std::string::npos) continue;
-    const auto before = split_fields(line.substr(0, dash), ' ');
-    const auto after = split_fields(line.substr(dash + 3), ' ');
-    if (before.size() < 5 || after.empty() || !after[0].starts_with("cgroup") || before[3] != "/") continue;
-    found.push_back({before[4], after[0] == "cgroup2", split_fields(after.back(), ',')});
-  }
+std::vector<CgroupMount> hierarchies() {
+  std::vector<CgroupMount> found = cgroup_mounts();
+  std::erase_if(found, [](const CgroupMount& it) { return it.root != "/"; });
   return found;
 }
 
 std::string place_of(std::string_view controller, bool is_v2) {
-  for (const Hierarchy& one : hierarchies()) {
+  for (const CgroupMount& one : hierarchies()) {
     if (one.is_v2 != is_v2) continue;
-    if (is_v2 || std::ranges::find(one.options, controller) != one.options.end()) return one.place;
+    if (is_v2 || one.has(controller)) return one.place;
   }
   return {};
 }
@@ -128,12 +115,12 @@ void UsageCgroup::add_to(Usage& usage) const {
 void UsageCgroup::remove() {
   if (name_.empty()) return;
   // A runtime makes its parent in every hierarchy.
-  for (const Hierarchy& one : hierarchies()) ::rmdir((one.place + name_).c_str());
+  for (const CgroupMount& one : hierarchies()) ::rmdir((one.place + name_).c_str());
   name_.clear();
 }
 
 void UsageCgroup::sweep() {
-  for (const Hierarchy& one : hierarchies()) {
+  for (const CgroupMount& one : hierarchies()) {
     for (const std::string& folder : subfolders_of(one.place)) {
       const std::string name = folder.substr(one.place.size() + 1);
       if (!name.starts_with(kPrefix)) continue;

@@ -7,9 +7,9 @@
 #include <iterator>
 
 #include "base/text.h"
+#include "host/system_files.h"
 #include "run/docker/start_failure.h"
 #include "run/stop_signal.h"
-#include "run/system_files.h"
 
 namespace drover {
 namespace json = boost::json;

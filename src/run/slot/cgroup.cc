@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "run/cgroup_tree.h"
+#include "host/cgroup_tree.h"
 
 namespace drover::slot {
 namespace {
@@ -60,7 +60,7 @@ void Cgroup::renew_if_full(std::uint64_t limit) {
   if (joined_) write_file(old + "/memory.force_empty", "0", 1);
   if (!joined_) write_file(old + "/memory.reclaim", "1G", 2);
   if (memory_in_use() < limit / 4) return;
-  const std::string base = old.substr(0, old.find(".r"));
+  const std::string base = old.substr(0, old.find(".r", old.rfind('/')));
   const std::string fresh = base + ".r" + std::to_string(++renewals_);
   if (::mkdir(fresh.c_str(), 0755) != 0) return;
   for (const char* name : {"/memory.limit_in_bytes", "/memory.memsw.limit_in_bytes", "/memory.max", "/memory.swap.max",

@@ -19,7 +19,7 @@
 #include <cstring>
 #include <utility>
 
-#include "run/cgroup_tree.h"
+#include "host/cgroup_tree.h"
 #include "run/remove_tree.h"
 #include "run/slot/clock.h"
 #include "run/slot/execute.h"

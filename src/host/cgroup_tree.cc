@@ -1,4 +1,4 @@
-#include "run/cgroup_tree.h"
+#include "host/cgroup_tree.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -18,8 +18,17 @@ namespace {
 constexpr std::chrono::milliseconds kPatience{2'000};
 constexpr useconds_t kLongestWaitUs = 50'000;
 
+/// With version 2 at once, so that nothing is born meanwhile.
+bool is_killed_whole(const std::string& folder) {
+  const Descriptor file(::open((folder + "/cgroup.kill").c_str(), O_WRONLY | O_CLOEXEC));
+  return file && ::write(file.get(), "1", 1) == 1;
+}
+
 void kill_all_in(const std::string& folder) {
-  for (const pid_t pid : processes_in(folder + "/cgroup.procs")) {
+  const std::vector<pid_t> all = processes_in(folder + "/cgroup.procs");
+  if (all.empty()) return;
+  if (std::ranges::find(all, ::getpid()) == all.end() && is_killed_whole(folder)) return;
+  for (const pid_t pid : all) {
     if (pid != ::getpid()) ::kill(pid, SIGKILL);
   }
 }
@@ -63,19 +72,23 @@ std::vector<pid_t> processes_in(const std::string& file) {
   return found;
 }
 
-void remove_cgroup_trees(const std::vector<std::string>& folders) {
+bool remove_cgroup_trees(const std::vector<std::string>& folders) {
   // What was killed takes its time to be gone, on a machine with much to do more of it.
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
   std::vector<std::string> left = folders;
   for (useconds_t wait_us = 1'000;; wait_us = std::min(wait_us * 2, kLongestWaitUs)) {
     std::erase_if(left, [](const std::string& folder) { return is_removed(folder); });
-    if (left.empty() || std::chrono::steady_clock::now() >= deadline) return;
+    if (left.empty() || std::chrono::steady_clock::now() >= deadline) return left.empty();
     ::usleep(wait_us);
   }
 }
 
-void remove_cgroup_tree(const std::string& folder) {
-  remove_cgroup_trees({folder});
+bool remove_cgroup_tree(const std::string& folder) {
+  return remove_cgroup_trees({folder});
+}
+
+bool has_processes(const std::string& folder) {
+  return !processes_in(folder + "/cgroup.procs").empty() || std::ranges::any_of(subfolders_of(folder), has_processes);
 }
 
 }  // namespace drover

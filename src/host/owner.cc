@@ -1,4 +1,4 @@
-#include "run/owner.h"
+#include "host/owner.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "base/text.h"
-#include "run/system_files.h"
+#include "host/system_files.h"
 
 namespace drover {
 namespace {

@@ -1,4 +1,4 @@
-#include "run/system_files.h"
+#include "host/system_files.h"
 
 #include <fcntl.h>
 #include <unistd.h>

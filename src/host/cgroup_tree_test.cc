@@ -1,4 +1,4 @@
-#include "run/cgroup_tree.h"
+#include "host/cgroup_tree.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>

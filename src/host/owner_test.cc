@@ -1,4 +1,4 @@
-#include "run/owner.h"
+#include "host/owner.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
