@@ -42,6 +42,7 @@ class FakeBackend : public Backend {
   Result<std::vector<std::string>> explain_fleet(const std::string&) override {
     return std::vector<std::string>{"nothing to do"};
   }
+  std::vector<std::string> fleet_troubles(const std::string&) override { return {}; }
   void later(const Holder&, std::function<void()> work) override { work(); }
   void resolve_image(const std::string&, ImageResolver::Resolved resolved) override {
     resolved(fail(ErrorCode::io, "nobody knows"));
