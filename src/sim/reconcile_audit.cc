@@ -9,7 +9,8 @@
 namespace drover::sim {
 namespace {
 
-// Some lists are only for launches, and what the reconciler was given may be a little old.
+// Some lists are only for launches, and what the reconciler was given may be a little old: the first few may not count.
+constexpr std::uint64_t kUncountedLists = 5;
 constexpr std::uint64_t kTooManyLists = 10;
 constexpr std::int64_t kTooLongMs = 3 * kMinute;
 constexpr std::uint64_t kFewestMissed = 3;
@@ -109,9 +110,11 @@ void ReconcileAudit::listed(const std::string& fleet, const MachineList& list,
     if (machine->fleet != fleet || !is_missed(machine) || last.contains(machine->name)) continue;
     Streak& streak = streaks_[machine->name];
     if (++streak.omitted == 1) streak.omitted_since_ms = now_ms_();
+    if (streak.omitted == kUncountedLists) streak.counts_since_ms = now_ms_();
     streak.omitted_for_ms = asked_ms_[fleet] - streak.omitted_since_ms;
     streak.is_omitted_exactly = list.is_exact;
-    const bool is_late = streak.omitted > kTooManyLists && (list.is_exact || streak.omitted_for_ms > kTooLongMs);
+    const bool is_long = asked_ms_[fleet] - streak.counts_since_ms > kTooLongMs;
+    const bool is_late = streak.omitted > kTooManyLists && (list.is_exact || is_long);
     if (is_late) fail(machine->name, "not listed any more, and the core is not told");
   }
 }

@@ -42,6 +42,7 @@ class ReconcileAudit {
     std::uint64_t omitted = 0;
     std::int64_t omitted_since_ms = 0;
     std::int64_t omitted_for_ms = 0;
+    std::int64_t counts_since_ms = 0;  // when it had been omitted often enough to be missed
     bool is_omitted_exactly = false;
     std::uint64_t ended = 0;
     std::uint64_t unwanted = 0;
