@@ -181,7 +181,7 @@ class PlanReferee {
       if (fleet.is_on_demand() && !is_surplus && !makes_way && !is_idle(fleet, **machine)) {
         fail(fleet, "drains what is not idle");
       }
-      if (makes_way && fleet.is_on_demand() && could_use(fleet, **machine)) {
+      if (makes_way && !is_surplus && fleet.is_on_demand() && could_use(fleet, **machine)) {
         fail(fleet, "drains what something that waits could use");
       }
     }
