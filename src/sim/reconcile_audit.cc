@@ -9,7 +9,7 @@
 namespace drover::sim {
 namespace {
 
-// Some lists are only for launches, and what the reconciler was given may be a little old: the first few may not count.
+// Some lists are only for launches, and what the reconciler was given may be a little old.
 constexpr std::uint64_t kUncountedLists = 5;
 constexpr std::uint64_t kTooManyLists = 10;
 constexpr std::int64_t kTooLongMs = 3 * kMinute;
@@ -99,7 +99,7 @@ void ReconcileAudit::listed(const std::string& fleet, const MachineList& list,
     Streak& streak = streaks_[it.name];
     const Machine* machine = find_(it.name);
     last[it.name] = it.has_ended;
-    streak.omitted = 0;
+    streak.omitted = streak.overdue = 0;
     streak.is_omitted_exactly = false;
     streak.ended = it.has_ended && is_expected(machine) ? streak.ended + 1 : 0;
     streak.unwanted = is_unwanted(machine, fleet, it) ? streak.unwanted + 1 : 0;
@@ -110,12 +110,12 @@ void ReconcileAudit::listed(const std::string& fleet, const MachineList& list,
     if (machine->fleet != fleet || !is_missed(machine) || last.contains(machine->name)) continue;
     Streak& streak = streaks_[machine->name];
     if (++streak.omitted == 1) streak.omitted_since_ms = now_ms_();
-    if (streak.omitted == kUncountedLists) streak.counts_since_ms = now_ms_();
     streak.omitted_for_ms = asked_ms_[fleet] - streak.omitted_since_ms;
     streak.is_omitted_exactly = list.is_exact;
-    const bool is_long = asked_ms_[fleet] - streak.counts_since_ms > kTooLongMs;
-    const bool is_late = streak.omitted > kTooManyLists && (list.is_exact || is_long);
-    if (is_late) fail(machine->name, "not listed any more, and the core is not told");
+    streak.overdue = is_missing(streak) ? streak.overdue + 1 : 0;
+    if (streak.overdue == kUncountedLists) streak.counts_since_ms = now_ms_();
+    const bool is_long = list.is_exact || asked_ms_[fleet] - streak.counts_since_ms > kTooLongMs;
+    if (streak.overdue > kTooManyLists && is_long) fail(machine->name, "not listed any more, and the core is not told");
   }
 }
 

@@ -42,7 +42,8 @@ class ReconcileAudit {
     std::uint64_t omitted = 0;
     std::int64_t omitted_since_ms = 0;
     std::int64_t omitted_for_ms = 0;
-    std::int64_t counts_since_ms = 0;  // when it had been omitted often enough to be missed
+    std::uint64_t overdue = 0;         // lists since it could have been missed
+    std::int64_t counts_since_ms = 0;  // when these had become some
     bool is_omitted_exactly = false;
     std::uint64_t ended = 0;
     std::uint64_t unwanted = 0;
