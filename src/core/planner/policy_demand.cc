@@ -75,7 +75,8 @@ class DemandPlanner {
   void drain_idle() {
     // When all is placed: only then it is known that nobody uses it.
     for (const auto& [fleet, machine] : idle_for_others_) {
-      if (!taken_.contains(machine)) fleet->drain(*machine, "it makes room for items that it cannot run", plan_);
+      if (machine != nullptr && !taken_.contains(machine))
+        fleet->drain(*machine, "it makes room for items that it cannot run", plan_);
     }
     for (FleetDraft& fleet : fleets_) {
       if (fleet.rules().policy != ScalingPolicy::demand) continue;
@@ -175,11 +176,12 @@ class DemandPlanner {
       return items.ask.fits(shape.has) && has_labels && fleet.is_full_for(shape);
     });
     if (!would_help) return;
-    for (const PlannedMachine* it : fleet.by_loss()) {
+    // The one that has been idle for longest. Where there is none there will be none for other items either.
+    const PlannedMachine*& idlest = idle_for_others_[&fleet];
+    for (const PlannedMachine* it : fleet.live()) {
       const bool is_idle = it->phase == MachinePhase::joined && it->items == 0;
       if (!is_idle || taken_.contains(it)) continue;
-      idle_for_others_.emplace(&fleet, it);
-      return;
+      if (idlest == nullptr || it->free_since_ms < idlest->free_since_ms) idlest = it;
     }
   }
 
@@ -258,7 +260,7 @@ class DemandPlanner {
   Resources least_ = Resources::endless();
   std::size_t looked_at_ = std::numeric_limits<std::size_t>::max() / 2;   // rooms, since full ones were forgotten
   std::set<const PlannedMachine*> taken_;                                 // something that waits will go there
-  std::map<FleetDraft*, const PlannedMachine*> idle_for_others_;          // one of each fleet
+  std::map<FleetDraft*, const PlannedMachine*> idle_for_others_;          // one of each full fleet; null: it has none
   std::map<std::pair<std::string, std::string>, std::uint64_t> waiting_;  // items, by fleet and why
 };
 
