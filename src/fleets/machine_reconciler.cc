@@ -124,7 +124,7 @@ void MachineReconciler::compare(const FleetWork& work, const MachineList& listed
   leave_alone(others);
 }
 
-// A launch begins this anew, whatever was answered: it may have succeeded.
+// A launch restarts the count, whatever the answer was: it may have succeeded.
 void MachineReconciler::look_if_empty(const FleetWork& work, bool lists_some, bool is_exact) {
   if (lists_some) {
     empty_ = {};

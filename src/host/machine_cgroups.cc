@@ -20,7 +20,7 @@ constexpr std::uint64_t kLeastQuotaUs = 1'000;  // the kernel takes no less
 // With version 2 the worker is not in its machine's cgroup itself: one with processes hands no controllers on.
 constexpr const char* kWorkerLeaf = "/worker";
 constexpr const char* kServerLeaf = "/drover-server";
-// An empty cgroup of this age is nobody's: whoever makes one starts its process at once.
+// An empty cgroup of this age has no owner: a new one gets its process at once.
 constexpr std::time_t kForgottenS = 60;
 constexpr const char* kWhatToDo =
     "run the server as root, or in a cgroup that its user may change (with systemd: Delegate=yes)";

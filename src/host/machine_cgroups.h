@@ -30,7 +30,7 @@ class MachineCgroups {
   /// Below this process's own, or the nearest one above it that allows it. An error says why there can be none.
   static Result<MachineCgroups> find(const std::string& process = kThisProcess);
 
-  /// Where the machine's would be: known before it is made, so that whoever makes it can write it down.
+  /// Where the machine's cgroup would be. Known before it is made, so that the place can be recorded first.
   MachineCgroup place(const std::string& name) const;
   /// One that is already there is taken over. After an error nothing of it is left.
   Result<void> make(const MachineCgroup& cgroup, const MachineSize& size) const;

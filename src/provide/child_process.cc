@@ -45,7 +45,7 @@ struct Birth {
   struct sigaction standard{};
   standard.sa_handler = SIG_DFL;
   for (int signal = 1; signal < NSIG; ++signal) ::sigaction(signal, &standard, nullptr);  // some take none
-  // "0" means whoever writes it.
+  // "0" means the process that writes it.
   for (const Descriptor& it : birth.join) {
     if (::write(it.get(), "0", 1) != 1 && troubles.join_error == 0) troubles.join_error = errno;
   }

@@ -21,7 +21,7 @@ enum class JobPlant : std::uint8_t {
   item_dependency_ignored,  // nor an item for the item before it
   sequential_out_of_order,  // of items that follow each other the second goes first
   loss_not_sheltered,       // an item that was lost too often runs on spot machines at once
-  shelter_without_end,      // it waits for others however long there are none
+  shelter_without_end,      // it waits for other machines without a limit
   hidden_counts_as_gone,    // a job until its stream is empty ends while others hold messages
 };
 

@@ -12,7 +12,7 @@
 namespace drover::slot {
 namespace {
 
-/// "0" means whoever writes it.
+/// "0" means the process that writes it.
 void move_into(const std::string& folder) {
   const Descriptor file(::open((folder + "/cgroup.procs").c_str(), O_WRONLY | O_CLOEXEC));
   if (file) static_cast<void>(::write(file.get(), "0", 1) == 1);

@@ -12,7 +12,7 @@ namespace drover::sim {
 inline std::vector<Mutant> cost_mutants() {
   return {
       {"cost: billed from the request", CostPlant::billed_from_request},
-      {"cost: a bill begun anew", CostPlant::billed_anew},
+      {"cost: a bill restarted", CostPlant::billed_anew},
       {"cost: billed after the end", CostPlant::billed_after_end},
       {"cost: a spot machine billed in full", CostPlant::billed_as_on_demand},
       {"cost: a gone machine not added", CostPlant::gone_not_added},
