@@ -231,7 +231,7 @@ alarms:
 @pytest.mark.parametrize("text, names", [
     ("most: [1", ("fleet.yaml:1: the list", "not closed")), ("- most: 1", ("does not contain a fleet's settings", "one setting per line")),
     ("most: two", ("'most'", "whole number")), ("most: -1", ("'most'",)), ("policy: step\nalarms: >=1", ("not valid YAML",)),
-    ("shapes: [small", ("fleet.yaml:1",)), ("", ("does not contain a fleet's settings",)),
+    ("shapes: [small", ("fleet.yaml:1",)), ("most: 1\nleast: 0\nmost: 2", ("fleet.yaml:3: 'most' appears twice", "line 1", "keep one")), ("", ("does not contain a fleet's settings",)),
     ("alarms:\n- {when: '>=', threshold: -1, steps: [{lower: 0, value: 1}]}", ("'threshold'",))])
 def test_files_that_are_broken_are_refused_in_words(server, tmp_path, text, names):
     (tmp_path / "fleet.yaml").write_text(text)

@@ -23,7 +23,7 @@ namespace {
 
 constexpr int kMostMachines = 1'000'000;
 
-struct Flags : AskingFlags {
+struct FleetFlags : AskingFlags {
   std::string fleet;
   std::string provider;
   std::string command;
@@ -56,7 +56,7 @@ constexpr std::array kNotSettings = {
     "name",          "created_ms", "paused",       "deleting",         "failures", "trouble",          "retry_at_ms",
     "spot_failures", "machines",   "spot_trouble", "spot_retry_at_ms", "costs",    "provider_troubles"};
 
-std::string path_of(const Flags& flags) {
+std::string path_of(const FleetFlags& flags) {
   return "/api/v1/fleets/" + url_escape(flags.fleet);
 }
 
@@ -107,7 +107,7 @@ void print_list(const json::value& answer) {
   table.print();
 }
 
-Result<int> list(ServerClient& client, const Flags& flags) {
+Result<int> list_fleets(ServerClient& client, const FleetFlags& flags) {
   return show_answer(client, flags, "/api/v1/fleets", print_list);
 }
 
@@ -146,7 +146,7 @@ void print_machines(const json::value& fleet) {
   table.print();
 }
 
-int show_fleet(const Flags& flags, const json::value& fleet, std::string_view head) {
+int print_fleet(const FleetFlags& flags, const json::value& fleet, std::string_view head) {
   const auto line = [](std::string_view name, const std::string& value) {
     return value.empty() ? "" : fmt::format("\n  {:<10} {}", name, value);
   };
@@ -192,10 +192,10 @@ int show_fleet(const Flags& flags, const json::value& fleet, std::string_view he
   return status;
 }
 
-Result<int> show_one(ServerClient& client, const Flags& flags) {
+Result<int> show_fleet(ServerClient& client, const FleetFlags& flags) {
   auto answer = client.get(path_of(flags));
   if (!answer) return pass(answer);
-  return show_fleet(flags, *answer, "");
+  return print_fleet(flags, *answer, "");
 }
 
 Result<json::object> settings_in(const std::string& path) {
@@ -205,6 +205,12 @@ Result<json::object> settings_in(const std::string& path) {
   if (!node) {
     return fail(ErrorCode::bad_input, fmt::format("{}:{}: {}", path, node.error().place.line, node.error().what),
                 node.error().next);
+  }
+  if (const auto repeated = repeated_fields(*node); !repeated.empty()) {
+    const RepeatedField& it = repeated.front();
+    return fail(ErrorCode::bad_input,
+                fmt::format("{}:{}: '{}' appears twice: first on line {}", path, it.place.line, it.path, it.first.line),
+                "keep one of them");
   }
   json::error_code error;
   json::value settings = json::parse(node_to_json(*node), error);
@@ -216,7 +222,7 @@ Result<json::object> settings_in(const std::string& path) {
 }
 
 /// Settings that are numbers, times, or names that may be empty.
-Result<void> add_numbers(const Flags& flags, const Verb& verb, json::object& body) {
+Result<void> add_numbers(const FleetFlags& flags, const Verb& verb, json::object& body) {
   const auto add = [&](const char* flag, const char* name, const json::value& value) {
     if (verb.count(flag) > 0) body[name] = value;
   };
@@ -246,7 +252,7 @@ Result<void> add_numbers(const Flags& flags, const Verb& verb, json::object& bod
   return {};
 }
 
-Result<int> set(ServerClient& client, const Flags& flags, const Verb& verb) {
+Result<int> set_fleet(ServerClient& client, const FleetFlags& flags, const Verb& verb) {
   auto now = client.get(path_of(flags));
   const bool is_new = !now && now.error().code == ErrorCode::not_found;
   if (!now && !is_new) return pass(now);
@@ -281,10 +287,10 @@ Result<int> set(ServerClient& client, const Flags& flags, const Verb& verb) {
   }
   auto answer = client.put(path_of(flags), body);
   if (!answer) return pass(answer);
-  return show_fleet(flags, *answer, is_new ? "new " : "");
+  return print_fleet(flags, *answer, is_new ? "new " : "");
 }
 
-Result<int> remove(ServerClient& client, const Flags& flags) {
+Result<int> remove_fleet(ServerClient& client, const FleetFlags& flags) {
   auto answer = client.remove(path_of(flags));
   if (!answer) return pass(answer);
   const std::uint64_t machines = number_in(*answer, "machines");
@@ -296,7 +302,7 @@ Result<int> remove(ServerClient& client, const Flags& flags) {
                                             machines == 1 ? "machine is" : fmt::format("{} machines are", machines)));
 }
 
-Result<int> pause(ServerClient& client, const Flags& flags, bool paused) {
+Result<int> pause(ServerClient& client, const FleetFlags& flags, bool paused) {
   auto answer = client.post(path_of(flags) + (paused ? "/pause" : "/resume"), json::object{});
   if (!answer) return pass(answer);
   return tell(flags.common, *answer,
@@ -304,7 +310,7 @@ Result<int> pause(ServerClient& client, const Flags& flags, bool paused) {
                      : fmt::format("fleet '{}' is active", flags.fleet));
 }
 
-Result<int> explain(ServerClient& client, const Flags& flags) {
+Result<int> explain(ServerClient& client, const FleetFlags& flags) {
   return show_answer(client, flags, path_of(flags) + "/explain", [](const json::value& answer) {
     for (const json::value& line : list_in(answer, "lines")) {
       if (line.is_string()) print_text(stdout, fmt::format("{}\n", std::string_view(line.get_string())));
@@ -315,7 +321,7 @@ Result<int> explain(ServerClient& client, const Flags& flags) {
 }  // namespace
 
 void add_fleet(const Verb& app, Invocation& invocation) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<FleetFlags>();
   Verb verb = app.add_subcommand("fleet", "Define a server's fleets, and see what they do");
   verb.require_subcommand(1);
   verb.footer("Examples:\n  drover fleet list\n  drover fleet set spot --least 1\n  drover fleet explain spot");
@@ -326,14 +332,14 @@ void add_fleet(const Verb& app, Invocation& invocation) {
   const auto about_one = [&](Verb it) {
     it.add_option("fleet", flags->fleet, "Name of the fleet").type_name("FLEET").required();
   };
-  add("list", "List fleets", "drover fleet list", list);
-  about_one(add("show", "Show a fleet and its machines", "drover fleet show spot", show_one));
+  add("list", "List fleets", "drover fleet list", list_fleets);
+  about_one(add("show", "Show a fleet and its machines", "drover fleet show spot", show_fleet));
   about_one(add("explain", "Show what the planner would do about a fleet now, and why", "drover fleet explain spot",
                 explain));
   Verb setting =
       add_server_verb(verb, "set", "Define a fleet, or change its settings",
                       "drover fleet set spot --provider ec2 --most 100 --spot --shape c7g.4xlarge", *flags, invocation,
-                      [flags, verb](ServerClient& client) { return set(client, *flags, verb.part("set")); });
+                      [flags, verb](ServerClient& client) { return set_fleet(client, *flags, verb.part("set")); });
   about_one(setting);
   setting.add_option("--provider", flags->provider, "Provider of the machines (default: local)")
       .type_name("PROVIDER")
@@ -407,13 +413,13 @@ void add_fleet(const Verb& app, Invocation& invocation) {
       .range(0, kMostMachines);
   setting
       .add_option("--file", flags->file,
-                  "YAML or JSON file with all settings; those not in it have their defaults. Flags override it")
+                  "YAML or JSON file with all settings; those not in it have their defaults. FleetFlags override it")
       .type_name("FILE");
   about_one(add("pause", "Launch and drain nothing until 'drover fleet resume'", "drover fleet pause spot",
-                [](ServerClient& client, const Flags& it) { return pause(client, it, true); }));
+                [](ServerClient& client, const FleetFlags& it) { return pause(client, it, true); }));
   about_one(add("resume", "Let a paused fleet scale again", "drover fleet resume spot",
-                [](ServerClient& client, const Flags& it) { return pause(client, it, false); }));
-  about_one(add("delete", "Delete a fleet, once its machines are drained", "drover fleet delete spot", remove));
+                [](ServerClient& client, const FleetFlags& it) { return pause(client, it, false); }));
+  about_one(add("delete", "Delete a fleet, once its machines are drained", "drover fleet delete spot", remove_fleet));
 }
 
 }  // namespace drover

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <boost/json.hpp>
 #include <boost/json/basic_parser_impl.hpp>
+#include <map>
 
 #include "wire/json_text.h"
+#include "wire/value_words.h"
 
 namespace drover {
 namespace json = boost::json;
@@ -126,6 +128,18 @@ void write(std::string& out, const Node& node) {
   }
 }
 
+void find_repeated(const Node& node, const std::string& path, std::vector<RepeatedField>& out) {
+  std::map<std::string_view, Position> seen;
+  for (const Node::Field& field : node.fields) {
+    const auto [it, fresh] = seen.emplace(field.name, field.place);
+    if (!fresh) out.push_back({member(path, field.name), field.place, it->second});
+    find_repeated(field.value, member(path, field.name), out);
+  }
+  for (std::size_t i = 0; i < node.items.size(); ++i) {
+    if (!node.items[i].is_scalar()) find_repeated(node.items[i], element(path, i), out);
+  }
+}
+
 }  // namespace
 
 const Node* Node::find(std::string_view name) const {
@@ -147,6 +161,12 @@ Result<Node> node_from_json(std::string_view text) {
 std::string node_to_json(const Node& node) {
   std::string out;
   write(out, node);
+  return out;
+}
+
+std::vector<RepeatedField> repeated_fields(const Node& root) {
+  std::vector<RepeatedField> out;
+  find_repeated(root, {}, out);
   return out;
 }
 

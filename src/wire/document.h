@@ -10,7 +10,7 @@
 
 namespace drover {
 
-/// Counted from 1, columns in characters. Line 0: nobody knows, since it came over the wire.
+/// Counted from 1, columns in characters. Line 0: unknown, as the value came over the wire.
 struct Position {
   std::uint32_t line = 0;
   std::uint32_t column = 0;
@@ -39,11 +39,19 @@ struct Node::Field {
   Node value;
 };
 
-/// Objects of JSON within one another, and lists: deeper than this nobody means.
+/// How deeply objects and lists may be nested.
 inline constexpr std::size_t kMostDepth = 32;
 
 Result<Node> node_from_json(std::string_view text);
 /// Numbers as they were written, if JSON has such numbers; else as texts.
 std::string node_to_json(const Node& node);
+
+/// A field that its object has twice, with its path from the root.
+struct RepeatedField {
+  std::string path;
+  Position place;
+  Position first;
+};
+std::vector<RepeatedField> repeated_fields(const Node& root);
 
 }  // namespace drover

@@ -1,7 +1,6 @@
 #include "wire/job_reader.h"
 
 #include <cmath>
-#include <map>
 
 #include "base/check.h"
 #include "base/text.h"
@@ -233,20 +232,11 @@ void JobReader::find_nulls() {
   }
 }
 
-void JobReader::find_doubles(const Node& node, const std::string& path) {
-  std::map<std::string_view, Position> seen;
-  for (const Node::Field& field : node.fields) {
-    const auto [it, fresh] = seen.emplace(field.name, field.place);
-    if (!fresh) {
-      problems_.push_back(
-          {field.place, member(path, field.name),
-           it->second.line == 0 ? "appears twice" : concat("appears twice: first on line ", it->second.line),
-           "keep one of them"});
-    }
-    find_doubles(field.value, member(path, field.name));
-  }
-  for (std::size_t i = 0; i < node.items.size(); ++i) {
-    if (!node.items[i].is_scalar()) find_doubles(node.items[i], element(path, i));
+void JobReader::find_doubles() {
+  for (RepeatedField& it : repeated_fields(root_)) {
+    problems_.push_back({it.place, std::move(it.path),
+                         it.first.line == 0 ? "appears twice" : concat("appears twice: first on line ", it.first.line),
+                         "keep one of them"});
   }
 }
 
@@ -275,7 +265,7 @@ std::vector<JobProblem> JobReader::done() {
     DROVER_CHECK(asked_.contains(field.name), "every field of the table is read");
   find_unknown();
   if (face_ == Face::file) find_nulls();
-  find_doubles(root_, {});
+  find_doubles();
   std::multimap<Position, JobProblem> in_order;  // those of one place as they came
   for (JobProblem& problem : problems_) in_order.emplace(problem.place, std::move(problem));
   std::vector<JobProblem> out;

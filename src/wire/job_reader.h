@@ -97,7 +97,7 @@ class JobReader {
   bool is_list(const Node& node, std::string_view path, std::string_view example);
   void wrong_kind(const Node& node, std::string_view path, std::string_view takes, std::string next);
   void find_nulls();
-  void find_doubles(const Node& node, const std::string& path);
+  void find_doubles();
   void find_unknown();
 
   const Node& root_;
