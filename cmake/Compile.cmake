@@ -40,6 +40,10 @@ function(drover_precompile name)
 endfunction()
 drover_precompile(drover_pch)
 
+# Test programs are compiled often and run for seconds: less optimization, and gtest in their precompiled header.
+drover_precompile(drover_test_pch <gtest/gtest.h> LIBS GTest::gtest)
+target_compile_options(drover_test_pch PRIVATE -O1)
+
 # Compiles a target's sources several at a time: nearly all of the time goes into what they include. So names in the
 # unnamed namespaces of a room's sources must differ, and likewise those of its tests.
 function(drover_unite target)

@@ -6,10 +6,9 @@ add_custom_target(unit_tests)
 # not compile.
 #
 #   drover_room(NAME ROOMS the rooms it may include  LIBS libraries from outside  TEST_ROOMS more rooms for its tests
-#               PCH its precompiled header, if it has one of its own  FOLDERS if its folders belong to it
-#               APART if its sources must be compiled one by one)
+#               PCH its precompiled header, if it has one of its own  FOLDERS if its folders belong to it)
 function(drover_room name)
-  cmake_parse_arguments(arg "FOLDERS;APART" "PCH" "ROOMS;LIBS;TEST_ROOMS" ${ARGN})
+  cmake_parse_arguments(arg "FOLDERS" "PCH" "ROOMS;LIBS;TEST_ROOMS" ${ARGN})
   set(root ${CMAKE_BINARY_DIR}/rooms/${name})
   file(MAKE_DIRECTORY ${root})
   file(CREATE_LINK ${CMAKE_SOURCE_DIR}/src/${name} ${root}/${name} SYMBOLIC)
@@ -42,7 +41,8 @@ function(drover_room name)
   if(tests)
     add_executable(${name}_test EXCLUDE_FROM_ALL ${tests})
     target_link_libraries(${name}_test PRIVATE drover_${name} ${arg_TEST_ROOMS} GTest::gtest_main)
-    drover_compile(${name}_test)
+    drover_compile(${name}_test drover_test_pch)
+    target_compile_options(${name}_test PRIVATE -O1)
     drover_unite(${name}_test)
     add_dependencies(unit_tests ${name}_test)
     drover_test(NAME ${name} COMMAND ${name}_test LABELS unit)

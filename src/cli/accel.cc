@@ -20,7 +20,7 @@ namespace drover {
 namespace json = boost::json;
 namespace {
 
-struct Flags {
+struct AccelFlags {
   CommonFlags common;
   std::string config;
   std::string driver_root;
@@ -28,7 +28,7 @@ struct Flags {
   bool writes = false;
 };
 
-Result<AccelSettings> settings_of(const Flags& flags) {
+Result<AccelSettings> settings_of(const AccelFlags& flags) {
   auto settings = read_accel_settings(flags.config.empty() ? settings_path() : flags.config, !flags.config.empty());
   if (settings && !flags.driver_root.empty()) settings->driver_root = flags.driver_root;
   return settings;
@@ -44,7 +44,7 @@ json::array parts_to_json(const NvidiaGpu& gpu) {
   return out;
 }
 
-Result<int> list(const Flags& flags) {
+Result<int> list_accelerators(const AccelFlags& flags) {
   const auto settings = settings_of(flags);
   if (!settings) return std::unexpected(settings.error());
   const auto places = DriverPlaces::open(settings->driver_root);
@@ -90,18 +90,18 @@ Result<int> list(const Flags& flags) {
   return kAllSucceeded;
 }
 
-Result<int> check(const Flags& flags) {
+Result<int> check(const AccelFlags& flags) {
   const auto settings = settings_of(flags);
   if (!settings) return std::unexpected(settings.error());
   std::uint64_t problems = 0;
   json::array listed;
   for (const Check& it : check_accelerators(*settings)) {
-    problems += it.verdict == Verdict::problem ? 1 : 0;
+    problems += it.verdict == CheckVerdict::problem ? 1 : 0;
     listed.push_back(json::object{{"about", it.about},
                                   {"verdict", to_string(it.verdict)},
                                   {"text", it.text},
                                   {"next", it.next.empty() ? json::value(nullptr) : json::value(it.next)}});
-    if (flags.common.json || (flags.common.quiet && it.verdict == Verdict::ok)) continue;
+    if (flags.common.json || (flags.common.quiet && it.verdict == CheckVerdict::ok)) continue;
     show("{:<8} {:<8} {}\n", to_string(it.verdict), it.about, plain_text(it.text));
     if (!it.next.empty()) show("{:<8} {:<8} next: {}\n", "", "", plain_text(it.next));
   }
@@ -126,7 +126,7 @@ Result<std::string> write_cdi_file(const std::string& folder, const CdiSpec& spe
   return fmt::format("{}/{}.json", absolute, name);
 }
 
-Result<int> cdi(const Flags& flags) {
+Result<int> cdi(const AccelFlags& flags) {
   const auto settings = settings_of(flags);
   if (!settings) return std::unexpected(settings.error());
   const auto hook = program_beside("drover-hook");
@@ -176,7 +176,7 @@ Result<std::string> program_beside(std::string_view name) {
 }
 
 void add_accel(const Verb& app, Invocation& invocation) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<AccelFlags>();
   Verb verb = app.add_subcommand("accel", "GPUs and Neuron devices of this machine, and how containers use them");
   verb.require_subcommand(1);
   verb.footer("Examples:\n  drover accel list\n  drover accel check\n  drover accel install --docker");
@@ -196,7 +196,7 @@ void add_accel(const Verb& app, Invocation& invocation) {
     });
     return it;
   };
-  add("list", "List the accelerators of this machine", "drover accel list", list);
+  add("list", "List the accelerators of this machine", "drover accel list", list_accelerators);
   add("check", "Check drivers, libraries and devices; exit status 1 if something will not work", "drover accel check",
       check);
   Verb writing = add("cdi", "Print CDI files for the accelerators of this machine", "drover accel cdi --write", cdi);

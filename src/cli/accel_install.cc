@@ -21,7 +21,7 @@ namespace {
 
 constexpr const char* kHookName = "nvidia-container-runtime-hook";
 
-struct Flags {
+struct AccelInstallFlags {
   CommonFlags common;
   bool docker = false;
   bool containerd = false;
@@ -94,11 +94,11 @@ Result<void> make_change(const FileChange& change) {
   return written;
 }
 
-ContainerEngine engine_of(const Flags& flags) {
+ContainerEngine engine_of(const AccelInstallFlags& flags) {
   return flags.docker ? ContainerEngine::docker : flags.podman ? ContainerEngine::podman : ContainerEngine::containerd;
 }
 
-Result<FileChange> change_of(const Flags& flags) {
+Result<FileChange> change_of(const AccelInstallFlags& flags) {
   const ContainerEngine engine = engine_of(flags);
   FileChange change{.path = flags.file.empty() ? std::string(engine_config_path(engine)) : flags.file};
   auto before = text_of(change.path);
@@ -128,7 +128,7 @@ struct HookLink {
   std::string target;  // empty: the link shall go
 };
 
-Result<std::optional<HookLink>> link_of(const Flags& flags) {
+Result<std::optional<HookLink>> link_of(const AccelInstallFlags& flags) {
   if (!flags.docker) return std::optional<HookLink>();
   const std::string path = fmt::format("{}/{}", flags.hook_folder, kHookName);
   std::error_code error;
@@ -151,13 +151,13 @@ Result<void> make_link(const HookLink& link) {
   return std::unexpected(errno_error(error.value(), fmt::format("cannot change {}", link.path), "run this as root"));
 }
 
-std::string_view restart_of(const Flags& flags) {
+std::string_view restart_of(const AccelInstallFlags& flags) {
   if (flags.docker) return "restart Docker for it to take effect: systemctl restart docker";
   return flags.podman ? "podman reads it at its next start"
                       : "restart containerd for it to take effect: systemctl restart containerd";
 }
 
-Result<bool> is_agreed(const Flags& flags) {
+Result<bool> is_agreed(const AccelInstallFlags& flags) {
   if (flags.yes) return true;
   if (flags.common.json || ::isatty(STDIN_FILENO) == 0) {
     return fail(ErrorCode::bad_input, "nothing was changed: standard input is not a terminal, and nobody can be asked",
@@ -174,7 +174,7 @@ json::value json_of(const Text& text) {
   return text ? json::value(*text) : json::value(nullptr);
 }
 
-Result<int> install(const Flags& flags) {
+Result<int> install(const AccelInstallFlags& flags) {
   if (static_cast<int>(flags.docker) + static_cast<int>(flags.containerd) + static_cast<int>(flags.podman) != 1) {
     return fail(ErrorCode::bad_input, "which container engine is not said",
                 "use one of --docker, --containerd and --podman");
@@ -229,7 +229,7 @@ Result<int> install(const Flags& flags) {
 }  // namespace
 
 void add_accel_install(const Verb& verb, Invocation& invocation) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<AccelInstallFlags>();
   Verb it = verb.add_subcommand("install", "Tell Docker, containerd or podman of the OCI runtime for accelerators");
   add_common_flags(it, flags->common);
   it.add_flag("--docker", flags->docker, "Change Docker's daemon.json, and allow docker run --gpus");

@@ -12,14 +12,14 @@
 namespace drover {
 namespace {
 
-struct Flags {
+struct BackupFlags {
   CommonFlags common;
   std::string file;
 };
 
 using Work = Result<Backup> (*)(const std::string& root, const std::string& file);
 
-Result<int> work_on(const Flags& flags, Work work, std::string_view done) {
+Result<int> work_on(const BackupFlags& flags, Work work, std::string_view done) {
   auto backup = work(data_root(flags.common.data), flags.file);
   if (!backup) return pass(backup);
   if (flags.common.json) {
@@ -37,7 +37,7 @@ Result<int> work_on(const Flags& flags, Work work, std::string_view done) {
 
 Verb add(const Verb& app, Invocation& invocation, const char* name, const char* help, Work work,
          std::string_view done) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<BackupFlags>();
   Verb verb = app.add_subcommand(name, help);
   add_common_flags(verb, flags->common);
   verb.add_option("file", flags->file, "Backup file").type_name("FILE").required();

@@ -6,6 +6,7 @@
 
 #include "cli/print.h"
 #include "cli/run_job.h"
+#include "cli/server_job.h"
 #include "cli/server_verbs.h"
 #include "engine/engine.h"
 #include "engine/system_clock.h"
@@ -62,7 +63,9 @@ Result<bool> cancel_in(const std::string& root, const std::string& name) {
 }
 
 Result<int> cancel(const CancelFlags& flags) {
-  if (names_server(flags.server)) return server_cancel(flags.common, flags.server, flags.reference);
+  auto site = site_of(flags.common, flags.server, flags.reference);
+  if (!site) return pass(site);
+  if (*site == Site::server) return server_cancel(flags.common, flags.server, flags.reference);
   const std::string root = data_root(flags.common.data);
   auto reference = resolve(root, flags.reference);
   if (!reference) return pass(reference);

@@ -50,7 +50,7 @@ CommandFlag flag_of(const CLI::Option& option) {
 }
 
 // A footer has examples, indented below their heading, and perhaps text before and behind them.
-void take_footer(std::string_view footer, Command& command) {
+void take_footer(std::string_view footer, CommandNode& command) {
   while (!footer.empty()) {
     const std::size_t end = std::min(footer.find('\n'), footer.size());
     const std::string_view line = footer.substr(0, end);
@@ -64,19 +64,19 @@ void take_footer(std::string_view footer, Command& command) {
 
 }  // namespace
 
-const Command* Command::part(std::string_view wanted) const {
-  const auto found = std::ranges::find(parts, wanted, &Command::name);
+const CommandNode* CommandNode::part(std::string_view wanted) const {
+  const auto found = std::ranges::find(parts, wanted, &CommandNode::name);
   return found == parts.end() ? nullptr : &*found;
 }
 
-const CommandFlag* Command::flag(std::string_view wanted) const {
+const CommandFlag* CommandNode::flag(std::string_view wanted) const {
   const auto found = std::ranges::find_if(
       flags, [&](const CommandFlag& it) { return std::ranges::find(it.names, wanted) != it.names.end(); });
   return found == flags.end() ? nullptr : &*found;
 }
 
-Command command_tree(const CLI::App& app) {
-  Command command{.name = app.get_name(), .help = app.get_description(), .takes_command = app.get_prefix_command()};
+CommandNode command_tree(const CLI::App& app) {
+  CommandNode command{.name = app.get_name(), .help = app.get_description(), .takes_command = app.get_prefix_command()};
   take_footer(app.get_footer(), command);
   for (const CLI::Option* option : app.get_options()) {
     if (option->get_group().empty()) continue;

@@ -53,21 +53,21 @@ struct CommandArgument {
   CommandValue value;
 };
 
-struct Command {
+struct CommandNode {
   std::string name;  // "run"; of a part of a verb the part alone, "create"
   std::string help;
   std::string notes;     // what its help says besides flags and examples; may be empty
   std::string examples;  // lines without indentation
   std::vector<CommandFlag> flags;
   std::vector<CommandArgument> arguments;
-  std::vector<Command> parts;  // its sub-verbs; of the whole, the verbs
-  bool takes_command = false;  // the words of a program stand at its end
+  std::vector<CommandNode> parts;  // its sub-verbs; of the whole, the verbs
+  bool takes_command = false;      // the words of a program stand at its end
 
-  const Command* part(std::string_view name) const;
+  const CommandNode* part(std::string_view name) const;
   const CommandFlag* flag(std::string_view name) const;
 };
 
 /// Without what is hidden from the help.
-Command command_tree(const CLI::App& app);
+CommandNode command_tree(const CLI::App& app);
 
 }  // namespace drover

@@ -5,7 +5,7 @@ namespace {
 
 class Completing {
  public:
-  Completing(const Command& root, const NameSource& names) : command_(&root), names_(names) {}
+  Completing(const CommandNode& root, const NameSource& names) : command_(&root), names_(names) {}
 
   /// A word before the last one. False: from here on the words are those of a program.
   bool pass(const std::string& word) {
@@ -26,7 +26,7 @@ class Completing {
       }
       return true;
     }
-    if (const Command* part = command_->part(word); part != nullptr && arguments_ == 0) {
+    if (const CommandNode* part = command_->part(word); part != nullptr && arguments_ == 0) {
       command_ = part;
       return true;
     }
@@ -52,7 +52,7 @@ class Completing {
     }
     if (const CommandArgument* argument = next_argument()) completion = value(argument->value, word, "");
     if (arguments_ == 0) {
-      for (const Command& part : command_->parts) offer(completion, part.name, part.help, word);
+      for (const CommandNode& part : command_->parts) offer(completion, part.name, part.help, word);
     }
     return completion;
   }
@@ -110,7 +110,7 @@ class Completing {
     return completion;
   }
 
-  const Command* command_;
+  const CommandNode* command_;
   const NameSource& names_;
   const CommandFlag* awaits_ = nullptr;  // whose value comes next
   std::size_t arguments_ = 0;            // how many words known by their place have passed
@@ -119,7 +119,7 @@ class Completing {
 
 }  // namespace
 
-Completion complete_words(const Command& root, std::span<const std::string> words, const NameSource& names) {
+Completion complete_words(const CommandNode& root, std::span<const std::string> words, const NameSource& names) {
   Completing completing(root, names);
   for (std::size_t i = 0; i + 1 < words.size(); ++i) {
     if (completing.pass(words[i])) continue;

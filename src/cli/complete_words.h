@@ -37,6 +37,6 @@ struct SaidBefore {
 using NameSource = std::function<std::vector<Candidate>(ValueKind kind, const SaidBefore& said)>;
 
 /// `words` are those behind the program's name; the last is being typed, and may be empty.
-Completion complete_words(const Command& root, std::span<const std::string> words, const NameSource& names);
+Completion complete_words(const CommandNode& root, std::span<const std::string> words, const NameSource& names);
 
 }  // namespace drover

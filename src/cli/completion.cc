@@ -43,7 +43,7 @@ void add_completion(const Verb& app, Invocation& invocation) {
   Verb asked = app.add_subcommand("__complete", "");
   asked.hide();
   asked.callback([&app, &invocation] {
-    const Command root = command_tree(app.app());
+    const CommandNode root = command_tree(app.app());
     const Completion completion = complete_words(root, invocation.after_dashes, known_names);
     show("{} {}\n", word_for(completion.by_shell),
          completion.by_shell == ShellCompletes::program ? completion.program_at : completion.cut);

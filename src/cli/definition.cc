@@ -17,13 +17,13 @@ namespace json = boost::json;
 namespace fs = std::filesystem;
 namespace {
 
-struct Flags : AskingFlags {
+struct DefinitionFlags : AskingFlags {
   std::string definition;
   std::string file;
   std::string name;
 };
 
-std::string path_of(const Flags& flags) {
+std::string path_of(const DefinitionFlags& flags) {
   return "/api/v1/definitions/" + url_escape(flags.definition);
 }
 
@@ -40,7 +40,7 @@ void print_list(const json::value& answer) {
   table.print();
 }
 
-Result<int> show_one(ServerClient& client, const Flags& flags) {
+Result<int> show_definition(ServerClient& client, const DefinitionFlags& flags) {
   auto answer = client.get(path_of(flags));
   if (!answer) return pass(answer);
   std::string text = fmt::format("definition '{}' {}", reference_in(*answer),
@@ -69,7 +69,7 @@ std::string said_of_items(const JobFile& file) {
                                   : "";
 }
 
-Result<int> add(ServerClient& client, const Flags& flags) {
+Result<int> add(ServerClient& client, const DefinitionFlags& flags) {
   auto text = read_job_text(flags.file);
   if (!text) return pass(text);
   const std::string shown = flags.file == "-" ? "standard input" : flags.file;
@@ -99,7 +99,7 @@ Result<int> add(ServerClient& client, const Flags& flags) {
   return tell(flags.common, *answer, fmt::format("definition '{}' is registered", reference_in(*answer)));
 }
 
-Result<int> retire(ServerClient& client, const Flags& flags) {
+Result<int> retire(ServerClient& client, const DefinitionFlags& flags) {
   auto answer = client.remove(path_of(flags));
   if (!answer) return pass(answer);
   return tell(flags.common, *answer,
@@ -109,7 +109,7 @@ Result<int> retire(ServerClient& client, const Flags& flags) {
 }  // namespace
 
 void add_definition(const Verb& app, Invocation& invocation) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<DefinitionFlags>();
   Verb verb = app.add_subcommand("definition", "List, show, register and retire a server's job definitions");
   verb.require_subcommand(1);
   verb.footer(
@@ -123,10 +123,11 @@ void add_definition(const Verb& app, Invocation& invocation) {
         .type_name("DEFINITION")
         .required();
   };
-  add_part(
-      "list", "List definitions and their revisions", "drover definition list",
-      [](ServerClient& client, const Flags& it) { return show_answer(client, it, "/api/v1/definitions", print_list); });
-  about_one(add_part("show", "Show a definition", "drover definition show resize", show_one));
+  add_part("list", "List definitions and their revisions", "drover definition list",
+           [](ServerClient& client, const DefinitionFlags& it) {
+             return show_answer(client, it, "/api/v1/definitions", print_list);
+           });
+  about_one(add_part("show", "Show a definition", "drover definition show resize", show_definition));
   Verb adding = add_part("register", "Register a job file without items as a definition, or as its next revision",
                          "drover definition register resize.yaml", add);
   adding.add_option("file", flags->file, "Job file without items, .yaml or .json; - is standard input")

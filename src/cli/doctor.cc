@@ -15,18 +15,18 @@
 
 namespace drover {
 
-std::string_view to_string(Verdict verdict) {
+std::string_view to_string(CheckVerdict verdict) {
   switch (verdict) {
-    case Verdict::ok: return "ok";
-    case Verdict::warning: return "warning";
-    case Verdict::problem: return "problem";
+    case CheckVerdict::ok: return "ok";
+    case CheckVerdict::warning: return "warning";
+    case CheckVerdict::problem: return "problem";
   }
   return "";
 }
 
 namespace {
 
-struct Flags {
+struct DoctorFlags {
   CommonFlags common;
   ServerFlags server;
 };
@@ -40,7 +40,7 @@ struct Group {
 void print_group(const Group& group, bool only_trouble) {
   bool titled = false;
   for (const Check& it : group.checks) {
-    if (only_trouble && it.verdict == Verdict::ok) continue;
+    if (only_trouble && it.verdict == CheckVerdict::ok) continue;
     if (!titled) show("{}\n", group.title);
     titled = true;
     // Some of it comes from a server.
@@ -57,7 +57,7 @@ boost::json::object to_json(const Group& group, const Check& check) {
           {"next", check.next.empty() ? boost::json::value(nullptr) : boost::json::value(check.next)}};
 }
 
-int examine(const Flags& flags) {
+int examine(const DoctorFlags& flags) {
   const std::string root = data_root(flags.common.data);
   // Side by side: a server that does not answer, a slow disk.
   auto server = std::async(std::launch::async, [&] { return check_server(flags.common, flags.server); });
@@ -73,8 +73,8 @@ int examine(const Flags& flags) {
   for (const Group& group : groups) {
     if (!flags.common.json) print_group(group, flags.common.quiet);
     for (const Check& it : group.checks) {
-      warnings += it.verdict == Verdict::warning ? 1 : 0;
-      problems += it.verdict == Verdict::problem ? 1 : 0;
+      warnings += it.verdict == CheckVerdict::warning ? 1 : 0;
+      problems += it.verdict == CheckVerdict::problem ? 1 : 0;
       listed.push_back(to_json(group, it));
     }
   }
@@ -90,7 +90,7 @@ int examine(const Flags& flags) {
 }  // namespace
 
 void add_doctor(const Verb& app, Invocation& invocation) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<DoctorFlags>();
   Verb verb =
       app.add_subcommand("doctor", "Check this machine, its data folder and the connection to a server for problems");
   add_common_flags(verb, flags->common);

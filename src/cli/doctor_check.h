@@ -13,16 +13,16 @@ namespace drover {
 
 struct AccelSettings;
 
-enum class Verdict : std::uint8_t {
+enum class CheckVerdict : std::uint8_t {
   ok,
   warning,  // works, but not as well as it could
   problem,  // something will not work
 };
-std::string_view to_string(Verdict verdict);
+std::string_view to_string(CheckVerdict verdict);
 
 struct Check {
   std::string_view about;  // "kernel"
-  Verdict verdict = Verdict::ok;
+  CheckVerdict verdict = CheckVerdict::ok;
   std::string text;  // what is so, and for a warning or problem what comes of it
   std::string next;  // what to do about it; empty if it is ok
 };

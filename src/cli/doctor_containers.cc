@@ -51,45 +51,47 @@ int overlay_error() {
 
 Check without_root(const std::string& version) {
   const auto space = find_user_namespace();
-  if (!space) return {"containers", Verdict::warning, space.error().message, space.error().next};
+  if (!space) return {"containers", CheckVerdict::warning, space.error().message, space.error().next};
   std::uint64_t users = 0;
   for (const IdMap& map : space->users) users += map.count;
   if (users == 1) {
-    return {"containers", Verdict::warning,
+    return {"containers", CheckVerdict::warning,
             fmt::format("run with {}, rootless, but only as user 0 in the container", version),
             "for other users: apt-get install uidmap; usermod --add-subuids 100000-165535 --add-subgids 100000-165535 "
             "NAME"};
   }
-  return {"containers", Verdict::ok, fmt::format("run with {}, rootless, as users 0 to {}", version, users - 1), ""};
+  return {"containers", CheckVerdict::ok, fmt::format("run with {}, rootless, as users 0 to {}", version, users - 1),
+          ""};
 }
 
 Check runtime() {
   const auto found = find_oci_runtime(ContainerRuntime::any);
   if (!found && runtime_for({}) == ContainerRuntime::docker) {
-    return {"containers", Verdict::ok, "run with Docker on this machine", ""};
+    return {"containers", CheckVerdict::ok, "run with Docker on this machine", ""};
   }
-  if (!found) return {"containers", Verdict::warning, found.error().message, found.error().next};
+  if (!found) return {"containers", CheckVerdict::warning, found.error().message, found.error().next};
   const std::string version = version_of(found->path);
   if (version.empty()) {
-    return {"containers", Verdict::warning, fmt::format("cannot run (--image): '{} --version' failed", found->path),
+    return {"containers", CheckVerdict::warning,
+            fmt::format("cannot run (--image): '{} --version' failed", found->path),
             fmt::format("check the output of {} --version", found->path)};
   }
   if (!may_mount()) return without_root(version);
   if (const int error = overlay_error(); error != 0) {
-    return {"containers", Verdict::warning,
+    return {"containers", CheckVerdict::warning,
             fmt::format("cannot run (--image): image layers cannot be mounted: {}", std::strerror(error)),
             "load the kernel's overlay module: modprobe overlay"};
   }
-  return {"containers", Verdict::ok, fmt::format("run with {}", version), ""};
+  return {"containers", CheckVerdict::ok, fmt::format("run with {}", version), ""};
 }
 
 Check images() {
   const std::string version = version_of("skopeo");
   if (version.empty()) {
-    return {"images", Verdict::warning, "cannot be fetched from registries: skopeo is not installed",
+    return {"images", CheckVerdict::warning, "cannot be fetched from registries: skopeo is not installed",
             "install it: apt-get install skopeo; oci: and rootfs: work without it"};
   }
-  return {"images", Verdict::ok, fmt::format("fetched with {}", version), ""};
+  return {"images", CheckVerdict::ok, fmt::format("fetched with {}", version), ""};
 }
 
 }  // namespace
@@ -102,7 +104,7 @@ std::vector<Check> check_containers(const std::string& root) {
   struct statfs kind{};
   if (::statfs(there.c_str(), &kind) == 0 && static_cast<long>(kind.f_type) == kOverlayMagic) {
     checks.push_back(
-        {"layers", Verdict::warning,
+        {"layers", CheckVerdict::warning,
          fmt::format("{} is on an overlay file system, and overlays cannot be nested: containers (--image) cannot "
                      "run with data there",
                      there.string()),

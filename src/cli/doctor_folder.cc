@@ -72,21 +72,22 @@ std::string why_not_writable(const fs::path& folder) {
 Check folder_itself(const std::string& root, const fs::path& there) {
   std::error_code error;
   if (fs::exists(there, error) && !fs::is_directory(there, error)) {
-    return {"data folder", Verdict::problem, fmt::format("{} is not a folder", there.string()),
+    return {"data folder", CheckVerdict::problem, fmt::format("{} is not a folder", there.string()),
             "choose another with --data or $DROVER_DATA"};
   }
   if (const std::string why = why_not_writable(there); !why.empty()) {
-    return {"data folder", Verdict::problem, fmt::format("{} is not writable: {}", there.string(), why),
+    return {"data folder", CheckVerdict::problem, fmt::format("{} is not writable: {}", there.string(), why),
             "choose another with --data or $DROVER_DATA, or fix its permissions"};
   }
   const std::string later = there == fs::path(root) ? "" : ", will be created by the first run";
-  return {"data folder", Verdict::ok, root + later, ""};
+  return {"data folder", CheckVerdict::ok, root + later, ""};
 }
 
 Check disk(const fs::path& there) {
   struct statfs kind{};
   if (::statfs(there.c_str(), &kind) != 0) {
-    return {"disk", Verdict::problem, fmt::format("{}: {}", there.string(), std::strerror(errno)), "check the disk"};
+    return {"disk", CheckVerdict::problem, fmt::format("{}: {}", there.string(), std::strerror(errno)),
+            "check the disk"};
   }
   const auto* known =
       std::ranges::find_if(kDisks, [&](const DiskKind& it) { return it.magic == static_cast<long>(kind.f_type); });
@@ -94,20 +95,20 @@ Check disk(const fs::path& there) {
   const std::string name = known == std::end(kDisks) ? fmt::format("type 0x{:x}", kind.f_type) : known->name;
   const std::string text = fmt::format("{}, {} free", name, format_size(free));
   if (free < kTooLittle) {
-    return {"disk", Verdict::problem, text + ": too little for a server to accept new jobs; runs may stop",
+    return {"disk", CheckVerdict::problem, text + ": too little for a server to accept new jobs; runs may stop",
             "free some disk space"};
   }
   if (kind.f_files > 0 && kind.f_ffree < kFewInodes) {
-    return {"disk", Verdict::problem,
+    return {"disk", CheckVerdict::problem,
             fmt::format("{}, but only {}", text, plural(kind.f_ffree, "file")) + " can be created",
             "remove files there"};
   }
   if (known != std::end(kDisks) && known->trouble != nullptr) {
-    return {"disk", Verdict::warning, fmt::format("{}; {}", text, known->trouble),
+    return {"disk", CheckVerdict::warning, fmt::format("{}; {}", text, known->trouble),
             "keep important data on a local disk: --data DIR or $DROVER_DATA"};
   }
-  if (free < kLittle) return {"disk", Verdict::warning, text + ": long logs may fill it", "free some disk space"};
-  return {"disk", Verdict::ok, text, ""};
+  if (free < kLittle) return {"disk", CheckVerdict::warning, text + ": long logs may fill it", "free some disk space"};
+  return {"disk", CheckVerdict::ok, text, ""};
 }
 
 /// Somebody has the lock, though the one who took it is gone.
@@ -128,13 +129,13 @@ void check_locks(const std::string& root, std::vector<Check>& checks) {
       held += fmt::format("{}'{}' by process {}", held.empty() ? "" : ", ", name, *pid);
     } else if (is_held(folder->path())) {
       checks.push_back(
-          {"locks", Verdict::warning,
+          {"locks", CheckVerdict::warning,
            fmt::format("run '{}' is locked, but its process has exited: some of its items' processes are still exiting",
                        name),
            fmt::format("wait; if it stays locked, find the process: fuser {}/lock", folder->path())});
     }
   }
-  checks.push_back({"locks", Verdict::ok, held.empty() ? "no run is locked" : "locked: " + held, ""});
+  checks.push_back({"locks", CheckVerdict::ok, held.empty() ? "no run is locked" : "locked: " + held, ""});
 }
 
 struct Ledger {
@@ -173,7 +174,7 @@ void check_ledgers(const std::string& root, std::vector<Check>& checks) {
   using Clock = std::chrono::steady_clock;
   const auto until = Clock::now() + std::chrono::milliseconds(kLedgersMs);
   const auto there = check_for_lost_ledger(root + "/server");
-  if (!there) checks.push_back({"ledger", Verdict::problem, there.error().message, there.error().next});
+  if (!there) checks.push_back({"ledger", CheckVerdict::problem, there.error().message, there.error().next});
   const std::vector<Ledger> ledgers = ledgers_in(root);
   std::size_t whole = 0;
   std::size_t failed = 0;
@@ -191,22 +192,22 @@ void check_ledgers(const std::string& root, std::vector<Check>& checks) {
       older += fmt::format("{}{}", older.empty() ? "" : ", ", ledger.title);
       continue;
     }
-    checks.push_back({"ledger", Verdict::problem, fmt::format("of {}: {}", ledger.title, state.error().message),
+    checks.push_back({"ledger", CheckVerdict::problem, fmt::format("of {}: {}", ledger.title, state.error().message),
                       remedy(state.error(), ledger)});
   }
   if (!older.empty()) {
-    checks.push_back({"ledger", Verdict::warning,
+    checks.push_back({"ledger", CheckVerdict::warning,
                       fmt::format("{} written by an older version of drover: cannot be read until upgraded", older),
                       "upgrade a run with drover resume RUN; a server upgrades its ledger when it starts"});
   }
   if (!there && ledgers.empty()) return;
   if (ledgers.empty() || whole + failed == 0) {
-    checks.push_back({"ledger", Verdict::ok, ledgers.empty() ? "none yet" : "too large to check in a second", ""});
+    checks.push_back({"ledger", CheckVerdict::ok, ledgers.empty() ? "none yet" : "too large to check in a second", ""});
     return;
   }
   const std::string rest = whole + failed == ledgers.size() ? "" : fmt::format(" of {} (the newest)", ledgers.size());
   if (whole > 0)
-    checks.push_back({"ledger", Verdict::ok, fmt::format("{}{} checked, no damage found", whole, rest), ""});
+    checks.push_back({"ledger", CheckVerdict::ok, fmt::format("{}{} checked, no damage found", whole, rest), ""});
 }
 
 }  // namespace

@@ -38,8 +38,8 @@ Check kernel() {
   int major = 0;
   int minor = 0;
   [[maybe_unused]] const int read = std::sscanf(name.release, "%d.%d", &major, &minor);
-  if (std::pair(major, minor) >= kOldestKernel) return {"kernel", Verdict::ok, name.release, ""};
-  return {"kernel", Verdict::problem,
+  if (std::pair(major, minor) >= kOldestKernel) return {"kernel", CheckVerdict::ok, name.release, ""};
+  return {"kernel", CheckVerdict::problem,
           fmt::format("{} is older than {}.{}, the oldest that drover supports", name.release, kOldestKernel.first,
                       kOldestKernel.second),
           "use a newer kernel"};
@@ -55,19 +55,19 @@ Check cgroups() {
   trial.remove();
   if (found.version() == CgroupVersion::none || !holds_pids) {
     return {
-        "cgroups", Verdict::warning,
+        "cgroups", CheckVerdict::warning,
         "cannot be created on this machine: --memory limits the address space of each process, --cpus the CPUs it may "
         "use, and --pids has no effect",
         "run drover as root, in a unit with Delegate=yes, or in a container with a writable cgroup of its own"};
   }
   const std::string version = found.version() == CgroupVersion::v2 ? "version 2" : "version 1";
   if (holds_memory && holds_cpus) {
-    return {"cgroups", Verdict::ok, fmt::format("{}: --memory, --cpus and --pids are enforced", version), ""};
+    return {"cgroups", CheckVerdict::ok, fmt::format("{}: --memory, --cpus and --pids are enforced", version), ""};
   }
   const std::string missing = !holds_memory && !holds_cpus ? "--memory and --cpus"
                               : holds_memory               ? "--cpus"
                                                            : "--memory";
-  return {"cgroups", Verdict::warning,
+  return {"cgroups", CheckVerdict::warning,
           fmt::format("{}, without the controllers for {}: enforced less strictly", version, missing),
           "delegate the memory and cpu controllers to drover's cgroup"};
 }
@@ -76,10 +76,10 @@ Check open_files() {
   rlimit limit{};
   getrlimit(RLIMIT_NOFILE, &limit);
   if (limit.rlim_max == RLIM_INFINITY || limit.rlim_max >= kFewFiles) {
-    return {"open files", Verdict::ok,
+    return {"open files", CheckVerdict::ok,
             limit.rlim_max == RLIM_INFINITY ? "no limit" : fmt::format("up to {}", format_count(limit.rlim_max)), ""};
   }
-  return {"open files", Verdict::warning,
+  return {"open files", CheckVerdict::warning,
           fmt::format("at most {}: too few for a server or worker under load", format_count(limit.rlim_max)),
           fmt::format("raise it: ulimit -Hn {}, or LimitNOFILE= in the unit", kFewFiles * 16)};
 }
@@ -100,9 +100,9 @@ std::uint64_t process_limit() {
 Check processes() {
   const std::uint64_t limit = process_limit();
   if (limit == 0 || limit >= kFewProcesses) {
-    return {"processes", Verdict::ok, limit == 0 ? "no limit" : fmt::format("up to {}", format_count(limit)), ""};
+    return {"processes", CheckVerdict::ok, limit == 0 ? "no limit" : fmt::format("up to {}", format_count(limit)), ""};
   }
-  return {"processes", Verdict::warning,
+  return {"processes", CheckVerdict::warning,
           fmt::format("at most {}, for all items and drover itself", format_count(limit)),
           "raise ulimit -u, or the container's pids limit"};
 }
@@ -111,43 +111,45 @@ Check clock() {
   const std::int64_t now_ms = SystemWallClock().epoch_ms();
   const std::tm now = fmt::gmtime(static_cast<std::time_t>(now_ms / 1000));
   if (now.tm_year + 1900 < kYearOfThis) {
-    return {"clock", Verdict::problem,
+    return {"clock", CheckVerdict::problem,
             fmt::format("it reads {:%Y-%m-%d}, which is in the past: certificates will not verify", now),
             "set the clock"};
   }
   timex state{};
   const int told = adjtimex(&state);
   if (told >= 0 && (state.status & STA_UNSYNC) != 0) {
-    return {"clock", Verdict::warning, fmt::format("{:%Y-%m-%d %H:%M:%S} UTC, not synchronised", now),
+    return {"clock", CheckVerdict::warning, fmt::format("{:%Y-%m-%d %H:%M:%S} UTC, not synchronised", now),
             "synchronise it with chrony or systemd-timesyncd"};
   }
-  return {"clock", Verdict::ok, fmt::format("{:%Y-%m-%d %H:%M:%S} UTC{}", now, told >= 0 ? ", synchronised" : ""), ""};
+  return {"clock", CheckVerdict::ok, fmt::format("{:%Y-%m-%d %H:%M:%S} UTC{}", now, told >= 0 ? ", synchronised" : ""),
+          ""};
 }
 
 Check shared_memory() {
   struct statvfs disk{};
   if (::statvfs("/dev/shm", &disk) != 0 || ::access("/dev/shm", W_OK) != 0) {
-    return {"/dev/shm", Verdict::warning,
+    return {"/dev/shm", CheckVerdict::warning,
             "missing or not accessible to this user: programs that use shared memory will fail",
             "mount a tmpfs there with mode 1777"};
   }
   const std::uint64_t size = std::uint64_t{disk.f_blocks} * disk.f_frsize;
   if (size <= kSmallSharedMemory) {
-    return {"/dev/shm", Verdict::warning,
+    return {"/dev/shm", CheckVerdict::warning,
             fmt::format("{}: too small for programs that load data in several processes", format_size(size)),
             "make it larger (for a container: --shm-size)"};
   }
-  return {"/dev/shm", Verdict::ok, format_size(size), ""};
+  return {"/dev/shm", CheckVerdict::ok, format_size(size), ""};
 }
 
 Check core_dumps() {
   const std::string pattern = first_line("/proc/sys/kernel/core_pattern");
   if (pattern.starts_with('|')) {
-    return {"core dumps", Verdict::warning,
+    return {"core dumps", CheckVerdict::warning,
             fmt::format("piped to {}: every crashing item starts it", pattern.substr(1, pattern.find(' ') - 1)),
             "if many items may crash, set kernel.core_pattern to a file name"};
   }
-  return {"core dumps", Verdict::ok, pattern.empty() ? "off" : fmt::format("written to files named {}", pattern), ""};
+  return {"core dumps", CheckVerdict::ok, pattern.empty() ? "off" : fmt::format("written to files named {}", pattern),
+          ""};
 }
 
 Check memory() {
@@ -160,10 +162,10 @@ Check memory() {
                                              format_size(bytes(info.totalswap)));
   const std::string text = fmt::format("{}, {}", format_size(bytes(info.totalram)), swap);
   if (info.totalswap > 0 && info.freeswap < info.totalswap / 4) {
-    return {"memory", Verdict::warning, text + ": items may run slowly",
+    return {"memory", CheckVerdict::warning, text + ": items may run slowly",
             "run fewer items at once with --jobs or --memory"};
   }
-  return {"memory", Verdict::ok, text, ""};
+  return {"memory", CheckVerdict::ok, text, ""};
 }
 
 }  // namespace

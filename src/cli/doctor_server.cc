@@ -39,12 +39,14 @@ class ServerDoctor {
   }
 
  private:
-  void ok(std::string_view about, std::string text) { checks_.push_back({about, Verdict::ok, std::move(text), ""}); }
+  void ok(std::string_view about, std::string text) {
+    checks_.push_back({about, CheckVerdict::ok, std::move(text), ""});
+  }
   void warn(std::string_view about, std::string text, std::string next) {
-    checks_.push_back({about, Verdict::warning, std::move(text), std::move(next)});
+    checks_.push_back({about, CheckVerdict::warning, std::move(text), std::move(next)});
   }
   bool fail(std::string_view about, std::string text, std::string next) {
-    checks_.push_back({about, Verdict::problem, std::move(text), std::move(next)});
+    checks_.push_back({about, CheckVerdict::problem, std::move(text), std::move(next)});
     return false;
   }
 
@@ -251,12 +253,13 @@ std::vector<Check> check_server(const CommonFlags& common, const ServerFlags& fl
   if (!names_server(flags)) {
     if (!std::filesystem::exists(server_address_file(root), error)) return {};
     if (!RunFolder::server_holder(root)) {
-      return {{"server", Verdict::warning, fmt::format("a server has used the data in {}, but is not running", root),
+      return {{"server", CheckVerdict::warning,
+               fmt::format("a server has used the data in {}, but is not running", root),
                fmt::format("start it: drover server --data {}", root)}};
     }
   }
   auto access = find_server(common, flags);
-  if (!access) return {{"server", Verdict::problem, access.error().message, access.error().next}};
+  if (!access) return {{"server", CheckVerdict::problem, access.error().message, access.error().next}};
   return ServerDoctor(std::move(*access)).check();
 }
 

@@ -12,7 +12,7 @@
 namespace drover {
 namespace {
 
-struct Flags {
+struct EnvVarsFlags {
   CommonFlags common;
   ServerFlags server;
   std::string shell;
@@ -57,7 +57,7 @@ bool is_fish(const std::string& shell) {
   return login != nullptr && std::filesystem::path(login).filename() == "fish";
 }
 
-Result<int> print_variables(const Flags& flags) {
+Result<int> print_variables(const EnvVarsFlags& flags) {
   auto access = find_server(flags.common, flags.server);
   if (!access) return pass(access);
   const Variables variables = variables_for(*access);
@@ -79,7 +79,7 @@ Result<int> print_variables(const Flags& flags) {
 }  // namespace
 
 void add_env_vars(const Verb& app, Invocation& invocation) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<EnvVarsFlags>();
   Verb verb = app.add_subcommand(
       "env-vars", "Print environment variables that let drover, the AWS CLI and other programs reach a server");
   verb.add_option("--data", flags->common.data, "Data folder of the server on this machine").type_name("DIR");

@@ -18,11 +18,11 @@ namespace drover {
 namespace json = boost::json;
 namespace {
 
-constexpr std::uint64_t kPage = 1000;
-constexpr int kFirstPauseMs = 200;
-constexpr int kLongestPauseMs = 5'000;
+constexpr std::uint64_t kEventsPerPage = 1000;
+constexpr int kFirstRetryMs = 200;
+constexpr int kLongestRetryMs = 5'000;
 
-struct Flags : AskingFlags {
+struct EventsFlags : AskingFlags {
   std::string job;
   bool follow = false;
   std::uint64_t after = 0;
@@ -31,7 +31,7 @@ struct Flags : AskingFlags {
 
 class Events {
  public:
-  Events(ServerClient& client, const Flags& flags) : client_(client), flags_(flags), last_(flags.after) {}
+  Events(ServerClient& client, const EventsFlags& flags) : client_(client), flags_(flags), last_(flags.after) {}
 
   Result<int> run() {
     if (!flags_.job.empty()) {
@@ -55,11 +55,11 @@ class Events {
  private:
   Result<void> list() {
     while (!nobody_reads_) {
-      auto page = client_.get(fmt::format("/api/v1/events?after={}&limit={}{}", last_, kPage, of_job_));
+      auto page = client_.get(fmt::format("/api/v1/events?after={}&limit={}{}", last_, kEventsPerPage, of_job_));
       if (!page) return pass(page);
       const json::array& events = list_in(*page, "events");
       for (const json::value& it : events) print(it);
-      if (events.size() < kPage) break;
+      if (events.size() < kEventsPerPage) break;
     }
     flush_output();
     return {};
@@ -77,7 +77,7 @@ class Events {
   }
 
   Result<int> follow() {
-    int pause_ms = kFirstPauseMs;
+    int pause_ms = kFirstRetryMs;
     bool was_away = false;
     while (!nobody_reads_) {
       EventLines lines([&](const SentEvent& event) { return take(event); });
@@ -85,7 +85,7 @@ class Events {
                                  [&](std::string_view piece) {
                                    if (std::exchange(was_away, false) && !flags_.common.quiet)
                                      print_notice("reconnected to the server");
-                                   pause_ms = kFirstPauseMs;
+                                   pause_ms = kFirstRetryMs;
                                    return lines.add(piece);
                                  },
                                  {{"Accept", "text/event-stream"}});
@@ -96,7 +96,7 @@ class Events {
                                  done ? "the server closed the connection" : done.error().message));
       }
       ::poll(nullptr, 0, pause_ms);
-      pause_ms = std::min(2 * pause_ms, kLongestPauseMs);
+      pause_ms = std::min(2 * pause_ms, kLongestRetryMs);
     }
     return kAllSucceeded;
   }
@@ -134,7 +134,7 @@ class Events {
   }
 
   ServerClient& client_;
-  const Flags& flags_;
+  const EventsFlags& flags_;
   std::uint64_t last_;
   std::string of_job_;
   bool nobody_reads_ = false;
@@ -143,7 +143,7 @@ class Events {
 }  // namespace
 
 void add_events(const Verb& app, Invocation& invocation) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<EventsFlags>();
   Verb verb = add_server_verb(app, "events", "Show or follow events for jobs, workers and queues",
                               "drover events nightly\n  drover events --follow\n  drover events --after 1000 --json",
                               *flags, invocation, [flags, &app](ServerClient& client) {

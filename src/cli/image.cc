@@ -16,14 +16,14 @@ namespace drover {
 namespace json = boost::json;
 namespace {
 
-struct Flags {
+struct ImageFlags {
   CommonFlags common;
   std::string image;
   std::string most;
   std::string unused;
 };
 
-Result<std::unique_ptr<ImageStore>> open_store(const Flags& flags) {
+Result<std::unique_ptr<ImageStore>> open_store(const ImageFlags& flags) {
   const std::string root = data_root(flags.common.data);
   auto limits = image_limits(root);
   if (!limits) return pass(limits);
@@ -56,7 +56,7 @@ json::array to_json(const std::vector<StoredImage>& images) {
   return out;
 }
 
-Result<int> list(const Flags& flags) {
+Result<int> list_images(const ImageFlags& flags) {
   auto store = open_store(flags);
   if (!store) return pass(store);
   const std::vector<StoredImage> images = (*store)->list();
@@ -84,7 +84,7 @@ Result<int> list(const Flags& flags) {
   return kAllSucceeded;
 }
 
-Result<int> pull(const Flags& flags) {
+Result<int> pull_image(const ImageFlags& flags) {
   const ContainerOptions options{.image = flags.image};
   const std::string root = data_root(flags.common.data);
   MachineRunner runner(containers_folder(root));
@@ -99,7 +99,7 @@ Result<int> pull(const Flags& flags) {
   return kAllSucceeded;
 }
 
-Result<int> prune(const Flags& flags) {
+Result<int> prune_images(const ImageFlags& flags) {
   PrunePolicy policy{.now_ms = SystemWallClock().epoch_ms()};
   if (!flags.most.empty()) {
     auto most = parse_size(flags.most);
@@ -133,7 +133,7 @@ Result<int> prune(const Flags& flags) {
 }  // namespace
 
 void add_image(const Verb& app, Invocation& invocation) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<ImageFlags>();
   Verb verb = app.add_subcommand("image", "List, fetch and remove the container images on this machine");
   verb.require_subcommand(1);
   verb.footer("Examples:\n  drover image list\n  drover image pull python:3.12\n  drover image prune --unused 7d");
@@ -147,12 +147,13 @@ void add_image(const Verb& app, Invocation& invocation) {
     });
     return it;
   };
-  add("list", "List the images on this machine", "drover image list", list);
-  add("pull", "Fetch an image before an item needs it", "drover image pull python:3.12", pull)
+  add("list", "List the images on this machine", "drover image list", list_images);
+  add("pull", "Fetch an image before an item needs it", "drover image pull python:3.12", pull_image)
       .add_option("image", flags->image, "NAME[:TAG|@DIGEST], oci:PATH, docker-archive:PATH or docker-daemon:NAME")
       .type_name("IMAGE")
       .required();
-  Verb pruning = add("prune", "Remove unused images (default: all of them)", "drover image prune --unused 7d", prune);
+  Verb pruning =
+      add("prune", "Remove unused images (default: all of them)", "drover image prune --unused 7d", prune_images);
   pruning
       .add_option("--most", flags->most,
                   "Remove only enough images, least recently used first, to get down to this total size")

@@ -8,6 +8,7 @@
 #include "base/utf8.h"
 #include "cli/opened_run.h"
 #include "cli/print.h"
+#include "cli/server_job.h"
 #include "cli/server_verbs.h"
 #include "cli/usage_words.h"
 #include "screen/live_block.h"
@@ -155,7 +156,7 @@ class ItemPrinter {
   std::size_t width_ = 0;  // 0: no terminal
 };
 
-Result<int> list(const ItemsFlags& flags, OpenedRun& run, const std::set<ItemIndex>& running) {
+Result<int> print_items(const ItemsFlags& flags, OpenedRun& run, const std::set<ItemIndex>& running) {
   const auto now = run.running();
   const std::optional<ItemState> only = item_state_from(flags.state);
   const SortBy sort = sort_from(flags.sort);
@@ -252,7 +253,7 @@ void print_attempt(const LoggedAttempt& attempt, const OutputEnds& ends) {
   }
 }
 
-Result<int> show_one(const ItemsFlags& flags, OpenedRun& run, const std::set<ItemIndex>& running) {
+Result<int> print_item(const ItemsFlags& flags, OpenedRun& run, const std::set<ItemIndex>& running) {
   const ItemIndex index{run.reference.item};
   auto item = look_up_item(*run.reader, run.job, running, index);
   if (!item) return pass(item);
@@ -293,7 +294,9 @@ Result<int> show_one(const ItemsFlags& flags, OpenedRun& run, const std::set<Ite
 }
 
 Result<int> items(const ItemsFlags& flags) {
-  if (names_server(flags.server)) {
+  auto site = site_of(flags.common, flags.server, flags.reference);
+  if (!site) return pass(site);
+  if (*site == Site::server) {
     return server_items(flags.common, flags.server,
                         {.reference = flags.reference,
                          .state = flags.state,
@@ -305,7 +308,7 @@ Result<int> items(const ItemsFlags& flags) {
   if (!run) return pass(run);
   std::set<ItemIndex> running;
   for (const auto& [item, it] : run->running()) running.insert(ItemIndex{item});
-  return run->reference.has_item ? show_one(flags, *run, running) : list(flags, *run, running);
+  return run->reference.has_item ? print_item(flags, *run, running) : print_items(flags, *run, running);
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace drover {
 namespace json = boost::json;
 namespace {
 
-struct Flags : AskingFlags {
+struct JobsFlags : AskingFlags {
   std::string state;
   std::string queue;
   std::string owner;
@@ -21,7 +21,7 @@ struct Flags : AskingFlags {
   std::uint64_t limit = 20;
 };
 
-Result<int> jobs(ServerClient& client, const Flags& flags) {
+Result<int> jobs(ServerClient& client, const JobsFlags& flags) {
   std::string path = fmt::format("/api/v1/jobs?limit={}", flags.limit);
   const std::pair<const char*, const std::string*> filters[] = {
       {"state", &flags.state}, {"queue", &flags.queue}, {"owner", &flags.owner}, {"share", &flags.share}};
@@ -63,7 +63,7 @@ Result<int> jobs(ServerClient& client, const Flags& flags) {
 }  // namespace
 
 void add_jobs(const Verb& app, Invocation& invocation) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<JobsFlags>();
   Verb verb = add_server_verb(app, "jobs", "List a server's jobs, newest first",
                               "drover jobs --state running\n  drover jobs --queue night --owner ci", *flags, invocation,
                               [flags](ServerClient& client) { return jobs(client, *flags); });

@@ -10,7 +10,7 @@ namespace drover {
 namespace {
 
 // Failures come in bursts, and readers are slower than what fails.
-constexpr std::size_t kMostWaiting = 8192;
+constexpr std::size_t kMostEventsWaiting = 8192;
 constexpr std::chrono::hours kForEver{24 * 365};
 
 std::string line_of(const boost::json::object& event) {
@@ -22,7 +22,7 @@ std::string line_of(const boost::json::object& event) {
 JsonEvents::JsonEvents()
     : lines_(
           STDOUT_FILENO, [](std::uint64_t count) { return line_of({{"event", "dropped"}, {"count", count}}); },
-          kMostWaiting) {}
+          kMostEventsWaiting) {}
 
 void JsonEvents::write(const boost::json::object& event) {
   lines_.write(line_of(event));

@@ -11,7 +11,7 @@ namespace drover {
 namespace json = boost::json;
 namespace {
 
-struct Flags {
+struct KeyFlags {
   CommonFlags common;
   ServerFlags server;
   std::string scope;
@@ -29,7 +29,7 @@ std::string_view text(const json::value& object, const char* name) {
   return object.at(name).as_string();
 }
 
-Result<int> create(const Flags& flags, const std::string& path, const json::object& body) {
+Result<int> create_key(const KeyFlags& flags, const std::string& path, const json::object& body) {
   auto client = ServerClient::connect(flags.common, flags.server);
   if (!client) return pass(client);
   auto made = client->post(path, body);
@@ -43,7 +43,7 @@ Result<int> create(const Flags& flags, const std::string& path, const json::obje
   return kAllSucceeded;
 }
 
-Result<json::object> wanted_key(const Flags& flags) {
+Result<json::object> wanted_key(const KeyFlags& flags) {
   json::object body{{"label", flags.label}};
   if (!flags.expires.empty()) body["expires"] = flags.expires;
   if (!flags.fleet.empty()) body["fleet"] = flags.fleet;
@@ -74,7 +74,7 @@ std::string grant_of(const json::value& key) {
   return bucket.empty() ? std::string() : fmt::format("{}/{}* {}", bucket, text(key, "prefix"), text(key, "access"));
 }
 
-Result<int> list(const Flags& flags) {
+Result<int> list_keys(const KeyFlags& flags) {
   auto client = ServerClient::connect(flags.common, flags.server);
   if (!client) return pass(client);
   auto answer = client->get("/api/v1/keys");
@@ -96,7 +96,7 @@ Result<int> list(const Flags& flags) {
   return kAllSucceeded;
 }
 
-Result<int> remove(const Flags& flags) {
+Result<int> remove_key(const KeyFlags& flags) {
   auto client = ServerClient::connect(flags.common, flags.server);
   if (!client) return pass(client);
   if (auto removed = client->remove("/api/v1/keys/" + url_escape(flags.id)); !removed) return pass(removed);
@@ -111,7 +111,7 @@ Result<int> remove(const Flags& flags) {
 }  // namespace
 
 void add_key(const Verb& app, Invocation& invocation) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<KeyFlags>();
   Verb verb = app.add_subcommand("key", "Create, list and delete a server's keys");
   verb.require_subcommand(1);
   verb.footer(
@@ -130,10 +130,10 @@ void add_key(const Verb& app, Invocation& invocation) {
     });
     return it;
   };
-  Verb creating = add("create", "Create a key", "drover key create --scope submit --label ci", [](const Flags& it) {
+  Verb creating = add("create", "Create a key", "drover key create --scope submit --label ci", [](const KeyFlags& it) {
     auto body = wanted_key(it);
     if (!body) return Result<int>(pass(body));
-    return create(it, "/api/v1/keys", *body);
+    return create_key(it, "/api/v1/keys", *body);
   });
   creating.add_option("--scope", flags->scope, "Scope of the key")
       .type_name("SCOPE")
@@ -150,10 +150,10 @@ void add_key(const Verb& app, Invocation& invocation) {
       .one_of({"read", "write", "read-write"});
   creating.add_option("--label", flags->label, "Label of the key, shown as the owner of its jobs").type_name("TEXT");
   Verb joining = add("join", "Create a token that lets machines join as workers",
-                     "drover key join --uses 10 --expires 1h", [](const Flags& it) {
+                     "drover key join --uses 10 --expires 1h", [](const KeyFlags& it) {
                        json::object body{{"uses", it.uses}, {"fleet", it.fleet}};
                        if (!it.expires.empty()) body["expires"] = it.expires;
-                       return create(it, "/api/v1/join-tokens", body);
+                       return create_key(it, "/api/v1/join-tokens", body);
                      });
   joining.add_option("--uses", flags->uses, "Number of machines that can join with the token (default: 1)")
       .type_name("N");
@@ -161,8 +161,8 @@ void add_key(const Verb& app, Invocation& invocation) {
     it.add_option("--expires", flags->expires, "Time until it expires, such as 1h").type_name("TIME");
     it.add_option("--fleet", flags->fleet, "Fleet that its workers belong to").type_name("FLEET");
   }
-  add("list", "List keys and join tokens, without their secrets", "drover key list", list);
-  add("delete", "Delete a key or a join token", "drover key delete AKDR…", remove)
+  add("list", "List keys and join tokens, without their secrets", "drover key list", list_keys);
+  add("delete", "Delete a key or a join token", "drover key delete AKDR…", remove_key)
       .add_option("id", flags->id, "Id of the key or join token")
       .type_name("ID")
       .required();

@@ -10,30 +10,30 @@ namespace drover {
 namespace json = boost::json;
 namespace {
 
-// Whoever pressed a key waits for it.
-constexpr std::int64_t kAnswerMs = 1'000;
+// The user has pressed a key and waits.
+constexpr std::int64_t kNamesMs = 1'000;
 
 json::value ask(const CommonFlags& common, const ServerFlags& server, const std::string& path) {
   auto client = ServerClient::connect(common, server);
   if (!client) return nullptr;
-  return client->get_soon(path, kAnswerMs).value_or(json::value(nullptr));
+  return client->get_soon(path, kNamesMs).value_or(json::value(nullptr));
 }
 
-std::string text(const json::object& object, std::string_view name) {
+std::string name_in(const json::object& object, std::string_view name) {
   const json::value* value = object.if_contains(name);
   return value != nullptr && value->is_string() ? std::string(value->get_string()) : "";
 }
 
-/// The names in a list of objects, each once, in its order. What is no name would be for the shell to misunderstand.
+/// The names in a list of objects, each once, in its order. Anything else could mean something to the shell.
 std::vector<Candidate> names_in(const json::value& answer, std::string_view list, std::string_view help) {
   std::vector<Candidate> out;
   const json::value* array = answer.is_object() ? answer.get_object().if_contains(list) : nullptr;
   if (array == nullptr || !array->is_array()) return out;
   for (const json::value& one : array->get_array()) {
     if (!one.is_object()) continue;
-    const std::string name = text(one.get_object(), "name");
+    const std::string name = name_in(one.get_object(), "name");
     if (!is_valid_name(name) || std::ranges::find(out, name, &Candidate::word) != out.end()) continue;
-    const std::string about = text(one.get_object(), help);
+    const std::string about = name_in(one.get_object(), help);
     out.push_back({name, is_valid_name(about) ? about : ""});
   }
   return out;
@@ -51,10 +51,8 @@ std::vector<Candidate> known_names(ValueKind kind, const SaidBefore& said) {
   }
   if (kind == ValueKind::fleet) return names_in(ask(common, server, "/api/v1/fleets"), "fleets", "provider");
   if (kind == ValueKind::stream) return names_in(ask(common, server, "/api/v1/streams"), "streams", "owner");
-  if (kind == ValueKind::job || names_server(server)) {
-    return names_in(ask(common, server, "/api/v1/jobs?limit=100"), "jobs", "state");
-  }
-  std::vector<Candidate> out;
+  std::vector<Candidate> out = names_in(ask(common, server, "/api/v1/jobs?limit=100"), "jobs", "state");
+  if (kind == ValueKind::job || names_server(server)) return out;
   for (const std::string& name : RunFolder::all(data_root(said.data))) out.push_back({name, "run"});
   return out;
 }

@@ -7,7 +7,7 @@
 
 namespace drover {
 
-/// A NameSource: a server's if one is named, else those of runs on this machine.
+/// A NameSource: a server's if one is named, else those of runs on this machine, and of what the server here has.
 std::vector<Candidate> known_names(ValueKind kind, const SaidBefore& said);
 
 }  // namespace drover

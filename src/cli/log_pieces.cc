@@ -8,7 +8,7 @@ namespace {
 
 // Behind what is damaged nothing of a segment can be read.
 constexpr std::uint64_t kNoMore = std::uint64_t{1} << 60;
-constexpr std::size_t kMostWaiting = std::size_t{4} << 20;
+constexpr std::size_t kMostBytesWaiting = std::size_t{4} << 20;
 
 }  // namespace
 
@@ -110,7 +110,7 @@ bool PiecePrinter::print_kept() {
 bool PiecePrinter::wait_in_line(const LogRecord& record) {
   waiting_.emplace(record.time_ms, Kept{record.key, record.stream, record.time_ms, std::string(record.bytes)});
   waiting_bytes_ += record.bytes.size();
-  return waiting_bytes_ <= kMostWaiting || print_oldest();
+  return waiting_bytes_ <= kMostBytesWaiting || print_oldest();
 }
 
 bool PiecePrinter::print_oldest() {

@@ -12,6 +12,7 @@
 #include "cli/print.h"
 #include "cli/raw_log.h"
 #include "cli/run_job.h"
+#include "cli/server_job.h"
 #include "cli/server_verbs.h"
 #include "engine/system_clock.h"
 #include "worker/run_logs.h"
@@ -242,7 +243,9 @@ Result<void> check_for_server(const LogsFlags& flags) {
 
 Result<int> logs(const LogsFlags& flags) {
   if (auto valid = check(flags); !valid) return pass(valid);
-  if (names_server(flags.server)) {
+  auto site = site_of(flags.common, flags.server, flags.reference);
+  if (!site) return pass(site);
+  if (*site == Site::server) {
     if (auto valid = check_for_server(flags); !valid) return pass(valid);
     return server_logs(flags.common, flags.server,
                        {.reference = flags.reference,

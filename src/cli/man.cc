@@ -12,12 +12,12 @@
 namespace drover {
 namespace {
 
-struct Flags {
+struct ManFlags {
   CommonFlags common;
   std::string folder;
 };
 
-Result<int> write_manual(const Flags& flags, const Command& root) {
+Result<int> write_manual(const ManFlags& flags, const CommandNode& root) {
   std::error_code error;
   std::filesystem::create_directories(flags.folder, error);
   if (error) return std::unexpected(errno_error(error.value(), flags.folder, "use a folder that you can write to"));
@@ -38,7 +38,7 @@ Result<int> write_manual(const Flags& flags, const Command& root) {
 }  // namespace
 
 void add_man(const Verb& app, Invocation& invocation) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<ManFlags>();
   Verb verb = app.add_subcommand("man", "Write the manual pages: drover.1 and one for each verb");
   verb.add_flag("--json", flags->common.json, "Print machine-readable JSON");
   verb.add_flag("--quiet,-q", flags->common.quiet, "Print only errors");

@@ -68,7 +68,7 @@ std::string choices_text(const CommandValue& value) {
   return fmt::format("One of {}.\n", roff(fmt::format("{}", fmt::join(value.choices, ", "))));
 }
 
-void add_synopsis(std::string& out, const std::string& title, const Command& command) {
+void add_synopsis(std::string& out, const std::string& title, const CommandNode& command) {
   out += ".PP\n" + bold(title);
   if (!command.flags.empty()) out += " [" + italic("options") + "]";
   for (const CommandArgument& it : command.arguments) {
@@ -76,10 +76,10 @@ void add_synopsis(std::string& out, const std::string& title, const Command& com
   }
   if (command.takes_command) out += " \\-\\- " + italic("command") + " [" + italic("argument") + " ...]";
   out += "\n";
-  for (const Command& part : command.parts) add_synopsis(out, title + " " + part.name, part);
+  for (const CommandNode& part : command.parts) add_synopsis(out, title + " " + part.name, part);
 }
 
-void add_options(std::string& out, const Command& command) {
+void add_options(std::string& out, const CommandNode& command) {
   for (const CommandArgument& it : command.arguments) {
     out += ".TP\n" + italic(upper(it.name)) + "\n" + sentence(it.help) + choices_text(it.value);
   }
@@ -88,7 +88,7 @@ void add_options(std::string& out, const Command& command) {
   }
 }
 
-void add_examples(std::string& out, const Command& command) {
+void add_examples(std::string& out, const CommandNode& command) {
   if (command.examples.empty()) return;
   out += ".SH EXAMPLES\n.nf\n.RS 4\n" + roff(command.examples) + ".RE\n.fi\n";
 }
@@ -98,26 +98,26 @@ std::string page_head(const std::string& title, const std::string& help, const s
                      roff("drover " + version), roff(title), roff(help));
 }
 
-ManualPage page_of_verb(const Command& verb, const std::string& version) {
+ManualPage page_of_verb(const CommandNode& verb, const std::string& version) {
   const std::string title = "drover-" + verb.name;
   std::string out = page_head(title, verb.help, version);
   out += ".SH SYNOPSIS\n";
   if (verb.parts.empty() || !verb.arguments.empty() || verb.flags.size() > 1) {
-    Command alone = verb;
+    CommandNode alone = verb;
     alone.parts.clear();
     add_synopsis(out, "drover " + verb.name, alone);
   }
-  for (const Command& part : verb.parts) add_synopsis(out, "drover " + verb.name + " " + part.name, part);
+  for (const CommandNode& part : verb.parts) add_synopsis(out, "drover " + verb.name + " " + part.name, part);
   out += ".SH DESCRIPTION\n" + sentence(verb.help);
   if (!verb.notes.empty()) out += ".PP\n" + roff(verb.notes);
   out += ".SH OPTIONS\n";
   add_options(out, verb);
-  for (const Command& part : verb.parts) {
+  for (const CommandNode& part : verb.parts) {
     out += fmt::format(".SS drover {} {}\n", roff(verb.name), roff(part.name)) + sentence(part.help);
     add_options(out, part);
   }
-  Command with_parts = verb;
-  for (const Command& part : verb.parts) {
+  CommandNode with_parts = verb;
+  for (const CommandNode& part : verb.parts) {
     if (!verb.examples.contains(part.examples)) with_parts.examples += part.examples;
   }
   add_examples(out, with_parts);
@@ -127,11 +127,11 @@ ManualPage page_of_verb(const Command& verb, const std::string& version) {
 
 }  // namespace
 
-std::vector<ManualPage> manual_pages(const Command& root, const std::string& version) {
+std::vector<ManualPage> manual_pages(const CommandNode& root, const std::string& version) {
   std::string out = page_head(root.name, root.help.substr(0, root.help.find_last_not_of('.') + 1), version);
   out += ".SH SYNOPSIS\n" + bold("drover") + " " + italic("verb") + " [" + italic("options") + "]\n";
   out += ".SH DESCRIPTION\n" + sentence(root.help) + ".SH VERBS\n";
-  for (const Command& verb : root.parts) {
+  for (const CommandNode& verb : root.parts) {
     out += ".TP\n" + bold("drover-" + verb.name) + "(1)\n" + sentence(verb.help);
   }
   out += ".SH OPTIONS\n";
@@ -154,11 +154,11 @@ File with the certificate of the authority that signed the server's certificate.
 0: success, or all items succeeded. 1: some did not. 2: invalid usage or input. 130: interrupted.
 .SH SEE ALSO
 )";
-  for (const Command& verb : root.parts) {
+  for (const CommandNode& verb : root.parts) {
     out += fmt::format("{}(1){}\n", bold("drover-" + verb.name), &verb == &root.parts.back() ? "" : ",");
   }
   std::vector<ManualPage> pages{{"drover.1", std::move(out)}};
-  for (const Command& verb : root.parts) pages.push_back(page_of_verb(verb, version));
+  for (const CommandNode& verb : root.parts) pages.push_back(page_of_verb(verb, version));
   return pages;
 }
 

@@ -14,6 +14,6 @@ struct ManualPage {
 };
 
 /// One for the whole, one for each verb.
-std::vector<ManualPage> manual_pages(const Command& root, const std::string& version);
+std::vector<ManualPage> manual_pages(const CommandNode& root, const std::string& version);
 
 }  // namespace drover

@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint64_t kMostBatchBytes = std::uint64_t{4} << 20;
 // Read ahead, while a request is under way.
 constexpr std::uint64_t kMostWaitingBytes = 2 * kMostBatchBytes;
-constexpr std::size_t kMostWaiting = 4 * kMostMessagesPerSend;
+constexpr std::size_t kMostMessagesWaiting = 4 * kMostMessagesPerSend;
 
 }  // namespace
 
@@ -48,8 +48,9 @@ Result<void> MessageReader::take(std::string_view line) {
   }
   const std::uint64_t bytes = message->bytes();
   std::unique_lock lock(mutex_);
-  const bool has_room = changed_.wait(
-      lock, stop_.get_token(), [&] { return waiting_.size() < kMostWaiting && waiting_bytes_ < kMostWaitingBytes; });
+  const bool has_room = changed_.wait(lock, stop_.get_token(), [&] {
+    return waiting_.size() < kMostMessagesWaiting && waiting_bytes_ < kMostWaitingBytes;
+  });
   if (!has_room) return fail(ErrorCode::stopped, "interrupted");
   waiting_.push_back({std::move(*message), read_bytes_});
   waiting_bytes_ += bytes;

@@ -5,7 +5,7 @@
 namespace drover {
 namespace {
 
-constexpr std::size_t kMostWaiting = 1000;
+constexpr std::size_t kMostTasksWaiting = 1000;
 
 }  // namespace
 
@@ -26,7 +26,7 @@ ObjectWork::ObjectWork(const StoreOpener& opener, std::size_t threads, Failed fa
 
 void ObjectWork::add(Task task) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return tasks_.size() < kMostWaiting; });
+  changed_.wait(lock, [&] { return tasks_.size() < kMostTasksWaiting; });
   tasks_.push_back(std::move(task));
   lock.unlock();
   changed_.notify_all();

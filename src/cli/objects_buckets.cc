@@ -9,13 +9,13 @@
 namespace drover {
 namespace {
 
-struct Flags : ObjectFlags {
+struct ObjectsBucketsFlags : ObjectFlags {
   std::string place;
 };
 
 using OnBucket = std::function<Result<void>(S3Store&)>;
 
-Result<int> change_bucket(const Flags& flags, const OnBucket& change, std::string_view done) {
+Result<int> change_bucket(const ObjectsBucketsFlags& flags, const OnBucket& change, std::string_view done) {
   auto place = parse_object_uri(flags.place);
   if (!place) return pass(place);
   if (place->scheme != ObjectUri::Scheme::s3 || place->store.empty() || !place->key.empty()) {
@@ -32,7 +32,7 @@ Result<int> change_bucket(const Flags& flags, const OnBucket& change, std::strin
 
 void add_on_bucket(const Verb& parent, Invocation& invocation, const char* name, const char* help, const char* example,
                    std::string_view done, OnBucket change) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<ObjectsBucketsFlags>();
   Verb verb = parent.add_subcommand(name, help);
   verb.add_option("uri", flags->place, "The bucket: s3://BUCKET").type_name("URI").required();
   add_object_flags(verb, *flags);

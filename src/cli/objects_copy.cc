@@ -30,9 +30,9 @@ using Scheme = ObjectUri::Scheme;
 
 /// Of an object that is sent piece by piece: fewer than a store allows.
 constexpr std::uint64_t kFewParts = 9'000;
-constexpr std::size_t kReadBytes = std::size_t{256} << 10;
+constexpr std::size_t kInputBytes = std::size_t{256} << 10;
 
-struct Flags : ObjectFlags {
+struct ObjectsCopyFlags : ObjectFlags {
   std::vector<std::string> places;
   bool recursive = false;
   bool no_glob = false;
@@ -128,7 +128,8 @@ class Copier {
   FileTransfer transfer_;
 };
 
-Result<int> tell_copied(const Flags& flags, const TransferProgress& progress, std::uint64_t failures, int signal) {
+Result<int> tell_copied(const ObjectsCopyFlags& flags, const TransferProgress& progress, std::uint64_t failures,
+                        int signal) {
   const double seconds = progress.seconds();
   std::string words = fmt::format("{} copied, {}", plural(progress.objects(), "object"), format_size(progress.bytes()));
   if (seconds >= 0.1) {
@@ -148,7 +149,7 @@ Result<int> tell_copied(const Flags& flags, const TransferProgress& progress, st
 }
 
 /// Standard input becomes an object.
-Result<int> copy_input(const Flags& flags, const StoreOpener& opener, const ObjectUri& to) {
+Result<int> copy_input(const ObjectsCopyFlags& flags, const StoreOpener& opener, const ObjectUri& to) {
   if (to.is_prefix()) {
     return fail(ErrorCode::bad_input, concat(to.text(), " is not the name of an object"),
                 "name the object that standard input is written to");
@@ -158,7 +159,7 @@ Result<int> copy_input(const Flags& flags, const StoreOpener& opener, const Obje
   const StopOnSignal signals;
   TransferProgress progress(flags.common);
   UploadWriter writer(**store, {.key = to.key, .type = std::string(type_of_file(to.key))});
-  std::string buffer(kReadBytes, '\0');
+  std::string buffer(kInputBytes, '\0');
   while (true) {
     const ssize_t got = ::read(STDIN_FILENO, buffer.data(), buffer.size());
     if (signals.signal() != 0) return kInterrupted;
@@ -177,7 +178,7 @@ Result<int> copy_input(const Flags& flags, const StoreOpener& opener, const Obje
   return tell_copied(flags, progress, 0, 0);
 }
 
-Result<int> copy(const Flags& flags) {
+Result<int> copy(const ObjectsCopyFlags& flags) {
   if (flags.places.size() < 2) {
     return fail(ErrorCode::bad_input, "objects cp takes what to copy and where to",
                 "drover objects cp a.jpg s3://photos/in/");
@@ -251,7 +252,7 @@ Result<int> copy(const Flags& flags) {
   return tell_copied(flags, progress, failures, signals.signal());
 }
 
-Result<int> print_objects(const Flags& flags) {
+Result<int> print_objects(const ObjectsCopyFlags& flags) {
   auto places = object_places(flags.places);
   if (!places) return pass(places);
   auto opener = object_opener(flags);
@@ -281,7 +282,7 @@ Result<int> print_objects(const Flags& flags) {
 }  // namespace
 
 void add_objects_copy(const Verb& parent, Invocation& invocation) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<ObjectsCopyFlags>();
   Verb verb = parent.add_subcommand("cp", "Copy objects and files; the last argument is where to");
   verb.add_option("from-to", flags->places, "What to copy, then where to; - is standard input")
       .type_name("FROM... TO")
@@ -306,7 +307,7 @@ void add_objects_copy(const Verb& parent, Invocation& invocation) {
 }
 
 void add_objects_print(const Verb& parent, Invocation& invocation) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<ObjectsCopyFlags>();
   Verb verb = parent.add_subcommand("cat", "Print objects to standard output");
   verb.add_option("uri", flags->places, "What to print; repeatable").type_name("URI").required();
   add_object_flags(verb, *flags);

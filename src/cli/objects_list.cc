@@ -17,7 +17,7 @@ namespace drover {
 namespace json = boost::json;
 namespace {
 
-struct Flags : ObjectFlags {
+struct ObjectsListFlags : ObjectFlags {
   std::string place;
   bool recursive = false;
   bool no_glob = false;
@@ -37,13 +37,13 @@ void print_row(const std::string& size, std::int64_t modified_ms, const std::str
        utf8(name));
 }
 
-void print_object(const Flags& flags, const FoundObject& it, const std::string& name) {
+void print_object(const ObjectsListFlags& flags, const FoundObject& it, const std::string& name) {
   if (flags.common.json) return show("{}\n", json::serialize(json_of(it)));
   if (flags.common.quiet) return show("{}\n", utf8(it.uri.text()));
   print_row(format_size(it.info.size), it.info.modified_ms, name);
 }
 
-Result<int> list_buckets(const StoreOpener& opener, const Flags& flags) {
+Result<int> list_buckets(const StoreOpener& opener, const ObjectsListFlags& flags) {
   auto store = opener.open_bucket({});
   if (!store) return pass(store);
   auto buckets = (*store)->list_buckets();
@@ -61,7 +61,7 @@ Result<int> list_buckets(const StoreOpener& opener, const Flags& flags) {
 }
 
 /// One level, as in a directory.
-Result<void> list_level(const StoreOpener& opener, const Flags& flags, const ObjectUri& place,
+Result<void> list_level(const StoreOpener& opener, const ObjectsListFlags& flags, const ObjectUri& place,
                         const std::stop_token& stop) {
   auto store = opener.open(place);
   if (!store) return pass(store);
@@ -92,7 +92,7 @@ Result<void> list_level(const StoreOpener& opener, const Flags& flags, const Obj
               concat("'drover objects ls ", place.with_key({}).text(), "' shows what is there"));
 }
 
-Result<int> list(const Flags& flags) {
+Result<int> list_objects(const ObjectsListFlags& flags) {
   auto place = flags.place.empty() ? Result<ObjectUri>(ObjectUri{}) : object_place(flags.place);
   if (!place) return pass(place);
   auto opener = object_opener(flags);
@@ -115,7 +115,7 @@ Result<int> list(const Flags& flags) {
 }  // namespace
 
 void add_objects_list(const Verb& parent, Invocation& invocation) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<ObjectsListFlags>();
   Verb verb = parent.add_subcommand("ls", "List buckets, or the objects below a prefix");
   verb.add_option("uri", flags->place, "What to list (default: all buckets)").type_name("URI");
   add_object_flags(verb, *flags);
@@ -128,7 +128,7 @@ void add_objects_list(const Verb& parent, Invocation& invocation) {
       "  drover objects ls -r --json s3://photos\n"
       "  drover objects ls 's3://photos/**.jpg'");
   verb.callback([flags, &invocation] {
-    auto done = list(*flags);
+    auto done = list_objects(*flags);
     invocation.exit_status = done ? *done : failure(done.error());
   });
 }

@@ -19,7 +19,7 @@ namespace drover {
 namespace json = boost::json;
 namespace {
 
-struct Flags : ObjectFlags {
+struct ObjectsRemoveFlags : ObjectFlags {
   std::vector<std::string> places;
   bool recursive = false;
   bool no_glob = false;
@@ -27,7 +27,7 @@ struct Flags : ObjectFlags {
   int jobs = 8;
 };
 
-Result<int> remove(const Flags& flags) {
+Result<int> remove_objects(const ObjectsRemoveFlags& flags) {
   auto places = object_places(flags.places);
   if (!places) return pass(places);
   auto opener = object_opener(flags);
@@ -72,7 +72,7 @@ Result<int> remove(const Flags& flags) {
 }  // namespace
 
 void add_objects_remove(const Verb& parent, Invocation& invocation) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<ObjectsRemoveFlags>();
   Verb verb = parent.add_subcommand("rm", "Remove objects");
   verb.add_option("uri", flags->places, "What to remove; repeatable").type_name("URI").required();
   add_object_flags(verb, *flags);
@@ -88,7 +88,7 @@ void add_objects_remove(const Verb& parent, Invocation& invocation) {
       "  drover objects rm -r --dry-run s3://photos/in/\n"
       "  drover objects rm 's3://photos/**.tmp'");
   verb.callback([flags, &invocation] {
-    auto done = remove(*flags);
+    auto done = remove_objects(*flags);
     invocation.exit_status = done ? *done : failure(done.error());
   });
 }

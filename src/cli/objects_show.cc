@@ -15,7 +15,7 @@ namespace drover {
 namespace json = boost::json;
 namespace {
 
-struct Flags : ObjectFlags {
+struct ObjectsShowFlags : ObjectFlags {
   std::string place;
 };
 
@@ -27,7 +27,7 @@ json::object json_of(const ObjectUri& uri, const ObjectInfo& info) {
       {"etag", info.etag},       {"checksum", info.checksum}, {"metadata", std::move(metadata)}};
 }
 
-Result<int> show_object(const Flags& flags) {
+Result<int> show_object(const ObjectsShowFlags& flags) {
   auto place = object_place(flags.place);
   if (!place) return pass(place);
   if (place->is_prefix()) {
@@ -60,7 +60,7 @@ Result<int> show_object(const Flags& flags) {
 }  // namespace
 
 void add_objects_show(const Verb& parent, Invocation& invocation) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<ObjectsShowFlags>();
   Verb verb = parent.add_subcommand("stat", "Show size, time, type, checksum and metadata of an object");
   verb.add_option("uri", flags->place, "The object").type_name("URI").required();
   add_object_flags(verb, *flags);

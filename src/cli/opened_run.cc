@@ -38,9 +38,9 @@ Result<Ledger> read_ledger(const RunFolder& folder) {
 
 }  // namespace
 
-Result<OpenedRun> open_run(const CommonFlags& flags, const std::string& text, bool jobs_too) {
+Result<OpenedRun> open_run(const CommonFlags& flags, const std::string& text) {
   const std::string root = data_root(flags.data);
-  auto reference = resolve(root, text, jobs_too);
+  auto reference = resolve(root, text);
   if (!reference) return pass(reference);
   auto folder = RunFolder::look(root, reference->run);
   if (!folder) return pass(folder);

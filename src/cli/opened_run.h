@@ -30,7 +30,6 @@ struct OpenedRun {
 /// Why nothing can be said of a run without a job.
 Error list_not_read(const std::string& run);
 
-/// `jobs_too` as in resolve().
-Result<OpenedRun> open_run(const CommonFlags& flags, const std::string& reference, bool jobs_too = true);
+Result<OpenedRun> open_run(const CommonFlags& flags, const std::string& reference);
 
 }  // namespace drover

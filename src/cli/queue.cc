@@ -16,7 +16,7 @@ namespace drover {
 namespace json = boost::json;
 namespace {
 
-struct Flags : AskingFlags {
+struct QueueFlags : AskingFlags {
   std::string queue;
   std::uint64_t priority = 0;
   std::string order;
@@ -26,7 +26,7 @@ struct Flags : AskingFlags {
   std::vector<std::string> fleets;
 };
 
-std::string path_of(const Flags& flags) {
+std::string path_of(const QueueFlags& flags) {
   return "/api/v1/queues/" + url_escape(flags.queue);
 }
 
@@ -89,7 +89,7 @@ std::string described(const json::value& queue) {
   return out;
 }
 
-Result<int> show_one(ServerClient& client, const Flags& flags) {
+Result<int> show_queue(ServerClient& client, const QueueFlags& flags) {
   auto answer = client.get(path_of(flags));
   if (!answer) return pass(answer);
   return tell(flags.common, *answer, described(*answer));
@@ -116,7 +116,7 @@ Result<void> add_weight(const std::string& word, json::object& weights) {
   return {};
 }
 
-Result<json::object> settings(const Flags& flags, const Verb& verb, const json::value& now) {
+Result<json::object> settings(const QueueFlags& flags, const Verb& verb, const json::value& now) {
   json::object body;
   if (verb.count("--priority") > 0) body["priority"] = flags.priority;
   if (!flags.order.empty()) body["order"] = flags.order == "fair" ? "fair" : "first_come";
@@ -155,7 +155,7 @@ Result<json::object> settings(const Flags& flags, const Verb& verb, const json::
   return body;
 }
 
-Result<int> set(ServerClient& client, const Flags& flags, const Verb& verb) {
+Result<int> set_queue(ServerClient& client, const QueueFlags& flags, const Verb& verb) {
   auto now = client.get(path_of(flags));
   const bool is_new = !now && now.error().code == ErrorCode::not_found;
   if (!now && !is_new) return pass(now);
@@ -171,14 +171,14 @@ Result<int> set(ServerClient& client, const Flags& flags, const Verb& verb) {
 }
 
 // Of one that is there: a name that was mistyped must not become a new one.
-Result<int> change(ServerClient& client, const Flags& flags, const json::object& settings) {
+Result<int> change_queue(ServerClient& client, const QueueFlags& flags, const json::object& settings) {
   if (auto now = client.get(path_of(flags)); !now) return pass(now);
   auto answer = client.put(path_of(flags), settings);
   if (!answer) return pass(answer);
   return tell(flags.common, *answer, short_description(*answer));
 }
 
-Result<int> remove(ServerClient& client, const Flags& flags) {
+Result<int> remove_queue(ServerClient& client, const QueueFlags& flags) {
   auto answer = client.remove(path_of(flags));
   if (!answer) return pass(answer);
   return tell(flags.common, *answer, fmt::format("queue '{}' is deleted", flags.queue));
@@ -187,7 +187,7 @@ Result<int> remove(ServerClient& client, const Flags& flags) {
 }  // namespace
 
 void add_queue(const Verb& app, Invocation& invocation) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<QueueFlags>();
   Verb verb = app.add_subcommand("queue", "List, create, change and delete a server's queues");
   verb.require_subcommand(1);
   verb.footer(
@@ -201,13 +201,13 @@ void add_queue(const Verb& app, Invocation& invocation) {
     it.add_option("queue", flags->queue, "Name of the queue").type_name("QUEUE").required();
   };
   add("list", "List queues", "drover queue list",
-      [](ServerClient& client, const Flags& it) { return show_answer(client, it, "/api/v1/queues", print_list); });
-  about_one(add("show", "Show a queue and its rules", "drover queue show night", show_one));
-  Verb setting = add_server_verb(verb, "set", "Create a queue, or change its settings",
-                                 "drover queue set night --priority 5\n"
-                                 "  drover queue set night --order fair --weight team-a=1 --weight 'batch*=4'",
-                                 *flags, invocation,
-                                 [flags, verb](ServerClient& client) { return set(client, *flags, verb.part("set")); });
+      [](ServerClient& client, const QueueFlags& it) { return show_answer(client, it, "/api/v1/queues", print_list); });
+  about_one(add("show", "Show a queue and its rules", "drover queue show night", show_queue));
+  Verb setting = add_server_verb(
+      verb, "set", "Create a queue, or change its settings",
+      "drover queue set night --priority 5\n"
+      "  drover queue set night --order fair --weight team-a=1 --weight 'batch*=4'",
+      *flags, invocation, [flags, verb](ServerClient& client) { return set_queue(client, *flags, verb.part("set")); });
   about_one(setting);
   setting
       .add_option("--priority", flags->priority,
@@ -238,15 +238,16 @@ void add_queue(const Verb& app, Invocation& invocation) {
       .type_name("FLEET")
       .repeatable();
   about_one(add("enable", "Let a queue accept and start jobs again", "drover queue enable night",
-                [](ServerClient& client, const Flags& it) {
-                  return change(client, it, {{"enabled", true}, {"closed", false}});
+                [](ServerClient& client, const QueueFlags& it) {
+                  return change_queue(client, it, {{"enabled", true}, {"closed", false}});
                 }));
-  about_one(add("disable", "Stop a queue from accepting new jobs and starting waiting ones",
-                "drover queue disable night",
-                [](ServerClient& client, const Flags& it) { return change(client, it, {{"enabled", false}}); }));
-  about_one(add("close", "Stop a queue from accepting new jobs; it runs those that it has", "drover queue close night",
-                [](ServerClient& client, const Flags& it) { return change(client, it, {{"closed", true}}); }));
-  about_one(add("delete", "Delete a queue that has no waiting jobs", "drover queue delete night", remove));
+  about_one(
+      add("disable", "Stop a queue from accepting new jobs and starting waiting ones", "drover queue disable night",
+          [](ServerClient& client, const QueueFlags& it) { return change_queue(client, it, {{"enabled", false}}); }));
+  about_one(
+      add("close", "Stop a queue from accepting new jobs; it runs those that it has", "drover queue close night",
+          [](ServerClient& client, const QueueFlags& it) { return change_queue(client, it, {{"closed", true}}); }));
+  about_one(add("delete", "Delete a queue that has no waiting jobs", "drover queue delete night", remove_queue));
 }
 
 }  // namespace drover

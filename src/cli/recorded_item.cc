@@ -143,7 +143,9 @@ void add_item_flags(const Verb& verb, ItemFlags& flags) {
 }
 
 Result<RecordedItem> find_item(const ItemFlags& flags) {
-  return names_server(flags.server) ? find_at_server(flags) : find_here(flags);
+  auto site = site_of(flags.common, flags.server, flags.reference);
+  if (!site) return pass(site);
+  return *site == Site::server ? find_at_server(flags) : find_here(flags);
 }
 
 }  // namespace drover

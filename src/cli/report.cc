@@ -35,7 +35,7 @@ std::string this_machine() {
 }
 
 Result<int> report(const ReportFlags& flags) {
-  auto run = open_run(flags.common, flags.reference, false);
+  auto run = open_run(flags.common, flags.reference);
   if (!run) return pass(run);
   if (auto whole = refuse_item(run->reference); !whole) return pass(whole);
   auto text = run->reader->definition(run->job.definition);

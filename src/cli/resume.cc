@@ -15,6 +15,7 @@
 #include "cli/print.h"
 #include "cli/run_job.h"
 #include "cli/run_settings.h"
+#include "cli/server_job.h"
 #include "cli/server_verbs.h"
 #include "cli/shortage_flags.h"
 #include "store/sqlite_store.h"
@@ -135,10 +136,14 @@ Result<DriveOptions> options_of(const RunFolder& folder, const ResumeFlags& flag
 }
 
 Result<int> resume(const ResumeFlags& flags) {
-  if (flags.take_failed && names_server(flags.server)) return retry_on_server(flags);
+  if (flags.take_failed) {
+    auto site = site_of(flags.common, flags.server, flags.reference);
+    if (!site) return pass(site);
+    if (*site == Site::server) return retry_on_server(flags);
+  }
   if (auto whole = refuse_choice(flags.retry); !whole) return pass(whole);
   const std::string root = data_root(flags.common.data);
-  auto reference = resolve(root, flags.reference, flags.take_failed);
+  auto reference = resolve(root, flags.reference);
   if (!reference) return pass(reference);
   if (auto whole = refuse_item(*reference); !whole) return pass(whole);
   if (flags.take_failed) {

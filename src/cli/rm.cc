@@ -12,14 +12,14 @@ namespace drover {
 namespace json = boost::json;
 namespace {
 
-struct Flags {
+struct RmFlags {
   CommonFlags common;
   ServerFlags server;
   std::vector<std::string> references;
   bool force = false;
 };
 
-Result<void> refuse_unfinished(const Flags& flags, const std::string& name) {
+Result<void> refuse_unfinished(const RmFlags& flags, const std::string& name) {
   auto run = open_run(flags.common, name);
   if (!run) {
     return fail(ErrorCode::conflict, fmt::format("run '{}' cannot be read: {}", name, run.error().message),
@@ -31,7 +31,7 @@ Result<void> refuse_unfinished(const Flags& flags, const std::string& name) {
               fmt::format("finish it with 'drover resume {}', or remove it with --force", name));
 }
 
-Result<void> remove_run(const Flags& flags, const std::string& reference) {
+Result<void> remove_run(const RmFlags& flags, const std::string& reference) {
   const std::string root = data_root(flags.common.data);
   auto which = resolve(root, reference);
   if (!which) return pass(which);
@@ -47,7 +47,7 @@ Result<void> remove_run(const Flags& flags, const std::string& reference) {
   return {};
 }
 
-Result<void> remove_job(const Flags& flags, const std::string& reference) {
+Result<void> remove_job(const RmFlags& flags, const std::string& reference) {
   auto client = ServerClient::connect(flags.common, flags.server);
   if (!client) return pass(client);
   auto job = whole_job(*client, reference);
@@ -59,7 +59,7 @@ Result<void> remove_job(const Flags& flags, const std::string& reference) {
 }
 
 // All are tried; the first that could not be removed decides the exit status.
-int remove_all(const Flags& flags) {
+int remove_all(const RmFlags& flags) {
   int status = kAllSucceeded;
   for (const std::string& reference : flags.references) {
     auto place = site_of(flags.common, flags.server, reference);
@@ -76,7 +76,7 @@ int remove_all(const Flags& flags) {
 }  // namespace
 
 void add_rm(const Verb& app, Invocation& invocation) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<RmFlags>();
   Verb verb = app.add_subcommand("rm", "Remove runs, or finished jobs on a server, with their logs");
   add_common_flags(verb, flags->common);
   add_place_flags(verb, flags->server);

@@ -18,7 +18,7 @@ namespace json = boost::json;
 namespace fs = std::filesystem;
 namespace {
 
-struct Flags {
+struct RunsFlags {
   CommonFlags common;
   std::string state;
 };
@@ -72,7 +72,7 @@ json::object to_json(const Listed& run) {
   return out;
 }
 
-int list_runs(const Flags& flags) {
+int list_runs(const RunsFlags& flags) {
   std::vector<Listed> runs;
   for (const std::string& name : RunFolder::all(data_root(flags.common.data))) {
     auto one = list_one(flags.common, name);
@@ -111,7 +111,7 @@ int list_runs(const Flags& flags) {
 }  // namespace
 
 void add_runs(const Verb& app, Invocation& invocation) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<RunsFlags>();
   Verb verb = app.add_subcommand("runs", "List the runs on this machine, newest first");
   add_common_flags(verb, flags->common);
   verb.add_option("--state", flags->state, "Show only runs in this state")

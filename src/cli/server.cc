@@ -23,7 +23,7 @@ namespace {
 constexpr std::int64_t kShortestLeaseMs = 1'000;
 constexpr std::int64_t kLongestLeaseMs = std::int64_t{24} * 3600 * 1000;
 
-struct Flags {
+struct ServeFlags {
   CommonFlags common;
   ServerOptions options;
   std::string lease = "60s";
@@ -61,7 +61,7 @@ Result<void> read_fleet_commands(const std::vector<std::string>& words, std::map
   return {};
 }
 
-Result<int> serve(Flags& flags) {
+Result<int> serve(ServeFlags& flags) {
   flags.options.data = data_root(flags.common.data);
   auto lease_ms = parse_duration_ms(flags.lease);
   if (!lease_ms) return pass(lease_ms);
@@ -102,7 +102,7 @@ Result<int> serve(Flags& flags) {
 }  // namespace
 
 void add_server(const Verb& app, Invocation& invocation) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<ServeFlags>();
   Verb verb =
       app.add_subcommand("server", "Run a server that distributes job items to workers and records the outcomes");
   add_common_flags(verb, flags->common);

@@ -19,7 +19,7 @@ namespace drover {
 namespace json = boost::json;
 namespace {
 
-constexpr std::uint64_t kPage = 1000;
+constexpr std::uint64_t kItemsPerPage = 1000;
 
 std::int64_t signed_in(const json::value& object, const char* name) {
   const json::value* value = object.is_object() ? object.get_object().if_contains(name) : nullptr;
@@ -59,7 +59,7 @@ std::string exit_text(const json::value& attempt) {
 }
 
 /// What the last attempt took; of an item that runs, for how long it has.
-std::string time_text(const json::value& item, const json::value& last) {
+std::string run_time_text(const json::value& item, const json::value& last) {
   if (const auto since_ms = signed_in(item, "since_ms"); since_ms > 0) {
     return format_duration_us(std::max<std::int64_t>(0, SystemWallClock().epoch_ms() - since_ms) * 1000);
   }
@@ -125,7 +125,7 @@ class ItemLinesPrinter {
            item_text(item, std::string::npos));
     } else {
       show(kRow, number_in(item, "index"), text_in(item, "state"), number_in(item, "attempts"), exit_text(last),
-           time_text(item, last),
+           run_time_text(item, last),
            last.is_null() ? "-"
            : shows_gpus_  ? format_duration_us(signed_in(last, "gpu_busy_us"))
                           : format_size(number_in(last, "peak_memory_kib") * 1024),
@@ -173,8 +173,8 @@ Result<int> server_items(const CommonFlags& common, const ServerFlags& server, c
   std::uint64_t from = 0;
   bool more = true;
   while (more && left > 0) {
-    auto page =
-        client->get(job_path(which->job, fmt::format("/items?from={}&limit={}{}", from, std::min(left, kPage), how)));
+    auto page = client->get(
+        job_path(which->job, fmt::format("/items?from={}&limit={}{}", from, std::min(left, kItemsPerPage), how)));
     if (!page) return pass(page);
     if (from == 0) printer.header();
     for (const json::value& item : list_in(*page, "items")) {

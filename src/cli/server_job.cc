@@ -17,6 +17,7 @@ Result<Site> site_of(const CommonFlags& common, const ServerFlags& flags, const 
   const std::string root = data_root(common.data);
   auto run = resolve(root, reference);
   if (run) return Site::here;
+  if (flags.local) return pass(run);
   std::error_code ignored;
   const bool has_server = std::filesystem::exists(server_address_file(root), ignored);
   if (has_server && run.error().code == ErrorCode::not_found) return Site::server;

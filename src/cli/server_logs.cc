@@ -17,7 +17,7 @@ namespace drover {
 namespace json = boost::json;
 namespace {
 
-constexpr std::uint64_t kPage = 1000;
+constexpr std::uint64_t kFailuresPerPage = 1000;
 
 Result<void> write_out(std::string_view bytes) {
   if (print_text(stdout, bytes)) return {};
@@ -135,7 +135,7 @@ Result<void> print_failed(ServerClient& client, const CommonFlags& common, const
                           const ServerLogs& wanted) {
   std::uint64_t from = 0;
   while (true) {
-    auto page = client.get(job_path(job, fmt::format("/items?state=failed&from={}&limit={}", from, kPage)));
+    auto page = client.get(job_path(job, fmt::format("/items?state=failed&from={}&limit={}", from, kFailuresPerPage)));
     if (!page) return pass(page);
     for (const json::value& it : list_in(*page, "items")) {
       const auto item = number_in(it, "index");

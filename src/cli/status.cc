@@ -9,6 +9,7 @@
 #include "cli/opened_run.h"
 #include "cli/print.h"
 #include "cli/run_reporter.h"
+#include "cli/server_job.h"
 #include "cli/server_verbs.h"
 #include "cli/watch.h"
 #include "engine/system_clock.h"
@@ -26,8 +27,8 @@ struct StatusFlags {
   bool watch = false;
 };
 
-Result<int> watch(const StatusFlags& flags) {
-  if (!names_server(flags.server)) return watch_run(flags.common, flags.reference);
+Result<int> watch(const StatusFlags& flags, Site site) {
+  if (site == Site::here) return watch_run(flags.common, flags.reference);
   if (flags.reference.empty()) return watch_jobs(flags.common, flags.server);
   return watch_job(flags.common, flags.server, flags.reference);
 }
@@ -49,8 +50,10 @@ std::string elapsed_text(const Job& job, bool is_held) {
 }
 
 Result<int> status(const StatusFlags& flags) {
-  if (flags.watch) return watch(flags);
-  if (names_server(flags.server)) return server_status(flags.common, flags.server, flags.reference);
+  auto site = site_of(flags.common, flags.server, flags.reference);
+  if (!site) return pass(site);
+  if (flags.watch) return watch(flags, *site);
+  if (*site == Site::server) return server_status(flags.common, flags.server, flags.reference);
   auto run = open_run(flags.common, flags.reference);
   if (!run) return pass(run);
   if (auto whole = refuse_item(run->reference); !whole) return pass(whole);

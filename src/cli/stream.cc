@@ -18,7 +18,7 @@ namespace drover {
 namespace json = boost::json;
 namespace {
 
-struct Flags : StreamFlags {
+struct StreamVerbFlags : StreamFlags {
   bool fifo = false;
   // As they were typed: the server reads them.
   std::string visibility;
@@ -35,7 +35,7 @@ struct Flags : StreamFlags {
 };
 
 /// "30s", "1h30m", as it is typed.
-std::string time_text(std::uint64_t ms) {
+std::string duration_text(std::uint64_t ms) {
   constexpr std::array<std::pair<std::uint64_t, std::string_view>, 5> kUnits{
       {{86'400'000, "d"}, {3'600'000, "h"}, {60'000, "m"}, {1000, "s"}, {1, "ms"}}};
   std::string out;
@@ -69,11 +69,12 @@ std::string described(const json::value& stream) {
   const bool fifo = flag_in(stream, "fifo");
   line("kind", fifo ? "FIFO: messages of a group are received in order, and duplicates are dropped"
                     : "standard: messages are received in about the order in which they were sent");
-  line("visibility",
-       fmt::format("{}; a received message is hidden for this long", time_text(number_in(stream, "visibility_ms"))));
-  line("delay", time_text(number_in(stream, "delay_ms")));
-  line("retention", fmt::format("{}; older messages are deleted", time_text(number_in(stream, "retention_ms"))));
-  line("wait", fmt::format("{} for messages, if the receiver does not say", time_text(number_in(stream, "wait_ms"))));
+  line("visibility", fmt::format("{}; a received message is hidden for this long",
+                                 duration_text(number_in(stream, "visibility_ms"))));
+  line("delay", duration_text(number_in(stream, "delay_ms")));
+  line("retention", fmt::format("{}; older messages are deleted", duration_text(number_in(stream, "retention_ms"))));
+  line("wait",
+       fmt::format("{} for messages, if the receiver does not say", duration_text(number_in(stream, "wait_ms"))));
   line("max message", format_size(number_in(stream, "max_message_bytes")));
   const std::uint64_t max_receives = number_in(stream, "max_receives");
   line("dead letters", max_receives == 0 ? "none"
@@ -90,7 +91,7 @@ std::string described(const json::value& stream) {
   return out;
 }
 
-json::object settings(const Flags& flags, const Verb& verb) {
+json::object settings(const StreamVerbFlags& flags, const Verb& verb) {
   json::object body;
   const auto take = [&](const char* flag, const char* field, const json::value& value) {
     if (verb.count(flag) > 0) body[field] = value;
@@ -109,7 +110,7 @@ json::object settings(const Flags& flags, const Verb& verb) {
   return body;
 }
 
-Result<int> list(ServerClient& client, const Flags& flags) {
+Result<int> list_streams(ServerClient& client, const StreamVerbFlags& flags) {
   json::array all;
   for (std::string after; true;) {
     auto page = client.get(concat("/api/v1/streams?limit=100&after=", url_escape(after)));
@@ -141,13 +142,13 @@ Result<int> list(ServerClient& client, const Flags& flags) {
   return kAllSucceeded;
 }
 
-Result<int> show_one(ServerClient& client, const Flags& flags) {
+Result<int> show_stream(ServerClient& client, const StreamVerbFlags& flags) {
   auto answer = client.get(stream_path(flags.stream));
   if (!answer) return pass(answer);
   return tell(flags.common, *answer, described(*answer));
 }
 
-Result<int> create(ServerClient& client, const Flags& flags, const Verb& verb) {
+Result<int> create_stream(ServerClient& client, const StreamVerbFlags& flags, const Verb& verb) {
   json::object body = settings(flags, verb);
   body["version"] = 0;  // there must be none
   if (flags.fifo) body["fifo"] = true;
@@ -160,7 +161,7 @@ Result<int> create(ServerClient& client, const Flags& flags, const Verb& verb) {
 }
 
 // Of one that is there: a name that was mistyped must not become a new one.
-Result<int> set(ServerClient& client, const Flags& flags, const Verb& verb) {
+Result<int> set_stream(ServerClient& client, const StreamVerbFlags& flags, const Verb& verb) {
   const json::object body = settings(flags, verb);
   if (auto now = client.get(stream_path(flags.stream)); !now) return pass(now);
   if (body.empty()) {
@@ -172,19 +173,19 @@ Result<int> set(ServerClient& client, const Flags& flags, const Verb& verb) {
   return tell(flags.common, *answer, described(*answer));
 }
 
-Result<int> remove(ServerClient& client, const Flags& flags) {
+Result<int> remove_stream(ServerClient& client, const StreamVerbFlags& flags) {
   auto answer = client.remove(stream_path(flags.stream));
   if (!answer) return pass(answer);
   return tell(flags.common, *answer, fmt::format("stream '{}' is deleted, with its messages", flags.stream));
 }
 
-Result<int> purge(ServerClient& client, const Flags& flags) {
+Result<int> purge_stream(ServerClient& client, const StreamVerbFlags& flags) {
   auto answer = client.post(stream_path(flags.stream) + "/purge", json::object());
   if (!answer) return pass(answer);
   return tell(flags.common, *answer, fmt::format("all messages of stream '{}' are deleted", flags.stream));
 }
 
-void add_settings(const Verb& verb, Flags& flags) {
+void add_settings(const Verb& verb, StreamVerbFlags& flags) {
   const auto time = [&](const char* name, std::string& into, const char* help) {
     verb.add_option(name, into, help).type_name("TIME");
   };
@@ -241,7 +242,7 @@ Error in_words_of_flags(Error error) {
 }
 
 void add_stream(const Verb& app, Invocation& invocation) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<StreamVerbFlags>();
   Verb verb =
       app.add_subcommand("stream", "Create streams of messages on a server, send to them and receive from them");
   verb.require_subcommand(1);
@@ -260,22 +261,23 @@ void add_stream(const Verb& app, Invocation& invocation) {
       "drover stream create uploads\n"
       "  drover stream create tasks --visibility 5m --max-receives 5 --dead-letters failed\n"
       "  drover stream create payments.fifo --deduplicate-content",
-      *flags, invocation, [flags, verb](ServerClient& client) { return create(client, *flags, verb.part("create")); });
+      *flags, invocation,
+      [flags, verb](ServerClient& client) { return create_stream(client, *flags, verb.part("create")); });
   about_one(creating);
   creating.add_flag("--fifo", flags->fifo,
                     "Create a FIFO stream; its name must end in .fifo, and a name that does creates one anyway");
   add_settings(creating, *flags);
-  add("list", "List streams and how full they are", "drover stream list", list);
-  about_one(add("show", "Show a stream: its messages and settings", "drover stream show orders", show_one));
-  Verb setting = add_server_verb(verb, "set", "Change the settings of a stream",
-                                 "drover stream set orders --visibility 5m\n"
-                                 "  drover stream set orders --max-receives 5 --dead-letters failed",
-                                 *flags, invocation,
-                                 [flags, verb](ServerClient& client) { return set(client, *flags, verb.part("set")); });
+  add("list", "List streams and how full they are", "drover stream list", list_streams);
+  about_one(add("show", "Show a stream: its messages and settings", "drover stream show orders", show_stream));
+  Verb setting = add_server_verb(
+      verb, "set", "Change the settings of a stream",
+      "drover stream set orders --visibility 5m\n"
+      "  drover stream set orders --max-receives 5 --dead-letters failed",
+      *flags, invocation, [flags, verb](ServerClient& client) { return set_stream(client, *flags, verb.part("set")); });
   about_one(setting);
   add_settings(setting, *flags);
-  about_one(add("delete", "Delete a stream with its messages", "drover stream delete old", remove));
-  about_one(add("purge", "Delete all messages of a stream", "drover stream purge orders", purge));
+  about_one(add("delete", "Delete a stream with its messages", "drover stream delete old", remove_stream));
+  about_one(add("purge", "Delete all messages of a stream", "drover stream purge orders", purge_stream));
   add_stream_send(verb, invocation);
   add_stream_receive(verb, invocation);
 }

@@ -19,7 +19,7 @@ namespace drover {
 namespace json = boost::json;
 namespace {
 
-struct Flags : StreamFlags {
+struct StreamReceiveFlags : StreamFlags {
   std::uint64_t max = 1;
   std::string wait;
   std::string visibility;
@@ -66,13 +66,13 @@ json::object receipts_of(const json::array& messages) {
 }
 
 /// Nobody reads the output: others may have the messages at once.
-void give_back(ServerClient& client, const Flags& flags, const json::array& messages) {
+void give_back(ServerClient& client, const StreamReceiveFlags& flags, const json::array& messages) {
   json::object body = receipts_of(messages);
   body["visibility"] = 0;
   static_cast<void>(client.post(stream_path(flags.stream) + "/visibility", body));
 }
 
-Result<void> delete_all(ServerClient& client, const Flags& flags, const json::array& messages) {
+Result<void> delete_all(ServerClient& client, const StreamReceiveFlags& flags, const json::array& messages) {
   // A delete that is made twice has been made once.
   auto answer = client.post(stream_path(flags.stream) + "/delete", receipts_of(messages), Repeat::allowed);
   if (!answer) {
@@ -91,7 +91,7 @@ Result<void> delete_all(ServerClient& client, const Flags& flags, const json::ar
 }
 
 /// Prints them all and deletes them if that is wanted. False: nobody reads the output.
-Result<bool> hand_out(ServerClient& client, const Flags& flags, const json::array& messages) {
+Result<bool> hand_out(ServerClient& client, const StreamReceiveFlags& flags, const json::array& messages) {
   const SignalsHeld held;
   for (const json::value& it : messages) print_message(it, flags.common.json);
   if (!flush_output() || lost_output_error != 0) {
@@ -103,7 +103,7 @@ Result<bool> hand_out(ServerClient& client, const Flags& flags, const json::arra
   return true;
 }
 
-json::object request(const Flags& flags, std::uint64_t received, std::uint64_t most) {
+json::object request(const StreamReceiveFlags& flags, std::uint64_t received, std::uint64_t most) {
   json::object body{{"max", std::min<std::uint64_t>(most - received, kMostReceivedAtOnce)}};
   if (!flags.visibility.empty()) body["visibility"] = flags.visibility;
   if (flags.follow && flags.wait.empty()) {
@@ -116,7 +116,7 @@ json::object request(const Flags& flags, std::uint64_t received, std::uint64_t m
   return body;
 }
 
-Result<int> receive(ServerClient& client, const Flags& flags, const Verb& verb) {
+Result<int> receive(ServerClient& client, const StreamReceiveFlags& flags, const Verb& verb) {
   if (flags.follow && !flags.deletes) {
     return fail(ErrorCode::bad_input, "--follow requires --delete: messages that are not deleted are received again",
                 "add --delete, or omit --follow");
@@ -146,7 +146,7 @@ Result<int> receive(ServerClient& client, const Flags& flags, const Verb& verb) 
 }  // namespace
 
 void add_stream_receive(const Verb& parent, Invocation& invocation) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<StreamReceiveFlags>();
   Verb verb = add_server_verb(
       parent, "receive", "Receive messages from a stream and print their bodies, one per line",
       "drover stream receive orders --max 100 --delete\n"

@@ -21,7 +21,7 @@ namespace drover {
 namespace json = boost::json;
 namespace {
 
-struct Flags : StreamFlags {
+struct StreamSendFlags : StreamFlags {
   std::vector<std::string> messages;
   std::string file;
   bool json_lines = false;
@@ -35,7 +35,7 @@ struct Sent {
   std::uint64_t duplicates = 0;
 };
 
-Result<ItemSource> source_of(const Flags& flags, const Invocation& invocation) {
+Result<ItemSource> source_of(const StreamSendFlags& flags, const Invocation& invocation) {
   std::vector<std::string> words = flags.messages;
   words.insert(words.end(), invocation.after_dashes.begin(), invocation.after_dashes.end());
   if (!words.empty() && !flags.file.empty()) {
@@ -99,7 +99,7 @@ Error with_progress(Error error, std::uint64_t done) {
 }
 
 /// The server did not accept messages `first` to `last`, or it is not known whether it did.
-Error not_sent(const Error& error, const Flags& flags, std::uint64_t first, std::uint64_t last) {
+Error not_sent(const Error& error, const StreamSendFlags& flags, std::uint64_t first, std::uint64_t last) {
   const std::string which = first == last ? fmt::format("message {}", format_count(first))
                                           : fmt::format("messages {} to {}", format_count(first), format_count(last));
   Error out{error.code, fmt::format("cannot send {} to stream '{}': {}", which, flags.stream, error.message),
@@ -111,7 +111,7 @@ Error not_sent(const Error& error, const Flags& flags, std::uint64_t first, std:
 }
 
 /// Sends all there is. `sent` is what was acknowledged, whatever the outcome.
-Result<void> send_all(ServerClient& client, const Flags& flags, MessageReader& reader, bool fifo,
+Result<void> send_all(ServerClient& client, const StreamSendFlags& flags, MessageReader& reader, bool fifo,
                       SendProgress& progress, Sent& sent) {
   // A FIFO stream drops what comes twice.
   const Repeat repeat = fifo ? Repeat::allowed : Repeat::never;
@@ -129,7 +129,7 @@ Result<void> send_all(ServerClient& client, const Flags& flags, MessageReader& r
   }
 }
 
-void tell_sent(const Flags& flags, const Sent& sent, double seconds) {
+void tell_sent(const StreamSendFlags& flags, const Sent& sent, double seconds) {
   const json::object summary{{"stream", flags.stream},
                              {"sent", sent.messages},
                              {"duplicates", sent.duplicates},
@@ -140,7 +140,7 @@ void tell_sent(const Flags& flags, const Sent& sent, double seconds) {
   tell(flags.common, summary, sentence);
 }
 
-Result<int> send(ServerClient& client, const Flags& flags, const Invocation& invocation) {
+Result<int> send(ServerClient& client, const StreamSendFlags& flags, const Invocation& invocation) {
   auto source = source_of(flags, invocation);
   if (!source) return pass(source);
   MessageDraft like;
@@ -179,7 +179,7 @@ Result<int> send(ServerClient& client, const Flags& flags, const Invocation& inv
 }  // namespace
 
 void add_stream_send(const Verb& parent, Invocation& invocation) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<StreamSendFlags>();
   Verb verb = add_server_verb(
       parent, "send", "Send messages to a stream",
       "drover stream send orders 'first order' 'second order'\n"

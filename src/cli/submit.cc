@@ -36,7 +36,7 @@ namespace {
 
 constexpr std::size_t kItemsShown = 5;
 
-struct Flags {
+struct SubmitFlags {
   CommonFlags common;
   ServerFlags server;
   CommandFlags command;
@@ -83,7 +83,7 @@ Result<ItemSource> source_of(const JobFile& file, const fs::path& folder) {
 }
 
 // The flags that `run` has too, over what a file says.
-Result<void> apply_run_flags(const Flags& flags, const Verb& verb, const std::vector<std::string>& command,
+Result<void> apply_run_flags(const SubmitFlags& flags, const Verb& verb, const std::vector<std::string>& command,
                              Submission& job) {
   const auto typed = [&](const char* flag, const char* field) {
     const bool there = verb.count(flag) > 0;
@@ -102,7 +102,7 @@ Result<void> apply_run_flags(const Flags& flags, const Verb& verb, const std::ve
   return apply_environment(flags.command, job.definition);
 }
 
-Result<void> check_words(const Flags& flags) {
+Result<void> check_words(const SubmitFlags& flags) {
   if (flags.file.empty() || flags.command.words.empty()) return {};
   const std::string& next = flags.command.words.front();
   if (next == ":::" || next.starts_with('-')) return {};
@@ -115,7 +115,7 @@ Result<void> check_words(const Flags& flags) {
 }
 
 // The file's own source, with what flags say of how it is read.
-Result<ItemSource> file_source(const Flags& flags, JobFile& file, const fs::path& folder) {
+Result<ItemSource> file_source(const SubmitFlags& flags, JobFile& file, const fs::path& folder) {
   if (!flags.command.match.empty()) {
     if (file.dir.empty())
       return fail(ErrorCode::bad_input, "--match requires --dir", "omit --match, or add --dir PATH");
@@ -139,7 +139,7 @@ bool lists_objects(const ItemSource& source) {
 }
 
 /// Everything but the number of items is checked before anything is read or sent.
-Result<std::variant<ReadyJob, ToldAlready>> prepare(const Flags& flags, const Verb& verb,
+Result<std::variant<ReadyJob, ToldAlready>> prepare(const SubmitFlags& flags, const Verb& verb,
                                                     const Invocation& invocation) {
   if (auto checked = check_words(flags); !checked) return pass(checked);
   auto command = take_command(flags.command, invocation);
@@ -235,7 +235,7 @@ Result<std::string> body_of(const Submission& job) {
               "use UTF-8 in its command, variables and working directory; items may contain any bytes");
 }
 
-Result<int> show_only(const Flags& flags, ReadyJob& job, const ItemCheck& check) {
+Result<int> show_only(const SubmitFlags& flags, ReadyJob& job, const ItemCheck& check) {
   std::uint64_t total = 0;
   std::vector<std::string> first;
   const ItemStream::Change change = change_of(job);
@@ -278,7 +278,7 @@ Result<int> show_only(const Flags& flags, ReadyJob& job, const ItemCheck& check)
   return kAllSucceeded;
 }
 
-Result<int> submit(const Flags& flags, const Verb& verb, const Invocation& invocation) {
+Result<int> submit(const SubmitFlags& flags, const Verb& verb, const Invocation& invocation) {
   auto prepared = prepare(flags, verb, invocation);
   if (!prepared) return pass(prepared);
   if (std::holds_alternative<ToldAlready>(*prepared)) return kBadUsage;
@@ -340,13 +340,13 @@ Result<int> submit(const Flags& flags, const Verb& verb, const Invocation& invoc
 }  // namespace
 
 void add_submit(const Verb& app, Invocation& invocation) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<SubmitFlags>();
   Verb verb =
       app.add_subcommand("submit", "Submit a job to a server: a job file, or a command for every item in a list");
   add_common_flags(verb, flags->common);
   add_server_flag(verb, flags->server);
   // Only what looks like one is taken for a job file: whatever else stands there begins a command.
-  verb.add_option("file", flags->file, "Job file, .yaml or .json; - is standard input. Flags override its fields")
+  verb.add_option("file", flags->file, "Job file, .yaml or .json; - is standard input. SubmitFlags override its fields")
       .type_name("FILE")
       .accepts([](const std::string& word) { return looks_like_job_file(word) ? std::string() : "not a job file"; });
   verb.validate_positionals();

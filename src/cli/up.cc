@@ -8,13 +8,13 @@
 namespace drover {
 namespace {
 
-struct Flags {
+struct UpFlags {
   CommonFlags common;
   std::string prices;
   ServerOptions options;
 };
 
-Result<int> serve(Flags& flags) {
+Result<int> serve(UpFlags& flags) {
   flags.options.data = data_root(flags.common.data);
   flags.options.has_local_fleet = true;
   flags.options.log = flags.common.json ? ServerLog::Form::json : ServerLog::Form::text;
@@ -27,7 +27,7 @@ Result<int> serve(Flags& flags) {
 }  // namespace
 
 void add_up(const Verb& app, Invocation& invocation) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<UpFlags>();
   Verb verb = app.add_subcommand("up", "Run a server and, while there is work, workers on this machine");
   add_common_flags(verb, flags->common);
   verb.add_option("--listen", flags->options.listen, "Address to listen on; repeatable (default: 127.0.0.1:8750)")

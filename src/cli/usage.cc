@@ -16,7 +16,7 @@ namespace drover {
 namespace json = boost::json;
 namespace {
 
-struct Flags : AskingFlags {
+struct UsageFlags : AskingFlags {
   std::string by = "owner";
 };
 
@@ -51,7 +51,7 @@ void add_row(Table& table, const std::string& who, const Sum& sum) {
              has_price ? format_dollars(used.on_demand_microdollars) : ""});
 }
 
-Result<int> usage(ServerClient& client, const Flags& flags) {
+Result<int> usage(ServerClient& client, const UsageFlags& flags) {
   auto answer = client.get("/api/v1/usage?by=" + flags.by);
   if (!answer) return pass(answer);
   if (flags.common.json) {
@@ -100,7 +100,7 @@ Result<int> usage(ServerClient& client, const Flags& flags) {
 }  // namespace
 
 void add_usage(const Verb& app, Invocation& invocation) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<UsageFlags>();
   add_server_verb(app, "usage", "Show resource usage, and how much of it was wasted on failed and lost attempts",
                   "drover usage\n  drover usage --by share", *flags, invocation,
                   [flags](ServerClient& client) { return usage(client, *flags); })

@@ -28,7 +28,7 @@ const CLI::App& innermost(const CLI::App& app) {
 
 std::string nearest_part(const CLI::App& app, const std::string& word) {
   std::vector<std::string> names;
-  for (const Command& part : command_tree(app).parts) names.push_back(part.name);
+  for (const CommandNode& part : command_tree(app).parts) names.push_back(part.name);
   return nearest_word(word, names);
 }
 
@@ -39,7 +39,7 @@ const CLI::App& root_of(const CLI::App& app) {
 /// "it is an option of 'drover submit' and 'drover retry'"; empty: no verb has it.
 std::string verbs_with(const CLI::App& root, const std::string& flag) {
   std::vector<std::string> found;
-  for (const Command& verb : command_tree(root).parts) {
+  for (const CommandNode& verb : command_tree(root).parts) {
     if (verb.flag(flag) != nullptr) found.push_back(concat("'", root.get_name(), " ", verb.name, "'"));
   }
   constexpr std::size_t kMostNamed = 3;
@@ -76,16 +76,16 @@ namespace {
 /// A flag that is known, but not where it stands: before a part of a verb, or without any.
 std::optional<Error> misplaced_flag(const CLI::App& verb, const std::string& flag) {
   const std::string written = flag.substr(0, flag.find('='));
-  const Command command = command_tree(verb);
+  const CommandNode command = command_tree(verb);
   if (command.flag(written) != nullptr) {
     return Error{ErrorCode::bad_input, concat("option '", written, "' must come after '", verb.get_name(), "'"),
                  concat("write ", title_of(verb), " ", written, " …")};
   }
   const bool a_part_has_it =
-      std::ranges::any_of(command.parts, [&](const Command& part) { return part.flag(written) != nullptr; });
+      std::ranges::any_of(command.parts, [&](const CommandNode& part) { return part.flag(written) != nullptr; });
   if (!a_part_has_it) return std::nullopt;
   std::string names;
-  for (const Command& part : command.parts) names += concat(names.empty() ? "" : ", ", part.name);
+  for (const CommandNode& part : command.parts) names += concat(names.empty() ? "" : ", ", part.name);
   return Error{ErrorCode::bad_input, concat(title_of(verb), " requires a subcommand"),
                concat("use one of ", names, "; see ", title_of(verb), " --help")};
 }

@@ -4,11 +4,9 @@
 #include <signal.h>
 
 #include <cstdio>
-#include <fstream>
 
 #include "base/units.h"
 #include "cli/notices_in_background.h"
-#include "server/server.h"
 #include "store/run_folder.h"
 #include "store/sqlite_store.h"
 
@@ -66,15 +64,6 @@ std::vector<std::string> runs_by_uuid(const std::string& root, const std::string
   return found;
 }
 
-/// Whoever speaks of a run where a server works often means a job.
-std::string or_a_job(const std::string& root, const std::string& next, bool jobs_too) {
-  if (!jobs_too) return next;
-  std::ifstream file(server_address_file(root));
-  std::string address;
-  if (!std::getline(file, address)) return next;
-  return fmt::format("{}; for a job on this machine's server, add --server {}", next, address);
-}
-
 }  // namespace
 
 Result<void> refuse_item(const Reference& reference) {
@@ -82,7 +71,7 @@ Result<void> refuse_item(const Reference& reference) {
   return fail(ErrorCode::bad_input, "expected a run, not one of its items", "omit the colon and the index");
 }
 
-Result<Reference> resolve(const std::string& root, const std::string& text, bool jobs_too) {
+Result<Reference> resolve(const std::string& root, const std::string& text) {
   Reference reference;
   std::string name = text;
   if (const std::size_t colon = text.rfind(':'); colon != std::string::npos) {
@@ -99,7 +88,7 @@ Result<Reference> resolve(const std::string& root, const std::string& text, bool
     auto newest = RunFolder::newest(root);
     if (!newest) {
       return fail(ErrorCode::not_found, fmt::format("no runs in {}", root),
-                  or_a_job(root, "start one: drover run --items list.txt -- command {}", jobs_too));
+                  "start one: drover run --items list.txt -- command {}");
     }
     reference.run = *newest;
     return reference;
@@ -117,8 +106,7 @@ Result<Reference> resolve(const std::string& root, const std::string& text, bool
     return fail(ErrorCode::bad_input, fmt::format("id prefix '{}' matches {} runs", name, by_uuid.size()),
                 "use a longer prefix");
   }
-  return fail(ErrorCode::not_found, fmt::format("run '{}' not found in {}", name, root),
-              or_a_job(root, "list the runs: drover runs", jobs_too));
+  return fail(ErrorCode::not_found, fmt::format("run '{}' not found in {}", name, root), "list the runs: drover runs");
 }
 
 }  // namespace drover

@@ -47,8 +47,7 @@ struct Reference {
   bool has_item = false;
   std::uint64_t item = 0;
 };
-/// `jobs_too`: the verb can also be asked about a server's job, which an error may advise.
-Result<Reference> resolve(const std::string& root, const std::string& text, bool jobs_too = true);
+Result<Reference> resolve(const std::string& root, const std::string& text);
 /// For verbs that mean a whole run.
 Result<void> refuse_item(const Reference& reference);
 

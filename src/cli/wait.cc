@@ -8,14 +8,14 @@
 namespace drover {
 namespace {
 
-struct Flags {
+struct WaitFlags {
   CommonFlags common;
   ServerFlags server;
   std::vector<std::string> references;
   std::string timeout;
 };
 
-Result<int> wait_for(const Flags& flags, const WaitLimits& limits, const std::string& reference) {
+Result<int> wait_for(const WaitFlags& flags, const WaitLimits& limits, const std::string& reference) {
   auto place = site_of(flags.common, flags.server, reference);
   if (!place) return pass(place);
   if (*place == Site::here) return wait_for_run(limits, reference);
@@ -26,7 +26,7 @@ Result<int> wait_for(const Flags& flags, const WaitLimits& limits, const std::st
   return wait_for_job(*client, limits, *job, JobIs::to_be_found);
 }
 
-Result<int> wait_for_all(const Flags& flags) {
+Result<int> wait_for_all(const WaitFlags& flags) {
   WaitLimits limits{flags.common, std::nullopt};
   if (!flags.timeout.empty()) {
     auto time_ms = parse_duration_ms(flags.timeout);
@@ -47,7 +47,7 @@ Result<int> wait_for_all(const Flags& flags) {
 }  // namespace
 
 void add_wait(const Verb& app, Invocation& invocation) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<WaitFlags>();
   Verb verb = app.add_subcommand("wait", "Wait until runs or a server's jobs have ended");
   add_common_flags(verb, flags->common);
   add_place_flags(verb, flags->server);

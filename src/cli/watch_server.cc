@@ -8,6 +8,7 @@
 #include <map>
 
 #include "base/units.h"
+#include "cli/coming_machines.h"
 #include "cli/watch.h"
 #include "cli/watch_loop.h"
 #include "engine/system_clock.h"
@@ -18,7 +19,7 @@ namespace drover {
 namespace json = boost::json;
 namespace {
 
-constexpr std::int64_t kAnswerMs = 2'000;
+constexpr std::int64_t kScreenMs = 2'000;
 constexpr int kJobsListed = 200;
 // Of so many running jobs it is asked each second what runs; the list does not tell.
 constexpr std::size_t kJobsAsked = 12;
@@ -61,7 +62,7 @@ class JobScene : public Scene {
 
  private:
   Result<void> ask() {
-    auto job = client_.get_soon("/api/v1/jobs/" + url_escape(job_), kAnswerMs);
+    auto job = client_.get_soon("/api/v1/jobs/" + url_escape(job_), kScreenMs);
     if (!job) return pass(job);
     job_ = text(*job, "id");  // another may be given the same name meanwhile
     const json::value& counts = job->at("counts");
@@ -93,7 +94,7 @@ class JobScene : public Scene {
 
   Result<void> list_failures(RunView& view) {
     auto page = client_.get_soon(
-        fmt::format("/api/v1/jobs/{}/items?state=failed&limit={}", url_escape(job_), kFailuresAsked), kAnswerMs);
+        fmt::format("/api/v1/jobs/{}/items?state=failed&limit={}", url_escape(job_), kFailuresAsked), kScreenMs);
     if (!page) return pass(page);
     for (const json::value& item : page->at("items").as_array()) {
       const json::value& last = item.at("last");
@@ -134,9 +135,9 @@ class JobsScene : public Scene {
 
  private:
   Result<void> ask() {
-    auto jobs = client_.get_soon(fmt::format("/api/v1/jobs?limit={}", kJobsListed), kAnswerMs);
+    auto jobs = client_.get_soon(fmt::format("/api/v1/jobs?limit={}", kJobsListed), kScreenMs);
     if (!jobs) return pass(jobs);
-    auto workers = client_.get_soon("/api/v1/workers", kAnswerMs);
+    auto workers = client_.get_soon("/api/v1/workers", kScreenMs);
     if (!workers) return pass(workers);
     const auto now_ms = static_cast<double>(SystemWallClock().epoch_ms());
     std::vector<JobsView::JobLine> lines;
@@ -167,21 +168,16 @@ class JobsScene : public Scene {
 
   /// Of fleets. A key that may not read fleets sees none.
   void add_coming_machines() {
-    const auto fleets = client_.get_soon("/api/v1/fleets", kAnswerMs);
+    const auto fleets = client_.get_soon("/api/v1/fleets", kScreenMs);
     if (!fleets) return;
-    for (const json::value& fleet : fleets->at("fleets").as_array()) {
-      for (const json::value& machine : fleet.at("machines").as_array()) {
-        const std::string state = text(machine, "state");
-        if (state != "requested" && state != "starting") continue;
-        view_.workers.push_back(
-            {.name = text(machine, "name"),
-             .cpus = fmt::format("{:g}", machine.at("cpus").to_number<double>()),
-             .memory = format_size(number(machine, "memory_bytes")),
-             .version = {},
-             .labels = fmt::format("fleet={} shape={}", text(fleet, "name"), text(machine, "shape")),
-             .seen_ago_s = {},
-             .coming = state});
-      }
+    for (const ComingMachine& it : coming_machines(*fleets)) {
+      view_.workers.push_back({.name = it.name,
+                               .cpus = fmt::format("{:g}", it.told.at("cpus").to_number<double>()),
+                               .memory = format_size(number(it.told, "memory_bytes")),
+                               .version = {},
+                               .labels = fmt::format("fleet={} shape={}", it.fleet, it.shape),
+                               .seen_ago_s = {},
+                               .coming = it.state});
     }
   }
 
@@ -200,7 +196,7 @@ class JobsScene : public Scene {
 
   /// How many run, and why none does. Without an answer the line stays as it is.
   void ask_more(const std::string& id, JobsView::JobLine& line) {
-    auto job = client_.get_soon("/api/v1/jobs/" + url_escape(id), kAnswerMs);
+    auto job = client_.get_soon("/api/v1/jobs/" + url_escape(id), kScreenMs);
     if (!job) return;
     line.running = number(job->at("counts"), "running");
     if (job->as_object().contains("waits_for")) line.note = text(*job, "waits_for");

@@ -10,11 +10,11 @@
 namespace drover {
 namespace {
 
-struct Flags : AskingFlags {
+struct WhyFlags : AskingFlags {
   std::string reference;
 };
 
-Result<int> why(ServerClient& client, const Flags& flags) {
+Result<int> why(ServerClient& client, const WhyFlags& flags) {
   auto reference = job_and_item(client, flags.reference);
   if (!reference) return pass(reference);
   auto answer = client.get(job_path(reference->job, reference->item.empty() ? "/why" : "/why?item=" + reference->item));
@@ -37,7 +37,7 @@ Result<int> why(ServerClient& client, const Flags& flags) {
 }  // namespace
 
 void add_why(const Verb& app, Invocation& invocation) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<WhyFlags>();
   add_server_verb(app, "why", "Explain why a job, or one of its items, is not running",
                   "drover why nightly\n  drover why nightly:17", *flags, invocation,
                   [flags](ServerClient& client) { return why(client, *flags); })

@@ -33,7 +33,7 @@
 namespace drover {
 namespace {
 
-struct Flags {
+struct WorkerFlags {
   CommonFlags common;
   ServerFlags server;
   std::string join;
@@ -74,7 +74,7 @@ Result<std::map<std::string, std::string>> tell_attempts(const ServerAccess& acc
 }
 
 /// What items may use: what is asked for, or all that is here. A kind of which nothing is found is only counted.
-Result<AcceleratorCounts> offered(const Flags& flags, const MachineDevices& machine) {
+Result<AcceleratorCounts> offered(const WorkerFlags& flags, const MachineDevices& machine) {
   if (!flags.gpus && flags.accelerators.empty()) return machine.pool.counts();
   auto wanted = accelerator_counts(flags.gpus.value_or(0), flags.accelerators);
   if (!wanted) return wanted;
@@ -89,7 +89,7 @@ Result<AcceleratorCounts> offered(const Flags& flags, const MachineDevices& mach
   return wanted;
 }
 
-Result<int> work(Flags& flags) {
+Result<int> work(WorkerFlags& flags) {
   RemoteWorkerOptions options;
   options.hello.name = flags.name.empty() ? host_name() : flags.name;
   options.hello.version = DROVER_VERSION;
@@ -162,7 +162,7 @@ Result<int> work(Flags& flags) {
 }  // namespace
 
 void add_worker(const Verb& app, Invocation& invocation) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<WorkerFlags>();
   Verb verb = app.add_subcommand("worker", "Run items from a server's jobs on this machine");
   add_common_flags(verb, flags->common);
   add_server_flag(verb, flags->server);

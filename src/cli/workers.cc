@@ -6,6 +6,7 @@
 #include "base/device_state.h"
 #include "base/units.h"
 #include "cli/answer.h"
+#include "cli/coming_machines.h"
 #include "cli/print.h"
 #include "cli/server_verb.h"
 #include "cli/table.h"
@@ -17,7 +18,7 @@ namespace drover {
 namespace json = boost::json;
 namespace {
 
-struct Flags : AskingFlags {
+struct WorkersFlags : AskingFlags {
   std::string worker;
 };
 
@@ -64,22 +65,6 @@ std::string device_notes(const json::value& worker) {
   return out;
 }
 
-/// Machines of fleets that have not joined: they are workers soon.
-std::vector<std::vector<std::string>> coming_machines(ServerClient& client) {
-  std::vector<std::vector<std::string>> rows;
-  const auto fleets = client.get("/api/v1/fleets");
-  if (!fleets) return rows;  // the key may not read them
-  for (const json::value& fleet : list_in(*fleets, "fleets")) {
-    for (const json::value& it : list_in(fleet, "machines")) {
-      const std::string state = text_in(it, "state");
-      if (state != "requested" && state != "starting") continue;
-      rows.push_back({text_in(it, "name"), state, cpus_text(it), memory_text(it), accelerators_text(it), "-", "",
-                      text_in(fleet, "name"), fmt::format("shape={}", text_in(it, "shape"))});
-    }
-  }
-  return rows;
-}
-
 void print_list(ServerClient& client, const json::value& answer) {
   using enum Column::Align;
   Table table({{.title = "NAME", .cut = true},
@@ -105,12 +90,18 @@ void print_list(ServerClient& client, const json::value& answer) {
     }
     apart += device_notes(it);
   }
-  for (std::vector<std::string>& row : coming_machines(client)) table.add(std::move(row));
+  if (const auto fleets = client.get("/api/v1/fleets")) {  // the key may not read them
+    for (const ComingMachine& it : coming_machines(*fleets)) {
+      table.add({it.name, it.state, cpus_text(it.told), memory_text(it.told), accelerators_text(it.told), "-", "",
+                 it.fleet, fmt::format("shape={}", it.shape)});
+    }
+  }
   table.print();
   print_text(stdout, apart);
 }
 
-Result<int> change(ServerClient& client, const Flags& flags, std::string_view how, std::string_view done) {
+Result<int> change_worker(ServerClient& client, const WorkersFlags& flags, std::string_view how,
+                          std::string_view done) {
   auto answer = client.post(fmt::format("/api/v1/workers/{}/{}", url_escape(flags.worker), how), json::object{});
   if (!answer) return pass(answer);
   return tell(flags.common, *answer, fmt::format("worker '{}' {}", flags.worker, done));
@@ -119,7 +110,7 @@ Result<int> change(ServerClient& client, const Flags& flags, std::string_view ho
 }  // namespace
 
 void add_workers(const Verb& app, Invocation& invocation) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<WorkersFlags>();
   Verb verb =
       add_server_verb(app, "workers", "List a server's workers", "drover workers\n  drover workers drain gpu-7", *flags,
                       invocation, [flags](ServerClient& client) {
@@ -129,7 +120,7 @@ void add_workers(const Verb& app, Invocation& invocation) {
   verb.require_subcommand(0, 1);
   const auto add = [&](const char* name, const char* help, const char* done) {
     add_server_verb(verb, name, help, fmt::format("drover workers {} gpu-7", name), *flags, invocation,
-                    [flags, name, done](ServerClient& client) { return change(client, *flags, name, done); })
+                    [flags, name, done](ServerClient& client) { return change_worker(client, *flags, name, done); })
         .add_option("worker", flags->worker, "Name of the worker")
         .type_name("WORKER")
         .required();
