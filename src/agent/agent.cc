@@ -100,7 +100,7 @@ void Agent::on_ended(std::size_t slot, EndedAttempt ended, bool was_stopped, std
   DROVER_CHECK(!handed.empty() && handed.front().item.token == ended.token, "a slot ends what it was running");
   const Handed done = handed.front();
   handed.pop_front();
-  learn(ended.usage.wall_us);
+  learn(done.item.job, ended.usage.wall_us);
   if (was_stopped && ended.outcome.ending != Ending::not_started) {
     switch (done.stopping) {
       case StopReason::none: break;
@@ -262,8 +262,10 @@ void Agent::interrupt(std::size_t slot, std::int64_t now_ms) {
     begin_stop(slot, StopReason::machine_leaves, now_ms);
     return;
   }
-  const auto left_ms = static_cast<std::int64_t>(typical_us_ / 1000) - (now_ms - running.since_ms);
-  // Of one that has taken longer than usual nobody knows when it ends.
+  const auto typical_us = typical_of_us_.find(running.item.job);
+  const auto usual_ms = typical_us == typical_of_us_.end() ? 0 : static_cast<std::int64_t>(typical_us->second / 1000);
+  const std::int64_t left_ms = usual_ms - (now_ms - running.since_ms);
+  // It is not known when one ends that has taken longer than usual, or the first of its job.
   const bool may_end = interrupted_->until_ms == 0 || left_ms <= 0 || now_ms + left_ms <= interrupted_->until_ms;
   if (!may_end) begin_stop(slot, StopReason::interrupted, now_ms);
 }

@@ -264,7 +264,7 @@ class Agent {
   void recall(std::size_t slot);
   void begin_stop(std::size_t slot, StopReason reason, std::int64_t now_ms);
   void next_in_slot(std::size_t slot, std::int64_t now_ms);
-  void learn(std::int64_t wall_us);
+  void learn(JobId job, std::int64_t wall_us);
   void watch(std::size_t slot, std::int64_t now_ms);
   template <class Visit>
   void each_deadline(const SlotState& slot, Visit&& visit) const;
@@ -292,7 +292,8 @@ class Agent {
   bool killing_ = false;
   bool holding_ = false;
   std::size_t most_ahead_ = SIZE_MAX;
-  double typical_us_ = 0;  // how long items take lately; 0: not known
+  double typical_us_ = 0;                  // how long items take lately; 0: not known
+  std::map<JobId, double> typical_of_us_;  // those of each job, for the jobs that were here lately
   double fetch_us_ = 0;    // how long it takes lately to fetch what an item needs; 0: nothing is fetched
   Resources typical_ask_;  // what they ask for lately
   bool yielded_ = false;   // what had no room was put back; nothing is asked for until something here has ended

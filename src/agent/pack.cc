@@ -21,6 +21,8 @@ constexpr std::size_t kMostBacklog = 4096;
 constexpr double kWorthFetchingAhead = 0.1;
 // While so many jobs wait for what they need, nothing more is asked for: it might be of one more.
 constexpr std::size_t kMostJobsAside = 64;
+// Of so many jobs it is remembered how long their items take.
+constexpr std::size_t kMostJobsKnown = 64;
 
 }  // namespace
 
@@ -219,11 +221,17 @@ void Agent::learn_fetch(std::int64_t took_us) {
   if (fetch_us_ < 1) fetch_us_ = 0;
 }
 
-void Agent::learn(std::int64_t wall_us) {
+void Agent::learn(JobId job, std::int64_t wall_us) {
   const auto us = static_cast<double>(std::max<std::int64_t>(wall_us, 1));
   // Quick to believe that items are long, slow to believe that they are short.
-  const double weight = us > typical_us_ ? 0.5 : 0.1;
-  typical_us_ = typical_us_ == 0 ? us : typical_us_ + weight * (us - typical_us_);
+  const auto follow = [us](double& typical_us) {
+    const double weight = us > typical_us ? 0.5 : 0.1;
+    typical_us = typical_us == 0 ? us : typical_us + weight * (us - typical_us);
+  };
+  follow(typical_us_);
+  if (typical_of_us_.size() >= kMostJobsKnown && !typical_of_us_.contains(job))
+    typical_of_us_.erase(typical_of_us_.begin());
+  follow(typical_of_us_[job]);
 }
 
 }  // namespace drover

@@ -224,7 +224,8 @@ TEST(Pack, NothingIsHandedAheadWhereNotEvenTheFirstOnesHaveRoom) {
   left.accelerators = {1, 0, 0};
   machine.agent.keep_to(left, machine.now_ms);
   machine.lend(3, kOneGpu);
-  for (const AgentAction& action : machine.agent.take_actions()) EXPECT_FALSE(std::holds_alternative<StartItem>(action));
+  for (const AgentAction& action : machine.agent.take_actions())
+    EXPECT_FALSE(std::holds_alternative<StartItem>(action));
   EXPECT_EQ(machine.busy().size(), 2U);
 }
 
@@ -241,14 +242,28 @@ std::vector<StopHow> stops_before(Machine& machine, std::int64_t left_ms) {
 TEST(Interruption, WhatWillNotEndInTimeIsGivenUpAtOnceAndTheRestRunsOn) {
   for (const auto& [left_ms, stopped] : {std::pair(30'000, 1U), std::pair(90'000, 0U), std::pair(0, 0U)}) {
     Machine machine(kMachine);
-    machine.lend(1, {1000});
+    machine.lend(2, {1000});
     machine.end(0, 60'000'000);  // they take a minute
-    machine.lend(1, {1000});
     const std::vector<StopHow> stops = stops_before(machine, left_ms);
     ASSERT_EQ(stops.size(), stopped) << left_ms;
     for (const StopHow how : stops) EXPECT_EQ(how, StopHow::kill);
     EXPECT_TRUE(machine.agent.draining());
     EXPECT_EQ(machine.agent.make_poll(machine.now_ms).want, 0U);
+  }
+}
+
+TEST(Interruption, ItemsAreJudgedByOthersOfTheirOwnJob) {
+  for (const bool long_ones_first : {true, false}) {
+    Machine machine(kMachine, 2);
+    const std::int64_t first_us = long_ones_first ? 600'000'000 : 1'000'000;
+    const std::int64_t second_us = long_ones_first ? 1'000'000 : 600'000'000;
+    machine.lend(2, {1000});
+    machine.end(0, first_us);
+    machine.end(1, first_us);
+    machine.lend(3, {1000});
+    machine.end(0, second_us);
+    ASSERT_EQ(machine.busy().size(), 2U);
+    EXPECT_EQ(stops_before(machine, 120'000).size(), long_ones_first ? 0U : 2U);
   }
 }
 
