@@ -248,7 +248,9 @@ def test_the_hints_of_a_run_can_be_typed_while_drover_server_is_set(drover):
 def test_verbs_do_not_advise_a_flag_that_they_lack(drover, server):
     for verb in ("report", "resume"):
         assert "--server" not in drover(verb, "nobody").refuses("nobody").err
-    assert "--server" in drover("status", "nobody").refuses("nobody").err
+    # A server keeps its data here: what is not a run may be a job.
+    assert "drover jobs" in drover("status", "nobody").refuses("job 'nobody' not found").err
+    assert "drover jobs" not in drover("status", "nobody", "--local").refuses("run 'nobody' not found").err
 
 
 def test_suggestions_are_near_or_not_made(drover):
