@@ -77,7 +77,7 @@ def test_a_job_chooses_its_machines(server):
 def test_a_job_that_no_fleet_serves_says_so(server):
     set_fleet(server, "f", most=1, shapes=["small"], spot=True, on_demand=False)
     submit(server, "careful", "--spot", "never", "--", "true", ":::", "a")
-    said = "1 item waits: they must not run on spot machines, and the fleet has no others\n"
+    said = "1 item waits: not allowed on spot machines, and the fleet has no others\n"
     wait_until(lambda: server.cli("fleet", "explain", "f").out == said, "the planner to say why")
     assert "'drover fleet explain f' says why" in server.cli("why", "careful").out
     assert server.cli("fleet", "set", "f", "--on-demand").status == 0

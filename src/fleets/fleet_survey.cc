@@ -35,7 +35,8 @@ PlannedMachine planned(const MachineView& it) {
           .work_ms = it.work_ms,
           .free_since_ms = it.free_since_ms,
           .receipts_since_ms = it.receipts_since_ms,
-          .quarantine = it.quarantine};
+          .quarantine = it.quarantine,
+          .labels = it.is_present ? std::optional(it.labels) : std::nullopt};
 }
 
 std::string why_unknown(const FleetRules& rules) {
@@ -75,7 +76,7 @@ Result<void> FleetSurvey::take(Result<Effect> answer) {
 void FleetSurvey::take_page(FleetsNow page) {
   if (std::exchange(is_first_page_, false)) {
     for (const Fleet& it : page.fleets) snapshot_.fleets.push_back(state_of(it));
-    is_of_use_ = std::ranges::any_of(snapshot_.fleets, [](const FleetState& it) { return it.unavailable.empty(); });
+    is_of_use_ = std::ranges::any_of(snapshot_.fleets, &FleetState::has_known_shapes);
   }
   for (MachineView& it : page.machines) {
     page_.machines_after = it.machine.name;
@@ -135,6 +136,7 @@ FleetState FleetSurvey::state_of(const Fleet& fleet) const {
                  .spot_not_before_ms = fleet.spot_not_before_ms,
                  .spot_trouble = fleet.spot_trouble,
                  .spot_failing_since_ms = fleet.spot_failing_since_ms};
+  if (fleet.scaled_to >= 0) out.scaled_to = static_cast<std::uint64_t>(fleet.scaled_to);
   auto rules = fleet_rules_from_json(fleet.text);
   if (!rules) {
     out.unavailable = concat("its settings cannot be used: ", rules.error().message);
@@ -144,10 +146,12 @@ FleetState FleetSurvey::state_of(const Fleet& fleet) const {
   const auto shapes = shapes_(out.rules);
   if (!shapes) {
     out.unavailable = why_unknown(out.rules);
+    out.has_known_shapes = false;
     return out;
   }
   if (!*shapes) {
     out.unavailable = concat("the shapes of its machines are not known: ", shapes->error().message);
+    out.has_known_shapes = false;
     return out;
   }
   if (out.rules.shapes.empty()) out.shapes = **shapes;

@@ -16,6 +16,7 @@ std::vector<ScaleFleet> scale_commands(const FleetPlan& plan, const std::functio
     commands[it.fleet].launches.push_back(
         {machine_name(it.fleet, number()), it.shape.name, it.shape.has, it.reason, it.shape.price, it.spot});
   }
+  for (const PlannedScale& it : plan.scales) commands[it.fleet].scale_to = it.machines;
   std::vector<ScaleFleet> out;
   for (auto& [fleet, command] : commands) {
     command.fleet = fleet;

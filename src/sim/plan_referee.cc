@@ -82,8 +82,11 @@ struct FleetCase {
                             });
     return billed >= rules().most || lacks_cpus;
   }
-  /// What is launched for nobody in particular.
-  bool usual_market() const { return rules().spot && !replaces_spot(SpotRules{}.on_demand_after_ms); }
+  /// Whether it could have one more where the policy only counts machines.
+  bool takes_more(const Shape& shape) const {
+    return has_room_for(shape, rules().spot) ||
+           (replaces_spot(SpotRules{}.on_demand_after_ms) && has_room_for(shape, false));
+  }
   /// Whether one more of the shape would be within its bounds.
   bool has_room_for(const Shape& shape, bool spot) const {
     const bool has_cpus = rules().most_milli_cpus == 0 || milli_cpus + shape.has.milli_cpus <= rules().most_milli_cpus;
@@ -165,6 +168,11 @@ class PlanReferee {
         fail(fleet, "launches another than a spot machine");
       if (it->spot && fleet.is_too_dear(it->shape.price)) fail(fleet, "pays more for a spot machine than its bid");
       if (it->reason.empty()) fail(fleet, "launches without a reason");
+      const auto shape = std::ranges::find(fleet.state.shapes, it->shape.name, &Shape::name);
+      const bool has_spot = fleet.rules().spot && shape != fleet.state.shapes.end() && fleet.may_launch(true) &&
+                            !fleet.is_too_dear(shape->price);
+      if (!it->spot && has_spot && fleet.rules().policy != ScalingPolicy::demand)
+        fail(fleet, "launches another machine although it could have a spot machine");
     }
   }
 
@@ -228,8 +236,7 @@ class PlanReferee {
     std::uint64_t kinds = 0;
     for (const WaitingItems& it : snapshot_.items) kinds += it.waiting > 0 ? 1 : 0;
     return kinds == 1 && std::ranges::any_of(snapshot_.items, [&](const WaitingItems& it) {
-             return it.waiting > 0 &&
-                    suits(fleet, {machine.shape, machine.has.minus(machine.used)}, machine.spot, it) &&
+             return it.waiting > 0 && suits(fleet, machine, machine.has.minus(machine.used), it) &&
                     !is_idle(fleet, machine);
            });
   }
@@ -247,8 +254,7 @@ class PlanReferee {
                                               : target(fleet);
     if (!wanted) return;
     const std::uint64_t clamped = std::clamp(*wanted, fleet.least(), fleet.rules().most);
-    const bool is_short =
-        fleet.machines() < clamped && fleet.has_room_for(fleet.state.shapes.front(), fleet.usual_market());
+    const bool is_short = fleet.machines() < clamped && fleet.takes_more(fleet.state.shapes.front());
     if (is_short) fail(fleet, concat("has ", fleet.machines(), " machines instead of ", clamped));
     const bool may_drain = fleet.rules().policy != ScalingPolicy::step || !fleet.is_warming();
     const bool is_surplus = fleet.live.size() > fleet.rules().most;
@@ -330,6 +336,15 @@ class PlanReferee {
     }
   }
 
+  /// So much of a machine that is there.
+  static bool suits(const FleetCase& fleet, const PlannedMachine& machine, const Resources& has,
+                    const WaitingItems& items) {
+    if (!machine.labels) return suits(fleet, {machine.shape, has}, machine.spot, items);
+    const bool is_wrong_market = machine.spot ? items.spot == SpotUse::never : items.spot == SpotUse::only;
+    return serves(fleet.state, items) && items.ask.fits(has) && !is_wrong_market &&
+           has_all(*machine.labels, items.require);
+  }
+
   static bool suits(const FleetCase& fleet, const Shape& shape, bool spot, const WaitingItems& items) {
     const bool is_wrong_market = spot ? items.spot == SpotUse::never : items.spot == SpotUse::only;
     return serves(fleet.state, items) && items.ask.fits(shape.has) && !is_wrong_market &&
@@ -341,7 +356,7 @@ class PlanReferee {
     const FleetCase* could = nullptr;
     for (const FleetCase& fleet : cases_) {
       for (const PlannedMachine* it : fleet.live) {
-        if (suits(fleet, {it->shape, it->has}, it->spot, items)) return;
+        if (suits(fleet, *it, it->has, items)) return;
       }
       for (const PlannedLaunch* it : fleet.launches) {
         if (suits(fleet, it->shape, it->spot, items)) return;
@@ -363,7 +378,7 @@ class PlanReferee {
     for (const FleetCase& fleet : cases_) {
       for (const PlannedMachine* it : fleet.live) {
         const bool stays = std::ranges::find(fleet.drains, it->name, &PlannedDrain::machine) == fleet.drains.end();
-        if (stays && suits(fleet, {it->shape, it->has}, it->spot, items))
+        if (stays && suits(fleet, *it, it->has, items))
           room += std::min(it->has.minus(it->used).holds(items.ask), kMostHeld);
       }
     }

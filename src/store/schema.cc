@@ -72,12 +72,13 @@ CREATE TABLE named_definitions(
 -- failures: launches that failed since a machine joined, the last one because of trouble; nothing is launched before
 -- not_before_ms. ends_early: since then a machine has joined and ended soon. spot_failures and what follows: the same of
 -- spot machines, which fail since spot_failing_since_ms. billed_microdollars and what follows: what its machines that are
--- gone have cost, what that would have been on demand, and what of it attempts cost.
+-- gone have cost, what that would have been on demand, and what of it attempts cost. scaled_to: how many machines the
+-- last change of a step was for; -1: none was made.
 CREATE TABLE fleets(
   name TEXT PRIMARY KEY, text TEXT, provider TEXT, most INTEGER, most_milli_cpus INTEGER, join_ms INTEGER,
   created_ms INTEGER, paused INTEGER, deleting INTEGER, has_launched INTEGER, failures INTEGER, trouble TEXT,
   not_before_ms INTEGER, ends_early INTEGER, spot_failures INTEGER, spot_trouble TEXT, spot_not_before_ms INTEGER,
-  spot_ends_early INTEGER, spot_failing_since_ms INTEGER,
+  spot_ends_early INTEGER, spot_failing_since_ms INTEGER, scaled_to INTEGER,
   billed_microdollars INTEGER, billed_on_demand_microdollars INTEGER, attempts_microdollars INTEGER) WITHOUT ROWID;
 -- A machine's name is its worker's name. state: requested, starting, joined, draining, leaving or gone, since since_ms.
 -- hourly_microdollars: its price; attempts_microdollars: what attempts on it that have ended cost, and attempts_rest what
@@ -339,6 +340,7 @@ ALTER TABLE fleets ADD COLUMN spot_trouble TEXT;
 ALTER TABLE fleets ADD COLUMN spot_not_before_ms INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE fleets ADD COLUMN spot_ends_early INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE fleets ADD COLUMN spot_failing_since_ms INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE fleets ADD COLUMN scaled_to INTEGER NOT NULL DEFAULT -1;
 ALTER TABLE jobs ADD COLUMN spot TEXT NOT NULL DEFAULT 'prefer';
 ALTER TABLE jobs ADD COLUMN on_demand_after_losses INTEGER NOT NULL DEFAULT 3;
 ALTER TABLE jobs ADD COLUMN on_demand_after_ms INTEGER NOT NULL DEFAULT 600000;

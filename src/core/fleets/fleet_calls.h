@@ -45,7 +45,8 @@ struct ScaleFleet {
   std::string fleet;
   std::vector<Launch> launches;
   std::vector<Drain> drains;
-  std::string provider = {};  // that the launches are planned for; empty: whichever the fleet has
+  std::string provider = {};                   // that the launches are planned for; empty: whichever the fleet has
+  std::optional<std::uint64_t> scale_to = {};  // of a fleet with steps: how many machines it is to have from now on
 };
 
 /// What a provider has said of a machine.
@@ -102,6 +103,7 @@ struct MachineView {
   // Since when an attempt on it has held a message that it received; 0: none does.
   std::int64_t receipts_since_ms = 0;
   std::string quarantine = {};  // why its worker is given nothing; empty: it is
+  Labels labels = {};           // of its worker
 };
 /// A job that has not ended, as far as machines are concerned.
 struct JobDemand {

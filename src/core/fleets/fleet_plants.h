@@ -53,6 +53,7 @@ enum class FleetPlant : std::uint8_t {
   bid_ignored,
   next_fleet_ignored,  // of a queue
   step_bound_exclusive,
+  spot_not_tried_again,  // once there was none for long, by policies that count machines
   drained_while_warming,
   drained_with_receipts,  // although something on it holds messages
   backlog_rounded_down,

@@ -68,6 +68,7 @@ struct Fleet : FleetSpec {
   std::int64_t spot_not_before_ms = 0;
   bool spot_ends_early = false;
   std::int64_t spot_failing_since_ms = 0;  // 0: the last spot machine was of use, or none was tried
+  std::int64_t scaled_to = -1;             // with steps: how many machines the last change was for; -1: none was made
   MachineCosts gone;                       // of its machines that are gone
 
   template <class Self, class Visit>
@@ -86,6 +87,7 @@ struct Fleet : FleetSpec {
     visit("spot_not_before_ms", self.spot_not_before_ms);
     visit("spot_ends_early", self.spot_ends_early);
     visit("spot_failing_since_ms", self.spot_failing_since_ms);
+    visit("scaled_to", self.scaled_to);
     MachineCosts::fields(self.gone, visit);
   }
 };

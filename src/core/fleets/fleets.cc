@@ -106,6 +106,7 @@ void Fleets::on(Ticket ticket, const SetFleet& command) {
   if (fleet.created_ms == 0) fleet.created_ms = std::max<std::int64_t>(journal_.now_ms(), 1);
   static_cast<FleetSpec&>(fleet) = command.spec;
   fleet.deleting = false;
+  fleet.scaled_to = -1;
   end_wait(fleet, false);
   end_wait(fleet, true);
   journal_.note(EventKind::fleet_changed, fleet.name, "set");
@@ -154,6 +155,10 @@ void Fleets::on(Ticket ticket, const ScaleFleet& command) {
   Fleet* fleet = find(ticket, command.fleet);
   if (fleet == nullptr) return;
   FleetScaled out;
+  if (command.scale_to && !fleet->deleting) {
+    fleet->scaled_to = static_cast<std::int64_t>(std::min(*command.scale_to, fleet->most));
+    fleets_.add(fleet->name);
+  }
   for (const ScaleFleet::Drain& it : command.drains) {
     if (out.drained < ScaleFleet::kMost && drain(fleet->name, it)) ++out.drained;
   }

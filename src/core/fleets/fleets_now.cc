@@ -10,7 +10,8 @@ constexpr std::size_t kMostGrantsRead = 32;
 
 class FleetReader {
  public:
-  explicit FleetReader(const Core& core) : durable_(core.durable()), now_(core.volatile_part()) {}
+  explicit FleetReader(const Core& core)
+      : durable_(core.durable()), now_(core.volatile_part()), now_ms_(core.now_ms()) {}
 
   MachineView view_of(const Machine& machine) const {
     MachineView out{.machine = machine};
@@ -32,7 +33,10 @@ class FleetReader {
     if (session.readiness == Readiness::apart) out.used = machine.has;  // it is given nothing more
     out.work_ms = work_ms(worker->second, machine.has);
     out.receipts_since_ms = receipts_since_ms(worker->second);
-    if (out.is_present) out.quarantine = durable_.workers.at(worker->second).quarantine;
+    if (out.is_present) {
+      out.quarantine = durable_.workers.at(worker->second).quarantine;
+      out.labels = durable_.workers.at(worker->second).labels;
+    }
     if (out.is_present && out.items == 0) out.free_since_ms = std::max<std::int64_t>(session.free_since_ms, 1);
     return out;
   }
@@ -54,9 +58,17 @@ class FleetReader {
   }
 
  private:
-  static std::uint64_t left_of(const Job& job, const Place& place) {
-    const std::uint64_t done = job.succeeded + job.failed + job.cancelled + place.in_hands;
-    return job.total - std::min(job.total, done);
+  // Of a job that goes item by item after another, as many as have succeeded there.
+  std::uint64_t left_of(const Job& job, const Place& place) const {
+    std::uint64_t left = job.total - std::min(job.total, job.succeeded + job.failed + job.cancelled + place.in_hands);
+    for (const Dependency& it : job.after) {
+      if (!it.each) continue;
+      const auto other = durable_.jobs.find(it.job);
+      if (other == durable_.jobs.end()) continue;
+      const std::uint64_t unlocked = other->second.succeeded;
+      left = std::min(left, unlocked - std::min(unlocked, job.succeeded + job.failed + place.in_hands));
+    }
+    return left;
   }
 
   std::uint64_t ready_on(const std::string& stream) const {
@@ -96,14 +108,29 @@ class FleetReader {
       const Job& job = durable_.jobs.at(durable_.grants.at(id).job);
       const std::uint64_t side_by_side = std::max<std::uint64_t>(has.holds(job.ask), 1);
       const std::uint64_t rounds = (now_.grant_left.at(id) + side_by_side - 1) / side_by_side;
-      longest_ms = std::max(longest_ms, static_cast<std::int64_t>(std::min<std::uint64_t>(rounds, 1'000'000)) *
-                                            std::min<std::int64_t>(now_.places.at(job.id).planned_ms, 86'400'000));
+      const std::int64_t whole_ms = static_cast<std::int64_t>(std::min<std::uint64_t>(rounds, 1'000'000)) *
+                                    std::min<std::int64_t>(now_.places.at(job.id).planned_ms, 86'400'000);
+      longest_ms = std::max(longest_ms, std::max<std::int64_t>(whole_ms - running_for_ms(durable_.grants.at(id)), 1));
     }
     return longest_ms;
   }
 
+  /// The first of its items that runs.
+  std::int64_t running_for_ms(const Grant& grant) const {
+    std::size_t read = 0;
+    for (auto it = durable_.open_items.lower_bound({grant.job, grant.first});
+         it != durable_.open_items.end() && it->first.first == grant.job && grant.covers(it->first.second) &&
+         ++read <= kMostGrantsRead;
+         ++it) {
+      const OpenItem& item = it->second;
+      if (item.grant == grant.id && item.counted) return std::max<std::int64_t>(now_ms_ - item.started_ms, 0);
+    }
+    return 0;
+  }
+
   const Durable& durable_;
   const Volatile& now_;
+  const std::int64_t now_ms_;
 };
 
 }  // namespace

@@ -341,6 +341,50 @@ TEST_F(FleetTest, DemandIsWhatCouldRunNow) {
   EXPECT_EQ(now().jobs[0].waiting, 1U);
 }
 
+TEST_F(FleetTest, ItemsThatWaitForThoseOfAnotherJobAreNoDemand) {
+  const JobId first = world_.submit({{.ask = {1000, 0, {}}}, 10});
+  world_.submit({{.ask = {1000, 0, {}}, .after = {{first, true}}}, 10});
+  const WorkerId worker = world_.worker("w", 4);
+  world_.end(worker, world_.poll(worker, 2).at(0));
+  ASSERT_EQ(now().jobs.size(), 2U);
+  EXPECT_EQ(now().jobs[0].waiting, 8U);
+  EXPECT_EQ(now().jobs[1].waiting, 2U) << "as many as have succeeded before them";
+}
+
+TEST_F(FleetTest, WhatRunsEndsSoonerThanWhatHasJustBegun) {
+  set_fleet(2);
+  const auto work_ms = [&](const std::string& name) {
+    for (const MachineView& it : now().machines) {
+      if (it.machine.name == name) return it.work_ms;
+    }
+    return std::int64_t{-1};
+  };
+  launch("m1");
+  launch("m2");
+  const WorkerId one = join("m1");
+  const WorkerId two = join("m2");
+  world_.submit({{.ask = {1000, 0, {}}}, 3});
+  world_.next(one);
+  world_.end(one, Token{world_.last.grant, world_.last.first}, TestWorld::kSuccess, 600'000);
+  world_.next(one);
+  world_.run(one, Token{world_.last.grant, world_.last.first});
+  world_.now_ms += 5000;
+  world_.next(two);
+  world_.run(two, Token{world_.last.grant, world_.last.first});
+  EXPECT_EQ(work_ms("m2") - work_ms("m1"), 5000);
+}
+
+TEST_F(FleetTest, WhatAStepHasScaledToIsKept) {
+  set_fleet(5);
+  EXPECT_EQ(fleet().scaled_to, -1);
+  world_.ask(ScaleFleet{.fleet = "f", .scale_to = 3});
+  EXPECT_EQ(fleet().scaled_to, 3);
+  world_.restart();
+  EXPECT_EQ(fleet().scaled_to, 3);
+  set_fleet(4);
+  EXPECT_EQ(fleet().scaled_to, -1) << "its settings may be others";
+}
+
 TEST_F(FleetTest, AMachineIsFreeSinceItsLastItemEnded) {
   set_fleet(1);
   launch("m1");

@@ -1,6 +1,8 @@
 #include "core/planner/draft.h"
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 #include <tuple>
 
 #include "base/text.h"
@@ -11,6 +13,8 @@ namespace drover {
 namespace {
 
 constexpr std::int64_t kMinuteMs = 60'000;
+// Kinds of items that are looked at when a shape is chosen.
+constexpr std::size_t kMostServed = 100;
 
 // A job may as well name the market by its label.
 SpotUse wanted_by(const WaitingItems& items) {
@@ -46,9 +50,31 @@ void FleetDraft::add(const PlannedMachine& machine) {
   is_warming_ = is_warming_ || !is_warm;
 }
 
+// As in machine_labels(), which would be made for each machine and each kind of items.
 bool FleetDraft::has_labels(const std::string& shape, bool spot, const Labels& require) const {
-  return require.empty() || planted(FleetPlant::labels_ignored) ||
-         has_all(machine_labels(state_.name, rules(), shape, spot), require);
+  if (planted(FleetPlant::labels_ignored)) return true;
+  return std::ranges::all_of(require, [&](const auto& it) {
+    const auto& [name, value] = it;
+    if (name == "fleet") return value == state_.name;
+    if (name == "shape") return value == shape;
+    if (name == kMarketLabel) return value == (spot ? kSpotMarket : kOnDemandMarket);
+    const auto found = rules().labels.find(name);
+    return found != rules().labels.end() && found->second == value;
+  });
+}
+
+bool FleetDraft::has_labels(const PlannedMachine& machine, const Labels& require) const {
+  if (!machine.labels || planted(FleetPlant::labels_ignored)) return has_labels(machine.shape, machine.spot, require);
+  return has_all(*machine.labels, require);
+}
+
+bool FleetDraft::suits(const Shape& shape, const WaitingItems& items) const {
+  const auto has_market = [&](bool spot) {
+    const bool is_wrong = spot ? items.spot == SpotUse::never : items.spot == SpotUse::only;
+    return !is_wrong && has_labels(shape.name, spot, items.require);
+  };
+  const bool has_on_demand = !rules().spot || rules().on_demand;
+  return items.ask.fits(shape.has) && ((rules().spot && has_market(true)) || (has_on_demand && has_market(false)));
 }
 
 bool FleetDraft::lacks_spot(std::int64_t patience_ms) const {
@@ -67,8 +93,29 @@ Markets FleetDraft::markets_for(const WaitingItems& items) const {
   return {.spot = true, .on_demand = rules().on_demand && lacks_spot(items.on_demand_after_ms)};
 }
 
+// Spot machines are tried again whenever their wait is over: only so is it known when they can be had again.
 bool FleetDraft::launches_spot() const {
-  return rules().spot && !(rules().on_demand && lacks_spot(SpotRules{}.on_demand_after_ms));
+  if (!rules().spot) return false;
+  if (!rules().on_demand || !lacks_spot(SpotRules{}.on_demand_after_ms)) return true;
+  return !planted(FleetPlant::spot_not_tried_again) &&
+         std::ranges::any_of(state_.shapes, [&](const Shape& it) { return !obstacle(it, true); });
+}
+
+void FleetDraft::serve(std::vector<const WaitingItems*> items) {
+  served_ = std::move(items);
+  if (served_.size() > kMostServed) served_.resize(kMostServed);
+}
+
+std::vector<const WaitingItems*> FleetDraft::unserved() const {
+  std::vector<const WaitingItems*> out = served_;
+  std::set<std::string_view> seen;
+  for (const PlannedMachine* machine : live_) {
+    if (!seen.insert(machine->shape).second) continue;
+    const auto shape = std::ranges::find(state_.shapes, machine->shape, &Shape::name);
+    if (shape == state_.shapes.end()) continue;
+    std::erase_if(out, [&](const WaitingItems* it) { return suits(*shape, *it); });
+  }
+  return out;
 }
 
 std::int64_t FleetDraft::hourly_microdollars(const Shape& shape, bool spot) const {
@@ -155,10 +202,14 @@ void FleetDraft::scale_to(std::uint64_t target, const std::string& reason, Fleet
     plan.notes.push_back({state_.name, state_.unavailable.empty() ? "it has no shape" : state_.unavailable});
     return;
   }
-  const bool spot = launches_spot();
+  auto without_machine = unserved();
   while (machines_ < target) {
-    const Shape* shape = first_shape(spot);
-    if (shape != nullptr && launch(*shape, spot, reason, plan)) continue;
+    const bool spot = launches_spot();
+    const Shape* shape = first_shape(spot, without_machine);
+    if (shape != nullptr && launch(*shape, spot, reason, plan)) {
+      std::erase_if(without_machine, [&](const WaitingItems* it) { return suits(*shape, *it); });
+      continue;
+    }
     const auto why = obstacle(state_.shapes.front(), spot);
     plan.notes.push_back({state_.name, concat(plural(target - machines_, "machine"), " short: ", why.value_or(""))});
     return;
@@ -186,10 +237,19 @@ bool FleetDraft::is_full_for(const Shape& shape) const {
   return billed_ >= rules().most || (most > 0 && milli_cpus_ + shape.has.milli_cpus > most);
 }
 
-// Where the first is too large for what is left, or too dear, another may do.
-const Shape* FleetDraft::first_shape(bool spot) const {
-  const auto found = std::ranges::find_if(state_.shapes, [&](const Shape& it) { return !obstacle(it, spot); });
-  return found == state_.shapes.end() ? nullptr : &*found;
+// The one that holds most kinds of items that no machine holds; of equals the first. Where that is too large for what
+// is left, or too dear, another may do.
+const Shape* FleetDraft::first_shape(bool spot, const std::vector<const WaitingItems*>& unserved) const {
+  const Shape* best = nullptr;
+  std::ptrdiff_t most = -1;
+  for (const Shape& shape : state_.shapes) {
+    if (obstacle(shape, spot)) continue;
+    const auto served = std::ranges::count_if(unserved, [&](const WaitingItems* it) { return suits(shape, *it); });
+    if (served <= most) continue;
+    best = &shape;
+    most = served;
+  }
+  return best;
 }
 
 std::uint64_t FleetDraft::least_milli_cpus() const {
@@ -197,11 +257,11 @@ std::uint64_t FleetDraft::least_milli_cpus() const {
 }
 
 void FleetDraft::raise_to_cpus(std::uint64_t milli_cpus, const std::string& reason, FleetPlan& plan) {
-  const bool spot = launches_spot();
   while (live_milli_cpus_ < milli_cpus) {
     // The largest that is not too large, otherwise the smallest.
     const std::uint64_t missing = milli_cpus - live_milli_cpus_;
     const Shape* best = nullptr;
+    const bool spot = launches_spot();
     for (const Shape& it : state_.shapes) {
       if (obstacle(it, spot)) continue;
       const auto excess = [&](const Shape& shape) {

@@ -40,12 +40,16 @@ class FleetDraft {
   std::int64_t scaled_ms() const { return scaled_ms_; }
   const std::vector<const PlannedMachine*>& live() const { return live_; }
 
-  /// Whether machines of the fleet have what is required, by label.
+  /// Whether machines that the fleet launches have what is required, by label.
   bool has_labels(const std::string& shape, bool spot, const Labels& require) const;
+  /// Whether this machine has.
+  bool has_labels(const PlannedMachine& machine, const Labels& require) const;
+  /// Whether a machine of this shape could run them.
+  bool suits(const Shape& shape, const WaitingItems& items) const;
   /// What may be launched for them now.
   Markets markets_for(const WaitingItems& items) const;
-  /// Whether spot machines are launched for nobody in particular.
-  bool launches_spot() const;
+  /// For what machines are launched where the policy only counts them: shapes are chosen that hold these.
+  void serve(std::vector<const WaitingItems*> items);
   /// What one hour of it costs.
   std::int64_t hourly_microdollars(const Shape& shape, bool spot) const;
 
@@ -70,8 +74,11 @@ class FleetDraft {
  private:
   /// Whether items that have so much patience are served by machines that are not spot machines.
   bool lacks_spot(std::int64_t patience_ms) const;
-  const Shape* first_shape(bool spot) const;
-
+  /// Whether the next machine is a spot machine, where the policy only counts them.
+  bool launches_spot() const;
+  /// Of those to be served, those that no machine holds.
+  std::vector<const WaitingItems*> unserved() const;
+  const Shape* first_shape(bool spot, const std::vector<const WaitingItems*>& unserved) const;
   const FleetState& state_;
   const std::int64_t now_ms_;
   std::vector<const PlannedMachine*> live_;
@@ -85,6 +92,7 @@ class FleetDraft {
   std::uint64_t launched_lately_ = 0;
   std::size_t launches_ = 0;
   std::size_t drains_ = 0;
+  std::vector<const WaitingItems*> served_;
 };
 
 /// For so long a machine is not drained because something on it holds messages.

@@ -40,12 +40,18 @@ void keep_minimum(FleetDraft& fleet, FleetPlan& plan) {
 }
 
 void plan_one(FleetDraft& fleet, const FleetSnapshot& snapshot, FleetPlan& plan) {
-  switch (fleet.rules().policy) {
-    case ScalingPolicy::demand: return;  // knows them all
-    case ScalingPolicy::step: return plan_steps(fleet, backlog_of(fleet.state(), snapshot), plan);
-    case ScalingPolicy::backlog: return plan_for_backlog(fleet, backlog_of(fleet.state(), snapshot), plan);
-    case ScalingPolicy::fixed: return plan_fixed(fleet, plan);
+  const ScalingPolicy policy = fleet.rules().policy;
+  if (policy == ScalingPolicy::demand) return;  // knows them all
+  if (policy == ScalingPolicy::fixed) return plan_fixed(fleet, plan);
+  if (!fleet.state().has_known_shapes) {
+    // Which items its machines could run is not known either.
+    plan.notes.push_back({fleet.state().name, fleet.state().unavailable});
+    return;
   }
+  const Backlog backlog = backlog_of(fleet.state(), snapshot);
+  fleet.serve(backlog.waiting);
+  if (policy == ScalingPolicy::step) return plan_steps(fleet, backlog, plan);
+  plan_for_backlog(fleet, backlog, plan);
 }
 
 }  // namespace

@@ -28,9 +28,16 @@ struct PlanNote {
   std::string text;
 };
 
+/// How many machines a fleet with steps is to have from now on.
+struct PlannedScale {
+  std::string fleet;
+  std::uint64_t machines = 0;
+};
+
 struct FleetPlan {
   std::vector<PlannedLaunch> launches;
   std::vector<PlannedDrain> drains;
+  std::vector<PlannedScale> scales;
   std::vector<PlanNote> notes;  // why a fleet does nothing, or not more
 };
 

@@ -24,12 +24,12 @@ TEST_F(SpotPlanTest, AJobSaysWhichMachinesAreLaunchedForIt) {
   EXPECT_EQ(market(), "on-demand");
   rules().on_demand = false;
   EXPECT_EQ(market(), "");
-  EXPECT_EQ(notes(), "f: 1 item waits: they must not run on spot machines, and the fleet has no others");
+  EXPECT_EQ(notes(), "f: 1 item waits: not allowed on spot machines, and the fleet has no others");
   rules().spot = false;
   EXPECT_EQ(market(), "on-demand");
   snapshot.items[0].spot = SpotUse::only;
   EXPECT_EQ(market(), "");
-  EXPECT_EQ(notes(), "f: 1 item waits: they run on spot machines only, and the fleet has none");
+  EXPECT_EQ(notes(), "f: 1 item waits: allowed on spot machines only, and the fleet has none");
 }
 
 TEST_F(SpotPlanTest, MachinesOfTheOtherMarketAreNoRoomForThem) {
@@ -97,7 +97,13 @@ TEST_F(SpotPlanTest, PoliciesThatCountMachinesTakeSpotMachinesWhileThereAreAny) 
   rules().desired = 1;
   EXPECT_EQ(market(), "spot");
   fleet().spot_failing_since_ms = kNowMs - 600'000;
+  fleet().spot_not_before_ms = kNowMs + 1000;
   EXPECT_EQ(market(), "on-demand");
+  fleet().spot_not_before_ms = kNowMs;
+  EXPECT_EQ(market(), "spot") << "the wait is over";
+  fleet().spot_failing_since_ms = kNowMs - 599'000;
+  fleet().spot_not_before_ms = kNowMs + 1000;
+  EXPECT_EQ(market(), "") << "they have not been lacking for long";
 }
 
 TEST_F(SpotPlanTest, JobsCanRequireAMarketByLabel) {

@@ -49,7 +49,7 @@ TEST_F(PlanTest, AnItemGetsAShapeThatHoldsIt) {
 TEST_F(PlanTest, WhatNoShapeHoldsIsToldAndNotLaunched) {
   wait(2, {64'000, 0, {}});
   EXPECT_EQ(said(), "");
-  EXPECT_EQ(notes(), "f: 2 items wait: none of its shapes holds them");
+  EXPECT_EQ(notes(), "f: 2 items wait: the fleet has no shape that is large enough");
 }
 
 TEST_F(PlanTest, RoomThatIsThereOrComingIsUsedFirst) {
@@ -126,6 +126,17 @@ TEST_F(PlanTest, LabelsThatAreRequiredMustBeThere) {
   EXPECT_EQ(notes(), "f: 1 item waits: its machines do not have the required labels");
   snapshot.items[0].require = {{"zone", "a"}, {"fleet", "f"}, {"shape", "large"}};
   EXPECT_EQ(said(), "+large");
+}
+
+TEST_F(PlanTest, AMachineKeepsTheLabelsThatItJoinedWith) {
+  rules().labels = {{"zone", "b"}};
+  wait(1).require = {{"zone", "b"}};
+  machine("m1").labels = Labels{{"zone", "a"}};
+  EXPECT_EQ(said(), "+small") << "the fleet's labels have changed since";
+  snapshot.machines[0].labels = Labels{{"zone", "b"}};
+  EXPECT_EQ(said(), "");
+  rules().labels.clear();
+  EXPECT_EQ(said(), "");
 }
 
 TEST_F(PlanTest, AFleetThatIsPausedDoesNothing) {

@@ -13,8 +13,9 @@ namespace drover {
 /// What `step` and `backlog` look at. Work in flight is work: it counts, so that zero means that nothing is left.
 struct Backlog {
   std::uint64_t items = 0;
-  std::uint64_t seconds = 0;        // that they will take, one after another
-  bool has_unknown_length = false;  // some have no learned duration, and are not in `seconds`
+  std::uint64_t seconds = 0;                 // that they will take, one after another
+  bool has_unknown_length = false;           // some have no learned duration, and are not in `seconds`
+  std::vector<const WaitingItems*> waiting;  // that the fleet's machines could run
 };
 Backlog backlog_of(const FleetState& fleet, const FleetSnapshot& snapshot);
 bool could_run(const FleetState& fleet, const WaitingItems& items);

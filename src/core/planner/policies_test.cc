@@ -63,6 +63,30 @@ TEST_F(PlanTest, ABacklogIsWhatTheFleetCouldRun) {
   EXPECT_EQ(said(), "+small +small +small");
 }
 
+TEST_F(PlanTest, AShapeIsLaunchedThatHoldsWhatIsCounted) {
+  rules().policy = ScalingPolicy::backlog;
+  rules().items_per_machine = 10;
+  wait(1, {2000, 0, {}});
+  EXPECT_EQ(said(), "+medium");
+  wait(1, {4000, 0, {}});
+  EXPECT_EQ(said(), "+large") << "it holds both";
+  wait(20);
+  machine("m1", 4).shape = "large";
+  EXPECT_EQ(said(), "+small +small") << "the large items have a machine";
+}
+
+TEST_F(PlanTest, NothingIsCountedWhileTheShapesAreUnknown) {
+  rules().policy = ScalingPolicy::backlog;
+  rules().items_per_machine = 1;
+  wait(1);
+  busy("m1");
+  fleet().shapes.clear();
+  fleet().has_known_shapes = false;
+  fleet().unavailable = "the shapes are not known yet";
+  EXPECT_EQ(said(), "");
+  EXPECT_EQ(notes(), "f: the shapes are not known yet");
+}
+
 // --- step
 
 /// What everybody starts from: at least 1 message: 1 machine; more than 100: 2 machines; none: no machine.
@@ -150,6 +174,36 @@ TEST_F(PlanTest, ASecondBreachOfAStepWhileMachinesWarmUpChangesNothing) {
   EXPECT_EQ(said(), "");
   snapshot.streams["s"] = {.visible = 75};
   EXPECT_EQ(said(), "+small +small") << "30 % of ten, and one of them is on its way";
+}
+
+TEST_F(PlanTest, LostMachinesAreReplacedWhileNoAlarmIsInForce) {
+  rules().policy = ScalingPolicy::step;
+  rules().stream = "s";
+  rules().alarms = {{.comparison = Comparison::at_least, .threshold = 100, .steps = {{0, std::nullopt, 2}}},
+                    {.comparison = Comparison::below, .threshold = 1, .steps = {{std::nullopt, 0, 0}}}};
+  snapshot.streams["s"] = {.visible = 150};
+  ASSERT_EQ(plan().scales.size(), 1U);
+  EXPECT_EQ(plan().scales[0].machines, 2U);
+  fleet().scaled_to = 2;
+  EXPECT_EQ(plan().scales.size(), 0U) << "nothing has changed";
+  snapshot.streams["s"] = {.visible = 50};
+  busy("m1");
+  EXPECT_EQ(said(), "+small");
+  EXPECT_EQ(plan().launches.at(0).reason, "the metric is 50: it stays at 2 machines");
+  snapshot.streams["s"] = {};
+  EXPECT_EQ(plan().scales.at(0).machines, 0U);
+}
+
+TEST_F(PlanTest, WhatWasScaledToIsWithinTheBounds) {
+  rules().policy = ScalingPolicy::step;
+  rules().stream = "s";
+  rules().most = 3;
+  rules().alarms = {{.comparison = Comparison::at_least,
+                     .threshold = 1,
+                     .adjustment = Adjustment::change,
+                     .steps = {{0, std::nullopt, 5}}}};
+  snapshot.streams["s"] = {.visible = 1};
+  EXPECT_EQ(plan().scales.at(0).machines, 3U);
 }
 
 TEST_F(PlanTest, AChangeIsRepeatedEachPeriod) {

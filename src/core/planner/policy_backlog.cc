@@ -22,14 +22,7 @@ bool serves_items(const FleetState& fleet, const WaitingItems& items) {
 // Whether a machine of the fleet could run them: others would keep it from ever scaling in.
 bool could_run(const FleetState& fleet, const WaitingItems& items) {
   const FleetDraft draft(fleet, 0);
-  return std::ranges::any_of(fleet.shapes, [&](const Shape& shape) {
-    const auto suits = [&](bool spot) {
-      const bool is_wrong = spot ? items.spot == SpotUse::never : items.spot == SpotUse::only;
-      return !is_wrong && draft.has_labels(shape.name, spot, items.require);
-    };
-    const bool has_on_demand = !fleet.rules.spot || fleet.rules.on_demand;
-    return items.ask.fits(shape.has) && ((fleet.rules.spot && suits(true)) || (has_on_demand && suits(false)));
-  });
+  return std::ranges::any_of(fleet.shapes, [&](const Shape& shape) { return draft.suits(shape, items); });
 }
 
 Backlog backlog_of(const FleetState& fleet, const FleetSnapshot& snapshot) {
@@ -38,6 +31,9 @@ Backlog backlog_of(const FleetState& fleet, const FleetSnapshot& snapshot) {
     const auto depth = snapshot.streams.find(fleet.rules.stream);
     if (depth != snapshot.streams.end()) out.items = depth->second.visible + depth->second.in_flight;
     out.has_unknown_length = out.items > 0;
+    for (const WaitingItems& it : snapshot.items) {
+      if (it.waiting > 0 && serves_items(fleet, it) && could_run(fleet, it)) out.waiting.push_back(&it);
+    }
     return out;
   }
   std::uint64_t milliseconds = 0;
@@ -46,6 +42,7 @@ Backlog backlog_of(const FleetState& fleet, const FleetSnapshot& snapshot) {
     const std::uint64_t items = it.waiting + (planted(FleetPlant::work_in_flight_ignored) ? 0 : it.in_hands);
     if (!counts || items == 0 || (it.in_hands == 0 && !could_run(fleet, it))) continue;
     out.items += items;
+    if (it.waiting > 0) out.waiting.push_back(&it);
     if (it.item_ms == 0) out.has_unknown_length = true;
     milliseconds += items * static_cast<std::uint64_t>(std::max<std::int64_t>(it.item_ms, 0));
   }

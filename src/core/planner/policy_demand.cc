@@ -113,8 +113,9 @@ class DemandPlanner {
 
   static bool may_use(const Room& room, const WaitingItems& items) {
     const bool is_wrong_market = room.spot ? items.spot == SpotUse::never : items.spot == SpotUse::only;
-    return (!is_wrong_market || planted(FleetPlant::market_ignored)) &&
-           room.fleet->has_labels(room.shape, room.spot, items.require);
+    if (is_wrong_market && !planted(FleetPlant::market_ignored)) return false;
+    return room.machine != nullptr ? room.fleet->has_labels(*room.machine, items.require)
+                                   : room.fleet->has_labels(room.shape, room.spot, items.require);
   }
 
   /// The least that anything asks for, of each kind of resource.
@@ -153,11 +154,11 @@ class DemandPlanner {
   void launch_for(const WaitingItems& items, std::uint64_t left) {
     const std::string waiting = concat(plural(left, "item"), left == 1 ? " waits" : " wait");
     for (FleetDraft* fleet : fleets_of(items)) {
-      std::string why = "none of its shapes holds them";
+      std::string why = "the fleet has no shape that is large enough";
       const Markets markets = fleet->markets_for(items);
       if (!markets.spot && !markets.on_demand) {
-        why = fleet->rules().spot ? "they must not run on spot machines, and the fleet has no others"
-                                  : "they run on spot machines only, and the fleet has none";
+        why = fleet->rules().spot ? "not allowed on spot machines, and the fleet has no others"
+                                  : "allowed on spot machines only, and the fleet has none";
       }
       if (markets.spot) launch_in(*fleet, true, items, waiting, left, why);
       if (markets.on_demand) launch_in(*fleet, false, items, waiting, left, why);
@@ -189,7 +190,7 @@ class DemandPlanner {
                  std::uint64_t& left, std::string& why) {
     while (left > 0) {
       const Shape* shape = best_shape(fleet, spot, items, left, why);
-      if (shape == nullptr || !is_worth_it(fleet, *shape, items, left, why)) return;
+      if (shape == nullptr || !is_worth_it(fleet, items, left, why)) return;
       const std::uint64_t count = std::min(left, shape->has.holds(items.ask));
       if (!fleet.launch(*shape, spot, reason, plan_)) return;
       open_.push_back(rooms_.size());
@@ -235,20 +236,24 @@ class DemandPlanner {
     return best;
   }
 
-  /// Some machine will run it, if only later.
-  bool has_place(const WaitingItems& items) const {
-    return std::ranges::any_of(rooms_, [&](const Room& room) {
-      return items.ask.fits(room.has) && serves_items(room.fleet->state(), items) && may_use(room, items);
-    });
+  /// How many run side by side on the machines that could run them, when these have nothing else to do.
+  std::uint64_t side_by_side(const WaitingItems& items) const {
+    std::uint64_t out = 0;
+    for (const Room& room : rooms_) {
+      if (out >= items.waiting || !items.ask.fits(room.has)) continue;
+      if (serves_items(room.fleet->state(), items) && may_use(room, items)) out += room.has.holds(items.ask);
+    }
+    return out;
   }
 
-  /// A machine that takes a minute to warm up is not launched for a second's work, unless no other will do it.
-  bool is_worth_it(const FleetDraft& fleet, const Shape& shape, const WaitingItems& items, std::uint64_t left,
-                   std::string& why) const {
-    if (fleet.rules().warm_up_ms == 0 || items.item_ms == 0 || !has_place(items)) return true;
-    const std::uint64_t rounds = left / std::max<std::uint64_t>(shape.has.holds(items.ask), 1) + 1;
+  /// A machine that takes a minute to warm up is not launched for what others will have done by then.
+  bool is_worth_it(const FleetDraft& fleet, const WaitingItems& items, std::uint64_t left, std::string& why) const {
+    if (fleet.rules().warm_up_ms == 0 || items.item_ms == 0) return true;
+    const std::uint64_t at_once = side_by_side(items);
+    if (at_once == 0) return true;
+    const std::uint64_t rounds = left / at_once + 1;  // and what runs now
     if (rounds >= static_cast<std::uint64_t>(fleet.rules().warm_up_ms / items.item_ms)) return true;
-    why = "they will have ended before another machine is warm";
+    why = "the others will have done the work before another machine is warm";
     return false;
   }
 

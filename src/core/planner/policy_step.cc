@@ -3,7 +3,8 @@
 // Steps are intervals of the distance from the alarm's threshold. Above it the lower bound is inclusive and the upper
 // exclusive, below it the reverse. Machines that are warming up count as capacity, but not as what a change starts
 // from: a second breach of the same step changes nothing, and one of a higher step adds the difference. Nothing is
-// drained while machines warm up.
+// drained while machines warm up. The number that the last change was for is kept while no alarm is in force: machines
+// that are lost are replaced.
 #include <algorithm>
 #include <cstdlib>
 
@@ -62,7 +63,8 @@ std::int64_t adjusted(const StepAlarm& alarm, std::int64_t value, std::int64_t m
 void plan_steps(FleetDraft& fleet, const Backlog& backlog, FleetPlan& plan) {
   constexpr std::int64_t kMostCounted = 1'000'000'000'000;
   const auto metric = static_cast<std::int64_t>(std::min<std::uint64_t>(backlog.items, kMostCounted));
-  const auto capacity = static_cast<std::int64_t>(fleet.machines());
+  const std::uint64_t scaled_to = fleet.state().scaled_to.value_or(fleet.machines());
+  const auto capacity = static_cast<std::int64_t>(std::min<std::uint64_t>(scaled_to, kMostCounted));
   std::optional<std::int64_t> target;
   bool is_any_in_force = false;
   const bool is_due = fleet.scaled_ms() + fleet.rules().period_ms <= fleet.now_ms();
@@ -85,13 +87,16 @@ void plan_steps(FleetDraft& fleet, const Backlog& backlog, FleetPlan& plan) {
   if (!target) {
     plan.notes.push_back(
         {fleet.state().name, concat(seen, is_any_in_force ? ": no step is for that" : ": no alarm is in force")});
-    return fleet.scale_to(fleet.machines(), seen, plan);
+    return fleet.scale_to(scaled_to, concat(seen, ": it stays at ", plural(scaled_to, "machine")), plan);
   }
-  const auto wanted = static_cast<std::uint64_t>(std::max<std::int64_t>(*target, 0));
+  const FleetRules& rules = fleet.rules();
+  const std::uint64_t wanted = std::clamp(static_cast<std::uint64_t>(std::max<std::int64_t>(*target, 0)),
+                                          std::min(rules.least, rules.most), rules.most);
   if (wanted < fleet.machines() && fleet.is_warming() && !planted(FleetPlant::drained_while_warming)) {
     plan.notes.push_back({fleet.state().name, concat(seen, ": scale-in waits until all machines are warm")});
     return;
   }
+  if (fleet.state().scaled_to != wanted) plan.scales.push_back({fleet.state().name, wanted});
   fleet.scale_to(wanted, concat(seen, ": ", plural(wanted, "machine")), plan);
 }
 

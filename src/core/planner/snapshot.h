@@ -100,6 +100,8 @@ struct FleetState {
   std::string spot_trouble;
   std::int64_t spot_failing_since_ms = 0;  // 0: they do not
   std::string unavailable;                 // why nothing can be launched at all; empty: it can
+  bool has_known_shapes = true;            // its provider has said which it has, or is not there to be asked
+  std::optional<std::uint64_t> scaled_to;  // of `step`: how many machines the last change was for
 };
 
 enum class MachinePhase : std::uint8_t { coming, joined, draining, ending, gone };
@@ -120,7 +122,8 @@ struct PlannedMachine {
   std::int64_t free_since_ms = 0;  // since when it has held nothing; 0: it holds something
   // Since when something on it has held a message that it received; 0: nothing does.
   std::int64_t receipts_since_ms = 0;
-  std::string quarantine = {};  // why it is given nothing; empty: it is
+  std::string quarantine = {};        // why it is given nothing; empty: it is
+  std::optional<Labels> labels = {};  // of its worker, once it has joined: the fleet's may have changed since
 };
 
 /// Items that ask for the same, in one queue.

@@ -54,6 +54,7 @@ inline std::vector<Mutant> fleet_mutants() {
       {"planner: no room made in a full fleet", FleetPlant::no_room_made},
       {"planner: the market ignored", FleetPlant::market_ignored},
       {"planner: nothing in place of spot machines", FleetPlant::never_on_demand},
+      {"planner: spot machines not tried again", FleetPlant::spot_not_tried_again},
       {"planner: a bid exceeded", FleetPlant::bid_ignored},
       {"planner: drained while it holds messages", FleetPlant::drained_with_receipts},
       {"planner: the next fleet ignored", FleetPlant::next_fleet_ignored},
