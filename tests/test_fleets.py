@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import sqlite3
+import time
 
 import pytest
 
@@ -449,3 +450,28 @@ def test_a_server_refuses_programs_that_it_cannot_run(drover, tmp_path):
     drover("server", "--fleet-command", "vms").refuses("'vms'", "NAME=PROGRAM")
     drover("server", "--fleet-command", f"vms={tmp_path}/text").refuses(f"{tmp_path}/text cannot be executed", "chmod +x")
     drover("server", "--fleet-command", "a=/bin/true", "--fleet-command", "a=/bin/false").refuses("given twice")
+
+
+@pytest.mark.parametrize("ending", [("set", "slow", "--provider", "local"), ("delete", "slow")], ids=["another provider", "deleted"])
+def test_a_slow_provider_that_a_fleet_no_longer_has_holds_up_no_other_fleet(drover, tmp_path, ending):
+    slow = tmp_path / "slow"
+    slow.write_text("""#!/usr/bin/python3
+import json, pathlib, sys, time
+if sys.argv[1] == "list":
+    pathlib.Path(__file__).with_suffix(".listing").touch()
+    time.sleep(50)
+    print(json.dumps({"machines": [], "exact": True}))
+if sys.argv[1] == "shapes":
+    print(json.dumps({"shapes": [{"name": "c1", "cpus": 1}]}))
+""")
+    slow.chmod(0o755)
+    server = Server(drover, "--lease", "5s", "--fleet-command", f"slow={slow}")
+    assert server.cli("fleet", "set", "slow", "--command", "slow").status == 0
+    wait_until(lambda: slow.with_suffix(".listing").exists(), "the list to be asked for")
+    assert server.cli("fleet", *ending).status == 0
+    set_fleet(server, "f", most=1, shapes=["small"])
+    begun = time.monotonic()
+    server.cli("submit", "--name", "j", "--", "true", ":::", "a")
+    assert server.ends("j")["state"] == "succeeded"
+    assert time.monotonic() - begun < 20
+    delete_fleets(server)

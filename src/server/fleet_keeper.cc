@@ -78,7 +78,7 @@ void FleetKeeper::run() {
     last_trouble_ = trouble;
     not_before = Clock::now() + std::max<Clock::duration>(kShortestPause, 5 * (Clock::now() - begun));
   }
-  lanes_.clear();
+  end_all_lanes();
 }
 
 Result<void> FleetKeeper::round() {
@@ -167,6 +167,7 @@ Result<bool> FleetKeeper::carry_out(const FleetPlan& plan, const FleetSurvey& se
 
 // Machines of the provider that a fleet had before are still looked after.
 void FleetKeeper::give_to_lanes(const FleetSurvey& seen) {
+  reap_lanes();
   std::map<std::string, std::vector<Machine>> by_fleet;
   for (const Machine& it : seen.machines()) by_fleet[it.fleet].push_back(it);
   for (const FleetState& fleet : seen.snapshot().fleets) {
@@ -181,6 +182,7 @@ void FleetKeeper::give_to_lanes(const FleetSurvey& seen) {
       // Nobody here can ask its provider.
       if (here == outside_.kinds.end() && fleet.deleting && !has_machines) (void)outside_.ask(FleetEmptied{fleet.name});
       if (here == outside_.kinds.end()) continue;
+      if (ending_.contains(fleet.name)) continue;  // a provider is asked one thing at a time
       lanes_[fleet.name] = {kind, make_lane(fleet.name, here->second)};
     }
     lanes_[fleet.name].lane->give(
@@ -206,17 +208,32 @@ std::unique_ptr<FleetLane> FleetKeeper::make_lane(const std::string& fleet, cons
   };
   outside.tell = tell;
   outside.tell_empty = [tell, fleet] { return tell(FleetEmptied{fleet}); };
-  return std::make_unique<FleetLane>(fleet, kind.make(fleet), std::move(outside),
-                                     [this, fleet](std::vector<std::string> troubles) {
-                                       const std::scoped_lock lock(troubles_mutex_);
-                                       troubles_[fleet] = std::move(troubles);
-                                     });
+  return std::make_unique<FleetLane>(
+      fleet, [&](const std::stop_token& stop) { return kind.make(fleet, stop); }, std::move(outside),
+      [this, fleet](std::vector<std::string> troubles) {
+        const std::scoped_lock lock(troubles_mutex_);
+        troubles_[fleet] = std::move(troubles);
+      });
 }
 
+// Its script is killed, which may take a moment: meanwhile the other fleets go on.
 void FleetKeeper::end_lane(const std::string& fleet) {
-  lanes_.erase(fleet);
+  auto lane = lanes_.extract(fleet);
+  lane.mapped().lane->stop();
+  ending_.emplace(fleet, std::move(lane.mapped().lane));
   const std::scoped_lock lock(troubles_mutex_);
   troubles_.erase(fleet);
+}
+
+void FleetKeeper::reap_lanes() {
+  std::erase_if(ending_, [](const auto& it) { return it.second->has_stopped(); });
+}
+
+// All are stopped before one is waited for.
+void FleetKeeper::end_all_lanes() {
+  for (const auto& [fleet, lane] : lanes_) lane.lane->stop();
+  lanes_.clear();
+  ending_.clear();
 }
 
 std::vector<std::string> FleetKeeper::troubles(const std::string& fleet) const {

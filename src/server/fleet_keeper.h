@@ -12,6 +12,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -31,7 +32,7 @@ class FleetKeeper {
   struct Kind {
     /// As far as they are known now; of those that are named, if some are.
     std::function<Result<std::vector<OfferedShape>>(const std::vector<std::string>& named)> shapes;
-    std::function<std::unique_ptr<Provider>(const std::string& fleet)> make;
+    std::function<std::unique_ptr<Provider>(const std::string& fleet, const std::stop_token& stop)> make;
   };
   struct Outside {
     std::function<Result<Effect>(Command)> ask;  // answered when it is durable
@@ -42,7 +43,7 @@ class FleetKeeper {
     std::function<void(const std::string& machine)> forget;  // one that is gone: its key, and its join token
   };
   explicit FleetKeeper(Outside outside);
-  /// Machines go on as they are.
+  /// Machines go on as they are; calls to providers that are under way are broken off.
   ~FleetKeeper();
   FleetKeeper(const FleetKeeper&) = delete;
   FleetKeeper& operator=(const FleetKeeper&) = delete;
@@ -82,6 +83,8 @@ class FleetKeeper {
   void give_to_lanes(const FleetSurvey& seen);
   std::unique_ptr<FleetLane> make_lane(const std::string& fleet, const Kind& kind);
   void end_lane(const std::string& fleet);
+  void reap_lanes();
+  void end_all_lanes();
   void forget_gone(const std::vector<Machine>& machines);
 
   const Outside outside_;
@@ -93,11 +96,12 @@ class FleetKeeper {
   std::atomic<bool> draining_ = false;
   std::atomic<bool> fencing_ = false;
   std::atomic<bool> is_drained_ = false;
-  mutable std::mutex troubles_mutex_;                         // guards what follows
-  std::map<std::string, std::vector<std::string>> troubles_;  // of each fleet that has some
-  std::map<std::string, Lane> lanes_;                         // the thread's alone
-  std::set<std::string> forgotten_;                           // likewise: machines that are gone
-  std::string last_trouble_;                                  // likewise
+  mutable std::mutex troubles_mutex_;                              // guards what follows
+  std::map<std::string, std::vector<std::string>> troubles_;       // of each fleet that has some
+  std::map<std::string, Lane> lanes_;                              // the thread's alone
+  std::multimap<std::string, std::unique_ptr<FleetLane>> ending_;  // likewise, by fleet: what they called is not over
+  std::set<std::string> forgotten_;                                // likewise: machines that are gone
+  std::string last_trouble_;                                       // likewise
   std::thread thread_;
 };
 

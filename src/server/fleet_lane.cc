@@ -2,20 +2,24 @@
 
 namespace drover {
 
-FleetLane::FleetLane(std::string fleet, std::unique_ptr<Provider> provider, MachineReconciler::Outside outside,
-                     Troubled troubled)
-    : provider_(std::move(provider)),
+FleetLane::FleetLane(std::string fleet, const MakeProvider& make, MachineReconciler::Outside outside, Troubled troubled)
+    : provider_(make(stop_.get_token())),
       reconciler_(std::move(fleet), *provider_, std::move(outside)),
       troubled_(std::move(troubled)),
       thread_([this] { run(); }) {}
 
 FleetLane::~FleetLane() {
+  stop();
+  thread_.join();
+}
+
+void FleetLane::stop() {
   {
     const std::scoped_lock lock(mutex_);
     stopping_ = true;
   }
+  stop_.request_stop();
   wakes_.notify_all();
-  thread_.join();
 }
 
 void FleetLane::give(FleetWork work) {
@@ -30,12 +34,15 @@ void FleetLane::run() {
   while (true) {
     std::unique_lock lock(mutex_);
     wakes_.wait(lock, [this] { return stopping_ || next_; });
-    if (stopping_) return;
+    if (stopping_) break;
     const FleetWork work = *std::exchange(next_, std::nullopt);
     lock.unlock();
     reconciler_.turn(work);
+    lock.lock();
+    if (stopping_) break;
     troubled_(reconciler_.troubles());
   }
+  has_stopped_ = true;
 }
 
 }  // namespace drover

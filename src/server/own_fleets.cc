@@ -57,7 +57,6 @@ Result<void> OwnFleets::start(const Reach& reach) {
 }
 
 void OwnFleets::stop() {
-  stop_.request_stop();
   std::shared_ptr<FleetKeeper> last;
   {
     const std::scoped_lock lock(keeper_mutex_);
@@ -116,7 +115,7 @@ FleetKeeper::Kind OwnFleets::local() const {
                 return shapes;
               },
           .make =
-              [this, program, notice](const std::string& fleet) {
+              [this, program, notice](const std::string& fleet, const std::stop_token& /*calls are short*/) {
                 return std::make_unique<LocalProvider>(
                     LocalProvider::Options{.folder = concat(parts_.folder, "/", fleet),
                                            .data = parts_.data,
@@ -134,7 +133,7 @@ FleetKeeper::Kind OwnFleets::command(const std::string& name, const std::string&
   });
   return {.shapes = [source = shapes.get()](const auto& /*named*/) { return source->now(); },
           .make =
-              [program, stop = stop_.get_token()](const std::string& fleet) {
+              [program](const std::string& fleet, const std::stop_token& stop) {
                 return std::make_unique<CommandProvider>(
                     CommandProvider::Options{.program = program, .fleet = fleet, .stop = stop});
               }};

@@ -5,7 +5,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -68,7 +67,6 @@ class OwnFleets {
   std::string address_;
   std::string ca_fingerprint_;
   int signals_ = 0;                                               // the main thread's
-  std::stop_source stop_;                                         // of calls to programs
   std::map<std::string, std::unique_ptr<CommandShapes>> shapes_;  // of each program
   mutable std::mutex keeper_mutex_;  // guards the pointer; nobody waits for the core while holding it
   std::shared_ptr<FleetKeeper> keeper_;
