@@ -475,3 +475,64 @@ if sys.argv[1] == "shapes":
     assert server.ends("j")["state"] == "succeeded"
     assert time.monotonic() - begun < 20
     delete_fleets(server)
+
+
+# A launch takes as long as there is a file; each is noted.
+SLOW_CLOUD = """#!/usr/bin/python3
+import json, os, pathlib, signal, subprocess, sys, time
+asked = json.load(sys.stdin)
+folder = pathlib.Path(__file__).parent / "vms"
+folder.mkdir(exist_ok=True)
+if sys.argv[1] == "launch":
+    with open(pathlib.Path(__file__).with_suffix(".launches"), "a") as launches:
+        print(asked["name"], file=launches)
+    until = time.monotonic() + 60
+    while pathlib.Path(__file__).with_suffix(".slow").exists() and time.monotonic() < until:
+        time.sleep(0.02)
+    try:
+        file = os.open(folder / asked["name"], os.O_CREAT | os.O_EXCL | os.O_WRONLY)
+    except FileExistsError:
+        sys.exit()
+    environment = os.environ | {"DROVER_JOIN": asked["join_token"], "DROVER_DATA": f"@DATA@/{asked['name']}"}
+    vm = subprocess.Popen(["@DROVER@", *asked["worker"][1:]], start_new_session=True, env=environment, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    os.write(file, str(vm.pid).encode())
+if sys.argv[1] == "shapes":
+    print(json.dumps({"shapes": [{"name": "c1", "cpus": 1, "memory": "1GiB"}]}))
+if sys.argv[1] == "list":
+    print(json.dumps({"machines": [{"name": it.name} for it in folder.iterdir()], "exact": True}))
+if sys.argv[1] == "terminate" and (file := folder / asked["name"]).exists():
+    os.kill(int(file.read_text()), signal.SIGKILL)
+    file.unlink()
+"""
+
+
+@pytest.mark.parametrize("ending", ["SIGTERM", "SIGKILL"])
+def test_a_launch_that_the_servers_end_interrupts_is_carried_out_once(drover, tmp_path, ending):
+    program = tmp_path / "cloud"
+    program.write_text(SLOW_CLOUD.replace("@DROVER@", BINARY).replace("@DATA@", str(tmp_path / "vm-data")))
+    program.chmod(0o755)
+    launches, slow = program.with_suffix(".launches"), program.with_suffix(".slow")
+    slow.touch()
+    server = Server(drover, "--lease", "5s", "--fleet-command", f"vms={program}")
+    assert server.cli("fleet", "set", "f", "--command", "vms", "--most", 1, "--idle", "1h").status == 0
+    server.cli("submit", "--name", "j", "--", "true", ":::", "a")
+    wait_until(lambda: launches.exists() and launches.read_text().endswith("\n"), "the launch to begin")
+    if ending == "SIGTERM":
+        server.stop()
+    else:
+        server.kill()
+    assert server.rows("SELECT state FROM machines") == [("requested",)]
+    server.start()
+    wait_until(lambda: len(launches.read_text().splitlines()) == 2, "the launch to be repeated")
+    slow.unlink()
+    assert server.ends("j")["state"] == "succeeded"
+    name, = set(launches.read_text().split())
+    assert [it.name for it in (tmp_path / "vms").iterdir()] == [name]
+    assert [it["name"] for it in server.ask("GET", "/api/v1/workers")[1]["workers"]] == [name]
+    assert server.rows("SELECT count(*) FROM attempts") == [(1,)]
+    shown = server.ask("GET", "/api/v1/fleets/f")[1]
+    assert (shown["failures"], shown["trouble"], shown["provider_troubles"]) == (0, None, [])
+    assert list(machines(server, "f").values()) == ["joined"]
+    delete_fleets(server)
+    wait_until(lambda: list((tmp_path / "vms").iterdir()) == [], "nothing of it to be left")

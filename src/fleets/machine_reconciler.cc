@@ -17,9 +17,11 @@ constexpr std::size_t kMostNamed = 3;
 void MachineReconciler::turn(const FleetWork& work) {
   launch_all(work);
   for (const Machine& machine : work.machines) {
+    if (outside_.stop.stop_requested()) return;
     const bool is_needed = machine.state != MachineState::leaving || planted(FleetPlant::leaving_not_terminated);
     if (!is_needed) terminate(machine.name);
   }
+  if (outside_.stop.stop_requested()) return;
   if (const auto listed = list()) compare(work, *listed);
 }
 
@@ -34,6 +36,7 @@ std::optional<MachineList> MachineReconciler::list() {
   const std::int64_t asked_ms = outside_.elapsed_ms();
   auto listed = provider_.list();
   if (!listed) {
+    if (listed.error().code == ErrorCode::stopped) return std::nullopt;
     say_once("list", concat("machines cannot be listed: ", listed.error().message));
     return std::nullopt;
   }
@@ -56,6 +59,7 @@ void MachineReconciler::launch_all(const FleetWork& work) {
   const auto listed = list();
   if (!listed) return;
   for (const Machine& machine : machines) {
+    if (outside_.stop.stop_requested()) return;
     if (machine.state != MachineState::requested || answered_.contains(machine.name)) continue;
     const auto known = std::ranges::find(listed->machines, machine.name, &ListedMachine::name);
     if (known == listed->machines.end() || known->has_ended || planted(FleetPlant::listed_launched_again)) {
@@ -80,6 +84,8 @@ void MachineReconciler::launch(const Machine& machine, const Labels& labels) {
   empty_ = {};
   if (launched && planted(FleetPlant::launch_not_told)) return;
   if (launched) return tell({machine.name, MachineNews::What::accepted, *launched});
+  // Not the provider's failure. It may have launched the machine, and launches it once under that name.
+  if (launched.error().code == ErrorCode::stopped) return;
   outside_.notice(concat("machine '", machine.name, "' could not be launched: ", launched.error().message));
   tell({machine.name, MachineNews::What::refused, launched.error().message});
 }
@@ -104,6 +110,7 @@ void MachineReconciler::compare(const FleetWork& work, const MachineList& listed
   std::set<std::string> ended;
   std::vector<std::string> others;
   for (const auto& [name, it] : strays) {
+    if (outside_.stop.stop_requested()) return;
     if (planted(FleetPlant::strays_kept)) break;
     if (!gone.contains(name) && !is_ours(*it)) {
       others.push_back(name);
@@ -183,7 +190,7 @@ void MachineReconciler::leave_alone(const std::vector<std::string>& machines) {
 void MachineReconciler::terminate(const std::string& machine) {
   if (auto done = provider_.terminate(machine); done) {
     not_terminated_.erase(machine);
-  } else {
+  } else if (done.error().code != ErrorCode::stopped) {
     const std::string text = concat("machine '", machine, "' cannot be terminated: ", done.error().message);
     if (std::exchange(not_terminated_[machine], text) != text) outside_.notice(text);
   }

@@ -12,6 +12,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,7 @@ class MachineReconciler {
     std::function<Result<void>()> tell_empty;                   // likewise: nothing is left of a fleet that is deleted
     std::function<void(const std::string& text)> notice;
     std::function<std::int64_t()> elapsed_ms;  // never goes back
+    std::stop_token stop = {};                 // the provider is asked nothing more
   };
   /// What so many lists in a row have omitted, for so long, is not there.
   static constexpr std::uint64_t kMissedLists = 3;
@@ -44,6 +46,7 @@ class MachineReconciler {
   MachineReconciler(std::string fleet, Provider& provider, Outside outside)
       : fleet_(std::move(fleet)), provider_(provider), outside_(std::move(outside)) {}
 
+  /// What a stop breaks off is told to nobody: intents remain, and whoever comes next carries them out.
   void turn(const FleetWork& work);
 
   /// What is wrong with the provider, as of the last turn, for people.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <stop_token>
 #include <utility>
 
 #include "base/text.h"
@@ -15,6 +16,11 @@ namespace {
 struct FakeProvider : Provider {
   Result<std::string> launch(const MachineOrder& order) override {
     calls.push_back(concat("launch ", order.name, " ", order.join_token));
+    on_launch();
+    if (breaks_off != nullptr) {
+      breaks_off->request_stop();
+      return fail(ErrorCode::stopped, "it was killed");
+    }
     if (!refuses.empty()) return fail(ErrorCode::io, refuses);
     if (std::ranges::find(has, order.name, &ListedMachine::name) == has.end()) has.push_back({order.name, "id"});
     return "id " + order.name;
@@ -33,6 +39,8 @@ struct FakeProvider : Provider {
 
   std::vector<ListedMachine> has;
   std::function<void()> on_list = [] {};
+  std::function<void()> on_launch = [] {};
+  std::stop_source* breaks_off = nullptr;  // each launch, as it is stopped
   std::vector<std::string> calls;
   std::string refuses;
   bool terminates = true;
@@ -73,6 +81,7 @@ class ReconcilerTest : public testing::Test {
   }
 
   FakeProvider provider;
+  std::stop_source stop;
   std::int64_t now_ms = 1000;
   std::vector<MachineNews> told;
   int told_empty = 0;
@@ -90,7 +99,8 @@ class ReconcilerTest : public testing::Test {
          return {};
        },
        .notice = [this](const std::string& it) { notices.push_back(it); },
-       .elapsed_ms = [this] { return now_ms; }}};
+       .elapsed_ms = [this] { return now_ms; },
+       .stop = stop.get_token()}};
 };
 
 TEST_F(ReconcilerTest, AnIntentIsLaunchedWithATokenOfItsOwn) {
@@ -300,6 +310,24 @@ TEST_F(ReconcilerTest, AMachineThatWasLaunchedBeforeTheServersEndIsNotLaunchedAg
   turn({machine("a", MachineState::requested)});
   EXPECT_EQ(calls(), "");
   EXPECT_EQ(news(), "a accepted: id 7");
+}
+
+// Whoever comes next has to carry the intent out.
+TEST_F(ReconcilerTest, ALaunchThatAStopBreaksOffIsNoFailureAndNothingMoreIsAsked) {
+  provider.breaks_off = &stop;
+  turn({machine("a", MachineState::requested), machine("b", MachineState::requested),
+        machine("c", MachineState::leaving)});
+  EXPECT_EQ(calls(), "launch a token-of-a");
+  EXPECT_EQ(news(), "");
+  EXPECT_TRUE(notices.empty());
+  EXPECT_EQ(reconciler.troubles(), std::vector<std::string>{});
+}
+
+TEST_F(ReconcilerTest, ALaunchThatSucceedsWhileItIsStoppedIsTold) {
+  provider.on_launch = [this] { stop.request_stop(); };
+  turn({machine("a", MachineState::requested), machine("b", MachineState::requested)});
+  EXPECT_EQ(calls(), "launch a token-of-a");
+  EXPECT_EQ(news(), "a accepted: id a");
 }
 
 }  // namespace

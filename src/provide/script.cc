@@ -100,6 +100,8 @@ class Conversation {
 
 Result<std::string> run_script(const std::vector<std::string>& words, const std::string& input,
                                const ScriptLimits& limits, const std::stop_token& stop) {
+  const std::string what = words.size() > 1 ? concat(words[0], " ", words[1]) : words[0];
+  if (stop.stop_requested()) return fail(ErrorCode::stopped, concat(what, " was not started, as nobody waits for it"));
   auto in = make_pipe();
   if (!in) return pass(in);
   auto out = make_pipe();
@@ -116,7 +118,6 @@ Result<std::string> run_script(const std::vector<std::string>& words, const std:
   const pid_t pid = child->pid;
   for (Descriptor* ours : {&in->reader, &out->writer, &err->writer}) ours->reset();
 
-  const std::string what = words.size() > 1 ? concat(words[0], " ", words[1]) : words[0];
   Conversation talk(std::move(*in), std::move(*out), std::move(*err), input, limits.output_bytes);
   const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(limits.time_ms);
   int status = 0;
@@ -131,7 +132,7 @@ Result<std::string> run_script(const std::vector<std::string>& words, const std:
     if (talk.said_too_much()) {
       return fail(ErrorCode::io, concat(what, " printed more than ", format_size(limits.output_bytes)));
     }
-    if (!is_late) return fail(ErrorCode::stopped, concat(what, " was killed, as the server is stopping"));
+    if (!is_late) return fail(ErrorCode::stopped, concat(what, " was killed, as nobody waits for it any more"));
     const std::string said = talk.last_words();
     return fail(ErrorCode::io, concat(what, " did not end within ", limits.time_ms / 1000, " s and was killed",
                                       said.empty() ? "" : concat("; it said: ", said)));

@@ -16,7 +16,8 @@ struct ScriptLimits {
 };
 
 /// Its standard output. An error has what it said last on its standard error, if it exited with another status than 0;
-/// or that it did not end in time, or was stopped, and so was killed with all of its process group.
+/// or that it did not end in time, or was stopped, and so was killed with all of its process group. It is not started
+/// after a stop.
 Result<std::string> run_script(const std::vector<std::string>& words, const std::string& input,
                                const ScriptLimits& limits, const std::stop_token& stop);
 

@@ -39,7 +39,7 @@ class FleetKeeper {
     std::function<std::int64_t()> now_ms;
     std::map<std::string, Kind> kinds;  // by the provider's name
     PriceList prices;
-    MachineReconciler::Outside machines;                     // but for `tell` and `tell_empty`
+    MachineReconciler::Outside machines;                     // but for `tell`, `tell_empty` and `stop`
     std::function<void(const std::string& machine)> forget;  // one that is gone: its key, and its join token
   };
   explicit FleetKeeper(Outside outside);

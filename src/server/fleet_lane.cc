@@ -1,10 +1,18 @@
 #include "server/fleet_lane.h"
 
 namespace drover {
+namespace {
+
+MachineReconciler::Outside stopped_by(MachineReconciler::Outside outside, const std::stop_source& stop) {
+  outside.stop = stop.get_token();
+  return outside;
+}
+
+}  // namespace
 
 FleetLane::FleetLane(std::string fleet, const MakeProvider& make, MachineReconciler::Outside outside, Troubled troubled)
     : provider_(make(stop_.get_token())),
-      reconciler_(std::move(fleet), *provider_, std::move(outside)),
+      reconciler_(std::move(fleet), *provider_, stopped_by(std::move(outside), stop_)),
       troubled_(std::move(troubled)),
       thread_([this] { run(); }) {}
 
