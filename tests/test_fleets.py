@@ -536,3 +536,25 @@ def test_a_launch_that_the_servers_end_interrupts_is_carried_out_once(drover, tm
     assert list(machines(server, "f").values()) == ["joined"]
     delete_fleets(server)
     wait_until(lambda: list((tmp_path / "vms").iterdir()) == [], "nothing of it to be left")
+
+
+def test_an_ended_copy_of_a_machine_does_not_lose_its_work(drover, tmp_path):
+    program = tmp_path / "cloud"
+    one = '{"name": it.name}'
+    assert SLOW_CLOUD.count(f"[{one} for it") == 1
+    text = SLOW_CLOUD.replace(f"[{one} for it in folder.iterdir()]", f'[entry for it in folder.iterdir() for entry in ({one}, {one} | {{"ended": True}})]')
+    program.write_text(text.replace("@DROVER@", BINARY).replace("@DATA@", str(tmp_path / "vm-data")))
+    program.chmod(0o755)
+    server = Server(drover, "--lease", "5s", "--fleet-command", f"vms={program}")
+    assert server.cli("fleet", "set", "f", "--command", "vms", "--most", 1, "--idle", "1h").status == 0
+    server.cli("submit", "--name", "j", "--", "sh", "-c", f"touch {tmp_path}/runs; until test -e {tmp_path}/go; do sleep 0.05; done", ":::", "a")
+    wait_until(lambda: (tmp_path / "runs").exists(), "the item to run")
+    (trouble,) = wait_until(lambda: server.ask("GET", "/api/v1/fleets/f")[1]["provider_troubles"], "the copy to be named")
+    (name,) = machines(server, "f")
+    assert "more than one machine under the same name" in trouble and name in trouble
+    assert trouble in server.cli("fleet", "show", "f").out
+    (tmp_path / "go").touch()
+    assert server.ends("j")["state"] == "succeeded"
+    assert server.rows("SELECT worker FROM attempts") == [(name,)]
+    assert machines(server, "f") == {name: "joined"}
+    delete_fleets(server)

@@ -1,6 +1,7 @@
 #include "fleets/machine_reconciler.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "base/text.h"
 #include "base/units.h"
@@ -11,6 +12,15 @@ namespace drover {
 namespace {
 
 constexpr std::size_t kMostNamed = 3;
+
+std::string some_of(const std::vector<std::string>& machines) {
+  std::string names;
+  for (std::size_t i = 0; i < std::min(machines.size(), kMostNamed); ++i) {
+    names += concat(i == 0 ? "'" : ", '", machines[i], "'");
+  }
+  if (machines.size() > kMostNamed) names += ", ...";
+  return names;
+}
 
 }  // namespace
 
@@ -41,10 +51,34 @@ std::optional<MachineList> MachineReconciler::list() {
     return std::nullopt;
   }
   said_.erase("list");
+  merge_copies(*listed);
   asked_ms_ = asked_ms;
   heard_ms_ = outside_.elapsed_ms();
   for (const ListedMachine& it : listed->machines) missed_.erase(it.name);
   return std::move(*listed);
+}
+
+// A machine that ends because another one took its name must not count as the end of that one. Machines are terminated
+// by name: a copy lives as long as the machine that is needed.
+void MachineReconciler::merge_copies(MachineList& listed) {
+  std::ranges::stable_sort(listed.machines, {},
+                           [](const ListedMachine& it) { return std::tie(it.name, it.has_ended); });
+  std::vector<ListedMachine> kept;
+  std::vector<std::string> twice;
+  for (ListedMachine& it : listed.machines) {
+    if (kept.empty() || kept.back().name != it.name) {
+      kept.push_back(std::move(it));
+    } else if (twice.empty() || twice.back() != it.name) {
+      twice.push_back(it.name);
+    }
+  }
+  listed.machines = std::move(kept);
+  if (twice.empty()) {
+    said_.erase("copies");
+  } else {
+    say_once("copies", concat("the provider lists more than one machine under the same name: ", some_of(twice),
+                              "; a name has to be launched once"));
+  }
 }
 
 // One that was launched before the server's last end runs with the join token that it was given then.
@@ -178,13 +212,8 @@ void MachineReconciler::leave_alone(const std::vector<std::string>& machines) {
     said_.erase("others");
     return;
   }
-  std::string names;
-  for (std::size_t i = 0; i < std::min(machines.size(), kMostNamed); ++i) {
-    names += concat(i == 0 ? "'" : ", '", machines[i], "'");
-  }
-  if (machines.size() > kMostNamed) names += ", ...";
   say_once("others", concat("the provider lists ", plural(machines.size(), "machine"),
-                            " that this fleet did not launch; they are left alone: ", names));
+                            " that this fleet did not launch; they are left alone: ", some_of(machines)));
 }
 
 void MachineReconciler::terminate(const std::string& machine) {

@@ -61,6 +61,7 @@ class MachineReconciler {
   void launch_all(const FleetWork& work);
   void launch(const Machine& machine, const Labels& labels);
   std::optional<MachineList> list();
+  void merge_copies(MachineList& listed);
   void compare(const FleetWork& work, const MachineList& listed);
   void compare(const Machine& machine, const ListedMachine* listed, bool is_exact);
   void look_if_empty(const FleetWork& work, bool lists_some, bool is_exact);

@@ -330,5 +330,22 @@ TEST_F(ReconcilerTest, ALaunchThatSucceedsWhileItIsStoppedIsTold) {
   EXPECT_EQ(news(), "a accepted: id a");
 }
 
+TEST_F(ReconcilerTest, AnEndedCopyOfAMachineIsNotItsEnd) {
+  provider.has = {{"a", "id 1"}, {"a", "id 2", true, "its token was used"}, {"b", "id 3", true}, {"b", "id 4"}};
+  turn({machine("a", MachineState::joined), machine("b", MachineState::requested)});
+  EXPECT_EQ(news(), "b accepted: id 4");
+  EXPECT_EQ(calls(), "") << "a terminate would end both";
+  const std::string trouble =
+      "the provider lists more than one machine under the same name: 'a', 'b'; a name has to be launched once";
+  EXPECT_EQ(reconciler.troubles(), std::vector<std::string>{trouble});
+  EXPECT_EQ(notices, std::vector<std::string>{trouble});
+  provider.has = {{"a", "id 1", true, "out of memory"}, {"a", "id 2", true}};
+  turn({machine("a", MachineState::joined)});
+  EXPECT_EQ(news(), "a vanished: out of memory") << "none of them runs";
+  provider.has = {{"a", "id 1"}};
+  turn({machine("a", MachineState::joined)});
+  EXPECT_EQ(reconciler.troubles(), std::vector<std::string>{});
+}
+
 }  // namespace
 }  // namespace drover

@@ -95,10 +95,16 @@ void ReconcileAudit::listed(const std::string& fleet, const MachineList& list,
                             const std::vector<const Machine*>& known) {
   std::map<std::string, bool>& last = last_list_[fleet];
   last.clear();
+  // Of two under one name, the one that has not ended counts.
+  std::map<std::string, ListedMachine> listed;
   for (const ListedMachine& it : list.machines) {
-    Streak& streak = streaks_[it.name];
-    const Machine* machine = find_(it.name);
-    last[it.name] = it.has_ended;
+    const auto [place, is_first] = listed.try_emplace(it.name, it);
+    if (!is_first && place->second.has_ended) place->second = it;
+  }
+  for (const auto& [name, it] : listed) {
+    Streak& streak = streaks_[name];
+    const Machine* machine = find_(name);
+    last[name] = it.has_ended;
     streak.omitted = streak.overdue = 0;
     streak.is_omitted_exactly = false;
     streak.ended = it.has_ended && is_expected(machine) ? streak.ended + 1 : 0;
