@@ -26,13 +26,16 @@ std::string some_of(const std::vector<std::string>& machines) {
 
 void MachineReconciler::turn(const FleetWork& work) {
   launch_all(work);
+  std::vector<std::string> leaving;
   for (const Machine& machine : work.machines) {
-    if (outside_.stop.stop_requested()) return;
     const bool is_needed = machine.state != MachineState::leaving || planted(FleetPlant::leaving_not_terminated);
-    if (!is_needed) terminate(machine.name);
+    if (!is_needed) leaving.push_back(machine.name);
   }
+  terminate_due(std::move(leaving));
   if (outside_.stop.stop_requested()) return;
-  if (const auto listed = list()) compare(work, *listed);
+  if (is_list_due(work)) list();
+  if (!last_ || std::exchange(is_compared_, true)) return;
+  compare(work, *last_);
 }
 
 std::vector<std::string> MachineReconciler::troubles() const {
@@ -42,20 +45,36 @@ std::vector<std::string> MachineReconciler::troubles() const {
   return out;
 }
 
-std::optional<MachineList> MachineReconciler::list() {
+void MachineReconciler::list() {
   const std::int64_t asked_ms = outside_.elapsed_ms();
+  last_.reset();
   auto listed = provider_.list();
+  tried_ms_ = outside_.elapsed_ms();
   if (!listed) {
-    if (listed.error().code == ErrorCode::stopped) return std::nullopt;
-    say_once("list", concat("machines cannot be listed: ", listed.error().message));
-    return std::nullopt;
+    if (listed.error().code == ErrorCode::stopped) return;
+    list_retry_ms_ = list_retry_ms_ == 0 ? pace_.retry_ms : std::min(2 * list_retry_ms_, pace_.idle_list_ms);
+    return say_once("list", concat("machines cannot be listed: ", listed.error().message));
   }
+  list_retry_ms_ = 0;
   said_.erase("list");
   merge_copies(*listed);
   asked_ms_ = asked_ms;
-  heard_ms_ = outside_.elapsed_ms();
+  heard_ms_ = *tried_ms_;
   for (const ListedMachine& it : listed->machines) missed_.erase(it.name);
-  return std::move(*listed);
+  last_ = std::move(*listed);
+  is_compared_ = is_before_launch_ = false;
+}
+
+bool MachineReconciler::is_list_due(const FleetWork& work) const {
+  if (!tried_ms_) return true;
+  const auto is_changing = [](const Machine& it) {
+    return it.state == MachineState::requested || it.state == MachineState::starting ||
+           it.state == MachineState::leaving;
+  };
+  const bool is_busy = work.is_deleting || !strays_.empty() || std::ranges::any_of(work.machines, is_changing);
+  std::int64_t pause_ms = is_busy ? pace_.busy_list_ms : pace_.idle_list_ms;
+  if (list_retry_ms_ > 0) pause_ms = list_retry_ms_;
+  return outside_.elapsed_ms() - *tried_ms_ >= pause_ms;
 }
 
 // A machine that ends because another one took its name must not count as the end of that one. Machines are terminated
@@ -90,13 +109,12 @@ void MachineReconciler::launch_all(const FleetWork& work) {
   const bool is_asked = std::ranges::any_of(
       machines, [&](const Machine& it) { return it.state == MachineState::requested && !answered_.contains(it.name); });
   if (!is_asked) return;
-  const auto listed = list();
-  if (!listed) return;
+  if (is_list_due(work)) list();
   for (const Machine& machine : machines) {
-    if (outside_.stop.stop_requested()) return;
+    if (!last_ || outside_.stop.stop_requested()) return;
     if (machine.state != MachineState::requested || answered_.contains(machine.name)) continue;
-    const auto known = std::ranges::find(listed->machines, machine.name, &ListedMachine::name);
-    if (known == listed->machines.end() || known->has_ended || planted(FleetPlant::listed_launched_again)) {
+    const auto known = std::ranges::find(last_->machines, machine.name, &ListedMachine::name);
+    if (known == last_->machines.end() || known->has_ended || planted(FleetPlant::listed_launched_again)) {
       launch(machine, work.labels(machine));
     } else {
       tell({machine.name, MachineNews::What::accepted, known->id});
@@ -116,8 +134,13 @@ void MachineReconciler::launch(const Machine& machine, const Labels& labels) {
                                     .labels = labels,
                                     .join_token = *token});
   empty_ = {};
+  is_before_launch_ = true;
   if (launched && planted(FleetPlant::launch_not_told)) return;
-  if (launched) return tell({machine.name, MachineNews::What::accepted, *launched});
+  if (launched) {
+    tell({machine.name, MachineNews::What::accepted, *launched});
+    if (!answered_.contains(machine.name)) last_.reset();  // the next list names it
+    return;
+  }
   // Not the provider's failure. It may have launched the machine, and launches it once under that name.
   if (launched.error().code == ErrorCode::stopped) return;
   outside_.notice(concat("machine '", machine.name, "' could not be launched: ", launched.error().message));
@@ -144,7 +167,6 @@ void MachineReconciler::compare(const FleetWork& work, const MachineList& listed
   std::set<std::string> ended;
   std::vector<std::string> others;
   for (const auto& [name, it] : strays) {
-    if (outside_.stop.stop_requested()) return;
     if (planted(FleetPlant::strays_kept)) break;
     if (!gone.contains(name) && !is_ours(*it)) {
       others.push_back(name);
@@ -154,20 +176,21 @@ void MachineReconciler::compare(const FleetWork& work, const MachineList& listed
       outside_.notice(concat("terminating machine '", name, "': the server does not know it"));
     }
     ended.insert(name);
-    terminate(name);
   }
+  terminate_due({ended.begin(), ended.end()});
   strays_ = ended;
   look_if_empty(work, lists_some || !ended.empty(), listed.is_exact);
   for (const Machine& machine : work.machines) {
     if (machine.counts()) ended.insert(machine.name);
   }
   std::erase_if(not_terminated_, [&](const auto& it) { return !ended.contains(it.first); });
+  std::erase_if(ending_, [&](const auto& it) { return !ended.contains(it.first); });
   leave_alone(others);
 }
 
 // A launch restarts the count, whatever the answer was: it may have succeeded.
 void MachineReconciler::look_if_empty(const FleetWork& work, bool lists_some, bool is_exact) {
-  if (lists_some) {
+  if (lists_some || is_before_launch_) {
     empty_ = {};
     return;
   }
@@ -216,10 +239,30 @@ void MachineReconciler::leave_alone(const std::vector<std::string>& machines) {
                             " that this fleet did not launch; they are left alone: ", some_of(machines)));
 }
 
-void MachineReconciler::terminate(const std::string& machine) {
-  if (auto done = provider_.terminate(machine); done) {
+// Those that have waited longest come first. Launches do not wait behind a long row of them: what is still due when the
+// time is over is done in the next turns.
+void MachineReconciler::terminate_due(std::vector<std::string> machines) {
+  const std::int64_t begun_ms = outside_.elapsed_ms();
+  std::ranges::stable_sort(machines, {}, [&](const std::string& it) { return ending_[it].next_ms; });
+  for (const std::string& machine : machines) {
+    const std::int64_t now_ms = outside_.elapsed_ms();
+    Ending& ending = ending_[machine];
+    const bool is_late = now_ms - begun_ms > pace_.terminates_ms;
+    if (is_late || ending.next_ms > now_ms || outside_.stop.stop_requested()) return;
+    terminate(machine, ending);
+  }
+}
+
+void MachineReconciler::terminate(const std::string& machine, Ending& ending) {
+  auto done = provider_.terminate(machine);
+  const std::int64_t now_ms = outside_.elapsed_ms();
+  if (done) {
+    ending = {.next_ms = now_ms + pace_.terminate_ms};
     not_terminated_.erase(machine);
   } else if (done.error().code != ErrorCode::stopped) {
+    const std::int64_t retry_ms =
+        ending.retry_ms == 0 ? pace_.retry_ms : std::min(2 * ending.retry_ms, pace_.longest_retry_ms);
+    ending = {.next_ms = now_ms + retry_ms, .retry_ms = retry_ms};
     const std::string text = concat("machine '", machine, "' cannot be terminated: ", done.error().message);
     if (std::exchange(not_terminated_[machine], text) != text) outside_.notice(text);
   }

@@ -44,9 +44,10 @@ class MachineReconciler {
   static constexpr std::int64_t kMissedMs = 60'000;
 
   MachineReconciler(std::string fleet, Provider& provider, Outside outside)
-      : fleet_(std::move(fleet)), provider_(provider), outside_(std::move(outside)) {}
+      : fleet_(std::move(fleet)), provider_(provider), outside_(std::move(outside)), pace_(provider.pace()) {}
 
-  /// What a stop breaks off is told to nobody: intents remain, and whoever comes next carries them out.
+  /// May be called at any time, and does what is due: launches, then terminates, then a list. What a stop breaks off is
+  /// told to nobody: intents remain, and whoever comes next carries them out.
   void turn(const FleetWork& work);
 
   /// What is wrong with the provider, as of the last turn, for people.
@@ -58,9 +59,16 @@ class MachineReconciler {
     std::int64_t since_ms = 0;
   };
 
+  /// A machine that is to end, and when to tell the provider so again.
+  struct Ending {
+    std::int64_t next_ms = 0;
+    std::int64_t retry_ms = 0;  // 0: the last call succeeded
+  };
+
   void launch_all(const FleetWork& work);
   void launch(const Machine& machine, const Labels& labels);
-  std::optional<MachineList> list();
+  void list();
+  bool is_list_due(const FleetWork& work) const;
   void merge_copies(MachineList& listed);
   void compare(const FleetWork& work, const MachineList& listed);
   void compare(const Machine& machine, const ListedMachine* listed, bool is_exact);
@@ -68,19 +76,27 @@ class MachineReconciler {
   bool is_absent(Absence& absence, bool is_exact) const;
   bool is_ours(const ListedMachine& stray) const;
   void leave_alone(const std::vector<std::string>& machines);
-  void terminate(const std::string& machine);
+  void terminate_due(std::vector<std::string> machines);
+  void terminate(const std::string& machine, Ending& ending);
   void tell(const MachineNews& news);
   void say_once(const std::string& about, const std::string& text);
 
   const std::string fleet_;
   Provider& provider_;
   const Outside outside_;
-  std::int64_t asked_ms_ = 0;                          // for the last list
-  std::int64_t heard_ms_ = 0;                          // likewise, when it came
-  std::map<std::string, Absence> missed_;              // machines that the last lists omitted
-  Absence empty_;                                      // of all machines
-  std::set<std::string> answered_;                     // intents; what it is given may be older than the answer
-  std::set<std::string> strays_;                       // that are being terminated
+  const ProviderPace pace_;
+  std::int64_t asked_ms_ = 0;              // for the last list that came
+  std::int64_t heard_ms_ = 0;              // likewise, when it came
+  std::optional<MachineList> last_;        // nothing: there was none, or the last one failed
+  bool is_compared_ = false;               // the last list
+  bool is_before_launch_ = false;          // likewise: it was asked for before the last launch
+  std::optional<std::int64_t> tried_ms_;   // when the provider had answered the last question for a list, or failed to
+  std::int64_t list_retry_ms_ = 0;         // how long to wait after one that failed; 0: it did not
+  std::map<std::string, Absence> missed_;  // machines that the last lists omitted
+  Absence empty_;                          // of all machines
+  std::set<std::string> answered_;         // intents; what it is given may be older than the answer
+  std::set<std::string> strays_;           // that are being terminated
+  std::map<std::string, Ending> ending_;   // machines that the provider was told to terminate
   std::map<std::string, std::string> said_;            // by what it is about
   std::map<std::string, std::string> not_terminated_;  // likewise, by machine
 };

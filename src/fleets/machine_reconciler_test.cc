@@ -27,18 +27,25 @@ struct FakeProvider : Provider {
   }
   Result<void> terminate(const std::string& name) override {
     calls.push_back("terminate " + name);
+    on_terminate();
     if (!ends) return fail(ErrorCode::io, "it is protected");
     if (terminates) std::erase_if(has, [&](const ListedMachine& it) { return it.name == name; });
     return {};
   }
   Result<MachineList> list() override {
+    on_question();
     if (!lists) return fail(ErrorCode::timeout, "no answer");
     on_list();
     return MachineList{has, is_exact};
   }
 
+  ProviderPace pace() const override { return paced; }
+
   std::vector<ListedMachine> has;
+  ProviderPace paced = kUnpaced;
+  std::function<void()> on_question = [] {};  // for a list, whether or not one comes
   std::function<void()> on_list = [] {};
+  std::function<void()> on_terminate = [] {};
   std::function<void()> on_launch = [] {};
   std::stop_source* breaks_off = nullptr;  // each launch, as it is stopped
   std::vector<std::string> calls;
@@ -80,27 +87,30 @@ class ReconcilerTest : public testing::Test {
     }
   }
 
+  MachineReconciler::Outside outside() {
+    return {.join_token = [](const Machine& it) -> Result<std::string> { return "token-of-" + it.name; },
+            .tell = [this](const MachineNews& it) -> Result<void> {
+              if (is_deaf) return fail(ErrorCode::io, "the core does not answer");
+              told.push_back(it);
+              return {};
+            },
+            .tell_empty = [this]() -> Result<void> {
+              ++told_empty;
+              return {};
+            },
+            .notice = [this](const std::string& it) { notices.push_back(it); },
+            .elapsed_ms = [this] { return now_ms; },
+            .stop = stop.get_token()};
+  }
+
   FakeProvider provider;
   std::stop_source stop;
   std::int64_t now_ms = 1000;
   std::vector<MachineNews> told;
+  bool is_deaf = false;  // the core
   int told_empty = 0;
   std::vector<std::string> notices;
-  MachineReconciler reconciler{
-      "f",
-      provider,
-      {.join_token = [](const Machine& it) -> Result<std::string> { return "token-of-" + it.name; },
-       .tell = [this](const MachineNews& it) -> Result<void> {
-         told.push_back(it);
-         return {};
-       },
-       .tell_empty = [this]() -> Result<void> {
-         ++told_empty;
-         return {};
-       },
-       .notice = [this](const std::string& it) { notices.push_back(it); },
-       .elapsed_ms = [this] { return now_ms; },
-       .stop = stop.get_token()}};
+  MachineReconciler reconciler{"f", provider, outside()};
 };
 
 TEST_F(ReconcilerTest, AnIntentIsLaunchedWithATokenOfItsOwn) {
@@ -345,6 +355,117 @@ TEST_F(ReconcilerTest, AnEndedCopyOfAMachineIsNotItsEnd) {
   provider.has = {{"a", "id 1"}};
   turn({machine("a", MachineState::joined)});
   EXPECT_EQ(reconciler.troubles(), std::vector<std::string>{});
+}
+
+/// With a provider whose calls take their time; turns come twice a second.
+class PacedReconcilerTest : public ReconcilerTest {
+ protected:
+  void turns_for(std::int64_t for_ms, const std::vector<Machine>& machines) {
+    for (const std::int64_t until_ms = now_ms + for_ms; now_ms < until_ms; now_ms += 500) paced.turn(work(machines));
+  }
+  static FleetWork work(std::vector<Machine> machines) {
+    return {.machines = std::move(machines), .labels = [](const Machine&) { return Labels{}; }};
+  }
+  std::int64_t lists() { return std::exchange(listed, 0); }
+  std::int64_t count(const std::string& call) { return std::ranges::count(provider.calls, call); }
+
+  MachineReconciler make_paced() {
+    provider.paced = {};
+    provider.on_list = [this] { ++listed; };
+    provider.is_exact = false;
+    return {"f", provider, outside()};
+  }
+
+  std::int64_t listed = 0;
+  MachineReconciler paced = make_paced();
+};
+
+TEST_F(PacedReconcilerTest, AFleetInWhichNothingChangesIsListedEveryTenSeconds) {
+  provider.has = {{"a", "id"}};
+  turns_for(30'000, {machine("a", MachineState::joined)});
+  EXPECT_EQ(lists(), 3);
+  turns_for(30'000, {});
+  EXPECT_EQ(lists(), 3);
+}
+
+TEST_F(PacedReconcilerTest, AMachineThatIsStillThereIsTerminatedAgainAfterAWhile) {
+  provider.has = {{"a", "id"}};
+  provider.terminates = false;
+  turns_for(30'000, {machine("a", MachineState::leaving)});
+  EXPECT_EQ(calls(), "terminate a, terminate a");
+  EXPECT_EQ(lists(), 15);
+}
+
+TEST_F(PacedReconcilerTest, ATerminateThatFailsIsRepeatedLessAndLessOften) {
+  provider.has = {{"f-0123456789ab", "id"}};
+  provider.ends = false;
+  turns_for(30'000, {machine("a", MachineState::leaving)});
+  EXPECT_EQ(count("terminate a"), 5) << "after 1, 2, 4 and 8 s";
+  EXPECT_LE(count("terminate f-0123456789ab"), 5);
+  turns_for(150'000, {machine("a", MachineState::leaving)});
+  EXPECT_EQ(count("terminate a"), 10) << "every 30 s in the end";
+  provider.ends = true;
+  provider.calls.clear();
+  turns_for(30'000, {machine("a", MachineState::leaving)});
+  EXPECT_EQ(count("terminate a"), 2) << "as any other";
+}
+
+TEST_F(PacedReconcilerTest, AListThatFailsIsRepeatedLessAndLessOften) {
+  provider.lists = false;
+  std::int64_t tried = 0;
+  provider.on_question = [&] { ++tried; };
+  turns_for(31'000, {machine("a", MachineState::requested)});
+  EXPECT_EQ(tried, 6) << "after 1, 2, 4 and 8 s, and then every 10 s";
+  EXPECT_EQ(calls(), "");
+  provider.lists = true;
+  turns_for(10'000, {machine("a", MachineState::requested)});
+  EXPECT_EQ(calls(), "launch a token-of-a");
+}
+
+TEST_F(PacedReconcilerTest, LaunchesDoNotWaitBehindManyTerminates) {
+  provider.on_terminate = [this] { now_ms += 3'000; };
+  std::vector<Machine> machines;
+  for (const char* name : {"a", "b", "c", "d", "e"}) machines.push_back(machine(name, MachineState::leaving));
+  paced.turn(work(machines));
+  EXPECT_EQ(calls(), "terminate a, terminate b");
+  machines.push_back(machine("new", MachineState::requested));
+  paced.turn(work(machines));
+  EXPECT_EQ(calls(), "launch new token-of-new, terminate c, terminate d");
+  paced.turn(work(machines));
+  EXPECT_EQ(calls(), "terminate e") << "the others are going to end";
+}
+
+TEST_F(PacedReconcilerTest, AListThatIsSomewhatOldServesTheNextLaunches) {
+  provider.has = {{"b", "id 7"}};
+  paced.turn(work({machine("a", MachineState::requested)}));
+  now_ms += 500;
+  paced.turn(work({machine("b", MachineState::requested), machine("c", MachineState::requested)}));
+  EXPECT_EQ(lists(), 1);
+  EXPECT_EQ(calls(), "launch a token-of-a, launch c token-of-c");
+  EXPECT_EQ(news(), "a accepted: id a, b accepted: id 7, c accepted: id c");
+}
+
+TEST_F(PacedReconcilerTest, ALaunchOfWhichTheCoreCouldNotBeToldIsFoundInTheNextList) {
+  is_deaf = true;
+  paced.turn(work({machine("a", MachineState::requested)}));
+  is_deaf = false;
+  turns_for(3'000, {machine("a", MachineState::requested)});
+  EXPECT_EQ(calls(), "launch a token-of-a");
+  EXPECT_EQ(news(), "a accepted: id");
+}
+
+// What has just been launched cannot be in it.
+TEST_F(PacedReconcilerTest, AListFromBeforeALaunchSaysNothingOfAnEmptyFleet) {
+  provider.is_exact = true;
+  paced.turn(work({machine("a", MachineState::requested)}));
+  provider.has.clear();
+  FleetWork deleted = work({machine("a", MachineState::gone)});
+  deleted.is_deleting = true;
+  paced.turn(deleted);
+  EXPECT_EQ(told_empty, 0);
+  now_ms += 2'000;
+  paced.turn(deleted);
+  EXPECT_EQ(told_empty, 1);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // What gives machines to a fleet. provide/ has the adapters.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,19 @@ struct MachineList {
   bool is_exact = false;
 };
 
+/// How often a provider is asked. The calls of most cost something, and are limited.
+struct ProviderPace {
+  std::int64_t busy_list_ms = 2'000;   // from one list to the next, while machines are coming or leaving
+  std::int64_t idle_list_ms = 10'000;  // likewise, while nothing changes
+  std::int64_t terminate_ms = 15'000;  // until a machine that is still there is terminated again
+  std::int64_t retry_ms = 1'000;       // after a list or terminate that failed; twice as long after each further one
+  std::int64_t longest_retry_ms = 30'000;  // of a terminate; of a list, `idle_list_ms`
+  std::int64_t terminates_ms = 5'000;      // after so long a row of terminates is interrupted for launches and a list
+};
+/// Of a provider whose calls take next to nothing: whenever there may be something new.
+inline constexpr ProviderPace kUnpaced = {
+    .busy_list_ms = 0, .idle_list_ms = 0, .terminate_ms = 0, .retry_ms = 0, .longest_retry_ms = 0};
+
 /// The machines of one fleet. One call at a time; a call may take a while, within a bound of the provider's own.
 class Provider {
  public:
@@ -48,6 +62,7 @@ class Provider {
   virtual Result<void> terminate(const std::string& name) = 0;
   /// All that it has of this fleet.
   virtual Result<MachineList> list() = 0;
+  virtual ProviderPace pace() const { return {}; }
 };
 
 }  // namespace drover

@@ -37,6 +37,7 @@ class LocalProvider final : public Provider {
   Result<std::string> launch(const MachineOrder& order) override;
   Result<void> terminate(const std::string& name) override;
   Result<MachineList> list() override;
+  ProviderPace pace() const override { return kUnpaced; }
 
  private:
   std::string folder_of(const std::string& name) const;

@@ -109,8 +109,11 @@ void ReconcileAudit::listed(const std::string& fleet, const MachineList& list,
     streak.is_omitted_exactly = false;
     streak.ended = it.has_ended && is_expected(machine) ? streak.ended + 1 : 0;
     streak.unwanted = is_unwanted(machine, fleet, it) ? streak.unwanted + 1 : 0;
+    if (streak.unwanted == 1) streak.unwanted_since_ms = now_ms_();
     if (streak.ended > kTooManyLists) fail(it.name, "has ended, and the core is not told");
-    if (streak.unwanted > kTooManyLists) fail(it.name, "not needed, and not terminated");
+    // A terminate is not repeated with each list.
+    const bool is_long = now_ms_() - streak.unwanted_since_ms > kTooLongMs;
+    if (streak.unwanted > kTooManyLists && is_long) fail(it.name, "not needed, and not terminated");
   }
   for (const Machine* machine : known) {
     if (machine->fleet != fleet || !is_missed(machine) || last.contains(machine->name)) continue;

@@ -47,6 +47,7 @@ class ReconcileAudit {
     bool is_omitted_exactly = false;
     std::uint64_t ended = 0;
     std::uint64_t unwanted = 0;
+    std::int64_t unwanted_since_ms = 0;
   };
 
   static bool is_missing(const Streak& streak);
