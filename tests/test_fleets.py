@@ -558,3 +558,37 @@ def test_an_ended_copy_of_a_machine_does_not_lose_its_work(drover, tmp_path):
     assert server.rows("SELECT worker FROM attempts") == [(name,)]
     assert machines(server, "f") == {name: "joined"}
     delete_fleets(server)
+
+
+def test_a_machine_of_another_server_with_a_fleet_of_the_same_name_is_left_alone(drover, tmp_path):
+    program = tmp_path / "cloud"
+    program.write_text("""#!/usr/bin/python3
+import json, pathlib, sys
+asked = json.load(sys.stdin)
+folder = pathlib.Path(__file__).parent / "vms"
+if sys.argv[1] == "shapes":
+    print(json.dumps({"shapes": [{"name": "c1", "cpus": 1}]}))
+if sys.argv[1] == "list":
+    (folder.parent / "server").write_text(asked["server"])
+    print(json.dumps({"machines": [{"name": it.name, "server": it.read_text()} for it in folder.iterdir()], "exact": True}))
+if sys.argv[1] == "terminate":
+    assert asked["server"] == (folder.parent / "server").read_text()
+    (folder / asked["name"]).unlink()
+""")
+    program.chmod(0o755)
+    folder = tmp_path / "vms"
+    folder.mkdir()
+    (folder / "f-0123456789ab").write_text("another server")
+    server = Server(drover, "--fleet-command", f"vms={program}")
+    assert server.cli("fleet", "set", "f", "--command", "vms").status == 0
+    (trouble,) = wait_until(lambda: server.ask("GET", "/api/v1/fleets/f")[1]["provider_troubles"], "the machine to be named")
+    assert "did not launch; they are left alone: 'f-0123456789ab'" in trouble
+    own = (tmp_path / "server").read_text()
+    assert own
+    # It has the same id after a restart.
+    server.kill()
+    (folder / "f-ba9876543210").write_text(own)
+    server.start()
+    wait_until(lambda: [it.name for it in folder.iterdir()] == ["f-0123456789ab"], "the server's own machine to be terminated")
+    assert (tmp_path / "server").read_text() == own
+    delete_fleets(server)

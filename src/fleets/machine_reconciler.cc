@@ -224,10 +224,12 @@ bool MachineReconciler::is_absent(Absence& absence, bool is_exact) const {
   return absence.lists >= kMissedLists && is_long;
 }
 
-// Others may have machines at the same provider.
+// Others may have machines at the same provider, and another server a fleet of the same name.
 bool MachineReconciler::is_ours(const ListedMachine& stray) const {
   if (planted(FleetPlant::foreign_terminated)) return true;
-  return is_machine_name(fleet_, stray.name) && (stray.fleet.empty() || stray.fleet == fleet_);
+  const bool is_of_fleet = stray.fleet.empty() || stray.fleet == fleet_;
+  const bool is_of_server = stray.server.empty() || stray.server == outside_.server;
+  return is_machine_name(fleet_, stray.name) && is_of_fleet && is_of_server;
 }
 
 void MachineReconciler::leave_alone(const std::vector<std::string>& machines) {

@@ -37,6 +37,7 @@ class MachineReconciler {
     std::function<Result<void>()> tell_empty;                   // likewise: nothing is left of a fleet that is deleted
     std::function<void(const std::string& text)> notice;
     std::function<std::int64_t()> elapsed_ms;  // never goes back
+    std::string server = {};                   // this one, as providers know it
     std::stop_token stop = {};                 // the provider is asked nothing more
   };
   /// What so many lists in a row have omitted, for so long, is not there.

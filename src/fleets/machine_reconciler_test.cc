@@ -100,6 +100,7 @@ class ReconcilerTest : public testing::Test {
             },
             .notice = [this](const std::string& it) { notices.push_back(it); },
             .elapsed_ms = [this] { return now_ms; },
+            .server = "this",
             .stop = stop.get_token()};
   }
 
@@ -174,6 +175,17 @@ TEST_F(ReconcilerTest, AMachineThatTheFleetDidNotLaunchIsLeftAlone) {
       << notices[0];
   EXPECT_TRUE(notices[0].ends_with("'database', 'f-0123456789aB', 'f-0123456789ab', ...")) << notices[0];
   provider.has = {{.name = "f-0123456789ab", .id = "id", .fleet = "f"}};
+  turn({});
+  EXPECT_EQ(calls(), "terminate f-0123456789ab");
+}
+
+TEST_F(ReconcilerTest, AMachineOfAnotherServersFleetOfTheSameNameIsLeftAlone) {
+  provider.has = {{.name = "f-0123456789ab", .id = "id", .fleet = "f", .server = "another"}};
+  turn({});
+  EXPECT_EQ(calls(), "");
+  ASSERT_EQ(notices.size(), 1U);
+  EXPECT_TRUE(notices[0].ends_with("they are left alone: 'f-0123456789ab'")) << notices[0];
+  provider.has = {{.name = "f-0123456789ab", .id = "id", .fleet = "f", .server = "this"}};
   turn({});
   EXPECT_EQ(calls(), "terminate f-0123456789ab");
 }

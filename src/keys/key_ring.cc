@@ -419,6 +419,11 @@ SecretText KeyRing::attempts_key(const Uuid& job, std::string_view giver, std::i
   return make_attempts_key(current()->server_secret, job, giver, expires_ms);
 }
 
+std::string KeyRing::server_id() const {
+  constexpr std::size_t kDigits = 16;
+  return hex(hmac_sha256(current()->server_secret.reveal(), "server id")).substr(0, kDigits);
+}
+
 SessionCredentials KeyRing::new_session(const AwsSession& session) const {
   return make_session(current()->server_secret, session);
 }

@@ -108,6 +108,8 @@ class KeyRing {
   SecretText job_key(const Uuid& job, std::string_view giver, std::int64_t expires_ms) const;
   /// For the worker itself, to make the credentials of the job's attempts with; signer() knows those as long.
   SecretText attempts_key(const Uuid& job, std::string_view giver, std::int64_t expires_ms) const;
+  /// The same for as long as the server has its keys, and no other server's. It is no secret.
+  std::string server_id() const;
   /// For who has assumed a role, or asked for a session; good as long as the giver's key.
   SessionCredentials new_session(const AwsSession& session) const;
 

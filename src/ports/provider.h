@@ -24,10 +24,11 @@ struct MachineOrder {
 /// A machine that the provider has, whatever it is doing.
 struct ListedMachine {
   std::string name;
-  std::string id;          // as the provider calls it
-  bool has_ended = false;  // it runs no more; terminate() removes what is left of it
-  std::string note = {};   // for people: why it has ended, as far as the provider knows
-  std::string fleet = {};  // that it was launched for, as the provider's own tag has it; empty: it does not say
+  std::string id;           // as the provider calls it
+  bool has_ended = false;   // it runs no more; terminate() removes what is left of it
+  std::string note = {};    // for people: why it has ended, as far as the provider knows
+  std::string fleet = {};   // that it was launched for, as the provider's own tag has it; empty: it does not say
+  std::string server = {};  // likewise: the server that it was launched for
 };
 
 struct MachineList {

@@ -131,6 +131,7 @@ Result<std::string> CommandProvider::launch(const MachineOrder& order) {
   auto answer = ask(options_.program, "launch",
                     {{"name", order.name},
                      {"fleet", order.fleet},
+                     {"server", options_.server},
                      {"shape", order.shape},
                      {"cpus", static_cast<double>(order.has.milli_cpus) / 1000},
                      {"memory_bytes", order.has.memory_bytes},
@@ -149,13 +150,15 @@ Result<std::string> CommandProvider::launch(const MachineOrder& order) {
 
 Result<void> CommandProvider::terminate(const std::string& name) {
   auto answer =
-      ask(options_.program, "terminate", {{"name", name}, {"fleet", options_.fleet}}, options_.limits, options_.stop);
+      ask(options_.program, "terminate", {{"name", name}, {"fleet", options_.fleet}, {"server", options_.server}},
+          options_.limits, options_.stop);
   if (!answer) return pass(answer);
   return {};
 }
 
 Result<MachineList> CommandProvider::list() {
-  auto answer = ask(options_.program, "list", {{"fleet", options_.fleet}}, options_.limits, options_.stop);
+  auto answer = ask(options_.program, "list", {{"fleet", options_.fleet}, {"server", options_.server}}, options_.limits,
+                    options_.stop);
   if (!answer) return pass(answer);
   const std::string what = concat(options_.program, " list");
   Answer fields(*answer, what);
@@ -170,7 +173,8 @@ Result<MachineList> CommandProvider::list() {
                          .id = one.text("id", false),
                          .has_ended = one.flag("ended"),
                          .note = one.text("note", false),
-                         .fleet = one.text("fleet", false)};
+                         .fleet = one.text("fleet", false),
+                         .server = one.text("server", false)};
     if (one.error()) return std::unexpected(*one.error());
     out.machines.push_back(std::move(listed));
   }

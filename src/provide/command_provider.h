@@ -18,6 +18,7 @@ class CommandProvider final : public Provider {
   struct Options {
     std::string program;
     std::string fleet;
+    std::string server = {};  // tells its machines from those that others launch for fleets of the same name
     ScriptLimits limits = {};
     std::stop_token stop = {};  // a call that is under way is broken off
   };

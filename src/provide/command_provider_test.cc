@@ -71,7 +71,8 @@ class CommandMachines {
 
   Provider& provider() { return *provider_; }
   void restart() {
-    provider_ = std::make_unique<CommandProvider>(CommandProvider::Options{.program = folder_.program(), .fleet = "f"});
+    provider_ = std::make_unique<CommandProvider>(
+        CommandProvider::Options{.program = folder_.program(), .fleet = "f", .server = "s7"});
   }
   int count_running() const {
     int count = 0;
@@ -126,7 +127,7 @@ TEST(CommandProvider, AProgramIsToldWhatToLaunch) {
   std::getline(file, asked);
   EXPECT_EQ(asked,
             R"({"accelerators": {}, "cpus": 1.0, "fleet": "f", "join_token": "token-of-m1", "labels": {"zone": "a"}, )"
-            R"("memory_bytes": 1073741824, "name": "m1", "shape": "small", "spot": false, )"
+            R"("memory_bytes": 1073741824, "name": "m1", "server": "s7", "shape": "small", "spot": false, )"
             R"("worker": ["drover", "worker", "--name", "m1", "--cpus", "1.000", "--memory", "1073741824", )"
             R"("--gpus", "0", "--label", "zone=a"]})");
 }
@@ -161,6 +162,7 @@ TEST(CommandProvider, AListIsExactIfTheProgramSaysSo) {
   EXPECT_TRUE(list("{\"machines\": [], \"exact\": true}").is_exact);
   EXPECT_EQ(list("{\"machines\": [{\"name\": \"a\", \"fleet\": \"g\"}]}").machines[0].fleet, "g");
   EXPECT_EQ(list("{\"machines\": [{\"name\": \"a\"}]}").machines[0].fleet, "");
+  EXPECT_EQ(list("{\"machines\": [{\"name\": \"a\", \"server\": \"s\"}]}").machines[0].server, "s");
 }
 
 TEST(CommandProvider, AServerThatStopsWaitsForNoProgram) {

@@ -50,6 +50,7 @@ Result<void> OwnFleets::start(const Reach& reach) {
   outside.machines.join_token = [this](const Machine& machine) { return join_token(machine); };
   outside.forget = [this](const std::string& machine) { forget(machine); };
   outside.machines.notice = [this](const std::string& text) { parts_.log.warning(text); };
+  outside.machines.server = parts_.keys.server_id();
   outside.machines.elapsed_ms = [this] { return parts_.steady.elapsed_ns() / 1'000'000; };
   const std::scoped_lock lock(keeper_mutex_);
   keeper_ = std::make_shared<FleetKeeper>(std::move(outside));
@@ -133,9 +134,9 @@ FleetKeeper::Kind OwnFleets::command(const std::string& name, const std::string&
   });
   return {.shapes = [source = shapes.get()](const auto& /*named*/) { return source->now(); },
           .make =
-              [program](const std::string& fleet, const std::stop_token& stop) {
+              [program, server = parts_.keys.server_id()](const std::string& fleet, const std::stop_token& stop) {
                 return std::make_unique<CommandProvider>(
-                    CommandProvider::Options{.program = program, .fleet = fleet, .stop = stop});
+                    CommandProvider::Options{.program = program, .fleet = fleet, .server = server, .stop = stop});
               }};
 }
 
