@@ -346,7 +346,7 @@ void add_submit(const Verb& app, Invocation& invocation) {
   add_common_flags(verb, flags->common);
   add_server_flag(verb, flags->server);
   // Only what looks like one is taken for a job file: whatever else stands there begins a command.
-  verb.add_option("file", flags->file, "Job file, .yaml or .json; - is standard input. SubmitFlags override its fields")
+  verb.add_option("file", flags->file, "Job file, .yaml or .json; - is standard input. Flags override its fields")
       .type_name("FILE")
       .accepts([](const std::string& word) { return looks_like_job_file(word) ? std::string() : "not a job file"; });
   verb.validate_positionals();
