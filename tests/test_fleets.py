@@ -419,7 +419,7 @@ def test_a_fleet_that_is_deleted_waits_for_launches_whose_answers_were_lost(drov
     assert server.ends("j")["state"] == "succeeded"
     wait_until(lambda: machines(server, "f") == {}, "the machine to leave")
     cloud.with_suffix(".mischief").write_text("lags")
-    assert "is deleted once" in server.cli("fleet", "delete", "f").out
+    assert "will be deleted once its provider lists none of its machines" in server.cli("fleet", "delete", "f").out
     (name,) = [name for name, in server.rows("SELECT name FROM machines")]
     late = tmp_path / "vms" / (name[:-12] + "0123456789ab")
     late.write_text("999999999")

@@ -115,7 +115,9 @@ def test_on_demand_machines_replace_spot_machines_that_cannot_be_had(drover):
         submit(server, "patient", "--on-demand-after", "1h", "--", "true", ":::", "a")
         shown = wait_until(lambda: (it := server.ask("GET", "/api/v1/fleets/f")[1])["spot_failures"] > 1 and it, "launches to fail")
         assert (shown["failures"], shown["trouble"]) == (0, None) and shown["spot_trouble"].endswith("no spot capacity")
-        assert "no spot capacity" in server.cli("fleet", "show", "f").out
+        said = server.cli("fleet", "show", "f").out
+        assert "state        spot failing\n" in said and "\n  spot trouble " in said and "no spot capacity (failed " in said, said
+        assert "spot failing" in server.cli("fleet", "list").out
         assert "launches no spot machine for" in wait_until(
             lambda: "no spot machine" in (it := server.cli("why", "patient").out) and it, "the reason")
         assert set(markets(server)) == {"spot"}

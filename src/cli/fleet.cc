@@ -70,7 +70,8 @@ std::uint64_t machines_in(const json::value& fleet, std::initializer_list<std::s
 std::string state_text(const json::value& fleet) {
   if (flag_in(fleet, "deleting")) return "deleting";
   if (flag_in(fleet, "paused")) return "paused";
-  return number_in(fleet, "failures") > 0 ? "failing" : "active";
+  if (number_in(fleet, "failures") > 0) return "failing";
+  return number_in(fleet, "spot_failures") > 0 ? "spot failing" : "active";
 }
 
 bool has_costs(const json::value& it) {
@@ -120,7 +121,7 @@ std::string policy_text(const json::value& fleet) {
     out += items > 0 ? fmt::format(", {} items per machine", items)
                      : fmt::format(", {} s of work per machine", number_in(fleet, "seconds_per_machine"));
   }
-  if (policy == "step") out += fmt::format(", {} alarms", list_in(fleet, "alarms").size());
+  if (policy == "step") out += fmt::format(", {}", plural(list_in(fleet, "alarms").size(), "alarm"));
   if (const std::string stream = text_in(fleet, "stream"); !stream.empty())
     out += fmt::format(", of stream '{}'", stream);
   if (const std::string queue = text_in(fleet, "queue"); !queue.empty()) out += fmt::format(", of queue '{}'", queue);
@@ -148,7 +149,7 @@ void print_machines(const json::value& fleet) {
 
 int print_fleet(const FleetFlags& flags, const json::value& fleet, std::string_view head) {
   const auto line = [](std::string_view name, const std::string& value) {
-    return value.empty() ? "" : fmt::format("\n  {:<10} {}", name, value);
+    return value.empty() ? "" : fmt::format("\n  {:<12} {}", name, value);
   };
   std::string text = fmt::format("{}fleet '{}'", head, text_in(fleet, "name"));
   text += line("provider", text_in(fleet, "provider"));
@@ -175,13 +176,14 @@ int print_fleet(const FleetFlags& flags, const json::value& fleet, std::string_v
                                dollars_in(fleet, "on_demand_microdollars")));
     }
     if (const std::string trouble = text_in(fleet, "trouble"); !trouble.empty()) {
-      text += line("trouble", fmt::format("{} (failed {} times; next launch after {})", trouble,
-                                          number_in(fleet, "failures"), local_time(number_in(fleet, "retry_at_ms"))));
+      text += line("trouble", fmt::format("{} (failed {}; next launch after {})", trouble,
+                                          plural(number_in(fleet, "failures"), "time"),
+                                          local_time(number_in(fleet, "retry_at_ms"))));
     }
     if (const std::string trouble = text_in(fleet, "spot_trouble"); !trouble.empty()) {
-      text += line("spot trouble",
-                   fmt::format("{} (failed {} times; next spot machine after {})", trouble,
-                               number_in(fleet, "spot_failures"), local_time(number_in(fleet, "spot_retry_at_ms"))));
+      text += line("spot trouble", fmt::format("{} (failed {}; next spot machine after {})", trouble,
+                                               plural(number_in(fleet, "spot_failures"), "time"),
+                                               local_time(number_in(fleet, "spot_retry_at_ms"))));
     }
     for (const json::value& trouble : list_in(fleet, "provider_troubles")) {
       if (trouble.is_string()) text += line("problem", std::string(trouble.get_string()));
@@ -294,12 +296,12 @@ Result<int> remove_fleet(ServerClient& client, const FleetFlags& flags) {
   auto answer = client.remove(path_of(flags));
   if (!answer) return pass(answer);
   const std::uint64_t machines = number_in(*answer, "machines");
-  return tell(flags.common, *answer,
-              flag_in(*answer, "deleted") ? fmt::format("fleet '{}' is deleted", flags.fleet)
-              : machines == 0 ? fmt::format("fleet '{}' is deleted once its provider is known to have no machine of it",
-                                            flags.fleet)
-                              : fmt::format("fleet '{}' is deleted when its {} drained", flags.fleet,
-                                            machines == 1 ? "machine is" : fmt::format("{} machines are", machines)));
+  if (flag_in(*answer, "deleted"))
+    return tell(flags.common, *answer, fmt::format("fleet '{}' is deleted", flags.fleet));
+  const std::string when = machines == 0   ? "its provider lists none of its machines"
+                           : machines == 1 ? "its machine has drained"
+                                           : fmt::format("its {} machines have drained", machines);
+  return tell(flags.common, *answer, fmt::format("fleet '{}' will be deleted once {}", flags.fleet, when));
 }
 
 Result<int> pause(ServerClient& client, const FleetFlags& flags, bool paused) {
@@ -413,7 +415,7 @@ void add_fleet(const Verb& app, Invocation& invocation) {
       .range(0, kMostMachines);
   setting
       .add_option("--file", flags->file,
-                  "YAML or JSON file with all settings; those not in it have their defaults. FleetFlags override it")
+                  "YAML or JSON file with all settings; those not in it have their defaults. Flags override it")
       .type_name("FILE");
   about_one(add("pause", "Launch and drain nothing until 'drover fleet resume'", "drover fleet pause spot",
                 [](ServerClient& client, const FleetFlags& it) { return pause(client, it, true); }));
