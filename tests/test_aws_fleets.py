@@ -110,6 +110,43 @@ def test_types_that_are_not_known_are_told(server, batch):
     assert "c5.24xlarge" in shapes and "r5.large" in shapes and "x99.large" not in shapes
 
 
+def test_an_environment_keeps_its_name_until_its_machines_have_drained(server, batch, tmp_path):
+    batch.create_compute_environment(computeEnvironmentName="env", type="MANAGED", computeResources=RESOURCES)
+    batch.create_job_queue(jobQueueName="q", priority=1, computeEnvironmentOrder=[{"order": 1, "computeEnvironment": "env"}])
+    script = f"touch {tmp_path}/runs; until test -e {tmp_path}/go; do sleep 0.05; done"
+    assert server.cli("submit", "--name", "j", "--queue", "q", "--", "sh", "-c", script, ":::", "a").status == 0
+    wait_until(lambda: (tmp_path / "runs").exists(), "the item to run")
+    batch.create_compute_environment(computeEnvironmentName="other", type="MANAGED", computeResources=RESOURCES)
+    batch.update_job_queue(jobQueue="q", computeEnvironmentOrder=[{"order": 1, "computeEnvironment": "other"}])
+    batch.update_compute_environment(computeEnvironment="env", state="DISABLED")
+    batch.delete_compute_environment(computeEnvironment="env")
+    code, message = code_of(batch.create_compute_environment, computeEnvironmentName="env", type="MANAGED", computeResources=RESOURCES)
+    assert code == "ClientException" and "Object already exists: env is being deleted until its machines have drained" in message, message
+    (tmp_path / "go").touch()
+    wait_until(lambda: server.ask("GET", "/api/v1/fleets/env")[0] == 404, "the environment to be deleted")
+    batch.create_compute_environment(computeEnvironmentName="env", type="MANAGED", computeResources=RESOURCES)
+
+
+def test_why_an_environment_has_no_spot_machines_is_told(drover, tmp_path):
+    program = tmp_path / "vms"
+    # The reason is cut at 500 bytes, which may be in the middle of a character.
+    program.write_text("""#!/bin/sh
+case $1 in
+shapes) echo '{"shapes": [{"name": "c5.large", "cpus": 2, "memory": "4GiB"}]}' ;;
+list) echo '{"machines": [], "exact": true}' ;;
+*) echo 'no spot capacity TROUBLE' >&2; exit 1 ;;
+esac
+""".replace("TROUBLE", "€" * 300))
+    program.chmod(0o755)
+    server = Server(drover, "--fleet-command", f"vms={program}", "--batch-machines", "vms")
+    batch = Aws(server).client("batch")
+    spot = {**RESOURCES, "type": "SPOT", "minvCpus": 1}
+    batch.create_compute_environment(computeEnvironmentName="env", type="MANAGED", computeResources=spot)
+    wait_until(lambda: "could not be launched" in environment(batch)["statusReason"], "the reason")
+    assert "no spot capacity €€" in environment(batch)["statusReason"], environment(batch)
+    delete_fleets(server)
+
+
 def test_a_server_that_launches_nothing_for_them(drover):
     drover("server", "--batch-machines", "clouds").refuses("'clouds'", "--fleet-command")
     server = Server(drover, "--batch-machines", "none")

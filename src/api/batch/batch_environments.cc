@@ -3,6 +3,7 @@
 
 #include "api/batch/batch.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "ports/entropy.h"
 
 namespace drover::aws {
@@ -77,7 +78,11 @@ EditOutcome BatchApi::create_environment(const Call& call) {
   if (*known) return client_error("Object already exists");
   auto fleets = backend().ledger().fleets();
   if (!fleets) return std::unexpected(fault(fleets.error()));
-  if (std::ranges::find(*fleets, name, &Fleet::name) != fleets->end()) {
+  if (const auto fleet = std::ranges::find(*fleets, name, &Fleet::name); fleet != fleets->end()) {
+    // AWS keeps an environment, and its name, until its machines have drained.
+    if (fleet->deleting) {
+      return client_error(concat("Object already exists: ", name, " is being deleted until its machines have drained"));
+    }
     return client_error(concat("a fleet with the name ", name, " was made with drover"));
   }
   json::object environment = call.input;
@@ -159,8 +164,11 @@ void show_machines(const std::vector<Fleet>& fleets, const std::vector<Machine>&
   resources->get_object()["desiredvCpus"] = milli_cpus / 1000;
   const auto fleet = std::ranges::find(fleets, environment.name, &Fleet::name);
   const std::string unknown = unknown_types(environment.value);
-  if (fleet != fleets.end() && !fleet->trouble.empty()) {
-    environment.value["statusReason"] = concat("The last machine could not be launched: ", fleet->trouble);
+  const std::string_view type = resources->get_object().at("type").get_string();
+  const bool is_spot = type == "SPOT" || type == "FARGATE_SPOT";
+  const std::string trouble = fleet == fleets.end() ? "" : utf8(is_spot ? fleet->spot_trouble : fleet->trouble);
+  if (!trouble.empty()) {
+    environment.value["statusReason"] = concat("The last machine could not be launched: ", trouble);
   } else if (!unknown.empty()) {
     environment.value["statusReason"] =
         concat("ComputeEnvironment Healthy, but without unknown instance types: ", unknown);
