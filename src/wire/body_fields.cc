@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "base/utf8.h"
+#include "wire/job_fields.h"
 
 namespace drover {
 namespace json = boost::json;
@@ -37,8 +38,11 @@ Result<void> BodyFields::read(const json::object& object) const {
   for (const auto& [name, given] : object) {
     const auto reader = std::ranges::find_if(readers_, [&](const auto& it) { return it.first == name; });
     if (reader == readers_.end()) {
+      std::vector<std::string_view> known;
+      for (const auto& [field, read] : readers_) known.push_back(field);
+      const std::string_view meant = nearest(name, known);
       return fail(ErrorCode::bad_input, concat("unknown field '", utf8(std::string_view(name)), "'"),
-                  concat("known fields: ", names()));
+                  concat(meant.empty() ? "" : concat("did you mean '", meant, "'? "), "known fields: ", names()));
     }
     if (given.is_null()) continue;
     if (const std::string wrong = reader->second(given); !wrong.empty()) {

@@ -9,6 +9,8 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "wire/body_fields.h"
+#include "wire/document.h"
+#include "wire/labels.h"
 
 namespace drover {
 namespace json = boost::json;
@@ -19,6 +21,7 @@ constexpr std::int64_t kMostSeconds = 30 * 86'400;
 constexpr std::int64_t kMostCount = 1'000'000'000'000;
 constexpr std::int64_t kMostTime = std::int64_t{1} << 53;  // milliseconds since the epoch
 constexpr std::size_t kMostAlarms = 20;
+constexpr const char* kNoSteps = R"(has an alarm without steps, such as "steps": [{"lower": 0, "value": 1}])";
 
 constexpr std::array kPolicyNames = {std::pair(ScalingPolicy::demand, "demand"), std::pair(ScalingPolicy::step, "step"),
                                      std::pair(ScalingPolicy::backlog, "backlog"),
@@ -67,7 +70,7 @@ json::array alarms_to_json(const std::vector<StepAlarm>& alarms) {
 
 /// EC2's rules: one interval after the other, without gaps; only the ends may be open, and not both of one step.
 std::string check_steps(std::vector<ScalingStep>& steps) {
-  if (steps.empty()) return "has an alarm without steps";
+  if (steps.empty()) return kNoSteps;
   std::ranges::sort(steps, {},
                     [](const ScalingStep& it) { return it.lower.value_or(std::numeric_limits<std::int64_t>::min()); });
   for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -106,8 +109,9 @@ std::string read_steps(const json::value& value, std::vector<ScalingStep>& out) 
     if (auto wrong = read_bound(it.get_object(), "lower", step.lower); !wrong.empty()) return wrong;
     if (auto wrong = read_bound(it.get_object(), "upper", step.upper); !wrong.empty()) return wrong;
     const json::value* change = it.get_object().if_contains("value");
-    if (change == nullptr || !change->is_int64() || std::abs(change->get_int64()) > kMostMachines) {
-      return "has a step without a whole number as its 'value'";
+    if (change == nullptr) return "has a step without a 'value'";
+    if (!change->is_int64() || change->get_int64() < -kMostMachines || change->get_int64() > kMostMachines) {
+      return concat("has a step whose 'value' is not a whole number from ", -kMostMachines, " to ", kMostMachines);
     }
     step.value = change->get_int64();
     out.push_back(step);
@@ -118,7 +122,7 @@ std::string read_steps(const json::value& value, std::vector<ScalingStep>& out) 
 std::string read_alarm(const json::object& object, StepAlarm& out) {
   std::string when(name_in(kComparisonNames, out.comparison));
   std::string adjust(name_in(kAdjustmentNames, out.adjustment));
-  std::string wrong_steps = "has an alarm without steps";
+  std::string wrong_steps = kNoSteps;
   BodyFields fields;
   fields.add("when", BodyFields::one_of(words_of(kComparisonNames), when));
   fields.add("threshold", BodyFields::whole(0, kMostCount, out.threshold));
@@ -149,11 +153,12 @@ std::string read_labels(const json::value& value, Labels& out) {
   if (!value.is_object()) return "must be an object of labels, such as {\"zone\": \"a\"}";
   out.clear();
   for (const auto& [name, text] : value.get_object()) {
-    if (!text.is_string() || !is_valid_label(name, std::string_view(text.get_string()))) {
-      return concat("has the invalid label '", utf8(std::string_view(name)), "'");
+    if (!text.is_string()) {
+      return concat("has the label '", utf8(std::string_view(name)), "' whose value is not a string: put it in quotes");
     }
-    if (name == "fleet" || name == "shape")
-      return concat("sets the label '", std::string_view(name), "', which every machine has");
+    if (!is_valid_label(name, std::string_view(text.get_string()))) {
+      return concat("has the invalid label '", utf8(std::string_view(name)), "': ", kLabelCharacters);
+    }
     out.emplace(std::string(name), std::string(text.get_string()));
   }
   return {};
@@ -169,8 +174,15 @@ BodyFields::Read name_or_nothing(std::string& out) {
   };
 }
 
-BodyFields::Read seconds(std::int64_t& out_ms) {
-  return BodyFields::whole(0, kMostSeconds, [&out_ms](std::int64_t number) { out_ms = 1000 * number; });
+BodyFields::Read seconds(std::int64_t least, std::int64_t& out_ms) {
+  return [least, &out_ms](const json::value& value) -> std::string {
+    std::int64_t number = 0;
+    if (!BodyFields::whole(least, kMostSeconds, number)(value).empty()) {
+      return concat("must be a whole number of seconds from ", least, " to ", kMostSeconds);
+    }
+    out_ms = 1000 * number;
+    return {};
+  };
 }
 
 Result<void> check_policy(const FleetRules& rules) {
@@ -207,7 +219,7 @@ Result<void> check_policy(const FleetRules& rules) {
   }
   if (rules.policy == ScalingPolicy::fixed && (rules.desired < rules.least || rules.desired > rules.most)) {
     return refuse(
-        concat("'desired' (", rules.desired, ") is not from 'least' (", rules.least, ") to 'most' (", rules.most, ")"),
+        concat("'desired' (", rules.desired, ") must be from 'least' (", rules.least, ") to 'most' (", rules.most, ")"),
         "set 'desired' to a number between them");
   }
   return {};
@@ -276,11 +288,10 @@ Result<FleetRules> fleet_rules_from_json(std::string_view text) {
   fields.add("items_per_machine", BodyFields::whole(0, kMostCount, rules.items_per_machine));
   fields.add("seconds_per_machine", BodyFields::whole(0, kMostSeconds, rules.seconds_per_machine));
   fields.add("desired", BodyFields::whole(0, kMostMachines, rules.desired));
-  fields.add("warm_up_s", seconds(rules.warm_up_ms));
-  fields.add("idle_s", seconds(rules.idle_ms));
-  fields.add("period_s", seconds(rules.period_ms));
-  fields.add("join_within_s",
-             BodyFields::whole(1, kMostSeconds, [&](std::int64_t number) { rules.join_ms = 1000 * number; }));
+  fields.add("warm_up_s", seconds(0, rules.warm_up_ms));
+  fields.add("idle_s", seconds(0, rules.idle_ms));
+  fields.add("period_s", seconds(0, rules.period_ms));
+  fields.add("join_within_s", seconds(1, rules.join_ms));
   fields.add("launches_per_minute", BodyFields::whole(0, kMostMachines, rules.launches_per_minute));
   if (auto read = fields.read(text, "the fleet"); !read) return pass(read);
   rules.policy = value_in(kPolicyNames, policy);
@@ -291,6 +302,25 @@ Result<FleetRules> fleet_rules_from_json(std::string_view text) {
         "set 'command' to one of the names that the server knows: drover server --fleet-command NAME=PROGRAM");
   }
   if (auto checked = check_policy(rules); !checked) return pass(checked);
+  return rules;
+}
+
+Result<FleetRules> fleet_rules_from_request(std::string_view body) {
+  if (const auto node = node_from_json(body)) {  // what is not JSON is refused below
+    if (const auto repeated = repeated_fields(*node); !repeated.empty()) {
+      return fail(ErrorCode::bad_input, concat("field '", utf8(repeated.front().path), "' appears twice"),
+                  "keep one of them");
+    }
+  }
+  auto rules = fleet_rules_from_json(body);
+  if (!rules) return pass(rules);
+  for (const char* name : {"fleet", "market", "shape"}) {
+    if (rules->labels.contains(name)) {
+      return fail(ErrorCode::bad_input,
+                  concat("field 'labels' sets the label '", name, "', which Drover sets on every machine of a fleet"),
+                  "use another name for the label");
+    }
+  }
   return rules;
 }
 

@@ -15,6 +15,9 @@ namespace drover {
 boost::json::object fleet_rules_to_json(const FleetRules& rules);
 /// What the text does not say is usual.
 Result<FleetRules> fleet_rules_from_json(std::string_view text);
+/// The same for what a client sends: it may not have a field twice, nor set labels that every machine has. The ledger
+/// may have rules with such labels, of earlier versions, and those stay readable.
+Result<FleetRules> fleet_rules_from_request(std::string_view body);
 
 /// How providers are told apart: those that run a program have its name.
 std::string kind_name(const FleetRules& rules);

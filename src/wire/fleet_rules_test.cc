@@ -63,6 +63,40 @@ TEST(FleetRulesJson, StepsAreIntervalsOneAfterTheOther) {
   EXPECT_NE(with(R"([{"value":1}])"), "");
 }
 
+TEST(FleetRulesJson, AStepChangesABoundedNumberOfMachines) {
+  const auto with = [](std::string_view value) {
+    return error_of(std::string(R"({"alarms":[{"steps":[{"lower":0,"value":)") + std::string(value) + "}]}]}");
+  };
+  EXPECT_EQ(with("1000000"), "");
+  EXPECT_EQ(with("-1000000"), "");
+  for (const char* value : {"1000001", "-1000001", "-9223372036854775808", "9223372036854775807", "1.5", "\"1\""}) {
+    EXPECT_EQ(with(value), "field 'alarms' has a step whose 'value' is not a whole number from -1000000 to 1000000")
+        << value;
+  }
+}
+
+TEST(FleetRulesRequest, AFieldThatAppearsTwiceIsRefusedByName) {
+  const auto error = [](std::string_view body) {
+    const auto rules = fleet_rules_from_request(body);
+    return rules ? "" : rules.error().message;
+  };
+  EXPECT_EQ(error(R"({"most":1})"), "");
+  EXPECT_EQ(error(R"({"most":1,"least":0,"most":2})"), "field 'most' appears twice");
+  EXPECT_EQ(error(R"({"labels":{"a":"b","a":"c"}})"), "field 'labels.a' appears twice");
+  EXPECT_EQ(error(R"({"alarms":[{"steps":[{"lower":0,"lower":1,"value":1}]}]})"),
+            "field 'alarms[0].steps[0].lower' appears twice");
+  EXPECT_NE(error("[1"), "");
+}
+
+TEST(FleetRulesRequest, LabelsThatEveryMachineHasAreRefused) {
+  for (const std::string name : {"fleet", "market", "shape"}) {
+    const auto rules = fleet_rules_from_request("{\"labels\":{\"" + name + "\":\"x\"}}");
+    ASSERT_FALSE(rules) << name;
+    EXPECT_NE(rules.error().message.find("'" + name + "'"), std::string::npos) << rules.error().message;
+  }
+  EXPECT_TRUE(fleet_rules_from_json(R"({"labels":{"market":"x"}})")) << "in a ledger of an earlier version";
+}
+
 TEST(FleetRulesJson, TheCoreGetsTheBoundsThatItObeys) {
   FleetRules rules{.most = 7, .most_milli_cpus = 2000};
   rules.join_ms = 9000;

@@ -7,12 +7,6 @@
 
 namespace drover {
 namespace json = boost::json;
-namespace {
-
-constexpr const char* kWhatIsOne =
-    "names use letters, digits, '_', '.' and '-', values also ':', '/', '+' and '@'; at most 128 characters";
-
-}  // namespace
 
 std::string labels_to_json(const Labels& labels) {
   json::object out;
@@ -29,7 +23,7 @@ Result<Labels> labels_from_json(std::string_view text) {
     if (!value.is_string()) return fail(ErrorCode::bad_input, "must be an object of strings");
     const std::string said(value.get_string());
     if (!is_valid_label(name, said)) {
-      return fail(ErrorCode::bad_input, concat("contains the invalid label '", utf8(name), "'"), kWhatIsOne);
+      return fail(ErrorCode::bad_input, concat("contains the invalid label '", utf8(name), "'"), kLabelCharacters);
     }
     labels.emplace(name, said);
   }
@@ -47,7 +41,7 @@ Result<Labels> labels_from_words(std::string_view flag, const std::vector<std::s
     const std::string name = word.substr(0, equals);
     const std::string value = word.substr(equals + 1);
     if (!is_valid_label(name, value)) {
-      return fail(ErrorCode::bad_input, concat(flag, " '", utf8(word), "' is not a valid label"), kWhatIsOne);
+      return fail(ErrorCode::bad_input, concat(flag, " '", utf8(word), "' is not a valid label"), kLabelCharacters);
     }
     if (!labels.emplace(name, value).second && labels.at(name) != value) {
       return fail(ErrorCode::bad_input, concat(flag, " sets '", name, "' to two values"), "keep one");

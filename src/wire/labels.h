@@ -10,6 +10,10 @@
 
 namespace drover {
 
+/// What a label may have, for errors.
+inline constexpr const char* kLabelCharacters =
+    "names use letters, digits, '_', '.' and '-', values also ':', '/', '+' and '@'; at most 128 characters";
+
 std::string labels_to_json(const Labels& labels);
 /// What cannot be a label is named.
 Result<Labels> labels_from_json(std::string_view json);

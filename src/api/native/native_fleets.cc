@@ -117,7 +117,7 @@ void NativeApi::show_fleet(Asked asked, HttpReply reply) {
 
 void NativeApi::set_fleet(Asked asked, HttpReply reply) {
   if (auto valid = check_name("fleet", asked.parts[0]); !valid) return reply.send(problem(valid.error()));
-  auto rules = fleet_rules_from_json(asked.request.body);
+  auto rules = fleet_rules_from_request(asked.request.body);
   if (!rules) return reply.send(problem(rules.error()));
   const FleetSpec spec = fleet_spec(asked.parts[0], *rules);
   answer_done(SetFleet{spec}, rules_json({spec}), std::move(reply));
