@@ -229,15 +229,88 @@ alarms:
     assert shown["alarms"][0]["steps"][1] == {"lower": 100, "upper": None, "value": 2}
 
 
-@pytest.mark.parametrize("text, names", [
-    ("most: [1", ("fleet.yaml:1: the list", "not closed")), ("- most: 1", ("does not contain a fleet's settings", "one setting per line")),
-    ("most: two", ("'most'", "whole number")), ("most: -1", ("'most'",)), ("policy: step\nalarms: >=1", ("not valid YAML",)),
-    ("shapes: [small", ("fleet.yaml:1",)), ("most: 1\nleast: 0\nmost: 2", ("fleet.yaml:3: 'most' appears twice", "line 1", "keep one")), ("", ("does not contain a fleet's settings",)),
-    ("alarms:\n- {when: '>=', threshold: -1, steps: [{lower: 0, value: 1}]}", ("'threshold'",))])
-def test_files_that_are_broken_are_refused_in_words(server, tmp_path, text, names):
-    (tmp_path / "fleet.yaml").write_text(text)
-    server.cli("fleet", "set", "f", "--file", tmp_path / "fleet.yaml").refuses(*names)
-    server.cli("fleet", "set", "f", "--file", tmp_path / "missing.yaml").refuses("missing.yaml")
+def alarm(*steps):
+    return f"policy: step\nalarms:\n- {{when: '>=', threshold: 1, steps: [{', '.join(steps)}]}}\n"
+
+
+OTHER_VALUE = "use another value, or remove the setting to use its default"
+BROKEN = {  # what is wrong with the file: its text, and what has to be said of it
+    "empty": ("", "does not contain a fleet's settings: the file is empty", "one setting per line, such as 'most: 10'"),
+    "only comments": ("# most: 1\n", "does not contain a fleet's settings: the file is empty", "docs/fleets.md has an example"),
+    "a list": ("- most: 1\n", "does not contain a fleet's settings: it is a list", "one setting per line"),
+    "a word": ("local\n", "does not contain a fleet's settings: it is a single value", "one setting per line"),
+    "two documents": ("most: 1\n---\nmost: 2\n", ":2: a second document begins here", "only one fleet", "move the second fleet to its own file"),
+    "tabs": ("labels:\n\tzone: a\n", ":2: this line is indented with a tab", "indent with spaces"),
+    "indented too far": ("most: 1\n  least: 0\n", ":2: this line is indented further than the line above", "begin it in the same column"),
+    "no space after the colon": ("provider: local\nmost:1\n", ":2: unknown field 'most:1'", "did you mean 'most'?"),
+    "an open list": ("provider: local\nshapes: [small\n", ":2: the list that begins here is not closed", "close it with ]"),
+    "an open object": ("labels: {zone: a\n", ":1: the object that begins here is not closed", "close it with }"),
+    "an open string": ("provider: 'local\n", ":1: the string that begins with this ' is not closed", "close it with another '"),
+    "an open object in JSON": ('{"most": 1,\n "labels": {"zone": "a"\n', ":2: the object that begins here is not closed", "close it with }"),
+    "a comparison for alarms": ("policy: step\nalarms: >=1\n", ":2: a value that begins with > starts a block of text", "put the value in quotes: '>=1'"),
+    "a comparison without quotes": ("policy: step\nalarms:\n- when: >=\n  threshold: 1\n", ":3: a value that begins with >", "put the value in quotes: '>='"),
+    "an unknown alias": ("provider: *local\n", ":1: this alias refers to an unknown anchor", "in quotes"),
+    "a setting twice": ("most: 1\nleast: 0\nmost: 2\n", ":3: 'most' appears twice: first on line 1", "keep one of them"),
+    "a label twice": ("labels:\n  zone: a\n  zone: b\n", ":3: 'labels.zone' appears twice: first on line 2", "keep one of them"),
+    "not UTF-8": (b"most: 1\nprovider: l\xf6cal\n", ":2: invalid UTF-8", "save the file as UTF-8 text"),
+    "a program": (b"\x7fELF\x02\x01\x01\x00\x00\x00", ":1: unexpected NUL byte", "save the file as UTF-8 text"),
+    "an unknown setting": ("provider: local\nmots: 1\n", ":2: unknown field 'mots'", "did you mean 'most'?", "known fields: provider"),
+    "a time as a flag has it": ("most: 1\nidle: 5m\n", ":2: unknown field 'idle'", "did you mean 'idle_s'?"),
+    "a word for a number": ("provider: local\nmost: two\n", ":2: field 'most' must be a whole number from 0 to 1000000", OTHER_VALUE),
+    "part of a machine": ("least: 0.5\n", ":1: field 'least' must be a whole number from 0 to 1000000", OTHER_VALUE),
+    "less than nothing": ("provider: local\n\nmost: -1\n", ":3: field 'most' must be a whole number from 0 to 1000000", OTHER_VALUE),
+    "too many machines": ("most: 1000001\n", ":1: field 'most' must be a whole number from 0 to 1000000", OTHER_VALUE),
+    "a number of 30 digits": ("most: 100000000000000000000000000000\n", ":1: field 'most' must be a whole number from 0 to 1000000", OTHER_VALUE),
+    "a time with a unit": ("idle_s: 5m\n", ":1: field 'idle_s' must be a whole number of seconds from 0 to 2592000", OTHER_VALUE),
+    "no time to join": ("join_within_s: 0\n", ":1: field 'join_within_s' must be a whole number of seconds from 1 to 2592000", OTHER_VALUE),
+    "yes for true": ("spot: yes\n", ":1: field 'spot' must be true or false", OTHER_VALUE),
+    "a bid of nothing": ("spot: true\nbid_percent: 0\n", ":2: field 'bid_percent' must be a whole number from 1 to 1000", OTHER_VALUE),
+    "an unknown provider": ("provider: azure\n", ":1: field 'provider' must be one of local, kubernetes", OTHER_VALUE),
+    "an unknown policy": ("policy: guess\n", ":1: field 'policy' must be one of demand, step, backlog, fixed", OTHER_VALUE),
+    "a program without a name": ("provider: command\n", ": provider 'command' requires 'command'", "drover server --fleet-command NAME=PROGRAM"),
+    "one shape without a list": ("shapes: small\n", ":1: field 'shapes' must be a list of names", OTHER_VALUE),
+    "a shape that is no name": ("shapes: [small, c5 large]\n", ":1: field 'shapes' must be a list of names", OTHER_VALUE),
+    "labels as a list": ("labels: [zone]\n", ":1: field 'labels' must be an object of labels", OTHER_VALUE),
+    "a label with a number": ("labels: {rack: 7}\n", ":1: field 'labels' has the label 'rack' whose value is not a string", "put it in quotes"),
+    "an invalid label": ("labels: {a b: x}\n", ":1: field 'labels' has the invalid label 'a b'", "names use letters, digits"),
+    "a label that Drover sets": ("most: 1\nlabels: {market: spot}\n", ":2: field 'labels' sets the label 'market'", "use another name for the label"),
+    "a stream and a queue": ("stream: s\nqueue: q\n", ":1: 'stream' cannot be combined with 'queue'", "remove the other"),
+    "least above most": ("least: 3\nmost: 2\n", ":1: 'least' (3) is greater than 'most' (2)", "lower 'least' or raise 'most'"),
+    "least above the default": ("least: 3\n", ":1: 'least' (3) is greater than 'most' (1)", "lower 'least' or raise 'most'"),
+    "more desired than most": ("most: 2\npolicy: fixed\ndesired: 3\n", ":3: 'desired' (3) must be from 'least' (0) to 'most' (2)", "between them"),
+    "a backlog of nothing": ("policy: backlog\n", ": policy 'backlog' requires either 'items_per_machine' or 'seconds_per_machine'", "set one of them"),
+    "steps without alarms": ("policy: step\n", ": policy 'step' requires 'alarms'", "add, for example"),
+    "one alarm without a list": ("alarms: {threshold: 1}\n", ":1: field 'alarms' must be a list of alarms", OTHER_VALUE),
+    "an alarm without steps": ("policy: step\nalarms:\n- threshold: 1\n", ":2: field 'alarms' has an alarm without steps", OTHER_VALUE),
+    "an alarm below nothing": ("alarms:\n- {threshold: -1, steps: [{lower: 0, value: 1}]}\n", ":1: field 'alarms' has an invalid alarm: field 'threshold' must be a whole number", OTHER_VALUE),
+    "an unknown comparison": ("alarms:\n- {when: above, steps: [{lower: 0, value: 1}]}\n", ":1: field 'alarms' has an invalid alarm: field 'when' must be one of >=, >, <=, <", OTHER_VALUE),
+    "a step without a value": (alarm("{lower: 0}"), ":2: field 'alarms' has a step without a 'value'", OTHER_VALUE),
+    "a step of the least number": (alarm("{lower: 0, value: -9223372036854775808}"), ":2: field 'alarms' has a step whose 'value' is not a whole number from -1000000 to 1000000", OTHER_VALUE),
+    "a gap": (alarm("{lower: 0, upper: 10, value: 1}", "{lower: 20, value: 2}"), ":2: field 'alarms' has a gap between its steps, from 10 to 20", OTHER_VALUE),
+    "an overlap": (alarm("{lower: 0, upper: 10, value: 1}", "{lower: 5, value: 2}"), ":2: field 'alarms' has steps that overlap", OTHER_VALUE),
+}
+
+
+def test_files_that_are_broken_are_refused_in_words(server, tmp_path):
+    file = tmp_path / "fleet.yaml"
+    for wrong, (text, what, *others) in BROKEN.items():
+        file.write_bytes(text if isinstance(text, bytes) else text.encode())
+        what = f"{file}{what}" if what.startswith(":") else f"{file} {what}"
+        refused = server.cli("fleet", "set", "f", "--file", file)
+        assert refused.status != 0 and "job" not in refused.err.replace(str(file), ""), (wrong, refused.err)
+        refused.refuses(what, *others)
+    assert server.ask("GET", "/api/v1/fleets")[1]["fleets"] == []
+    server.cli("fleet", "set", "f", "--file", tmp_path / "missing.yaml").refuses("cannot read fleet file", "missing.yaml", "check the path")
+    server.cli("fleet", "set", "f", "--file", tmp_path).refuses(f"cannot read fleet file {tmp_path}", "directory", "check the path")
+
+
+def test_a_flag_that_is_wrong_is_not_blamed_on_the_file(server, tmp_path):
+    file = tmp_path / "fleet.yaml"
+    file.write_text("policy: fixed\ndesired: 1\n")
+    refused = server.cli("fleet", "set", "f", "--file", file, "--desired", 7)
+    refused.refuses("'desired' (7) must be from", "between them")
+    assert str(file) not in refused.err
+    server.cli("fleet", "set", "f", "--file", file, "--least", 7).refuses("--least 7 is more than --most 1")
 
 
 @pytest.mark.parametrize("settings, names", [
@@ -248,6 +321,8 @@ def test_files_that_are_broken_are_refused_in_words(server, tmp_path, text, name
     ({"shapes": "small"}, ("'shapes'", "list of names")),
     ({"shapes": ["a b"]}, ("'shapes'", "list of names")),
     ({"labels": {"fleet": "x"}}, ("'labels'", "'fleet'")),
+    ({"labels": {"market": "spot"}}, ("'labels'", "'market'", "another name")),
+    ({"alarms": [{"steps": [{"lower": 0, "value": -2**63}]}]}, ("'value'", "-1000000")),
     ({"labels": {"a b": "x"}}, ("'labels'", "'a b'")),
     ({"stream": "s", "queue": "q"}, ("'stream'", "'queue'")),
     ({"policy": "step"}, ("'step'", "'alarms'")),
@@ -272,6 +347,11 @@ def test_settings_that_are_wrong_are_named(server, settings, names):
     assert status == 400, answer
     for name in names:
         assert name in json.dumps(answer), answer
+
+
+def test_a_setting_that_a_body_has_twice_is_refused(server):
+    status, answer = server.ask("PUT", "/api/v1/fleets/f", b'{"most": 1, "most": 2}')
+    assert status == 400 and answer["detail"] == "field 'most' appears twice" and answer["next"] == "keep one of them", answer
 
 
 CLOUD = """#!/usr/bin/python3

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <boost/json.hpp>
+#include <optional>
 #include <tuple>
 
 #include "base/money.h"
@@ -200,10 +201,17 @@ Result<int> show_fleet(ServerClient& client, const FleetFlags& flags) {
   return print_fleet(flags, *answer, "");
 }
 
-Result<json::object> settings_in(const std::string& path) {
-  auto text = read_job_text(path);
+struct SettingsFile {
+  std::string path;
+  Node node;
+  json::object settings;
+};
+
+Result<SettingsFile> settings_in(const std::string& path) {
+  auto text = read_fleet_text(path);
   if (!text) return pass(text);
-  auto node = node_from_yaml(*text);
+  auto node =
+      node_from_yaml(*text, {.what = "fleet", .examples = "the example in docs/fleets.md", .has_placeholders = false});
   if (!node) {
     return fail(ErrorCode::bad_input, fmt::format("{}:{}: {}", path, node.error().place.line, node.error().what),
                 node.error().next);
@@ -217,10 +225,35 @@ Result<json::object> settings_in(const std::string& path) {
   json::error_code error;
   json::value settings = json::parse(node_to_json(*node), error);
   if (error || !settings.is_object()) {
-    return fail(ErrorCode::bad_input, fmt::format("{} does not contain a fleet's settings", path),
-                "write one setting per line, such as 'most: 10'");
+    const char* why = node->kind == Node::Kind::null   ? "the file is empty"
+                      : node->kind == Node::Kind::list ? "it is a list"
+                                                       : "it is a single value";
+    return fail(ErrorCode::bad_input, fmt::format("{} does not contain a fleet's settings: {}", path, why),
+                "write one setting per line, such as 'most: 10'; docs/fleets.md has an example");
   }
-  return std::move(settings.get_object());
+  return SettingsFile{path, std::move(*node), std::move(settings.get_object())};
+}
+
+/// The first name in quotes, which is the setting that an error is about.
+std::string_view named_in(std::string_view message) {
+  const std::size_t begin = message.find('\'');
+  const std::size_t end = begin == std::string_view::npos ? begin : message.find('\'', begin + 1);
+  return end == std::string_view::npos ? std::string_view() : message.substr(begin + 1, end - begin - 1);
+}
+
+/// What the server says of settings, with the file's line. `sent` has what flags set as well.
+Error place_in_file(Error error, const SettingsFile& file, const json::object& sent) {
+  if (error.code != ErrorCode::bad_input) return error;
+  const std::string name(named_in(error.message));
+  const json::value* own = file.settings.if_contains(name);
+  const json::value* given = sent.if_contains(name);
+  if (given != nullptr && (own == nullptr || *own != *given)) return error;  // a flag set it
+  const auto field = std::ranges::find(file.node.fields, name, &Node::Field::name);
+  const std::string line = field == file.node.fields.end() ? "" : fmt::format(":{}", field->place.line);
+  error.message = fmt::format("{}{}: {}", file.path, line, error.message);
+  if (error.next.starts_with("send another value"))
+    error.next = "use another value, or remove the setting to use its default";
+  return error;
 }
 
 /// Settings that are numbers, times, or names that may be empty.
@@ -260,10 +293,12 @@ Result<int> set_fleet(ServerClient& client, const FleetFlags& flags, const Verb&
   if (!now && !is_new) return pass(now);
   json::object body = is_new ? json::object() : now->as_object();
   for (const char* name : kNotSettings) body.erase(name);
+  std::optional<SettingsFile> file;
   if (!flags.file.empty()) {
-    auto settings = settings_in(flags.file);
-    if (!settings) return pass(settings);
-    body = std::move(*settings);  // what it does not say is usual
+    auto read = settings_in(flags.file);
+    if (!read) return pass(read);
+    file = std::move(*read);
+    body = file->settings;  // what it does not say is usual
   }
   if (!flags.provider.empty()) body["provider"] = flags.provider;
   if (!flags.command.empty()) body["provider"] = "command";
@@ -283,11 +318,12 @@ Result<int> set_fleet(ServerClient& client, const FleetFlags& flags, const Verb&
   if (auto read = add_numbers(flags, verb, body); !read) return pass(read);
   const json::value wanted = body;
   if (const auto least = number_in(wanted, "least"), most = body.contains("most") ? number_in(wanted, "most") : 1;
-      least > most) {
+      least > most && (verb.count("--least") > 0 || verb.count("--most") > 0)) {
     return fail(ErrorCode::bad_input, fmt::format("--least {} is more than --most {}", least, most),
                 "lower --least or raise --most");
   }
   auto answer = client.put(path_of(flags), body);
+  if (!answer && file) return std::unexpected(place_in_file(std::move(answer.error()), *file, body));
   if (!answer) return pass(answer);
   return print_fleet(flags, *answer, is_new ? "new " : "");
 }

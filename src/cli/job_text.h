@@ -10,6 +10,8 @@ namespace drover {
 
 /// "-" is standard input.
 Result<std::string> read_job_text(const std::string& path);
+/// The same of a file with a fleet's settings.
+Result<std::string> read_fleet_text(const std::string& path);
 
 /// Without dots and without a slash at its end.
 std::string absolute_path(const std::filesystem::path& path);

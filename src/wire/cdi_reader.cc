@@ -199,7 +199,9 @@ Result<CdiSpec> cdi_from_text(std::string_view text, bool is_json) {
     if (!read) return fail(ErrorCode::bad_input, concat("malformed JSON: ", read.error().message));
     node = std::move(*read);
   } else {
-    auto read = node_from_yaml(text);
+    auto read = node_from_yaml(
+        text,
+        {.what = "CDI specification", .examples = "the examples of the CDI specification", .has_placeholders = false});
     if (!read) {
       return fail(ErrorCode::bad_input, concat("line ", read.error().place.line, ": ", read.error().what),
                   std::move(read.error().next));

@@ -62,6 +62,7 @@ class Source {
     const std::size_t end = index + 1 < starts_.size() ? starts_[index + 1] - 1 : text_.size();
     return text_.substr(starts_[index], end - starts_[index]);
   }
+  std::size_t offset_of_line(std::size_t index) const { return index < starts_.size() ? starts_[index] : text_.size(); }
   std::string_view text() const { return text_; }
 
  private:
@@ -88,15 +89,15 @@ Node::Kind kind_of_plain(std::string_view text) {
 /// Builds a Node from the events of YAML.
 class Builder : public YAML::EventHandler {
  public:
-  explicit Builder(const Source& source) : source_(source) {}
+  Builder(const Source& source, const FileSubject& subject) : source_(source), subject_(subject) {}
 
   int documents = 0;
   Node root;
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (++documents > 1) {
-      refuse(mark, "a second document begins here, but a file can describe only one job",
-             "remove the --- line, or move the second job to its own file");
+      refuse(mark, concat("a second document begins here, but a file can describe only one ", subject_.what),
+             concat("remove the --- line, or move the second ", subject_.what, " to its own file"));
     }
   }
   void OnDocumentEnd() override {}
@@ -184,7 +185,8 @@ class Builder : public YAML::EventHandler {
       if (!node.items.empty() || !node.fields.empty() || node.kind == Node::Kind::list ||
           node.kind == Node::Kind::object) {
         refuse(mark, "a field name is expected here, not a list or an object",
-               "write NAME: VALUE, and put placeholders such as {} in quotes: \"{}\"");
+               subject_.has_placeholders ? "write NAME: VALUE, and put placeholders such as {} in quotes: \"{}\""
+                                         : "write NAME: VALUE");
       }
       into.node->fields.push_back({std::move(node.text), source_.place(mark), {}});
       into.has_key = true;
@@ -203,7 +205,7 @@ class Builder : public YAML::EventHandler {
   void open(const YAML::Mark& mark, YAML::anchor_t anchor, Node::Kind kind) {
     if (open_.size() >= kMostDepth) {
       refuse(mark, concat("values are nested more than ", kMostDepth, " levels deep"),
-             "a job needs at most three levels");
+             concat("compare it with ", subject_.examples));
     }
     Node node;
     node.kind = kind;
@@ -218,6 +220,7 @@ class Builder : public YAML::EventHandler {
   }
 
   const Source& source_;
+  const FileSubject& subject_;
   std::vector<Open> open_;
   std::map<YAML::anchor_t, Node> anchors_;
   std::size_t copied_ = 0;
@@ -248,8 +251,20 @@ YamlError colon_error(const Source& source, std::size_t index, std::size_t colon
           concat("write ", line.substr(begin, colon - begin), ": ", utf8(value))};
 }
 
+// "when: >=": what begins with > or | is a block of text for YAML.
+YamlError block_error(const Source& source, std::size_t index) {
+  constexpr std::size_t kLongest = 40;
+  const std::string_view line = source.line(index);
+  const std::size_t at = std::min(line.find_first_of(">|"), line.size());
+  const std::string_view value = line.substr(at, line.find_last_not_of(" \t\r") + 1 - at);
+  const bool is_shown = value.size() <= kLongest && value.find_first_of("'#") == std::string_view::npos;
+  return {source.place(source.mark(source.offset_of_line(index) + at)),
+          concat("a value that begins with ", value.substr(0, 1), " starts a block of text on the lines below it"),
+          concat("put the value in quotes", is_shown ? concat(": '", utf8(value), "'") : "")};
+}
+
 // What the library says is about its own innards: the text around it tells more.
-YamlError explain(const Source& source, const YAML::Exception& error, Position innermost) {
+YamlError explain(const Source& source, const YAML::Exception& error, Position innermost, const FileSubject& subject) {
   const Position place = source.place(error.mark);
   const std::string& said = error.msg;
   const std::size_t index = error.mark.is_null() ? 0 : static_cast<std::size_t>(error.mark.line);
@@ -287,7 +302,8 @@ YamlError explain(const Source& source, const YAML::Exception& error, Position i
   }
   if (said == YAML::ErrorMsg::END_OF_MAP_FLOW) {
     return {innermost, "the object that begins here is not closed",
-            "close it with }, with commas between its fields; a placeholder such as {} goes in quotes: \"{}\""};
+            concat("close it with }, with commas between its fields",
+                   subject.has_placeholders ? "; a placeholder such as {} goes in quotes: \"{}\"" : "")};
   }
   if (said == YAML::ErrorMsg::UNKNOWN_TOKEN) {
     return {place, "a value cannot begin with this character", "put the value in quotes"};
@@ -305,7 +321,8 @@ YamlError explain(const Source& source, const YAML::Exception& error, Position i
                    said.substr(std::string_view(YAML::ErrorMsg::INVALID_ESCAPE).size())),
             "write \\\\ for a backslash, or use '…', where backslashes have no special meaning"};
   }
-  return {place, concat("this is not valid YAML: ", said), "compare it with an example in docs/job-files.md"};
+  if (said == YAML::ErrorMsg::CHAR_IN_BLOCK) return block_error(source, index);
+  return {place, concat("this is not valid YAML: ", said), concat("compare it with ", subject.examples)};
 }
 
 // JSON writes what lies beyond 16 bits as two escapes; YAML as one.
@@ -357,7 +374,7 @@ std::size_t unclosed_bracket(std::string_view text) {
 
 enum class Written : std::uint8_t { as_yaml, as_json };
 
-std::expected<Node, YamlError> parse(std::string_view text, Written written) {
+std::expected<Node, YamlError> parse(std::string_view text, Written written, const FileSubject& subject) {
   const Source source(text);
   if (const std::size_t at = written == Written::as_json ? unclosed_bracket(text) : std::string_view::npos;
       at != std::string_view::npos) {
@@ -367,7 +384,7 @@ std::expected<Node, YamlError> parse(std::string_view text, Written written) {
                   concat("the ", closing == '}' ? "object" : "list", " that begins here is not closed"),
                   concat("close it with ", closing)});
   }
-  Builder builder(source);
+  Builder builder(source, subject);
   try {
     std::istringstream in{std::string(text)};
     YAML::Parser parser(in);
@@ -376,7 +393,7 @@ std::expected<Node, YamlError> parse(std::string_view text, Written written) {
   } catch (const Refused& refused) {
     return std::unexpected(refused.error);
   } catch (const YAML::Exception& error) {
-    return std::unexpected(explain(source, error, builder.innermost()));
+    return std::unexpected(explain(source, error, builder.innermost(), subject));
   }
   if (builder.root.kind == Node::Kind::text && !builder.root.quoted) {
     const std::size_t line = builder.root.place.line - 1;
@@ -388,7 +405,7 @@ std::expected<Node, YamlError> parse(std::string_view text, Written written) {
 
 }  // namespace
 
-std::expected<Node, YamlError> node_from_yaml(std::string_view text) {
+std::expected<Node, YamlError> node_from_yaml(std::string_view text, const FileSubject& subject) {
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
   Position place{1, 1};
   for (std::size_t at = 0; at < text.size();) {
@@ -402,7 +419,7 @@ std::expected<Node, YamlError> node_from_yaml(std::string_view text) {
   }
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   const bool json = first != std::string_view::npos && (text[first] == '{' || text[first] == '[');
-  return json ? parse(join_surrogates(text), Written::as_json) : parse(text, Written::as_yaml);
+  return json ? parse(join_surrogates(text), Written::as_json, subject) : parse(text, Written::as_yaml, subject);
 }
 
 }  // namespace drover

@@ -61,5 +61,26 @@ TEST(YamlDocument, WhatIsNoneIsRefusedWithItsPlace) {
   EXPECT_NE(as_json("{[a]: b}").find("name"), std::string::npos);
 }
 
+TEST(YamlDocument, WordsFitWhatTheFileDescribes) {
+  const FileSubject fleet{.what = "fleet", .examples = "the example in docs/fleets.md", .has_placeholders = false};
+  const auto two = node_from_yaml("most: 1\n---\nmost: 2\n", fleet);
+  ASSERT_FALSE(two);
+  EXPECT_EQ(two.error().what, "a second document begins here, but a file can describe only one fleet");
+  EXPECT_EQ(two.error().next, "remove the --- line, or move the second fleet to its own file");
+  const auto open = node_from_yaml("labels: {a: b\nmost: 1\n", fleet);
+  ASSERT_FALSE(open);
+  EXPECT_EQ(open.error().next, "close it with }, with commas between its fields");
+}
+
+TEST(YamlDocument, AValueThatBeginsABlockOfTextIsNamed) {
+  for (const std::string_view yaml : {"alarms:\n- when: >=\n  threshold: 1\n", "alarms:\n- when: >=1\n"}) {
+    const auto node = node_from_yaml(yaml);
+    ASSERT_FALSE(node) << yaml;
+    EXPECT_EQ(node.error().place, (Position{2, 9})) << yaml;
+    EXPECT_EQ(node.error().what, "a value that begins with > starts a block of text on the lines below it");
+    EXPECT_TRUE(node.error().next.starts_with("put the value in quotes: '>=")) << node.error().next;
+  }
+}
+
 }  // namespace
 }  // namespace drover

@@ -89,7 +89,8 @@ HourlyPrice PriceList::price_of(const std::string& shape, const ShapePrices& off
 }
 
 Result<PriceList> read_prices(std::string_view text, const std::string& path) {
-  const auto root = node_from_yaml(text);
+  const auto root = node_from_yaml(
+      text, {.what = "price list", .examples = "the example in docs/fleets.md", .has_placeholders = false});
   if (!root) return wrong(path, root.error().place, root.error().what, root.error().next);
   if (root->kind != Node::Kind::object) return wrong(path, root->place, "there is no 'shapes' in it");
   PriceList out;
