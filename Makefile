@@ -27,7 +27,7 @@ demo: setup  ## Render a thousand pictures, and show the sheet and the report
 test:  ## Build, and run every test but the long ones
 	@./tools/setup test
 	@$(call compile,release,test_programs)
-	@ctest --preset release -j 2 -LE '^clients$$'
+	@ctest --preset release -j $$(($(JOBS) + 1)) -LE '^clients$$'
 
 test-clients:  ## Tests with clients that are slow, or that come from PyPI
 	@./tools/setup test clients
