@@ -131,11 +131,13 @@ Result<FleetSurvey> FleetKeeper::look() {
   return survey;
 }
 
+bool FleetKeeper::is_local(const FleetSurvey& seen, const Machine& machine) {
+  const FleetState* fleet = seen.find(machine.fleet);
+  return fleet != nullptr && fleet->rules.provider == "local";
+}
+
 bool FleetKeeper::has_local_machines(const FleetSurvey& seen) {
-  return std::ranges::any_of(seen.machines(), [&](const Machine& it) {
-    const FleetState* fleet = it.counts() ? seen.find(it.fleet) : nullptr;
-    return fleet != nullptr && fleet->rules.provider == "local";
-  });
+  return std::ranges::any_of(seen.machines(), [&](const Machine& it) { return it.counts() && is_local(seen, it); });
 }
 
 FleetPlan FleetKeeper::plan_to_drain(const FleetSurvey& seen) {
@@ -150,7 +152,8 @@ FleetPlan FleetKeeper::plan_to_drain(const FleetSurvey& seen) {
 
 void FleetKeeper::fence(const FleetSurvey& seen) {
   for (const Machine& it : seen.machines()) {
-    if (it.state == MachineState::joined || it.state == MachineState::draining) (void)outside_.ask(Fence{it.name});
+    const bool holds_items = it.state == MachineState::joined || it.state == MachineState::draining;
+    if (holds_items && is_local(seen, it)) (void)outside_.ask(Fence{it.name});
   }
 }
 

@@ -76,6 +76,7 @@ class FleetKeeper {
   Result<void> round();
   Result<FleetSurvey> look();
   std::optional<Result<std::vector<Shape>>> shapes_for(const FleetRules& rules) const;
+  static bool is_local(const FleetSurvey& seen, const Machine& machine);
   static bool has_local_machines(const FleetSurvey& seen);
   Result<bool> carry_out(const FleetPlan& plan, const FleetSurvey& seen);
   static FleetPlan plan_to_drain(const FleetSurvey& seen);
