@@ -559,7 +559,7 @@ if sys.argv[1] == "shapes":
 
 # A launch takes as long as there is a file; each is noted.
 SLOW_CLOUD = """#!/usr/bin/python3
-import json, os, pathlib, signal, subprocess, sys, time
+import contextlib, json, os, pathlib, signal, subprocess, sys, time
 asked = json.load(sys.stdin)
 folder = pathlib.Path(__file__).parent / "vms"
 folder.mkdir(exist_ok=True)
@@ -582,7 +582,8 @@ if sys.argv[1] == "shapes":
 if sys.argv[1] == "list":
     print(json.dumps({"machines": [{"name": it.name} for it in folder.iterdir()], "exact": True}))
 if sys.argv[1] == "terminate" and (file := folder / asked["name"]).exists():
-    os.kill(int(file.read_text()), signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError):  # it may have ended
+        os.kill(int(file.read_text()), signal.SIGKILL)
     file.unlink()
 """
 
