@@ -2,6 +2,7 @@
 // while so many items of so many jobs wait. Prints one line of JSON: the plan, the questions to the core that it is
 // made from, and the commands that bring machines up and take them down.
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <map>
@@ -166,6 +167,9 @@ void measure(std::uint64_t machines, std::uint64_t jobs, std::uint64_t items, st
 
 int main(int argc, char** argv) {
   if (argc != 5) drover::give_up("usage: planner_bench MACHINES JOBS ITEMS ROUNDS");
+  // In a server the planner's thread has memory of its own: what it returns must not be fetched again by commands.
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);
   drover::measure(std::strtoull(argv[1], nullptr, 10), std::strtoull(argv[2], nullptr, 10),
                   std::strtoull(argv[3], nullptr, 10), std::strtoull(argv[4], nullptr, 10));
   return 0;

@@ -69,7 +69,7 @@ struct FleetEmptied {
 
 /// What a planner needs to know, a page at a time: so many machines after this name, and jobs after this one.
 struct AskFleets {
-  static constexpr std::size_t kPage = 48;
+  static constexpr std::size_t kPage = 32;
 
   std::string machines_after = {};
   JobId jobs_after = {};

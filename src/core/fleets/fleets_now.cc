@@ -19,10 +19,15 @@ class FleetReader {
     if (worker == now_.worker_by_name.end()) return out;
     const Session& session = now_.sessions.at(worker->second);
     out.is_present = now_.present.contains(worker->second);
-    // A device of it may have failed.
-    for (std::size_t kind = 0; out.is_present && kind < kAccelerators; ++kind) {
-      std::uint64_t& has = out.machine.has.accelerators[kind];
-      has = std::min(has, durable_.workers.at(worker->second).has.accelerators[kind]);
+    if (out.is_present) {
+      const Worker& known = durable_.workers.at(worker->second);
+      out.quarantine = known.quarantine;
+      out.labels = known.labels;
+      // A device of it may have failed.
+      for (std::size_t kind = 0; kind < kAccelerators; ++kind) {
+        std::uint64_t& has = out.machine.has.accelerators[kind];
+        has = std::min(has, known.has.accelerators[kind]);
+      }
     }
     if (const auto held = now_.held.find(worker->second); held != now_.held.end()) {
       for (const auto& [of, items] : held->second) {
@@ -33,10 +38,6 @@ class FleetReader {
     if (session.readiness == Readiness::apart) out.used = machine.has;  // it is given nothing more
     out.work_ms = work_ms(worker->second, machine.has);
     out.receipts_since_ms = receipts_since_ms(worker->second);
-    if (out.is_present) {
-      out.quarantine = durable_.workers.at(worker->second).quarantine;
-      out.labels = durable_.workers.at(worker->second).labels;
-    }
     if (out.is_present && out.items == 0) out.free_since_ms = std::max<std::int64_t>(session.free_since_ms, 1);
     return out;
   }

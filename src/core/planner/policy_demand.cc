@@ -20,7 +20,7 @@ namespace {
 /// A machine that has room, or will have.
 struct Room {
   FleetDraft* fleet;
-  std::string shape;
+  const std::string* shape;
   bool spot;
   Resources has;
   Resources free;
@@ -42,7 +42,7 @@ class DemandPlanner {
     for (FleetDraft& fleet : fleets_) {
       for (const PlannedMachine* it : fleet.live()) {
         if (it->phase == MachinePhase::coming && planted(FleetPlant::coming_machine_not_counted)) continue;
-        rooms_.push_back({&fleet, it->shape, it->spot, it->has, it->has.minus(it->used), it});
+        rooms_.push_back({&fleet, &it->shape, it->spot, it->has, it->has.minus(it->used), it});
       }
     }
   }
@@ -80,9 +80,7 @@ class DemandPlanner {
     }
     for (FleetDraft& fleet : fleets_) {
       if (fleet.rules().policy != ScalingPolicy::demand) continue;
-      const std::vector<const PlannedMachine*> machines = fleet.by_loss();
-      for (const PlannedMachine* it : machines) {
-        if (it->phase != MachinePhase::joined || it->items > 0 || taken_.contains(it)) continue;
+      for (const PlannedMachine* it : idle_machines(fleet)) {
         if (fleet.machines() <= fleet.rules().least && !planted(FleetPlant::minimum_drained)) break;
         if (fleet.milli_cpus() < fleet.least_milli_cpus() + it->has.milli_cpus) continue;
         const std::int64_t idle_ms = snapshot_.now_ms - it->free_since_ms;
@@ -111,11 +109,23 @@ class DemandPlanner {
     if (left > 0) launch_for(items, left);
   }
 
+  /// Those of it that nothing will use, as it would drain them.
+  std::vector<const PlannedMachine*> idle_machines(const FleetDraft& fleet) const {
+    std::vector<const PlannedMachine*> out;
+    for (const PlannedMachine* it : fleet.live()) {
+      const bool is_idle = it->phase == MachinePhase::joined && it->items == 0;
+      if (is_idle && !taken_.contains(it)) out.push_back(it);
+    }
+    std::ranges::sort(
+        out, {}, [](const PlannedMachine* it) { return std::tuple(it->free_since_ms, std::string_view(it->name)); });
+    return out;
+  }
+
   static bool may_use(const Room& room, const WaitingItems& items) {
     const bool is_wrong_market = room.spot ? items.spot == SpotUse::never : items.spot == SpotUse::only;
     if (is_wrong_market && !planted(FleetPlant::market_ignored)) return false;
     return room.machine != nullptr ? room.fleet->has_labels(*room.machine, items.require)
-                                   : room.fleet->has_labels(room.shape, room.spot, items.require);
+                                   : room.fleet->has_labels(*room.shape, room.spot, items.require);
   }
 
   /// The least that anything asks for, of each kind of resource.
@@ -194,7 +204,7 @@ class DemandPlanner {
       const std::uint64_t count = std::min(left, shape->has.holds(items.ask));
       if (!fleet.launch(*shape, spot, reason, plan_)) return;
       open_.push_back(rooms_.size());
-      rooms_.push_back({&fleet, shape->name, spot, shape->has, shape->has.minus(items.ask.times(count)), nullptr});
+      rooms_.push_back({&fleet, &shape->name, spot, shape->has, shape->has.minus(items.ask.times(count)), nullptr});
       left -= count;
     }
   }
