@@ -89,13 +89,25 @@ class FleetReader {
     for (const GrantId id : grants->second) {
       if (++read > kMostGrantsRead) break;
       for (auto held = now_.held_messages.lower_bound(Token{id, {}});
-           held != now_.held_messages.end() && held->first.grant == id && ++read <= kMostGrantsRead; ++held) {
-        const auto& [stream, message] = *held->second.begin();
-        const std::int64_t received_ms = durable_.messages.at(stream).open.at(message).received_ms;
-        since_ms = since_ms == 0 ? received_ms : std::min(since_ms, received_ms);
+           held != now_.held_messages.end() && held->first.grant == id && read <= kMostGrantsRead; ++held) {
+        for (const auto& [stream, number] : held->second) {
+          if (++read > kMostGrantsRead) break;
+          const OpenMessage* message = find_message(stream, number);
+          if (message == nullptr) continue;
+          since_ms = since_ms == 0 ? message->received_ms : std::min(since_ms, message->received_ms);
+          break;
+        }
       }
     }
     return since_ms;
+  }
+
+  /// Null for one that was purged, or deleted with its stream, while an attempt held it.
+  const OpenMessage* find_message(StreamId stream, MessageNumber number) const {
+    const auto of_stream = durable_.messages.find(stream);
+    if (of_stream == durable_.messages.end()) return nullptr;
+    const auto found = of_stream->second.open.find(number);
+    return found == of_stream->second.open.end() ? nullptr : &found->second;
   }
 
   /// As if they ran side by side.

@@ -402,6 +402,25 @@ TEST_F(FleetTest, AMachineIsFreeSinceItsLastItemEnded) {
   EXPECT_EQ(now().machines[0].free_since_ms, world_.now_ms);
 }
 
+TEST_F(FleetTest, MessagesThatAnAttemptHoldsAreSeenUntilTheyArePurged) {
+  set_fleet(1);
+  launch("m1");
+  const WorkerId worker = join("m1");
+  world_.submit(1);
+  world_.next(worker);
+  const Token attempt{world_.last.grant, world_.last.first};
+  world_.run(worker, attempt);
+  world_.ask(SetStream{StreamSpec{.name = "s"}, std::nullopt});
+  world_.ask(SendMessages{"s", {NewMessage{.content = std::make_shared<const std::string>("x"), .bytes = 1}}});
+  EXPECT_EQ(now().machines[0].receipts_since_ms, 0);
+  world_.ask(ReceiveMessages{.stream = "s", .visibility_ms = 600'000, .holder = attempt});
+  EXPECT_EQ(now().machines[0].receipts_since_ms, world_.now_ms);
+  world_.ask(PurgeStream{"s"});
+  EXPECT_EQ(now().machines[0].receipts_since_ms, 0);
+  world_.ask(DropStream{"s"});
+  EXPECT_EQ(now().machines[0].receipts_since_ms, 0);
+}
+
 TEST_F(FleetTest, ManyMachinesComeInPages) {
   set_fleet(1000);
   for (int i = 0; i < 200; ++i) ASSERT_EQ(launch(concat("m", 1000 + i)), 1U);
