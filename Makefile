@@ -57,7 +57,7 @@ fuzz:  ## Fuzz every parser that faces the network, a minute each (FUZZ=one of t
 	@$(call compile,fuzz,fuzzers)
 	@./fuzz/run build-fuzz $(or $(FUZZ_SECONDS),60) $(FUZZ)
 
-bench: setup  ## Measure against peers and limits (BENCH=api, aws_batch, containers, hostile, idle_workers, latency, lease_ack, lifecycle, local_run, logs, manifest, restart, runtime, s3, schedule, sqs, store, submit)
+bench: setup  ## Measure against peers and limits (BENCH=api, aws_batch, containers, hostile, idle_workers, latency, lease_ack, lifecycle, local_run, logs, manifest, planner, restart, runtime, s3, scale_up, schedule, sqs, store, submit)
 	@./tools/setup bench
 	@$(call compile,release,test_programs)
 	@./bench/run $(BENCH)

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """What a plan for fleets costs, and what of it the core does.
 
-Four fleets of three shapes, half of whose machines are busy, and ten million waiting items of a thousand jobs with a hundred classes of requirements. A plan is made from what the
-core says page by page, outside of the core's thread; its launches and drains are commands again. Shown are the time of a plan, the time that the questions take together, and the
-longest of all commands, those among them that bring the machines up.
+Four fleets of three shapes, half of whose machines are busy, and ten million waiting items of a thousand jobs. There are a hundred classes of requirements, half of which name
+labels; of most jobs it is known how long an item takes. A plan is made from what the core says page by page, outside of the core's thread; its launches and drains are commands
+again. Shown are the time of a plan, the time that the questions take together, and the longest of all commands, those among them that bring the machines up.
 """
 
 import sys

@@ -1,6 +1,7 @@
 // planner_bench MACHINES JOBS ITEMS ROUNDS: what it costs to plan for fleets with so many machines, half of them busy,
-// while so many items of so many jobs wait. Prints one line of JSON: the plan, the questions to the core that it is
-// made from, and the commands that bring machines up and take them down.
+// while so many items of so many jobs wait. Half of the jobs require labels, and of most it is known how long their
+// items take, no two the same. Prints one line of JSON: the plan, the questions to the core that it is made from, and
+// the commands that bring machines up and take them down.
 #include <fmt/format.h>
 #include <malloc.h>
 
@@ -29,6 +30,11 @@ std::string fleet_name(std::uint64_t number) {
   return fmt::format("fleet{}", number);
 }
 
+/// Two of the fleets are in each zone.
+std::string zone(std::uint64_t fleet) {
+  return fmt::format("zone{}", fleet % 2);
+}
+
 std::vector<Shape> shapes() {
   return {{"large", {4000, 16 * kGiB, {}}, {}},
           {"xlarge", {kSlots * 1000, 64 * kGiB, {}}, {}},
@@ -38,8 +44,11 @@ std::vector<Shape> shapes() {
 class Cloud {
  public:
   explicit Cloud(std::uint64_t machines) {
-    FleetRules rules{.provider = "local", .most = 2 * machines};
-    for (std::uint64_t i = 0; i < kFleets; ++i) tell(SetFleet{fleet_spec(fleet_name(i), rules)});
+    FleetRules rules{.provider = "local", .most = 2 * machines, .warm_up_ms = 60'000};
+    for (std::uint64_t i = 0; i < kFleets; ++i) {
+      rules.labels = {{"zone", zone(i)}};
+      tell(SetFleet{fleet_spec(fleet_name(i), rules)});
+    }
     while (names_.size() < machines) launch(machines);
   }
 
@@ -51,19 +60,18 @@ class Cloud {
       job.total = items / jobs;
       const std::uint64_t kind = i % kClasses;
       job.ask = {1000 * (1 + kind % 4), (1 + kind / 4) * kGiB / 4, {kind % 10 == 9, 0, 0}};
+      if (kind % 4 == 1) job.require["zone"] = zone(kind / 4);
+      if (kind % 4 == 3) job.require["shape"] = shapes()[kind % 10 == 9 ? 2 : kind / 4 % 2].name;
       tell(job);
     }
   }
 
-  /// Every second machine takes as much as it holds.
+  /// Every second machine takes as much as it holds, and has done some of it.
   void fill() {
     for (std::uint64_t i = 0; i < names_.size(); i += 2) {
-      Poll poll;
-      poll.report = {WorkerId{i + 1}, 1, {}, {}, {}};
-      poll.number = PollNumber{1};
-      poll.want = kSlots;
-      poll.room = core_.durable().workers.at(WorkerId{i + 1}).has;
-      tell(poll);
+      const WorkerId worker{i + 1};
+      for (const Lease& lease : take(worker, PollNumber{1})) end_first(worker, lease);
+      take(worker, PollNumber{2});
     }
   }
 
@@ -102,9 +110,28 @@ class Cloud {
       RegisterWorker hello{it.machine, 1, 0};
       hello.has = it.has;
       hello.fleet = command.fleet;
+      hello.labels = {{"fleet", command.fleet}, {"shape", it.shape}, {"zone", zone(begun / ScaleFleet::kMost)}};
       tell(hello);
       names_.push_back(it.machine);
     }
+  }
+
+  std::vector<Lease> take(WorkerId worker, PollNumber number) {
+    Poll poll;
+    poll.report = {worker, 1, {}, {}, {}};
+    poll.number = number;
+    poll.want = kSlots;
+    poll.room = core_.durable().workers.at(worker).has;
+    const Effect effect = tell(poll);
+    const auto* answer = std::get_if<PollAnswer>(&effect);
+    return answer == nullptr ? std::vector<Lease>() : answer->leases;
+  }
+
+  void end_first(WorkerId worker, const Lease& lease) {
+    Report report{.worker = worker, .incarnation = 1, .ended = {}, .running = {}, .returned = {}};
+    const auto wall_ms = static_cast<std::int64_t>(10'000 + random_.below(1'000'000));
+    report.ended.push_back({{lease.grant, lease.first}, Outcome{}, Usage{now_ms_ - wall_ms, wall_ms * 1000, 1, 1, 1}});
+    tell(report);
   }
 
   Effect tell(const Command& command) {
