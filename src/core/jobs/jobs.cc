@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "core/jobs/job_plants.h"
 #include "core/record_hash.h"
 
 namespace drover {
