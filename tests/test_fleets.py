@@ -165,8 +165,13 @@ def test_a_fleet_that_cannot_launch_says_why(server):
     server.cli("submit", "--name", "j", "--", "true", ":::", "a")
     wait_until(lambda: server.job("j")["counts"]["pending"] == 1, "the job to wait")
     assert server.cli("fleet", "explain", "far").out == "1 item waits: provider 'ec2' is not available on this server\n"
+    missing = "provider 'local' has no shape 'enormous'; it has small"
     set_fleet(server, "odd", shapes=["enormous"])
-    assert "has none of the fleet's shapes; it has" in server.cli("fleet", "explain", "odd").out
+    assert missing in server.cli("fleet", "explain", "odd").out
+    assert missing in server.cli("fleet", "set", "odd", "--most", "0", "--shape", "small", "--shape", "enormous").out, "one of two is missing"
+    assert missing in server.cli("fleet", "show", "odd").out
+    assert missing in server.cli("fleet", "explain", "odd").out
+    assert "problem      provider 'ec2' is not available on this server" in server.cli("fleet", "show", "far").out
     set_fleet(server, "f", most=0)
     assert server.cli("fleet", "explain", "f").out == "1 item waits: at the maximum of 0 machines\n"
     server.cli("cancel", "j")

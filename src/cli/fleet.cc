@@ -186,9 +186,9 @@ int print_fleet(const FleetFlags& flags, const json::value& fleet, std::string_v
                                                plural(number_in(fleet, "spot_failures"), "time"),
                                                local_time(number_in(fleet, "spot_retry_at_ms"))));
     }
-    for (const json::value& trouble : list_in(fleet, "provider_troubles")) {
-      if (trouble.is_string()) text += line("problem", std::string(trouble.get_string()));
-    }
+  }
+  for (const json::value& trouble : list_in(fleet, "provider_troubles")) {
+    if (trouble.is_string()) text += line("problem", std::string(trouble.get_string()));
   }
   const int status = tell(flags.common, fleet, text);
   if (!flags.common.json && !flags.common.quiet) print_machines(fleet);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "fleets/fleet_shapes.h"
 #include "wire/fleet_rules.h"
 
 namespace drover {
@@ -37,13 +38,6 @@ PlannedMachine planned(const MachineView& it) {
           .receipts_since_ms = it.receipts_since_ms,
           .quarantine = it.quarantine,
           .labels = it.is_present ? std::optional(it.labels) : std::nullopt};
-}
-
-std::string why_unknown(const FleetRules& rules) {
-  if (rules.provider == "none") return "provider 'none' launches nothing: its machines join by themselves";
-  if (rules.provider != "command") return concat("provider '", rules.provider, "' is not available on this server");
-  return concat("the server knows no command '", rules.command, "': start it with --fleet-command ", rules.command,
-                "=PROGRAM");
 }
 
 }  // namespace
@@ -143,26 +137,10 @@ FleetState FleetSurvey::state_of(const Fleet& fleet) const {
     return out;
   }
   out.rules = std::move(*rules);
-  const auto shapes = shapes_(out.rules);
-  if (!shapes) {
-    out.unavailable = why_unknown(out.rules);
-    out.has_known_shapes = false;
-    return out;
-  }
-  if (!*shapes) {
-    out.unavailable = concat("the shapes of its machines are not known: ", shapes->error().message);
-    out.has_known_shapes = false;
-    return out;
-  }
-  if (out.rules.shapes.empty()) out.shapes = **shapes;
-  for (const std::string& name : out.rules.shapes) {
-    const auto shape = std::ranges::find(**shapes, name, &Shape::name);
-    if (shape != (*shapes)->end()) out.shapes.push_back(*shape);
-  }
-  if (!out.shapes.empty()) return out;
-  std::string known;
-  for (const Shape& it : **shapes) known += concat(known.empty() ? "" : ", ", it.name);
-  out.unavailable = concat("provider '", out.rules.provider, "' has none of the fleet's shapes; it has ", known);
+  FleetShapes shapes = fleet_shapes(out.rules, shapes_(out.rules));
+  out.shapes = std::move(shapes.shapes);
+  out.has_known_shapes = shapes.are_known;
+  out.unavailable = std::move(shapes.unavailable);
   return out;
 }
 

@@ -14,6 +14,7 @@
 #include "base/holder.h"
 #include "base/result.h"
 #include "core/command.h"
+#include "core/planner/snapshot.h"
 #include "ports/http.h"
 #include "ports/image_resolver.h"
 #include "ports/store.h"
@@ -144,8 +145,8 @@ class Backend {
   virtual void post(Command command, EffectTaken answered) = 0;
   /// What the planner would do about a fleet now, a line for each reason. Waits for the core: from within later() only.
   virtual Result<std::vector<std::string>> explain_fleet(const std::string& fleet) = 0;
-  /// What is wrong with its provider, as far as is known now.
-  virtual std::vector<std::string> fleet_troubles(const std::string& fleet) = 0;
+  /// What is wrong with the shapes that the rules name, or with the fleet's provider, as far as is known now.
+  virtual std::vector<std::string> fleet_troubles(const std::string& fleet, const FleetRules& rules) = 0;
   /// Removes a job that has ended, with its items and logs. The answer is that of ForgetJob.
   virtual void remove_job(JobId job, EffectTaken answered) = 0;
   /// Does the work on a thread that may wait for disks. Holders have their turns one after another.

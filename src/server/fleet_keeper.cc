@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "core/planner/draft.h"
+#include "fleets/fleet_shapes.h"
 #include "fleets/plan_commands.h"
 #include "ports/entropy.h"
 #include "wire/fleet_rules.h"
@@ -239,10 +240,18 @@ void FleetKeeper::end_all_lanes() {
   ending_.clear();
 }
 
-std::vector<std::string> FleetKeeper::troubles(const std::string& fleet) const {
+std::vector<std::string> FleetKeeper::troubles(const std::string& fleet, const FleetRules& rules) const {
+  std::vector<std::string> out;
+  if (rules.provider != "none") {
+    FleetShapes shapes = fleet_shapes(rules, shapes_for(rules));
+    if (shapes.missing.empty()) shapes.missing = std::move(shapes.unavailable);
+    if (!shapes.missing.empty()) out.push_back(std::move(shapes.missing));
+  }
   const std::scoped_lock lock(troubles_mutex_);
-  const auto found = troubles_.find(fleet);
-  return found == troubles_.end() ? std::vector<std::string>{} : found->second;
+  if (const auto found = troubles_.find(fleet); found != troubles_.end()) {
+    out.insert(out.end(), found->second.begin(), found->second.end());
+  }
+  return out;
 }
 
 Result<std::vector<std::string>> FleetKeeper::explain(const std::string& name) {
@@ -252,7 +261,10 @@ Result<std::vector<std::string>> FleetKeeper::explain(const std::string& name) {
   if (fleet == nullptr) {
     return fail(ErrorCode::not_found, concat("fleet '", name, "' not found"), "list fleets with 'drover fleet list'");
   }
-  return explained(make_plan(seen->snapshot()), *fleet);
+  std::vector<std::string> out = explained(make_plan(seen->snapshot()), *fleet);
+  FleetShapes shapes = fleet_shapes(fleet->rules, shapes_for(fleet->rules));
+  if (!shapes.missing.empty() && shapes.unavailable.empty()) out.push_back(std::move(shapes.missing));
+  return out;
 }
 
 }  // namespace drover

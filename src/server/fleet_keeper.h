@@ -56,8 +56,8 @@ class FleetKeeper {
   /// What would be done about the fleet now, a line for each reason. Waits for the core.
   Result<std::vector<std::string>> explain(const std::string& fleet);
 
-  /// What is wrong with the fleet's provider, as far as is known now.
-  std::vector<std::string> troubles(const std::string& fleet) const;
+  /// What is wrong with the shapes that the rules name, or with the fleet's provider, as far as is known now.
+  std::vector<std::string> troubles(const std::string& fleet, const FleetRules& rules) const;
 
   /// No machine of provider `local` is launched any more, and those that are there are drained.
   void drain_local();

@@ -82,9 +82,9 @@ Result<std::vector<std::string>> OwnFleets::explain(const std::string& fleet) {
   return keeper->explain(fleet);
 }
 
-std::vector<std::string> OwnFleets::troubles(const std::string& fleet) const {
+std::vector<std::string> OwnFleets::troubles(const std::string& fleet, const FleetRules& rules) const {
   const auto keeper = this->keeper();
-  return keeper == nullptr ? std::vector<std::string>{} : keeper->troubles(fleet);
+  return keeper == nullptr ? std::vector<std::string>{} : keeper->troubles(fleet, rules);
 }
 
 std::shared_ptr<FleetKeeper> OwnFleets::keeper() const {

@@ -48,7 +48,7 @@ class OwnFleets {
   void hear(const Effect& effect);
 
   Result<std::vector<std::string>> explain(const std::string& fleet);
-  std::vector<std::string> troubles(const std::string& fleet) const;
+  std::vector<std::string> troubles(const std::string& fleet, const FleetRules& rules) const;
   /// A signal asks the server to stop: the machines of this computer are drained first, and with the second one what
   /// runs on them is killed. False: it shall stop at once.
   bool postpones_stop();

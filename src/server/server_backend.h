@@ -50,7 +50,9 @@ class ServerBackend : public Backend {
   Result<std::vector<std::string>> explain_fleet(const std::string& fleet) override {
     return parts_.fleets.explain(fleet);
   }
-  std::vector<std::string> fleet_troubles(const std::string& fleet) override { return parts_.fleets.troubles(fleet); }
+  std::vector<std::string> fleet_troubles(const std::string& fleet, const FleetRules& rules) override {
+    return parts_.fleets.troubles(fleet, rules);
+  }
   void remove_job(JobId job, std::function<void(Result<Effect>)> answered) override;
   void later(const Holder& holder, std::function<void()> work) override {
     parts_.readers.for_people.post(holder, std::move(work));

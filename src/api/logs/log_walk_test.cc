@@ -134,7 +134,7 @@ class FakeBackend : public Backend {
   void post(Command, std::function<void(Result<Effect>)>) override {}
   void remove_job(JobId, std::function<void(Result<Effect>)>) override {}
   Result<std::vector<std::string>> explain_fleet(const std::string&) override { return none(); }
-  std::vector<std::string> fleet_troubles(const std::string&) override { return {}; }
+  std::vector<std::string> fleet_troubles(const std::string&, const FleetRules&) override { return {}; }
   void later(const Holder&, std::function<void()>) override {}
   void resolve_image(const std::string&, ImageResolver::Resolved) override {}
   void search(const SearchQuestion&, HttpReply) override {}

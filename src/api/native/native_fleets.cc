@@ -7,6 +7,7 @@
 #include "api/native/named.h"
 #include "api/native/native.h"
 #include "api/problem.h"
+#include "base/text.h"
 #include "wire/fleet_rules.h"
 
 namespace drover {
@@ -51,17 +52,21 @@ json::object machine_json(const Machine& it, std::int64_t now_ms) {
           {"costs", it.has_price() ? json::value(costs_json(it.costs(now_ms))) : json::value(nullptr)}};
 }
 
-/// Its rules; of one with rules that this version cannot read, what is usual.
-json::object rules_json(const Fleet& it) {
-  auto rules = fleet_rules_from_json(it.text);
-  json::object out = fleet_rules_to_json(rules ? *rules : FleetRules{});
-  out["name"] = it.name;
+json::object rules_json(const std::string& fleet, const FleetRules& rules, const std::vector<std::string>& troubles) {
+  json::object out = fleet_rules_to_json(rules);
+  out["name"] = fleet;
+  json::array provider_troubles;
+  for (const std::string& trouble : troubles) provider_troubles.emplace_back(utf8(trouble));
+  out["provider_troubles"] = std::move(provider_troubles);
   return out;
 }
 
-json::object fleet_json(const Fleet& it, const std::vector<Machine>& machines, const std::vector<std::string>& troubles,
-                        std::int64_t now_ms) {
-  json::object out = rules_json(it);
+/// Of one with rules that this version cannot read, what is usual.
+json::object fleet_json(const Fleet& it, const std::vector<Machine>& machines, Backend& backend, std::int64_t now_ms) {
+  const auto rules = fleet_rules_from_json(it.text);
+  json::object out =
+      rules ? rules_json(it.name, *rules, backend.fleet_troubles(it.name, *rules))
+            : rules_json(it.name, {}, {concat("its settings cannot be used: ", rules.error().message)});
   out["created_ms"] = it.created_ms;
   out["paused"] = it.paused;
   out["deleting"] = it.deleting;
@@ -71,9 +76,6 @@ json::object fleet_json(const Fleet& it, const std::vector<Machine>& machines, c
   out["spot_failures"] = it.spot_failures;
   out["spot_trouble"] = text_or_null(it.spot_trouble);
   out["spot_retry_at_ms"] = time_or_null(it.spot_not_before_ms);
-  json::array provider_troubles;
-  for (const std::string& trouble : troubles) provider_troubles.emplace_back(utf8(trouble));
-  out["provider_troubles"] = std::move(provider_troubles);
   const MachineCosts costs = costs_of(it, machines, now_ms);
   const bool has_prices = costs != MachineCosts{} || std::ranges::any_of(machines, [&](const Machine& machine) {
                             return machine.fleet == it.name && machine.has_price();
@@ -98,7 +100,7 @@ void NativeApi::list_fleets(Asked /*asked*/, HttpReply reply) {
   for (Machine& it : *machines) by_fleet[it.fleet].push_back(std::move(it));
   json::array out;
   for (const Fleet& it : *all) {
-    out.push_back(fleet_json(it, by_fleet[it.name], backend_.fleet_troubles(it.name), about_.now_ms()));
+    out.push_back(fleet_json(it, by_fleet[it.name], backend_, about_.now_ms()));
   }
   reply.send(json_response(200, json::object{{"fleets", std::move(out)}}));
 }
@@ -110,7 +112,7 @@ void NativeApi::show_fleet(Asked asked, HttpReply reply) {
   if (!machines) return reply.send(problem(machines.error()));
   for (const Fleet& it : *all) {
     if (it.name != asked.parts[0]) continue;
-    return reply.send(json_response(200, fleet_json(it, *machines, backend_.fleet_troubles(it.name), about_.now_ms())));
+    return reply.send(json_response(200, fleet_json(it, *machines, backend_, about_.now_ms())));
   }
   reply.send(problem(no_such("fleet", asked.parts[0])));
 }
@@ -119,8 +121,9 @@ void NativeApi::set_fleet(Asked asked, HttpReply reply) {
   if (auto valid = check_name("fleet", asked.parts[0]); !valid) return reply.send(problem(valid.error()));
   auto rules = fleet_rules_from_request(asked.request.body);
   if (!rules) return reply.send(problem(rules.error()));
-  const FleetSpec spec = fleet_spec(asked.parts[0], *rules);
-  answer_done(SetFleet{spec}, rules_json({spec}), std::move(reply));
+  const std::string& name = asked.parts[0];
+  answer_done(SetFleet{fleet_spec(name, *rules)}, rules_json(name, *rules, backend_.fleet_troubles(name, *rules)),
+              std::move(reply));
 }
 
 void NativeApi::drop_fleet(Asked asked, HttpReply reply) {
