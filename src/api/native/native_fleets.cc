@@ -64,9 +64,8 @@ json::object rules_json(const std::string& fleet, const FleetRules& rules, const
 /// Of one with rules that this version cannot read, what is usual.
 json::object fleet_json(const Fleet& it, const std::vector<Machine>& machines, Backend& backend, std::int64_t now_ms) {
   const auto rules = fleet_rules_from_json(it.text);
-  json::object out =
-      rules ? rules_json(it.name, *rules, backend.fleet_troubles(it.name, *rules))
-            : rules_json(it.name, {}, {concat("its settings cannot be used: ", rules.error().message)});
+  json::object out = rules ? rules_json(it.name, *rules, backend.fleet_troubles(it.name, *rules))
+                           : rules_json(it.name, {}, {concat("its settings cannot be used: ", rules.error().message)});
   out["created_ms"] = it.created_ms;
   out["paused"] = it.paused;
   out["deleting"] = it.deleting;
