@@ -198,6 +198,7 @@ class Gatherer {
       return;
     }
     facts.items_first = index_.ready.size();
+    facts.sheltered_first = index_.sheltered.size();
     if (!waits_for_items()) {
       facts.items_first += blocks_.count_before(ItemMark::pending, item);
       return;

@@ -196,9 +196,10 @@ using Reason = std::variant<reason::Turn, reason::ItemEnded, reason::ItemRuns, r
 
 struct WhyFacts {
   Reason reason;
-  std::uint64_t items_first = 0;  // of its job, that are handed out before it
-  bool or_more = false;           // of those
-  std::uint64_t in_hands = 0;     // items of its job that workers have
+  std::uint64_t items_first = 0;      // of its job, that are handed out before it
+  bool or_more = false;               // of those
+  std::uint64_t sheltered_first = 0;  // likewise, but not to spot machines
+  std::uint64_t in_hands = 0;         // items of its job that workers have
 };
 
 /// On the core's thread.

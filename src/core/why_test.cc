@@ -273,6 +273,24 @@ TEST(Why, ThoseThatSuitAreCountedAmongManyKindsOfMachines) {
   expect_counted(200);
 }
 
+TEST(Why, ItemsThatAreKeptFromSpotMachinesComeFirstElsewhere) {
+  TestWorld world;
+  SubmitJob submit{{.ask = {1000, 0, {}}}, 3};
+  submit.spot.on_demand_after_losses = 1;
+  const JobId job = world.submit(submit);
+  const WorkerId lost = world.worker("lost", 1);
+  ASSERT_EQ(world.next(lost), job);
+  world.run(lost, {world.last.grant, world.last.first});
+  world.ask(Fence{"lost"});
+  world.worker("w", 1);
+  const auto begins_with = [&](std::uint64_t item, const std::string& text) {
+    const std::string said = world.why(job, item).sentence;
+    EXPECT_TRUE(said.starts_with(text)) << said;
+  };
+  begins_with(1, "1 item of its job comes first except on spot machines; ");
+  begins_with(2, "1 item of its job comes first, and 1 more except on spot machines; ");
+}
+
 TEST(Why, WhatWasNotLookedAtIsNotSaid) {
   const reason::Turn turn{.takers = 3, .ahead = reason::PerhapsSomebodyAhead{}};
   EXPECT_EQ(in_words({turn}).code, WhyCode::busy);

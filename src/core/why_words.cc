@@ -280,14 +280,24 @@ struct Words {
   }
 };
 
+std::string what_comes_first(const WhyFacts& facts) {
+  const auto come_first = [](std::uint64_t items) {
+    return concat(plural(items, "item"), " of its job ", items == 1 ? "comes" : "come", " first");
+  };
+  std::string out;
+  if (facts.items_first > 0) out = concat(facts.or_more ? "at least " : "", come_first(facts.items_first));
+  if (facts.sheltered_first == 0) return out;
+  if (out.empty()) return concat(come_first(facts.sheltered_first), " except on spot machines");
+  return concat(out, ", and ", facts.sheltered_first, " more except on spot machines");
+}
+
 }  // namespace
 
 Why in_words(const WhyFacts& facts) {
   Why why = std::visit(Words{}, facts.reason);
   why.in_hands = facts.in_hands;
-  if (facts.items_first > 0) {
-    why.sentence = concat(facts.or_more ? "at least " : "", plural(facts.items_first, "item"), " of its job ",
-                          facts.items_first == 1 ? "comes" : "come", " first; ", why.sentence);
+  if (const std::string first = what_comes_first(facts); !first.empty()) {
+    why.sentence = concat(first, "; ", why.sentence);
   }
   return why;
 }

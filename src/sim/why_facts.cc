@@ -186,20 +186,30 @@ class Facts {
     if (!item_) return true;
     if (job_.ended()) return !contains(why.sentence, " first; ");
     std::uint64_t count = 0;
+    std::uint64_t sheltered = 0;
     const OpenItem* row = durable_.find_open(job_.id, *item_);
     for (auto it = durable_.open_items.lower_bound({job_.id, ItemIndex{0}});
          it != durable_.open_items.end() && it->first.first == job_.id; ++it) {
       if (row != nullptr && it->first.second >= *item_) break;
       const bool may_go = it->second.waiting() && it->second.not_before_ms <= core_.now_ms();
-      count += may_go && !is_sheltered(it->second) ? 1 : 0;
+      if (may_go) ++(is_sheltered(it->second) ? sheltered : count);
     }
+    if (row != nullptr) sheltered = 0;
     for (std::uint64_t at = 0; row == nullptr && at < item_->value; ++at) {
       count += blocks().get(ItemIndex{at}) == ItemMark::pending && may_go(ItemIndex{at}) ? 1 : 0;
     }
     const bool is_about_turns = why.code >= WhyCode::machine_coming && why.code <= WhyCode::busy;
-    if (count == 0 || !(is_about_turns || why.code == WhyCode::next)) return !contains(why.sentence, " first; ");
-    return why.sentence.starts_with(
-        concat(plural(count, "item"), " of its job ", count == 1 ? "comes" : "come", " first; "));
+    if (!is_about_turns && why.code != WhyCode::next) return !contains(why.sentence, " first; ");
+    const auto come_first = [](std::uint64_t items) {
+      return concat(plural(items, "item"), " of its job ", items == 1 ? "comes" : "come", " first");
+    };
+    const std::string but_on_spot = " except on spot machines; ";
+    if (count > 0 && sheltered > 0) {
+      return why.sentence.starts_with(concat(come_first(count), ", and ", sheltered, " more", but_on_spot));
+    }
+    if (count > 0) return why.sentence.starts_with(concat(come_first(count), "; "));
+    if (sheltered > 0) return why.sentence.starts_with(concat(come_first(sheltered), but_on_spot));
+    return !contains(why.sentence, " of its job come first") && !contains(why.sentence, " of its job comes first");
   }
 
   // Whatever items it waits for have succeeded.

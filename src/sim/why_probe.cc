@@ -202,7 +202,7 @@ class Lifter {
     if (!leases.empty() && leases[0].job == job_) {
       const std::uint64_t offset = item_ ? item_->value - leases[0].first.value : 0;
       is_given_ = !item_ || (*item_ >= leases[0].first && offset < leases[0].count);
-      const bool others_first = said.sentence.find(" first; ") != std::string::npos;
+      const bool others_first = said.sentence.find(" of its job come") != std::string::npos;
       if (!is_given_ && !others_first) return "another item of its job came first";
       return std::nullopt;
     }
