@@ -21,7 +21,10 @@ constexpr const char* kSpare = "spare";  // likewise on demand, for what the fir
 class FleetWriter : public ScriptWriter {
  public:
   explicit FleetWriter(ScriptDraft& draft)
-      : ScriptWriter(draft), own_(draft.script.seed ^ 0x666c656574), costs_(draft.script.seed ^ 0x636f737473) {}
+      : ScriptWriter(draft),
+        own_(draft.script.seed ^ 0x666c656574),
+        costs_(draft.script.seed ^ 0x636f737473),
+        tiers_(draft.script.seed ^ 0x7469657273) {}
 
   void write_beginning() override {
     if (!own_.one_in(2)) return;
@@ -44,6 +47,7 @@ class FleetWriter : public ScriptWriter {
     const std::uint64_t faults = 1 + own_.below(4);
     for (std::uint64_t i = 0; i < faults; ++i) write_trouble(from_ms + between(0, kHour - 1));
     if (own_.one_in(3)) write_change(from_ms + between(0, kHour - 1));
+    if (tiers_.one_in(3)) write_tier(from_ms + static_cast<std::int64_t>(tiers_.below(kHour)));
   }
 
  private:
@@ -155,6 +159,13 @@ class FleetWriter : public ScriptWriter {
     change(at_ms, fleet, changed);
   }
 
+  // Machines keep the labels that they were launched with.
+  void write_tier(std::int64_t at_ms) {
+    FleetRules changed = rules_.at(kOnDemand);
+    changed.labels["tier"] = tiers_.one_in(2) ? "high" : "low";
+    change(at_ms, kOnDemand, changed);
+  }
+
   void write_job(std::int64_t at_ms) {
     Submit submit;
     submit.job = kFirstJob + ++jobs_;
@@ -177,8 +188,9 @@ class FleetWriter : public ScriptWriter {
       // The machines of the cloud have as much memory per CPU: such items can fill them.
       const bool fills_machines = submit.require.contains("fleet") && costs_.one_in(2);
       if (fills_machines) submit.ask.memory_bytes = (submit.ask.milli_cpus << 32) / 1000;
-      if (own_.one_in(6)) submit.require["zone"] = "c";  // no machine has that
-      submit.fits_nobody = submit.require.contains("zone");
+      if (own_.one_in(6)) submit.require["zone"] = "c";                                  // no machine has that
+      if (tiers_.one_in(5)) submit.require["tier"] = tiers_.one_in(2) ? "high" : "low";  // some machines, now or then
+      submit.fits_nobody = submit.require.contains("zone") || submit.require.contains("tier");
       write_spot(submit);
     }
     if (own_.one_in(10)) {
@@ -227,6 +239,7 @@ class FleetWriter : public ScriptWriter {
 
   Random own_;
   Random costs_;  // what decides of these
+  Random tiers_;  // likewise
   std::map<std::string, FleetRules> rules_;
   std::uint64_t jobs_ = 0;
 };
