@@ -1,6 +1,7 @@
 #include "fleets/fleet_survey.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/text.h"
 #include "fleets/fleet_shapes.h"
@@ -90,17 +91,26 @@ void FleetSurvey::take_page(FleetsNow page) {
 void FleetSurvey::add(const JobDemand& job) {
   if (job.waiting + job.in_hands == 0) return;
   const auto count_of = [&](SpotUse use) -> ItemCount& {
-    return items_[{job.ask, job.require, job.queue, job.fleets, use, job.spot.on_demand_after_ms, job.item_ms}];
+    return items_[{job.ask, job.require, job.queue, job.fleets, use, job.spot.on_demand_after_ms, job.item_ms > 0}];
   };
-  ItemCount& count = count_of(job.spot.use);
-  count.waiting += job.waiting - job.sheltered;
-  count.in_hands += job.in_hands;
-  if (job.sheltered > 0) count_of(SpotUse::never).waiting += job.sheltered;
+  count_of(job.spot.use).add(job.waiting - job.sheltered, job.in_hands, job.item_ms);
+  if (job.sheltered > 0) count_of(SpotUse::never).add(job.sheltered, 0, job.item_ms);
+}
+
+void FleetSurvey::ItemCount::add(std::uint64_t more_waiting, std::uint64_t more_in_hands, std::int64_t item_ms) {
+  waiting += more_waiting;
+  in_hands += more_in_hands;
+  work_ms += static_cast<double>(more_waiting + more_in_hands) * static_cast<double>(item_ms);
+}
+
+std::int64_t FleetSurvey::ItemCount::mean_ms() const {
+  if (work_ms <= 0) return 0;
+  return std::max<std::int64_t>(std::llround(work_ms / static_cast<double>(waiting + in_hands)), 1);
 }
 
 void FleetSurvey::end_pages() {
   for (const auto& [kind, count] : items_) {
-    const auto& [ask, require, queue, fleets, spot, on_demand_after_ms, item_ms] = kind;
+    const auto& [ask, require, queue, fleets, spot, on_demand_after_ms, has_known_length] = kind;
     snapshot_.items.push_back({.ask = ask,
                                .require = require,
                                .queue = queue,
@@ -109,7 +119,7 @@ void FleetSurvey::end_pages() {
                                .on_demand_after_ms = on_demand_after_ms,
                                .waiting = count.waiting,
                                .in_hands = count.in_hands,
-                               .item_ms = item_ms});
+                               .item_ms = count.mean_ms()});
   }
   for (const FleetState& it : snapshot_.fleets) {
     if (!it.rules.stream.empty() && it.unavailable.empty()) streams_.insert(it.rules.stream);

@@ -38,12 +38,16 @@ class FleetSurvey {
   bool has_work() const { return is_of_use_ || !machines_.empty(); }
 
  private:
-  /// Jobs whose items a planner cannot tell apart count together.
-  using ItemKind =
-      std::tuple<Resources, Labels, std::string, std::vector<std::string>, SpotUse, std::int64_t, std::int64_t>;
+  /// Jobs whose items a planner cannot tell apart count together. How long they take does not tell them apart, or no
+  /// two jobs would: a planner gets their mean. Whether it is known does.
+  using ItemKind = std::tuple<Resources, Labels, std::string, std::vector<std::string>, SpotUse, std::int64_t, bool>;
   struct ItemCount {
     std::uint64_t waiting = 0;
     std::uint64_t in_hands = 0;
+    double work_ms = 0;  // of all
+
+    void add(std::uint64_t more_waiting, std::uint64_t more_in_hands, std::int64_t item_ms);
+    std::int64_t mean_ms() const;
   };
 
   FleetState state_of(const Fleet& fleet) const;
