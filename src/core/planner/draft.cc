@@ -51,7 +51,7 @@ void FleetDraft::add(const PlannedMachine& machine) {
 }
 
 // As in machine_labels(), which would be made for each machine and each kind of items.
-bool FleetDraft::has_labels(const std::string& shape, bool spot, const Labels& require) const {
+bool FleetDraft::has_labels(std::string_view shape, bool spot, const Labels& require) const {
   if (planted(FleetPlant::labels_ignored)) return true;
   return std::ranges::all_of(require, [&](const auto& it) {
     const auto& [name, value] = it;
@@ -61,11 +61,6 @@ bool FleetDraft::has_labels(const std::string& shape, bool spot, const Labels& r
     const auto found = rules().labels.find(name);
     return found != rules().labels.end() && found->second == value;
   });
-}
-
-bool FleetDraft::has_labels(const PlannedMachine& machine, const Labels& require) const {
-  if (!machine.labels || planted(FleetPlant::labels_ignored)) return has_labels(machine.shape, machine.spot, require);
-  return has_all(*machine.labels, require);
 }
 
 bool FleetDraft::suits(const Shape& shape, const WaitingItems& items) const {

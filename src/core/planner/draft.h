@@ -41,9 +41,7 @@ class FleetDraft {
   const std::vector<const PlannedMachine*>& live() const { return live_; }
 
   /// Whether machines that the fleet launches have what is required, by label.
-  bool has_labels(const std::string& shape, bool spot, const Labels& require) const;
-  /// Whether this machine has.
-  bool has_labels(const PlannedMachine& machine, const Labels& require) const;
+  bool has_labels(std::string_view shape, bool spot, const Labels& require) const;
   /// Whether a machine of this shape could run them.
   bool suits(const Shape& shape, const WaitingItems& items) const;
   /// What may be launched for them now.

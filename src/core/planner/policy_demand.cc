@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
+#include <string_view>
 #include <tuple>
 
 #include "base/text.h"
@@ -17,11 +19,17 @@
 namespace drover {
 namespace {
 
+/// Machines that are alike in all but their size and what runs on them.
+struct RoomKind {
+  const FleetDraft* fleet;
+  std::string_view shape;
+  bool spot;
+  const Labels* labels;  // null: those that a machine of the fleet will have
+};
+
 /// A machine that has room, or will have.
 struct Room {
-  FleetDraft* fleet;
-  const std::string* shape;
-  bool spot;
+  std::size_t kind;
   Resources has;
   Resources free;
   const PlannedMachine* machine;  // null: this plan launches it
@@ -42,7 +50,8 @@ class DemandPlanner {
     for (FleetDraft& fleet : fleets_) {
       for (const PlannedMachine* it : fleet.live()) {
         if (it->phase == MachinePhase::coming && planted(FleetPlant::coming_machine_not_counted)) continue;
-        rooms_.push_back({&fleet, &it->shape, it->spot, it->has, it->has.minus(it->used), it});
+        const Labels* labels = it->labels ? &*it->labels : nullptr;
+        rooms_.push_back({kind_of({&fleet, it->shape, it->spot, labels}), it->has, it->has.minus(it->used), it});
       }
     }
   }
@@ -95,12 +104,12 @@ class DemandPlanner {
  private:
   void place(const WaitingItems& items) {
     std::uint64_t left = items.waiting;
+    suits_.assign(kinds_.size(), std::nullopt);
     for (const std::size_t number : open_) {
       Room& room = rooms_[number];
       if (left == 0) return;
       ++looked_at_;
-      if (!items.ask.fits(room.free) || !serves_items(room.fleet->state(), items)) continue;
-      if (!may_use(room, items)) continue;
+      if (!items.ask.fits(room.free) || !suits(room.kind, items)) continue;
       const std::uint64_t count = std::min(left, room.free.holds(items.ask));
       room.free = room.free.minus(items.ask.times(count));
       taken_.insert(room.machine);
@@ -121,11 +130,33 @@ class DemandPlanner {
     return out;
   }
 
-  static bool may_use(const Room& room, const WaitingItems& items) {
-    const bool is_wrong_market = room.spot ? items.spot == SpotUse::never : items.spot == SpotUse::only;
+  std::size_t kind_of(const RoomKind& kind) {
+    // Where each machine has labels of its own, that is not found out by comparing all of them.
+    constexpr std::size_t kMostCompared = 4;
+    std::vector<std::size_t>& alike = kinds_by_shape_[{kind.fleet, kind.shape, kind.spot}];
+    std::size_t compared = 0;
+    for (auto it = alike.rbegin(); it != alike.rend() && ++compared <= kMostCompared; ++it) {
+      const Labels* labels = kinds_[*it].labels;
+      if (labels == kind.labels || (labels != nullptr && kind.labels != nullptr && *labels == *kind.labels)) return *it;
+    }
+    alike.push_back(kinds_.size());
+    kinds_.push_back(kind);
+    return alike.back();
+  }
+
+  /// Whether these items, which all are asked about, may run on such machines.
+  bool suits(std::size_t kind, const WaitingItems& items) {
+    if (kind >= suits_.size()) suits_.resize(kinds_.size());
+    std::optional<bool>& known = suits_[kind];
+    if (!known) known = serves_items(kinds_[kind].fleet->state(), items) && may_use(kinds_[kind], items);
+    return *known;
+  }
+
+  static bool may_use(const RoomKind& kind, const WaitingItems& items) {
+    const bool is_wrong_market = kind.spot ? items.spot == SpotUse::never : items.spot == SpotUse::only;
     if (is_wrong_market && !planted(FleetPlant::market_ignored)) return false;
-    return room.machine != nullptr ? room.fleet->has_labels(*room.machine, items.require)
-                                   : room.fleet->has_labels(*room.shape, room.spot, items.require);
+    return kind.labels != nullptr ? has_all(*kind.labels, items.require) || planted(FleetPlant::labels_ignored)
+                                  : kind.fleet->has_labels(kind.shape, kind.spot, items.require);
   }
 
   /// The least that anything asks for, of each kind of resource.
@@ -198,13 +229,20 @@ class DemandPlanner {
 
   void launch_in(FleetDraft& fleet, bool spot, const WaitingItems& items, const std::string& reason,
                  std::uint64_t& left, std::string& why) {
+    std::optional<std::uint64_t> at_once;
     while (left > 0) {
       const Shape* shape = best_shape(fleet, spot, items, left, why);
-      if (shape == nullptr || !is_worth_it(fleet, items, left, why)) return;
+      if (shape == nullptr) return;
+      if (has_warm_up(fleet, items)) {
+        if (!at_once) at_once = side_by_side(items);
+        if (!is_worth_it(fleet, items, left, *at_once, why)) return;
+      }
       const std::uint64_t count = std::min(left, shape->has.holds(items.ask));
       if (!fleet.launch(*shape, spot, reason, plan_)) return;
+      if (at_once) *at_once += shape->has.holds(items.ask);
       open_.push_back(rooms_.size());
-      rooms_.push_back({&fleet, &shape->name, spot, shape->has, shape->has.minus(items.ask.times(count)), nullptr});
+      rooms_.push_back({kind_of({&fleet, shape->name, spot, nullptr}), shape->has,
+                        shape->has.minus(items.ask.times(count)), nullptr});
       left -= count;
     }
   }
@@ -247,19 +285,22 @@ class DemandPlanner {
   }
 
   /// How many run side by side on the machines that could run them, when these have nothing else to do.
-  std::uint64_t side_by_side(const WaitingItems& items) const {
+  std::uint64_t side_by_side(const WaitingItems& items) {
     std::uint64_t out = 0;
     for (const Room& room : rooms_) {
-      if (out >= items.waiting || !items.ask.fits(room.has)) continue;
-      if (serves_items(room.fleet->state(), items) && may_use(room, items)) out += room.has.holds(items.ask);
+      if (out >= items.waiting) break;
+      if (suits(room.kind, items)) out += room.has.holds(items.ask);
     }
     return out;
   }
 
+  static bool has_warm_up(const FleetDraft& fleet, const WaitingItems& items) {
+    return fleet.rules().warm_up_ms > 0 && items.item_ms > 0;
+  }
+
   /// A machine that takes a minute to warm up is not launched for what others will have done by then.
-  bool is_worth_it(const FleetDraft& fleet, const WaitingItems& items, std::uint64_t left, std::string& why) const {
-    if (fleet.rules().warm_up_ms == 0 || items.item_ms == 0) return true;
-    const std::uint64_t at_once = side_by_side(items);
+  static bool is_worth_it(const FleetDraft& fleet, const WaitingItems& items, std::uint64_t left, std::uint64_t at_once,
+                          std::string& why) {
     if (at_once == 0) return true;
     const std::uint64_t rounds = left / at_once + 1;  // and what runs now
     if (rounds >= static_cast<std::uint64_t>(fleet.rules().warm_up_ms / items.item_ms)) return true;
@@ -270,6 +311,9 @@ class DemandPlanner {
   std::vector<FleetDraft>& fleets_;
   const FleetSnapshot& snapshot_;
   FleetPlan& plan_;
+  std::vector<RoomKind> kinds_;
+  std::map<std::tuple<const FleetDraft*, std::string_view, bool>, std::vector<std::size_t>> kinds_by_shape_;
+  std::vector<std::optional<bool>> suits_;  // of the items that are being placed, by kind
   std::vector<Room> rooms_;
   std::vector<std::size_t> open_;  // those that may have room left
   Resources least_ = Resources::endless();

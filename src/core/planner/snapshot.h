@@ -136,7 +136,7 @@ struct WaitingItems {
   std::int64_t on_demand_after_ms = SpotRules{}.on_demand_after_ms;
   std::uint64_t waiting = 0;
   std::uint64_t in_hands = 0;
-  std::int64_t item_ms = 0;  // how long one takes; 0: not known yet
+  std::int64_t item_ms = 0;  // how long one takes, in the mean; 0: not known yet
 };
 
 struct StreamDepth {
