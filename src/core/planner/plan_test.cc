@@ -168,6 +168,16 @@ TEST_F(PlanTest, AnIdleMachineIsDrainedAfterAWhile) {
   EXPECT_EQ(said(), "") << "it is about to be given an item";
 }
 
+TEST_F(PlanTest, MachinesThatRunSomethingAreFilledFirst) {
+  machine("a", 4).free_since_ms = kNowMs - 60'000;
+  busy("b", 1000, 4).used = cpus(1);
+  machine("c", 4).free_since_ms = kNowMs - 60'000;
+  wait(3);
+  EXPECT_EQ(said(), "-a -c");
+  snapshot.items[0].waiting = 4;
+  EXPECT_EQ(said(), "-a") << "one of those that are alike is needed";
+}
+
 TEST_F(PlanTest, ABusyMachineIsNotDrained) {
   rules().idle_ms = 0;
   busy("m1");

@@ -4,12 +4,13 @@
 // launches for others. For what is left machines are launched, in the order of the queue's fleets, with the shapes that
 // cost least per item. A machine that has had nothing to do for a while is drained.
 #include <algorithm>
-#include <limits>
+#include <iterator>
 #include <map>
 #include <optional>
-#include <set>
 #include <string_view>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "base/units.h"
@@ -27,12 +28,13 @@ struct RoomKind {
   const Labels* labels;  // null: those that a machine of the fleet will have
 };
 
-/// A machine that has room, or will have.
+/// Machines that are alike to all that look for room, which have it or will have it.
 struct Room {
   std::size_t kind;
   Resources has;
   Resources free;
-  const PlannedMachine* machine;  // null: this plan launches it
+
+  auto operator<=>(const Room&) const = default;
 };
 
 /// What a shape is worth where nobody says what it costs: a CPU is 1000, as are 4 GiB; an accelerator is 16 CPUs.
@@ -51,7 +53,9 @@ class DemandPlanner {
       for (const PlannedMachine* it : fleet.live()) {
         if (it->phase == MachinePhase::coming && planted(FleetPlant::coming_machine_not_counted)) continue;
         const Labels* labels = it->labels ? &*it->labels : nullptr;
-        rooms_.push_back({kind_of({&fleet, it->shape, it->spot, labels}), it->has, it->has.minus(it->used), it});
+        const std::size_t kind = kind_of({&fleet, it->shape, it->spot, labels});
+        ++machines_[{kind, it->has}];
+        rooms_[{kind, it->has, it->has.minus(it->used)}].push_back(it);
       }
     }
   }
@@ -66,11 +70,7 @@ class DemandPlanner {
       return std::pair(worth_of(it->ask), it->spot != SpotUse::prefer);
     });
     for (const WaitingItems* it : order) least_ = least_of(least_, it->ask);
-    for (std::size_t room = 0; room < rooms_.size(); ++room) open_.push_back(room);
-    for (const WaitingItems* it : order) {
-      if (looked_at_ >= open_.size()) forget_full_rooms();
-      place(*it);
-    }
+    for (const WaitingItems* it : order) place(*it);
   }
 
   /// What waits and gets no machine, a line for each reason.
@@ -84,7 +84,7 @@ class DemandPlanner {
   void drain_idle() {
     // When all is placed: only then it is known that nobody uses it.
     for (const auto& [fleet, machine] : idle_for_others_) {
-      if (machine != nullptr && !taken_.contains(machine))
+      if (machine != nullptr && !is_taken(*machine))
         fleet->drain(*machine, "it makes room for items that it cannot run", plan_);
     }
     for (FleetDraft& fleet : fleets_) {
@@ -102,28 +102,55 @@ class DemandPlanner {
   }
 
  private:
+  // Of machines of a kind and size the fullest come first, so that others stay idle and can go.
   void place(const WaitingItems& items) {
     std::uint64_t left = items.waiting;
     suits_.assign(kinds_.size(), std::nullopt);
-    for (const std::size_t number : open_) {
-      Room& room = rooms_[number];
-      if (left == 0) return;
-      ++looked_at_;
-      if (!items.ask.fits(room.free) || !suits(room.kind, items)) continue;
-      const std::uint64_t count = std::min(left, room.free.holds(items.ask));
-      room.free = room.free.minus(items.ask.times(count));
-      taken_.insert(room.machine);
-      left -= count;
+    for (auto room = rooms_.begin(); room != rooms_.end() && left > 0;) {
+      if (items.ask.fits(room->first.free) && suits(room->first.kind, items)) fill(*room, items.ask, left);
+      room = room->second.empty() ? rooms_.erase(room) : std::next(room);
     }
     if (left > 0) launch_for(items, left);
   }
+
+  /// What they take is no longer left.
+  void fill(std::pair<const Room, std::vector<const PlannedMachine*>>& some, const Resources& ask,
+            std::uint64_t& left) {
+    const Room& room = some.first;
+    std::vector<const PlannedMachine*>& machines = some.second;
+    const auto put = [&](std::uint64_t items, std::uint64_t on) {
+      std::vector<const PlannedMachine*> fuller(machines.end() - static_cast<std::ptrdiff_t>(on), machines.end());
+      machines.resize(machines.size() - on);
+      left -= items * on;
+      add_room({room.kind, room.has, room.free.minus(ask.times(items))}, fuller);
+    };
+    const std::uint64_t most = room.free.holds(ask);
+    if (const std::uint64_t full = std::min<std::uint64_t>(left / most, machines.size()); full > 0) put(most, full);
+    if (left > 0 && !machines.empty()) put(left, 1);
+  }
+
+  /// Something that waits goes there. Rooms with less free come before those they were taken from, so that place() does
+  /// not look at them again.
+  void add_room(const Room& room, const std::vector<const PlannedMachine*>& machines) {
+    for (const PlannedMachine* it : machines) {
+      if (it != nullptr) taken_[index_of(*it)] = true;
+    }
+    if (!least_.fits(room.free)) return;
+    std::vector<const PlannedMachine*>& all = rooms_[room];
+    all.insert(all.end(), machines.begin(), machines.end());
+  }
+
+  std::size_t index_of(const PlannedMachine& machine) const {
+    return static_cast<std::size_t>(&machine - snapshot_.machines.data());
+  }
+  bool is_taken(const PlannedMachine& machine) const { return taken_[index_of(machine)]; }
 
   /// Those of it that nothing will use, as it would drain them.
   std::vector<const PlannedMachine*> idle_machines(const FleetDraft& fleet) const {
     std::vector<const PlannedMachine*> out;
     for (const PlannedMachine* it : fleet.live()) {
       const bool is_idle = it->phase == MachinePhase::joined && it->items == 0;
-      if (is_idle && !taken_.contains(it)) out.push_back(it);
+      if (is_idle && !is_taken(*it)) out.push_back(it);
     }
     std::ranges::sort(
         out, {}, [](const PlannedMachine* it) { return std::tuple(it->free_since_ms, std::string_view(it->name)); });
@@ -166,12 +193,6 @@ class DemandPlanner {
       out.accelerators[kind] = std::min(a.accelerators[kind], b.accelerators[kind]);
     }
     return out;
-  }
-
-  /// Most machines are full, and need not be looked at for each kind of items.
-  void forget_full_rooms() {
-    std::erase_if(open_, [this](std::size_t number) { return !least_.fits(rooms_[number].free); });
-    looked_at_ = 0;
   }
 
   /// The fleets that could run it, as its queue lists them.
@@ -222,7 +243,7 @@ class DemandPlanner {
     const PlannedMachine*& idlest = idle_for_others_[&fleet];
     for (const PlannedMachine* it : fleet.live()) {
       const bool is_idle = it->phase == MachinePhase::joined && it->items == 0;
-      if (!is_idle || taken_.contains(it)) continue;
+      if (!is_idle || is_taken(*it)) continue;
       if (idlest == nullptr || it->free_since_ms < idlest->free_since_ms) idlest = it;
     }
   }
@@ -240,9 +261,9 @@ class DemandPlanner {
       const std::uint64_t count = std::min(left, shape->has.holds(items.ask));
       if (!fleet.launch(*shape, spot, reason, plan_)) return;
       if (at_once) *at_once += shape->has.holds(items.ask);
-      open_.push_back(rooms_.size());
-      rooms_.push_back({kind_of({&fleet, shape->name, spot, nullptr}), shape->has,
-                        shape->has.minus(items.ask.times(count)), nullptr});
+      const std::size_t kind = kind_of({&fleet, shape->name, spot, nullptr});
+      ++machines_[{kind, shape->has}];
+      add_room({kind, shape->has, shape->has.minus(items.ask.times(count))}, {nullptr});
       left -= count;
     }
   }
@@ -287,9 +308,10 @@ class DemandPlanner {
   /// How many run side by side on the machines that could run them, when these have nothing else to do.
   std::uint64_t side_by_side(const WaitingItems& items) {
     std::uint64_t out = 0;
-    for (const Room& room : rooms_) {
+    for (const auto& [machine, count] : machines_) {
+      const auto& [kind, has] = machine;
       if (out >= items.waiting) break;
-      if (suits(room.kind, items)) out += room.has.holds(items.ask);
+      if (items.ask.fits(has) && suits(kind, items)) out += count * std::min(has.holds(items.ask), items.waiting);
     }
     return out;
   }
@@ -313,14 +335,13 @@ class DemandPlanner {
   FleetPlan& plan_;
   std::vector<RoomKind> kinds_;
   std::map<std::tuple<const FleetDraft*, std::string_view, bool>, std::vector<std::size_t>> kinds_by_shape_;
-  std::vector<std::optional<bool>> suits_;  // of the items that are being placed, by kind
-  std::vector<Room> rooms_;
-  std::vector<std::size_t> open_;  // those that may have room left
+  std::vector<std::optional<bool>> suits_;                               // of the items that are being placed, by kind
+  std::map<std::pair<std::size_t, Resources>, std::uint64_t> machines_;  // how many are of a kind and a size
+  std::map<Room, std::vector<const PlannedMachine*>> rooms_;             // null: this plan launches it
   Resources least_ = Resources::endless();
-  std::size_t looked_at_ = std::numeric_limits<std::size_t>::max() / 2;   // rooms, since full ones were forgotten
-  std::set<const PlannedMachine*> taken_;                                 // something that waits will go there
-  std::map<FleetDraft*, const PlannedMachine*> idle_for_others_;          // one of each full fleet; null: it has none
-  std::map<std::pair<std::string, std::string>, std::uint64_t> waiting_;  // items, by fleet and why
+  std::vector<bool> taken_ = std::vector<bool>(snapshot_.machines.size());  // something that waits will go there
+  std::map<FleetDraft*, const PlannedMachine*> idle_for_others_;            // one of each full fleet; null: it has none
+  std::map<std::pair<std::string, std::string>, std::uint64_t> waiting_;    // items, by fleet and why
 };
 
 }  // namespace

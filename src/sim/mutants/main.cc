@@ -4,6 +4,7 @@
 //   sim_mutants [--seeds MOST] [--only NAME]
 #include <fcntl.h>
 #include <unistd.h>
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -60,14 +61,19 @@ RunResult act_planted(const Mutant& mutant, std::uint64_t seed) {
 int main(int argc, char** argv) {
   std::uint64_t most = 100;
   std::string_view only;
+  std::size_t part = 0;
+  std::size_t parts = 1;
   for (int i = 1; i + 1 < argc; i += 2) {
     if (std::string_view(argv[i]) == "--seeds") most = std::strtoull(argv[i + 1], nullptr, 10);
     if (std::string_view(argv[i]) == "--only") only = argv[i + 1];
+    // One of so many parts, such as 2/16: each may be found on a core of its own.
+    if (std::string_view(argv[i]) == "--part") std::sscanf(argv[i + 1], "%zu/%zu", &part, &parts);
   }
   int missed = 0;
+  std::size_t number = 0;
   std::printf("%-38s %-6s %s\n", "fault", "seeds", "found as");
   for (const Mutant& mutant : all_mutants()) {
-    if (!only.empty() && only != mutant.name) continue;
+    if (number++ % std::max<std::size_t>(parts, 1) != part || (!only.empty() && only != mutant.name)) continue;
     std::uint64_t seed = 1;
     RunResult result = act_planted(mutant, seed);
     while (!result.failure && seed < most) result = act_planted(mutant, ++seed);
