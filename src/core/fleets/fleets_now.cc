@@ -7,13 +7,18 @@ namespace {
 
 // Of a worker with very many grants, the first say enough.
 constexpr std::size_t kMostGrantsRead = 32;
+// A page ends early where its machines have much in hand.
+constexpr std::size_t kMostReadForAPage = 256;
 
 class FleetReader {
  public:
   explicit FleetReader(const Core& core)
       : durable_(core.durable()), now_(core.volatile_part()), now_ms_(core.now_ms()) {}
 
-  MachineView view_of(const Machine& machine) const {
+  /// Grants and items of machines, so far.
+  std::size_t read() const { return read_; }
+
+  MachineView view_of(const Machine& machine) {
     MachineView out{.machine = machine};
     const auto worker = now_.worker_by_name.find(machine.name);
     if (worker == now_.worker_by_name.end()) return out;
@@ -80,7 +85,7 @@ class FleetReader {
   }
 
   /// Of the first message of each attempt, which may be one of many.
-  std::int64_t receipts_since_ms(WorkerId worker) const {
+  std::int64_t receipts_since_ms(WorkerId worker) {
     if (now_.held_messages.empty()) return 0;
     const auto grants = now_.worker_grants.find(worker);
     if (grants == now_.worker_grants.end()) return 0;
@@ -88,10 +93,12 @@ class FleetReader {
     std::size_t read = 0;
     for (const GrantId id : grants->second) {
       if (++read > kMostGrantsRead) break;
+      ++read_;
       for (auto held = now_.held_messages.lower_bound(Token{id, {}});
            held != now_.held_messages.end() && held->first.grant == id && read <= kMostGrantsRead; ++held) {
         for (const auto& [stream, number] : held->second) {
           if (++read > kMostGrantsRead) break;
+          ++read_;
           const OpenMessage* message = find_message(stream, number);
           if (message == nullptr) continue;
           since_ms = since_ms == 0 ? message->received_ms : std::min(since_ms, message->received_ms);
@@ -111,13 +118,14 @@ class FleetReader {
   }
 
   /// As if they ran side by side.
-  std::int64_t work_ms(WorkerId worker, const Resources& has) const {
+  std::int64_t work_ms(WorkerId worker, const Resources& has) {
     const auto grants = now_.worker_grants.find(worker);
     if (grants == now_.worker_grants.end()) return 0;
     std::int64_t longest_ms = 0;
     std::size_t read = 0;
     for (const GrantId id : grants->second) {
       if (++read > kMostGrantsRead) break;
+      ++read_;
       const Job& job = durable_.jobs.at(durable_.grants.at(id).job);
       const std::uint64_t side_by_side = std::max<std::uint64_t>(has.holds(job.ask), 1);
       const std::uint64_t rounds = (now_.grant_left.at(id) + side_by_side - 1) / side_by_side;
@@ -129,12 +137,13 @@ class FleetReader {
   }
 
   /// The first of its items that runs.
-  std::int64_t running_for_ms(const Grant& grant) const {
+  std::int64_t running_for_ms(const Grant& grant) {
     std::size_t read = 0;
     for (auto it = durable_.open_items.lower_bound({grant.job, grant.first});
          it != durable_.open_items.end() && it->first.first == grant.job && grant.covers(it->first.second) &&
          ++read <= kMostGrantsRead;
          ++it) {
+      ++read_;
       const OpenItem& item = it->second;
       if (item.grant == grant.id && item.counted) return std::max<std::int64_t>(now_ms_ - item.started_ms, 0);
     }
@@ -144,12 +153,13 @@ class FleetReader {
   const Durable& durable_;
   const Volatile& now_;
   const std::int64_t now_ms_;
+  std::size_t read_ = 0;
 };
 
 }  // namespace
 
 FleetsNow fleets_now(const Core& core, const AskFleets& question) {
-  const FleetReader reader(core);
+  FleetReader reader(core);
   FleetsNow out;
   if (question.machines_after.empty() && !question.jobs_after) {
     for (const auto& [name, fleet] : core.durable().fleets) out.fleets.push_back(fleet);
@@ -158,7 +168,7 @@ FleetsNow fleets_now(const Core& core, const AskFleets& question) {
     const auto& machines = core.durable().machines;
     auto it = machines.upper_bound(question.machines_after);
     out.machines.reserve(AskFleets::kPage);
-    for (; it != machines.end() && out.machines.size() < AskFleets::kPage; ++it) {
+    for (; it != machines.end() && out.machines.size() < AskFleets::kPage && reader.read() < kMostReadForAPage; ++it) {
       out.machines.push_back(reader.view_of(it->second));
     }
     out.more_machines = it != machines.end();
