@@ -56,7 +56,7 @@ std::optional<Command> FleetSurvey::next() const {
 Result<void> FleetSurvey::take(Result<Effect> answer) {
   if (page_.want_machines || page_.want_jobs) {
     if (!answer) return pass(answer);
-    take_page(std::move(std::get<FleetsNow>(*answer)));
+    take_page(std::get<FleetsNow>(*answer));
     return {};
   }
   const std::string stream = std::move(streams_.extract(streams_.begin()).value());
@@ -68,15 +68,17 @@ Result<void> FleetSurvey::take(Result<Effect> answer) {
   return {};
 }
 
-void FleetSurvey::take_page(FleetsNow page) {
+void FleetSurvey::take_page(const FleetsNow& page) {
   if (std::exchange(is_first_page_, false)) {
     for (const Fleet& it : page.fleets) snapshot_.fleets.push_back(state_of(it));
     is_of_use_ = std::ranges::any_of(snapshot_.fleets, &FleetState::has_known_shapes);
   }
-  for (MachineView& it : page.machines) {
+  // Copied: memory of the core's thread goes back page by page. If it all came back when the survey ends, the core's
+  // next command would sort it.
+  for (const MachineView& it : page.machines) {
     page_.machines_after = it.machine.name;
     snapshot_.machines.push_back(planned(it));
-    machines_.push_back(std::move(it.machine));
+    machines_.push_back(it.machine);
   }
   for (const JobDemand& it : page.jobs) {
     page_.jobs_after = it.job;

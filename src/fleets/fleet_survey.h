@@ -51,7 +51,7 @@ class FleetSurvey {
   };
 
   FleetState state_of(const Fleet& fleet) const;
-  void take_page(FleetsNow page);
+  void take_page(const FleetsNow& page);
   void add(const JobDemand& job);
   void end_pages();
 
