@@ -242,8 +242,10 @@ void FleetKeeper::end_all_lanes() {
 
 std::vector<std::string> FleetKeeper::troubles(const std::string& fleet, const FleetRules& rules) const {
   std::vector<std::string> out;
-  if (rules.provider != "none") {
-    FleetShapes shapes = fleet_shapes(rules, shapes_for(rules));
+  const auto offered = shapes_for(rules);
+  const bool is_still_asked = offered && !*offered && offered->error().code == ErrorCode::stopped;
+  if (rules.provider != "none" && !is_still_asked) {
+    FleetShapes shapes = fleet_shapes(rules, offered);
     if (shapes.missing.empty()) shapes.missing = std::move(shapes.unavailable);
     if (!shapes.missing.empty()) out.push_back(std::move(shapes.missing));
   }
