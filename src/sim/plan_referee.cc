@@ -327,7 +327,9 @@ class PlanReferee {
     for (const WaitingItems& it : snapshot_.items) {
       if (it.waiting == 0) continue;
       inspect_unserved(it);
-      if (kinds == 1) inspect_surplus(it);
+      if (kinds != 1) continue;
+      inspect_surplus(it);
+      inspect_room_made(it);
     }
     for (const FleetCase& fleet : cases_) {
       const bool is_for_nothing =
@@ -351,16 +353,39 @@ class PlanReferee {
            has_all(labels_of(fleet.state, shape.name, spot), items.require);
   }
 
+  /// Whether a machine, or one that is launched, would have room for it if it was empty.
+  bool has_room_somewhere(const WaitingItems& items) const {
+    return std::ranges::any_of(cases_, [&](const FleetCase& fleet) {
+      return std::ranges::any_of(fleet.live, [&](const auto* it) { return suits(fleet, *it, it->has, items); }) ||
+             std::ranges::any_of(fleet.launches,
+                                 [&](const auto* it) { return suits(fleet, it->shape, it->spot, items); });
+    });
+  }
+
+  // Nothing else waits, so machines of a full fleet that have nothing to do are in the way of what it could launch.
+  void inspect_room_made(const WaitingItems& items) {
+    if (has_room_somewhere(items)) return;
+    for (const FleetCase& fleet : cases_) {
+      const bool is_plain = fleet.is_on_demand() && !fleet.rules().spot && fleet.launches.empty();
+      const bool some_leave = fleet.billed != fleet.live.size() || !fleet.drains.empty();
+      if (!is_plain || some_leave || fleet.is_full_plan()) continue;
+      const bool would_help = std::ranges::any_of(fleet.state.shapes, [&](const Shape& shape) {
+        const std::uint64_t most = fleet.rules().most_milli_cpus;
+        const bool is_full =
+            fleet.billed >= fleet.rules().most || (most > 0 && fleet.milli_cpus + shape.has.milli_cpus > most);
+        return is_full && fleet.has_market(false, items) && suits(fleet, shape, false, items);
+      });
+      const bool has_idle = std::ranges::any_of(
+          fleet.live, [](const auto* it) { return it->phase == MachinePhase::joined && it->items == 0; });
+      if (would_help && has_idle) fail(fleet, "keeps an idle machine in the way of items that have room nowhere");
+    }
+  }
+
   // It has room nowhere, not even on a machine that is empty, and a fleet could have one more that suits it.
   void inspect_unserved(const WaitingItems& items) {
+    if (has_room_somewhere(items)) return;
     const FleetCase* could = nullptr;
     for (const FleetCase& fleet : cases_) {
-      for (const PlannedMachine* it : fleet.live) {
-        if (suits(fleet, *it, it->has, items)) return;
-      }
-      for (const PlannedLaunch* it : fleet.launches) {
-        if (suits(fleet, it->shape, it->spot, items)) return;
-      }
       if (!fleet.is_on_demand()) continue;
       const bool takes_more = std::ranges::any_of(fleet.state.shapes, [&](const Shape& shape) {
         return std::ranges::any_of(std::array{true, false}, [&](bool spot) {

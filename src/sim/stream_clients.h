@@ -76,6 +76,8 @@ class StreamClients : public WorldPart {
   void work(const ReceiverRef& receiver, Receipts receipts);
   void set_visibility(const std::string& stream, const Receipts& receipts, std::int64_t ms);
   void remove_all(const ReceiverRef& receiver, const Receipts& receipts);
+  /// Of a fleet.
+  bool is_machine(WorkerId worker) const;
   std::optional<Token> any_attempt();
   void drain();
   void look();

@@ -21,12 +21,24 @@ void StreamClients::begin(const ReceiverRef& receiver) {
   receive_more(receiver);
 }
 
+bool StreamClients::is_machine(WorkerId worker) const {
+  const Durable& durable = stage_.server.core().durable();
+  return durable.machines.contains(durable.workers.at(worker).name);
+}
+
 /// One that a worker has, started or not.
 std::optional<Token> StreamClients::any_attempt() {
   if (!stage_.server.up()) return std::nullopt;
   const auto& grants = stage_.server.core().durable().grants;
   if (grants.empty()) return std::nullopt;
-  const Grant& grant = std::next(grants.begin(), static_cast<std::ptrdiff_t>(random_.below(grants.size())))->second;
+  std::vector<const Grant*> all, of_fleets;
+  for (const auto& [id, it] : grants) {
+    all.push_back(&it);
+    if (is_machine(it.worker)) of_fleets.push_back(&it);
+  }
+  // These few decide when their machines may go.
+  const auto& some = !of_fleets.empty() && random_.one_in(2) ? of_fleets : all;
+  const Grant& grant = *some[random_.below(some.size())];
   const Token token{grant.id, ItemIndex{grant.first.value + random_.below(grant.count)}};
   return audit_.is_held(token) ? std::optional(token) : std::nullopt;
 }
