@@ -1,5 +1,6 @@
 // Which fleets a script has, what is to run on their machines, and what happens to these.
 #include <algorithm>
+#include <utility>
 
 #include "base/text.h"
 #include "sim/fleet_cloud.h"
@@ -9,6 +10,7 @@
 #include "sim/happenings/jobs.h"
 #include "sim/happenings/queues.h"
 #include "sim/happenings/server_faults.h"
+#include "sim/happenings/streams.h"
 #include "sim/times.h"
 
 namespace drover::sim {
@@ -181,6 +183,7 @@ class FleetWriter : public ScriptWriter {
       if (fleet == "steps" && own_.one_in(2)) {
         submit.total = own_.one_in(2) ? 1 : 1 + static_cast<std::uint64_t>(*rules_.at(fleet).alarms[0].steps[1].lower);
       }
+      if (tiers_.one_in(2)) write_holders(at_ms);
     } else {
       submit.place.queue = own_.one_in(3) ? std::string(kDefaultQueue) : "elastic";
       submit.ask.milli_cpus = 500 * (1 + own_.below(8));
@@ -203,6 +206,23 @@ class FleetWriter : public ScriptWriter {
     if (own_.one_in(8)) draft_.add(soon_ms, PauseFleetFor{fleet, between(10 * kSecond, 5 * kMinute)});
     if (own_.one_in(16)) draft_.add(soon_ms, RemoveFleet{fleet});
     if (submit.fits_nobody || own_.one_in(8)) draft_.add(at_ms + between(0, kHour), Cancel{submit.job});
+  }
+
+  // Items that hold messages while their machines may be to go.
+  void write_holders(std::int64_t at_ms) {
+    draft_.add(at_ms, SendToStream{.stream = "work", .messages = 20, .groups = 1});
+    ReceiveFromStream receive{.stream = "work", .receivers = 4, .for_ms = 10 * kMinute};
+    receive.visibility_ms = 5 * kMinute;
+    receive.wait_ms = kSecond;
+    receive.work_ms = 5 * kMinute;
+    receive.are_attempts = true;
+    draft_.add(at_ms, receive);
+    if (!rules_.contains("fixed")) return;
+    FleetRules changed = rules_.at("fixed");
+    const std::uint64_t desired = std::exchange(changed.desired, 0);
+    change(at_ms + static_cast<std::int64_t>(tiers_.below(5 * kMinute)), "fixed", changed);
+    changed.desired = desired;
+    change(at_ms + 20 * kMinute, "fixed", changed);
   }
 
   void write_spot(Submit& submit) {
