@@ -13,8 +13,8 @@ namespace drover {
 struct FleetShapes {
   std::vector<Shape> shapes;
   bool are_known = true;    // its provider has said which it has
-  std::string unavailable;  // why there are none; empty: there are some
-  std::string missing;      // which of those that the rules name its provider does not have; empty: it has them all
+  std::string unavailable;  // why `shapes` is empty; empty if it is not
+  std::string missing;      // names the shapes in the rules that the provider does not have; empty if it has all
 };
 
 /// `offered`: all that the provider has; nothing: there is no such provider here.

@@ -73,8 +73,8 @@ void FleetSurvey::take_page(const FleetsNow& page) {
     for (const Fleet& it : page.fleets) snapshot_.fleets.push_back(state_of(it));
     is_of_use_ = std::ranges::any_of(snapshot_.fleets, &FleetState::has_known_shapes);
   }
-  // Copied: memory of the core's thread goes back page by page. If it all came back when the survey ends, the core's
-  // next command would sort it.
+  // Copied, so that the allocator gets the core thread's memory back page by page. If all of it was freed at the end of
+  // the survey, the allocator would spend milliseconds on it in the core's next command.
   for (const MachineView& it : page.machines) {
     page_.machines_after = it.machine.name;
     snapshot_.machines.push_back(planned(it));

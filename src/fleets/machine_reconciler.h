@@ -47,8 +47,8 @@ class MachineReconciler {
   MachineReconciler(std::string fleet, Provider& provider, Outside outside)
       : fleet_(std::move(fleet)), provider_(provider), outside_(std::move(outside)), pace_(provider.pace()) {}
 
-  /// May be called at any time, and does what is due: launches, then terminates, then a list. What a stop breaks off is
-  /// told to nobody: intents remain, and whoever comes next carries them out.
+  /// May be called at any time, and does what is due: launches, then terminates, then a list. A call that
+  /// a stop interrupts is not reported: its intent remains, and the next reconciler carries it out.
   void turn(const FleetWork& work);
 
   /// What is wrong with the provider, as of the last turn, for people.

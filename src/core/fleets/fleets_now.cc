@@ -7,7 +7,7 @@ namespace {
 
 // Of a worker with very many grants, the first say enough.
 constexpr std::size_t kMostGrantsRead = 32;
-// A page ends early where its machines have much in hand.
+// Bounds the cost of one question: a page ends early when its machines hold many grants or items.
 constexpr std::size_t kMostReadForAPage = 256;
 
 class FleetReader {
@@ -15,7 +15,7 @@ class FleetReader {
   explicit FleetReader(const Core& core)
       : durable_(core.durable()), now_(core.volatile_part()), now_ms_(core.now_ms()) {}
 
-  /// Grants and items of machines, so far.
+  /// How many grants, messages and items of machines were read so far.
   std::size_t read() const { return read_; }
 
   MachineView view_of(const Machine& machine) {

@@ -102,7 +102,7 @@ class DemandPlanner {
   }
 
  private:
-  // Of machines of a kind and size the fullest come first, so that others stay idle and can go.
+  // Among machines of one kind and size, the fullest are filled first, so that idle ones can be drained.
   void place(const WaitingItems& items) {
     std::uint64_t left = items.waiting;
     suits_.assign(kinds_.size(), std::nullopt);
@@ -113,7 +113,7 @@ class DemandPlanner {
     if (left > 0) launch_for(items, left);
   }
 
-  /// What they take is no longer left.
+  /// Puts as many of the `left` items on these machines as they hold, and subtracts those from `left`.
   void fill(std::pair<const Room, std::vector<const PlannedMachine*>>& some, const Resources& ask,
             std::uint64_t& left) {
     const Room& room = some.first;
@@ -129,8 +129,8 @@ class DemandPlanner {
     if (left > 0 && !machines.empty()) put(left, 1);
   }
 
-  /// Something that waits goes there. Rooms with less free come before those they were taken from, so that place() does
-  /// not look at them again.
+  /// Adds machines that have just been given items. They have less room than before and so sort before the entry that
+  /// they came from: place() does not visit them twice.
   void add_room(const Room& room, const std::vector<const PlannedMachine*>& machines) {
     for (const PlannedMachine* it : machines) {
       if (it != nullptr) taken_[index_of(*it)] = true;
@@ -158,7 +158,7 @@ class DemandPlanner {
   }
 
   std::size_t kind_of(const RoomKind& kind) {
-    // Where each machine has labels of its own, that is not found out by comparing all of them.
+    // Bounds the comparisons where every machine has different labels.
     constexpr std::size_t kMostCompared = 4;
     std::vector<std::size_t>& alike = kinds_by_shape_[{kind.fleet, kind.shape, kind.spot}];
     std::size_t compared = 0;
@@ -171,7 +171,7 @@ class DemandPlanner {
     return alike.back();
   }
 
-  /// Whether these items, which all are asked about, may run on such machines.
+  /// Whether the items that are being placed may run on machines of this kind.
   bool suits(std::size_t kind, const WaitingItems& items) {
     if (kind >= suits_.size()) suits_.resize(kinds_.size());
     std::optional<bool>& known = suits_[kind];
