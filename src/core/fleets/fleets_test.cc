@@ -436,5 +436,24 @@ TEST_F(FleetTest, ManyMachinesComeInPages) {
   EXPECT_EQ(seen, 200U);
 }
 
+TEST_F(FleetTest, APageEndsEarlyWhereMachinesHoldManyGrants) {
+  constexpr int kMachines = 20;
+  set_fleet(kMachines);
+  world_.submit({{.ask = {10, 0, {}}}, 1000});
+  for (int i = 0; i < kMachines; ++i) {
+    const std::string name = concat("m", 1000 + i);
+    launch(name);
+    const WorkerId worker = join(name);
+    for (int grant = 0; grant < 20; ++grant) ASSERT_TRUE(world_.next(worker));
+  }
+  const FleetsNow first = now();
+  EXPECT_LT(first.machines.size(), 20U) << "400 grants are too many for one question";
+  EXPECT_TRUE(first.more_machines);
+  AskFleets question{.want_jobs = false};
+  question.machines_after = first.machines.back().machine.name;
+  const auto rest = std::get<FleetsNow>(world_.ask(question));
+  EXPECT_EQ(first.machines.size() + rest.machines.size(), 20U);
+}
+
 }  // namespace
 }  // namespace drover
