@@ -376,7 +376,7 @@ void add_fleet(const Verb& app, Invocation& invocation) {
                 explain));
   Verb setting =
       add_server_verb(verb, "set", "Define a fleet, or change its settings",
-                      "drover fleet set spot --provider ec2 --most 100 --spot --shape c7g.4xlarge", *flags, invocation,
+                      "drover fleet set spot --command vms --most 100 --spot --shape c8", *flags, invocation,
                       [flags, verb](ServerClient& client) { return set_fleet(client, *flags, verb.part("set")); });
   about_one(setting);
   setting.add_option("--provider", flags->provider, "Provider of the machines (default: local)")
