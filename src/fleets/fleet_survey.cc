@@ -23,22 +23,23 @@ MachinePhase phase_of(MachineState state) {
 }
 
 PlannedMachine planned(const MachineView& it) {
-  return {.name = it.machine.name,
-          .fleet = it.machine.fleet,
-          .shape = it.machine.shape,
-          .has = it.machine.has,
-          .spot = it.machine.spot,
-          .phase = phase_of(it.machine.state),
-          .requested_ms = it.machine.requested_ms,
-          .joined_ms = it.machine.joined_ms,
-          .since_ms = it.machine.since_ms,
+  const Machine& machine = *it.machine;
+  return {.name = machine.name,
+          .fleet = machine.fleet,
+          .shape = machine.shape,
+          .has = it.has,
+          .spot = machine.spot,
+          .phase = phase_of(machine.state),
+          .requested_ms = machine.requested_ms,
+          .joined_ms = machine.joined_ms,
+          .since_ms = machine.since_ms,
           .used = it.used,
           .items = it.items,
           .work_ms = it.work_ms,
           .free_since_ms = it.free_since_ms,
           .receipts_since_ms = it.receipts_since_ms,
           .quarantine = it.quarantine,
-          .labels = it.is_present ? std::optional(it.labels) : std::nullopt};
+          .labels = it.labels ? std::optional(*it.labels) : std::nullopt};
 }
 
 }  // namespace
@@ -73,10 +74,8 @@ void FleetSurvey::take_page(const FleetsNow& page) {
     for (const Fleet& it : page.fleets) snapshot_.fleets.push_back(state_of(it));
     is_of_use_ = std::ranges::any_of(snapshot_.fleets, &FleetState::has_known_shapes);
   }
-  // Copied, so that the allocator gets the core thread's memory back page by page. If all of it was freed at the end of
-  // the survey, the allocator would spend milliseconds on it in the core's next command.
   for (const MachineView& it : page.machines) {
-    page_.machines_after = it.machine.name;
+    page_.machines_after = it.machine->name;
     snapshot_.machines.push_back(planned(it));
     machines_.push_back(it.machine);
   }

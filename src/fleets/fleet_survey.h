@@ -32,7 +32,8 @@ class FleetSurvey {
 
   /// Complete when nothing is left to ask.
   const FleetSnapshot& snapshot() const { return snapshot_; }
-  const std::vector<Machine>& machines() const { return machines_; }
+  auto machines() const { return machines_of(machines_); }
+  const std::vector<MachineRecord>& records() const { return machines_; }
   const FleetState* find(const std::string& fleet) const;
   /// A provider that is here has a fleet, or there are machines.
   bool has_work() const { return is_of_use_ || !machines_.empty(); }
@@ -57,7 +58,7 @@ class FleetSurvey {
 
   ShapesOf shapes_;
   FleetSnapshot snapshot_;
-  std::vector<Machine> machines_;
+  std::vector<MachineRecord> machines_;
   std::map<ItemKind, ItemCount> items_;
   AskFleets page_;
   bool is_first_page_ = true;

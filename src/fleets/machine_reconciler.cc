@@ -27,7 +27,7 @@ std::string some_of(const std::vector<std::string>& machines) {
 void MachineReconciler::turn(const FleetWork& work) {
   launch_all(work);
   std::vector<std::string> leaving;
-  for (const Machine& machine : work.machines) {
+  for (const Machine& machine : work.machines()) {
     const bool is_needed = machine.state != MachineState::leaving || planted(FleetPlant::leaving_not_terminated);
     if (!is_needed) leaving.push_back(machine.name);
   }
@@ -71,7 +71,7 @@ bool MachineReconciler::is_list_due(const FleetWork& work) const {
     return it.state == MachineState::requested || it.state == MachineState::starting ||
            it.state == MachineState::leaving;
   };
-  const bool is_busy = work.is_deleting || !strays_.empty() || std::ranges::any_of(work.machines, is_changing);
+  const bool is_busy = work.is_deleting || !strays_.empty() || std::ranges::any_of(work.machines(), is_changing);
   std::int64_t pause_ms = is_busy ? pace_.busy_list_ms : pace_.idle_list_ms;
   if (list_retry_ms_ > 0) pause_ms = list_retry_ms_;
   return outside_.elapsed_ms() - *tried_ms_ >= pause_ms;
@@ -102,7 +102,7 @@ void MachineReconciler::merge_copies(MachineList& listed) {
 
 // One that was launched before the server's last end runs with the join token that it was given then.
 void MachineReconciler::launch_all(const FleetWork& work) {
-  const std::vector<Machine>& machines = work.machines;
+  const auto machines = work.machines();
   std::erase_if(answered_, [&](const std::string& name) {
     return std::ranges::find(machines, name, &Machine::name) == machines.end();
   });
@@ -153,7 +153,7 @@ void MachineReconciler::compare(const FleetWork& work, const MachineList& listed
   std::set<std::string> gone;
   std::map<std::string, Absence> missed;
   bool lists_some = false;
-  for (const Machine& machine : work.machines) {
+  for (const Machine& machine : work.machines()) {
     if (machine.state == MachineState::gone) {
       gone.insert(machine.name);
       continue;
@@ -180,7 +180,7 @@ void MachineReconciler::compare(const FleetWork& work, const MachineList& listed
   terminate_due({ended.begin(), ended.end()});
   strays_ = ended;
   look_if_empty(work, lists_some || !ended.empty(), listed.is_exact);
-  for (const Machine& machine : work.machines) {
+  for (const Machine& machine : work.machines()) {
     if (machine.counts()) ended.insert(machine.name);
   }
   std::erase_if(not_terminated_, [&](const auto& it) { return !ended.contains(it.first); });
@@ -195,7 +195,7 @@ void MachineReconciler::look_if_empty(const FleetWork& work, bool lists_some, bo
     return;
   }
   const bool is_empty = is_absent(empty_, is_exact);
-  if (!work.is_deleting || !is_empty || std::ranges::any_of(work.machines, &Machine::counts)) return;
+  if (!work.is_deleting || !is_empty || std::ranges::any_of(work.machines(), &Machine::counts)) return;
   if (auto done = outside_.tell_empty(); !done) say_once("tell", done.error().message);
 }
 

@@ -24,9 +24,11 @@ namespace drover {
 
 /// A fleet's machines, as of one moment.
 struct FleetWork {
-  std::vector<Machine> machines;
+  std::vector<MachineRecord> records;  // of its machines
   std::function<Labels(const Machine&)> labels;  // that their workers have
   bool is_deleting = false;                      // the fleet
+
+  auto machines() const { return machines_of(records); }
 };
 
 class MachineReconciler {

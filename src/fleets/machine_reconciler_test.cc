@@ -61,9 +61,12 @@ class ReconcilerTest : public testing::Test {
   Machine machine(const std::string& name, MachineState state) {
     return {.name = name, .fleet = "f", .shape = "small", .has = {1000, 0, {}}, .state = state};
   }
-  void turn(std::vector<Machine> machines) {
-    reconciler.turn({.machines = std::move(machines), .labels = [](const Machine&) { return Labels{}; }});
+  static FleetWork work(const std::vector<Machine>& machines, bool is_deleting = false) {
+    FleetWork out{.records = {}, .labels = [](const Machine&) { return Labels{}; }, .is_deleting = is_deleting};
+    for (const Machine& it : machines) out.records.push_back(std::make_shared<const Machine>(it));
+    return out;
   }
+  void turn(const std::vector<Machine>& machines) { reconciler.turn(work(machines)); }
   std::string news() {
     std::string out;
     for (const MachineNews& it : std::exchange(told, {})) {
@@ -262,7 +265,7 @@ TEST_F(ReconcilerTest, AFleetThatIsDeletedIsEmptyWhenListsHaveNamedNoneOfItsMach
   provider.is_exact = false;
   provider.refuses = "no answer";
   const auto turn_of_deleted = [this] {
-    reconciler.turn({.machines = {machine("a", MachineState::gone)}, .labels = {}, .is_deleting = true});
+    reconciler.turn(work({machine("a", MachineState::gone)}, true));
     now_ms += MachineReconciler::kMissedMs / 4;
   };
   turns(20, 20 * MachineReconciler::kMissedMs, machine("b", MachineState::joined));
@@ -281,7 +284,7 @@ TEST_F(ReconcilerTest, AFleetThatIsDeletedIsEmptyWhenListsHaveNamedNoneOfItsMach
 
 TEST_F(ReconcilerTest, AnExactListSaysThatAFleetIsEmpty) {
   const auto turn_of = [this](bool is_deleting, MachineState state) {
-    reconciler.turn({.machines = {machine("a", state)}, .labels = {}, .is_deleting = is_deleting});
+    reconciler.turn(work({machine("a", state)}, is_deleting));
     return told_empty;
   };
   EXPECT_EQ(turn_of(false, MachineState::gone), 0);
@@ -374,9 +377,6 @@ class PacedReconcilerTest : public ReconcilerTest {
  protected:
   void turns_for(std::int64_t for_ms, const std::vector<Machine>& machines) {
     for (const std::int64_t until_ms = now_ms + for_ms; now_ms < until_ms; now_ms += 500) paced.turn(work(machines));
-  }
-  static FleetWork work(std::vector<Machine> machines) {
-    return {.machines = std::move(machines), .labels = [](const Machine&) { return Labels{}; }};
   }
   std::int64_t lists() { return std::exchange(listed, 0); }
   std::int64_t count(const std::string& call) { return std::ranges::count(provider.calls, call); }

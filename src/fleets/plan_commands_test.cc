@@ -34,6 +34,10 @@ TEST(PlanCommands, PeopleAreToldWhatIsDoneAndWhyNotMore) {
             std::vector<std::string>{"no such provider"});
 }
 
+MachineRecord machine(const std::string& name) {
+  return std::make_shared<const Machine>(Machine{.name = name, .fleet = "f"});
+}
+
 /// The answers of a core, page after page.
 FleetsNow page(std::vector<MachineView> machines, std::vector<JobDemand> jobs, bool more) {
   FleetsNow out{.fleets = {}, .machines = std::move(machines), .jobs = std::move(jobs)};
@@ -50,7 +54,7 @@ TEST(FleetSurvey, AsksUntilAllPagesAndStreamsAreKnown) {
   rules.policy = ScalingPolicy::backlog;
   rules.stream = "orders";
   rules.items_per_machine = 1;
-  FleetsNow first = page({{.machine = {.name = "m1", .fleet = "f"}}}, {{.job = JobId{1}, .waiting = 2}}, true);
+  FleetsNow first = page({{.machine = machine("m1")}}, {{.job = JobId{1}, .waiting = 2}}, true);
   first.fleets.emplace_back();
   static_cast<FleetSpec&>(first.fleets.back()) = fleet_spec("f", rules);
   ASSERT_TRUE(survey.take(Effect(first)));
@@ -59,7 +63,7 @@ TEST(FleetSurvey, AsksUntilAllPagesAndStreamsAreKnown) {
   EXPECT_EQ(std::get<AskFleets>(*question).machines_after, "m1");
   EXPECT_EQ(std::get<AskFleets>(*question).jobs_after, JobId{1});
   ASSERT_TRUE(
-      survey.take(Effect(page({{.machine = {.name = "m2", .fleet = "f"}}}, {{.job = JobId{2}, .waiting = 3}}, false))));
+      survey.take(Effect(page({{.machine = machine("m2")}}, {{.job = JobId{2}, .waiting = 3}}, false))));
   ASSERT_EQ(std::get<AskStreams>(survey.next().value()).stream, "orders");
   ASSERT_TRUE(survey.take(fail(ErrorCode::not_found, "no such stream")));
   EXPECT_FALSE(survey.next());

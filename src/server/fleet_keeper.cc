@@ -94,14 +94,14 @@ Result<void> FleetKeeper::round() {
     if (!seen) return pass(seen);
   }
   give_to_lanes(*seen);
-  forget_gone(seen->machines());
+  forget_gone(*seen);
   is_drained_ = draining_ && !has_local_machines(*seen);
   return {};
 }
 
-void FleetKeeper::forget_gone(const std::vector<Machine>& machines) {
+void FleetKeeper::forget_gone(const FleetSurvey& seen) {
   std::set<std::string> gone;
-  for (const Machine& it : machines) {
+  for (const Machine& it : seen.machines()) {
     if (it.state != MachineState::gone) continue;
     gone.insert(it.name);
     if (!forgotten_.contains(it.name)) outside_.forget(it.name);
@@ -172,11 +172,11 @@ Result<bool> FleetKeeper::carry_out(const FleetPlan& plan, const FleetSurvey& se
 // Machines of the provider that a fleet had before are still looked after.
 void FleetKeeper::give_to_lanes(const FleetSurvey& seen) {
   reap_lanes();
-  std::map<std::string, std::vector<Machine>> by_fleet;
-  for (const Machine& it : seen.machines()) by_fleet[it.fleet].push_back(it);
+  std::map<std::string, std::vector<MachineRecord>> by_fleet;
+  for (const MachineRecord& it : seen.records()) by_fleet[it->fleet].push_back(it);
   for (const FleetState& fleet : seen.snapshot().fleets) {
-    std::vector<Machine>& machines = by_fleet[fleet.name];
-    const bool has_machines = std::ranges::any_of(machines, &Machine::counts);
+    std::vector<MachineRecord>& records = by_fleet[fleet.name];
+    const bool has_machines = std::ranges::any_of(machines_of(records), &Machine::counts);
     const std::string kind = kind_name(fleet.rules);
     const auto here = outside_.kinds.find(kind);
     if (const auto lane = lanes_.find(fleet.name); lane != lanes_.end() && lane->second.kind != kind && !has_machines) {
@@ -190,7 +190,7 @@ void FleetKeeper::give_to_lanes(const FleetSurvey& seen) {
       lanes_[fleet.name] = {kind, make_lane(fleet.name, here->second)};
     }
     lanes_[fleet.name].lane->give(
-        {.machines = std::move(machines),
+        {.records = std::move(records),
          .labels = [name = fleet.name,
                     rules = fleet.rules](const Machine& it) { return machine_labels(name, rules, it.shape, it.spot); },
          .is_deleting = fleet.deleting});

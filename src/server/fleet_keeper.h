@@ -86,7 +86,7 @@ class FleetKeeper {
   void end_lane(const std::string& fleet);
   void reap_lanes();
   void end_all_lanes();
-  void forget_gone(const std::vector<Machine>& machines);
+  void forget_gone(const FleetSurvey& seen);
 
   const Outside outside_;
   std::mutex mutex_;  // guards what follows

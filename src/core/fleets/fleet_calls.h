@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -40,7 +41,7 @@ struct ScaleFleet {
     std::string machine;
     std::string reason;
   };
-  static constexpr std::size_t kMost = 64;  // launches, and as many drains
+  static constexpr std::size_t kMost = 32;  // launches, and as many drains
 
   std::string fleet;
   std::vector<Launch> launches;
@@ -92,10 +93,11 @@ struct FleetNoted {};
 /// To nobody in particular: there is a fleet more or less, or one has changed.
 struct FleetsChanged {};
 
-/// A machine, and how its worker does.
+/// A machine, and how its worker does. What both are is shared with the core, so that a question copies no text: memory
+/// that one thread allocates and another frees costs both.
 struct MachineView {
-  Machine machine;
-  bool is_present = false;         // its worker has registered, and is not lost
+  MachineRecord machine;
+  Resources has;                   // less than the machine has, where a device of it has failed
   std::uint64_t items = 0;         // in its hands
   Resources used;                  // by these
   std::int64_t work_ms = 0;        // until they have ended, about
@@ -103,7 +105,7 @@ struct MachineView {
   // Since when an attempt on it has held a message that it received; 0: none does.
   std::int64_t receipts_since_ms = 0;
   std::string quarantine = {};  // why its worker is given nothing; empty: it is
-  Labels labels = {};           // of its worker
+  std::shared_ptr<const Labels> labels = {};  // of its worker; null: it has not registered, or is lost
 };
 /// A job that has not ended, as far as machines are concerned.
 struct JobDemand {

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -159,6 +161,12 @@ struct Machine {
     visit("attempts_on_demand_rest", self.attempts_on_demand.rest);
   }
 };
+
+/// A machine as it last changed, but for what attempts cost.
+using MachineRecord = std::shared_ptr<const Machine>;
+inline auto machines_of(const std::vector<MachineRecord>& records) {
+  return std::views::transform(records, [](const MachineRecord& it) -> const Machine& { return *it; });
+}
 
 /// Of all the machines that it ever had; `machines` are those that are known, of any fleet.
 MachineCosts costs_of(const Fleet& fleet, const std::vector<Machine>& machines, std::int64_t now_ms);

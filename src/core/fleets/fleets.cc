@@ -65,6 +65,7 @@ void FleetRecords::add_to(Hasher& hasher) const {
 void Fleets::load() {
   for (const auto& [name, machine] : records_.machines) {
     index(machine);
+    now_.machine_records[name] = std::make_shared<const Machine>(machine);
     // Workers that are draining do not know it any more.
     const bool is_draining = machine.state == MachineState::draining && !planted(FleetPlant::restart_forgets_drains);
     if (is_draining) workers_.drain(name);
@@ -196,7 +197,7 @@ void Fleets::launch(Fleet& fleet, const ScaleFleet::Launch& it) {
   machine.requested_ms = machine.since_ms = journal_.now_ms();
   machine.join_by_ms = journal_.now_ms() + fleet.join_ms * (planted(FleetPlant::late_machine_awaited) ? 10 : 1);
   index(machine);
-  machines_.add(machine.name);
+  changed(machine);
   journal_.note(EventKind::machine_requested, machine.name, machine.reason);
   records_.machines.emplace(it.machine, std::move(machine));
 }
@@ -229,7 +230,7 @@ void Fleets::on(Ticket ticket, const MachineNews& command) {
       if (machine.state == MachineState::gone) break;
       if (machine.provider_id != text) {
         machine.provider_id = text;
-        machines_.add(machine.name);
+        changed(machine);
       }
       begin_bill(machine);
       if (machine.state == MachineState::requested) move(machine, MachineState::starting, {});
@@ -296,7 +297,7 @@ void Fleets::move(Machine& machine, MachineState to, const std::string& why) {
   machine.since_ms = journal_.now_ms();
   if (machine.ending.empty()) machine.ending = why;
   index(machine);
-  machines_.add(machine.name);
+  changed(machine);
   if (to != MachineState::starting) journal_.note(event_of(to), machine.name, machine.ending);
   if (to != MachineState::gone) return;
   add_to_costs(machine);
@@ -312,7 +313,7 @@ void Fleets::begin_bill(Machine& machine) {
   if (machine.billed_from_ms > 0 && !planted(CostPlant::billed_anew)) return;
   const std::int64_t from_ms = planted(CostPlant::billed_from_request) ? machine.requested_ms : journal_.now_ms();
   machine.billed_from_ms = std::max<std::int64_t>(from_ms, 1);
-  machines_.add(machine.name);
+  changed(machine);
 }
 
 void Fleets::add_to_costs(const Machine& gone) {
@@ -385,7 +386,7 @@ void Fleets::count_early_end(Machine& machine, const std::string& why) {
 void Fleets::prove(Machine& machine) {
   if (machine.is_of_use && !planted(FleetPlant::proven_again)) return;
   machine.is_of_use = true;
-  machines_.add(machine.name);
+  changed(machine);
   const auto fleet = records_.fleets.find(machine.fleet);
   if (fleet == records_.fleets.end() || !LaunchesOf(fleet->second, machine.spot).ends_early) return;
   end_wait(fleet->second, machine.spot);
@@ -408,6 +409,12 @@ void Fleets::end_wait(Fleet& fleet, bool of_spot) {
   launches.ends_early = false;
   if (of_spot) fleet.spot_failing_since_ms = 0;
   fleets_.add(fleet.name);
+}
+
+// Not for what its attempts cost, which changes with each of them.
+void Fleets::changed(const Machine& machine) {
+  machines_.add(machine.name);
+  now_.machine_records[machine.name] = std::make_shared<const Machine>(machine);
 }
 
 void Fleets::index(const Machine& machine) {
@@ -444,6 +451,7 @@ void Fleets::forget(const std::string& name) {
   const auto found = records_.machines.find(name);
   unindex(found->second);
   machines_.add(found->second.name);
+  now_.machine_records.erase(found->second.name);
   records_.machines.erase(found);
 }
 

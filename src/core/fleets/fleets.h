@@ -49,6 +49,7 @@ struct FleetIndexes {
   std::map<std::string, MachineCount> machine_counts;             // of each fleet: machines that are not gone
   std::set<std::pair<std::int64_t, std::string>> join_deadlines;  // of machines that have not joined
   std::set<std::pair<std::int64_t, std::string>> machines_gone;   // by since when
+  std::map<std::string, MachineRecord> machine_records;           // of all machines: what a question shares
 };
 
 class Fleets : public MachineListener, public AttemptCosts {
@@ -91,6 +92,7 @@ class Fleets : public MachineListener, public AttemptCosts {
   void prove(Machine& machine);
   void end_wait(Fleet& fleet, bool of_spot);
   void refuse_provider(Ticket ticket, const Fleet& fleet);
+  void changed(const Machine& machine);
   void index(const Machine& machine);
   void unindex(const Machine& machine);
   void drop(const std::string& fleet);

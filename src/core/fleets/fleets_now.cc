@@ -18,20 +18,19 @@ class FleetReader {
   /// How many grants, messages and items of machines were read so far.
   std::size_t read() const { return read_; }
 
-  MachineView view_of(const Machine& machine) {
-    MachineView out{.machine = machine};
+  MachineView view_of(const MachineRecord& record) {
+    const Machine& machine = *record;
+    MachineView out{.machine = record, .has = machine.has};
     const auto worker = now_.worker_by_name.find(machine.name);
     if (worker == now_.worker_by_name.end()) return out;
     const Session& session = now_.sessions.at(worker->second);
-    out.is_present = now_.present.contains(worker->second);
-    if (out.is_present) {
+    const bool is_present = now_.present.contains(worker->second);
+    if (is_present) {
       const Worker& known = durable_.workers.at(worker->second);
       out.quarantine = known.quarantine;
-      out.labels = known.labels;
-      // A device of it may have failed.
+      out.labels = session.labels;
       for (std::size_t kind = 0; kind < kAccelerators; ++kind) {
-        std::uint64_t& has = out.machine.has.accelerators[kind];
-        has = std::min(has, known.has.accelerators[kind]);
+        out.has.accelerators[kind] = std::min(machine.has.accelerators[kind], known.has.accelerators[kind]);
       }
     }
     if (const auto held = now_.held.find(worker->second); held != now_.held.end()) {
@@ -43,7 +42,7 @@ class FleetReader {
     if (session.readiness == Readiness::apart) out.used = machine.has;  // it is given nothing more
     out.work_ms = work_ms(worker->second, machine.has);
     out.receipts_since_ms = receipts_since_ms(worker->second);
-    if (out.is_present && out.items == 0) out.free_since_ms = std::max<std::int64_t>(session.free_since_ms, 1);
+    if (is_present && out.items == 0) out.free_since_ms = std::max<std::int64_t>(session.free_since_ms, 1);
     return out;
   }
 
@@ -165,7 +164,7 @@ FleetsNow fleets_now(const Core& core, const AskFleets& question) {
     for (const auto& [name, fleet] : core.durable().fleets) out.fleets.push_back(fleet);
   }
   if (question.want_machines) {
-    const auto& machines = core.durable().machines;
+    const auto& machines = core.volatile_part().machine_records;
     auto it = machines.upper_bound(question.machines_after);
     out.machines.reserve(AskFleets::kPage);
     for (; it != machines.end() && out.machines.size() < AskFleets::kPage && reader.read() < kMostReadForAPage; ++it) {

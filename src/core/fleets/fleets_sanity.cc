@@ -1,6 +1,7 @@
 // What must hold between fleets, their machines and these machines' workers.
 #include <map>
 
+#include "core/record_hash.h"
 #include "core/sanity.h"
 
 namespace drover {
@@ -22,13 +23,28 @@ class FleetInspection : Inspection {
       expect(!fleet.deleting || fleet.has_launched, "a fleet that is deleted waits for machines");
     }
     for (const auto& [name, machine] : durable_.machines) inspect(machine);
+    expect(durable_.machines.size() == volatile_.machine_records.size(), "only machines that are known are shared");
     expect(counts_ == volatile_.machine_counts, "machines are counted by fleet");
     expect(waiting_ == volatile_.join_deadlines.size(), "only machines that have not joined have a deadline");
     expect(gone_ == volatile_.machines_gone.size(), "only machines that are gone are forgotten");
   }
 
  private:
+  /// What its attempts cost may be older.
+  bool is_shared(const Machine& machine) const {
+    const auto found = volatile_.machine_records.find(machine.name);
+    if (found == volatile_.machine_records.end()) return false;
+    Machine shared = *found->second;
+    shared.attempts = machine.attempts;
+    shared.attempts_on_demand = machine.attempts_on_demand;
+    Hasher of_shared, of_machine;
+    add_record(of_shared, shared);
+    add_record(of_machine, machine);
+    return of_shared.value() == of_machine.value();
+  }
+
   void inspect(const Machine& machine) {
+    expect(is_shared(machine), "what is shared of a machine is its record");
     expect(machine.requested_ms <= machine.since_ms && machine.since_ms <= now_ms_, "a machine was requested before");
     const bool has_joined = machine.joined_ms > 0;
     const MachineCosts costs = machine.costs(now_ms_);

@@ -355,7 +355,7 @@ TEST_F(FleetTest, WhatRunsEndsSoonerThanWhatHasJustBegun) {
   set_fleet(2);
   const auto work_ms = [&](const std::string& name) {
     for (const MachineView& it : now().machines) {
-      if (it.machine.name == name) return it.work_ms;
+      if (it.machine->name == name) return it.work_ms;
     }
     return std::int64_t{-1};
   };
@@ -430,10 +430,31 @@ TEST_F(FleetTest, ManyMachinesComeInPages) {
     const auto page = std::get<FleetsNow>(world_.ask(question));
     seen += page.machines.size();
     EXPECT_LE(page.machines.size(), AskFleets::kPage);
-    question.machines_after = page.machines.back().machine.name;
+    question.machines_after = page.machines.back().machine->name;
     more = page.more_machines;
   }
   EXPECT_EQ(seen, 200U);
+}
+
+// A copy would cost the core's thread an allocation for each name of each machine and question.
+TEST_F(FleetTest, QuestionsShareTheRecordOfAMachineUntilItChanges) {
+  set_fleet(1);
+  launch("m1");
+  const WorkerId worker = join("m1");
+  world_.submit(2);
+  const MachineView before = now().machines.at(0);
+  ASSERT_TRUE(world_.next(worker));
+  EXPECT_EQ(now().machines.at(0).machine, before.machine);
+  EXPECT_EQ(now().machines.at(0).labels, before.labels);
+  world_.end(worker, world_.last);
+  const MachineView proven = now().machines.at(0);
+  EXPECT_TRUE(proven.machine->is_of_use);
+  EXPECT_FALSE(before.machine->is_of_use) << "an answer stays as it was given";
+  ASSERT_TRUE(world_.next(worker));
+  world_.end(worker, world_.last);
+  EXPECT_EQ(now().machines.at(0).machine, proven.machine);
+  world_.restart();
+  EXPECT_TRUE(now().machines.at(0).machine->is_of_use);
 }
 
 TEST_F(FleetTest, APageEndsEarlyWhereMachinesHoldManyGrants) {
@@ -450,7 +471,7 @@ TEST_F(FleetTest, APageEndsEarlyWhereMachinesHoldManyGrants) {
   EXPECT_LT(first.machines.size(), 20U) << "400 grants are too many for one question";
   EXPECT_TRUE(first.more_machines);
   AskFleets question{.want_jobs = false};
-  question.machines_after = first.machines.back().machine.name;
+  question.machines_after = first.machines.back().machine->name;
   const auto rest = std::get<FleetsNow>(world_.ask(question));
   EXPECT_EQ(first.machines.size() + rest.machines.size(), 20U);
 }

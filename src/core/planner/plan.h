@@ -42,7 +42,7 @@ struct FleetPlan {
 };
 
 /// As many launches, and as many drains, as one plan has for one fleet at most.
-inline constexpr std::size_t kMostPlanned = 64;
+inline constexpr std::size_t kMostPlanned = 32;
 
 FleetPlan make_plan(const FleetSnapshot& snapshot);
 

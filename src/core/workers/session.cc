@@ -76,6 +76,9 @@ void Workers::appear(Worker& worker) {
   }
   if (session.departed_ms != 0) now_.departed.erase({std::exchange(session.departed_ms, 0), worker.id});
   now_.present.insert(worker.id);
+  if (session.labels == nullptr || *session.labels != worker.labels) {
+    session.labels = std::make_shared<const Labels>(worker.labels);
+  }
   if (session.kind != Schedule::kNone) places_.part(session.kind, worker.id);
   session.kind = places_.join(supply_of(worker), worker.id);
   session.readiness = Readiness::away;

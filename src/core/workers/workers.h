@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -63,6 +64,7 @@ struct Session {
   DrainState drain;
   std::int64_t expires_ms = 0;              // by the lease clock; 0: never
   std::int64_t departed_ms = 0;             // since when it is to be forgotten; 0: it is not
+  std::shared_ptr<const Labels> labels;     // of the worker, to be shared; null: it has not been present
   std::set<Token> gone;                     // what it runs and does not hold, and was not told of
   std::set<Token> watched;                  // what it runs that somebody follows, and was not told of
   bool stops_due = true;                    // it may hold items of a job whose stop order it was not given
