@@ -63,7 +63,8 @@ class FleetReader {
   }
 
  private:
-  // Of a job that goes item by item after another, as many as have succeeded there.
+  // Of a job that goes item by item after another, as many as have succeeded there. Not those that wait for their
+  // retry's time: a machine would be idle until then.
   std::uint64_t left_of(const Job& job, const Place& place) const {
     std::uint64_t left = job.total - std::min(job.total, job.succeeded + job.failed + job.cancelled + place.in_hands);
     for (const Dependency& it : job.after) {
@@ -73,7 +74,7 @@ class FleetReader {
       const std::uint64_t unlocked = other->second.succeeded;
       left = std::min(left, unlocked - std::min(unlocked, job.succeeded + job.failed + place.in_hands));
     }
-    return left;
+    return left - std::min(left, now_.jobs.at(job.id).delayed);
   }
 
   std::uint64_t ready_on(const std::string& stream) const {

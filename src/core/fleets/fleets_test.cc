@@ -436,6 +436,22 @@ TEST_F(FleetTest, ManyMachinesComeInPages) {
   EXPECT_EQ(seen, 200U);
 }
 
+TEST_F(FleetTest, AnItemIsNoDemandWhileItWaitsForItsRetry) {
+  set_fleet(1);
+  launch("m1");
+  const WorkerId worker = join("m1");
+  world_.submit({{.policy = {.max_tries = 2, .retry_delay_ms = 60'000}, .ask = {1000, 0, {}}}, 3});
+  ASSERT_TRUE(world_.next(worker));
+  EXPECT_EQ(now().jobs.at(0).waiting, 2U);
+  world_.end(worker, token(world_.last), TestWorld::failure());
+  EXPECT_EQ(now().jobs.at(0).waiting, 2U) << "the third may not run yet";
+  EXPECT_EQ(now().jobs.at(0).in_hands, 0U);
+  world_.restart();
+  EXPECT_EQ(now().jobs.at(0).waiting, 2U);
+  world_.pass(60'000);
+  EXPECT_EQ(now().jobs.at(0).waiting, 3U);
+}
+
 // A copy would cost the core's thread an allocation for each name of each machine and question.
 TEST_F(FleetTest, QuestionsShareTheRecordOfAMachineUntilItChanges) {
   set_fleet(1);

@@ -143,6 +143,7 @@ void Jobs::make_waiting(OpenItem item, std::int64_t not_before_ms) {
   item.not_before_ms = not_before_ms;
   put(item);
   now_.delayed.insert({not_before_ms, item.job, item.item});
+  ++now_.jobs.at(item.job).delayed;
   wake_delayed();
 }
 
@@ -159,6 +160,7 @@ void Jobs::wake_delayed() {
   while (!now_.delayed.empty() && std::get<0>(*now_.delayed.begin()) <= journal_.now_ms() && left-- > 0) {
     const auto [at_ms, job, item] = *now_.delayed.begin();
     now_.delayed.erase(now_.delayed.begin());
+    --now_.jobs.at(job).delayed;
     make_ready(job_at(job), item);
     reconsider(job_at(job));
   }

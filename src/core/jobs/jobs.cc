@@ -86,7 +86,9 @@ void Jobs::load() {
     for (const Dependency& it : job.after) now_.named_by[it.job].insert(id);
   }
   for (const auto& [key, item] : records_.open_items) {
-    if (item.waiting()) now_.delayed.insert({item.not_before_ms, item.job, item.item});
+    if (!item.waiting()) continue;
+    now_.delayed.insert({item.not_before_ms, item.job, item.item});
+    ++now_.jobs.at(item.job).delayed;
   }
 }
 

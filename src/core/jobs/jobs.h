@@ -55,6 +55,7 @@ struct JobIndex {
   ItemIndex pending_from;             // no item before it is pending
   std::set<ItemIndex> ready;          // waiting, and may run now
   std::set<ItemIndex> sheltered;      // likewise, but not on spot machines: they were lost too often
+  std::uint64_t delayed = 0;          // waiting items that may not run before a time
   std::size_t unmet = 0;              // jobs whose success it waits for
   std::uint64_t item_dependents = 0;  // jobs that have not ended and go item by item after it
   // Blocks in which items may be whose forerunners have succeeded: these, and all from `unlocked_from` on.

@@ -136,7 +136,13 @@ class JobsInspection : Inspection {
     for (const auto& [key, item] : durable_.open_items) waiting += item.waiting() ? 1 : 0;
     std::size_t listed = volatile_.delayed.size();
     std::size_t sheltered = 0;
-    for (const auto& [id, index] : volatile_.jobs) sheltered += index.sheltered.size();
+    std::size_t delayed = 0;
+    for (const auto& [id, index] : volatile_.jobs) {
+      sheltered += index.sheltered.size();
+      delayed += index.delayed;
+    }
+    expect(volatile_.delayed.size() == delayed, "delayed items: ", volatile_.delayed.size(), " but ", delayed,
+           " in their jobs");
     expect(volatile_.shelter_ends.size() == sheltered, "sheltered items: ", sheltered, " but ",
            volatile_.shelter_ends.size(), " ends");
     for (const auto& [id, index] : volatile_.jobs) listed += index.ready.size() + index.sheltered.size();
