@@ -169,8 +169,8 @@ void FleetDesk::end_round() {
 }
 
 void FleetDesk::give_to_lanes() {
-  std::map<std::string, std::vector<Machine>> by_fleet;
-  for (const Machine& it : survey_->machines()) by_fleet[it.fleet].push_back(it);
+  std::map<std::string, std::vector<MachineRecord>> by_fleet;
+  for (const MachineRecord& it : survey_->records()) by_fleet[it->fleet].push_back(it);
   for (const FleetState& fleet : survey_->snapshot().fleets) {
     auto& lane = lanes_[fleet.name];
     if (lane == nullptr) {
@@ -179,7 +179,7 @@ void FleetDesk::give_to_lanes() {
           [this, name = fleet.name](const ReconcilerCall& call) { perform(name, call); });
     }
     const std::shared_ptr<FleetTurns> kept = lane;
-    kept->give({.machines = std::move(by_fleet[fleet.name]),
+    kept->give({.records = std::move(by_fleet[fleet.name]),
                 .labels = [name = fleet.name, rules = fleet.rules](
                               const Machine& it) { return machine_labels(name, rules, it.shape, it.spot); },
                 .is_deleting = fleet.deleting});
@@ -204,6 +204,7 @@ void FleetDesk::perform(const std::string& fleet, const ReconcilerCall& call) {
   if (const auto* order = std::get_if<MachineOrder>(&call)) {
     audit_.launching(*order);
     calls_.launching(*order);
+    on_launch(fleet);
     if (const auto how = std::exchange(crash_, std::nullopt)) {
       if (how->is_launched) (void)cloud_.launch(*order);
       return later(0, [this, down_ms = how->down_ms] { stage_.server.crash({CrashPoint::at_once, down_ms}); });

@@ -34,6 +34,8 @@ class FleetDesk {
   void crash_at_launch(const CrashAtLaunch& how);
   /// Called when it will be a while before what was planned for a fleet is carried out.
   std::function<void(const std::string& fleet)> on_slow_plan = [](const std::string&) {};
+  /// Called when the cloud is called for a machine of a fleet.
+  std::function<void(const std::string& fleet)> on_launch = [](const std::string&) {};
 
  private:
   void look_at(std::int64_t at_ms);

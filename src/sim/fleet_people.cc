@@ -22,6 +22,9 @@ FleetPeople::FleetPeople(Stage& stage)
       desk_(stage, cloud_, audit_),
       random_(stage.script.seed ^ 0x70656f706c65) {
   desk_.on_slow_plan = [this](const std::string& fleet) { change_mind(fleet); };
+  desk_.on_launch = [this](const std::string& fleet) {
+    if (std::exchange(removes_at_launch_, false)) remove(fleet);
+  };
   cloud_.on_terminate = [this](const std::string& machine) {
     audit_.terminating(machine, stage_.server.up() ? &stage_.server.core() : nullptr);
   };
@@ -53,6 +56,11 @@ void FleetPeople::remove(const std::string& fleet) {
       stage_.auditor.fail("the deletion of a fleet got another answer");
     }
   });
+}
+
+void FleetPeople::remove_at_launch() {
+  removes_at_launch_ = true;
+  stage_.events.after(RemoveAtLaunch::kWaitsMs, [this] { removes_at_launch_ = false; });
 }
 
 void FleetPeople::pause(const std::string& fleet, std::int64_t for_ms) {

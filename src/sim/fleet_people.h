@@ -19,6 +19,7 @@ class FleetPeople : public WorldPart {
 
   void change(const std::string& fleet, const FleetRules& rules);
   void remove(const std::string& fleet);
+  void remove_at_launch();
   void pause(const std::string& fleet, std::int64_t for_ms);
   FleetCloud& cloud() { return cloud_; }
   FleetDesk& desk() { return desk_; }
@@ -47,6 +48,7 @@ class FleetPeople : public WorldPart {
   Random random_;
   std::map<std::string, FleetRules> rules_;  // of fleets as they shall be
   std::map<std::string, int> paused_;        // how often
+  bool removes_at_launch_ = false;
   std::int64_t work_ms_ = 0;                 // when there was last something to do
 };
 

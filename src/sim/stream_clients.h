@@ -76,9 +76,9 @@ class StreamClients : public WorldPart {
   void work(const ReceiverRef& receiver, Receipts receipts);
   void set_visibility(const std::string& stream, const Receipts& receipts, std::int64_t ms);
   void remove_all(const ReceiverRef& receiver, const Receipts& receipts);
-  /// Of a fleet.
-  bool is_machine(WorkerId worker) const;
-  std::optional<Token> any_attempt();
+  /// The fleet of the machine that has the worker; null: it is no machine of a fleet.
+  const std::string* fleet_of(WorkerId worker) const;
+  std::optional<Token> any_attempt(const std::string& fleet);
   void drain();
   void look();
 

@@ -21,21 +21,23 @@ void StreamClients::begin(const ReceiverRef& receiver) {
   receive_more(receiver);
 }
 
-bool StreamClients::is_machine(WorkerId worker) const {
+const std::string* StreamClients::fleet_of(WorkerId worker) const {
   const Durable& durable = stage_.server.core().durable();
-  return durable.machines.contains(durable.workers.at(worker).name);
+  const auto machine = durable.machines.find(durable.workers.at(worker).name);
+  return machine == durable.machines.end() ? nullptr : &machine->second.fleet;
 }
 
-/// One that a worker has, started or not.
-std::optional<Token> StreamClients::any_attempt() {
+/// One that a worker has, started or not; of one fleet's machines, if it is named.
+std::optional<Token> StreamClients::any_attempt(const std::string& fleet) {
   if (!stage_.server.up()) return std::nullopt;
-  const auto& grants = stage_.server.core().durable().grants;
-  if (grants.empty()) return std::nullopt;
   std::vector<const Grant*> all, of_fleets;
-  for (const auto& [id, it] : grants) {
+  for (const auto& [id, it] : stage_.server.core().durable().grants) {
+    const std::string* of = fleet_of(it.worker);
+    if (!fleet.empty() && (of == nullptr || *of != fleet)) continue;
     all.push_back(&it);
-    if (is_machine(it.worker)) of_fleets.push_back(&it);
+    if (of != nullptr) of_fleets.push_back(&it);
   }
+  if (all.empty()) return std::nullopt;
   // These few decide when their machines may go.
   const auto& some = !of_fleets.empty() && random_.one_in(2) ? of_fleets : all;
   const Grant& grant = *some[random_.below(some.size())];
@@ -58,7 +60,7 @@ void StreamClients::receive_more(const ReceiverRef& receiver) {
   const ReceiveFromStream& how = receiver->how;
   // When one has ended, the next takes its place.
   std::optional<Token>& attempt = receiver->attempt;
-  if (how.are_attempts && !(attempt && audit_.is_held(*attempt))) attempt = any_attempt();
+  if (how.are_attempts && !(attempt && audit_.is_held(*attempt))) attempt = any_attempt(how.fleet);
   const ReceiveMessages command{.stream = how.stream,
                                 .most = how.at_once,
                                 .visibility_ms = how.visibility_ms,

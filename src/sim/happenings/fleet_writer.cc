@@ -205,24 +205,48 @@ class FleetWriter : public ScriptWriter {
     const std::int64_t soon_ms = std::max<std::int64_t>(0, at_ms + between(-kMinute, 30 * kSecond));
     if (own_.one_in(8)) draft_.add(soon_ms, PauseFleetFor{fleet, between(10 * kSecond, 5 * kMinute)});
     if (own_.one_in(16)) draft_.add(soon_ms, RemoveFleet{fleet});
+    // Nobody hears of its last machine.
+    if (tiers_.one_in(16)) {
+      draft_.add(at_ms, CloudTrouble{CloudTroubleKind::answers_lost, RemoveAtLaunch::kWaitsMs});
+      draft_.add(at_ms, RemoveAtLaunch{});
+    }
     if (submit.fits_nobody || own_.one_in(8)) draft_.add(at_ms + between(0, kHour), Cancel{submit.job});
   }
 
-  // Items that hold messages while their machines may be to go.
+  // Attempts hold messages while their machines are to be drained.
   void write_holders(std::int64_t at_ms) {
-    draft_.add(at_ms, SendToStream{.stream = "work", .messages = 20, .groups = 1});
     ReceiveFromStream receive{.stream = "work", .receivers = 4, .for_ms = 10 * kMinute};
     receive.visibility_ms = 5 * kMinute;
     receive.wait_ms = kSecond;
     receive.work_ms = 5 * kMinute;
     receive.are_attempts = true;
+    if (rules_.contains("fixed")) {
+      receive.fleet = "fixed";
+      write_shrinking(at_ms, receive.fleet);
+      at_ms += 2 * kMinute;  // its machines have joined
+    }
+    draft_.add(at_ms, SendToStream{.stream = "work", .messages = 20, .groups = 1});
     draft_.add(at_ms, receive);
-    if (!rules_.contains("fixed")) return;
-    FleetRules changed = rules_.at("fixed");
-    const std::uint64_t desired = std::exchange(changed.desired, 0);
-    change(at_ms + static_cast<std::int64_t>(tiers_.below(5 * kMinute)), "fixed", changed);
-    changed.desired = desired;
-    change(at_ms + 20 * kMinute, "fixed", changed);
+  }
+
+  // A fleet whose machines have long items goes down to none, and comes back.
+  void write_shrinking(std::int64_t at_ms, const std::string& fleet) {
+    FleetRules rules = rules_.at(fleet);
+    rules.desired = std::max<std::uint64_t>(rules.desired, 1);
+    change(at_ms, fleet, rules);
+    Submit submit;
+    submit.job = kFirstJob + ++jobs_;
+    submit.total = 4;
+    submit.nature = {.seed = tiers_.next(), .typical_ms = 4 * kMinute};
+    submit.ask = {1000, 0};
+    submit.require["fleet"] = fleet;
+    submit.fits_nobody = true;  // when nobody wants its machines
+    draft_.add(at_ms, submit);
+    draft_.add(at_ms + 40 * kMinute, Cancel{submit.job});
+    FleetRules none = rules;
+    none.desired = 0;
+    change(at_ms + 3 * kMinute + static_cast<std::int64_t>(tiers_.below(5 * kMinute)), fleet, none);
+    change(at_ms + 20 * kMinute, fleet, rules);
   }
 
   void write_spot(Submit& submit) {

@@ -28,6 +28,13 @@ void RemoveFleet::happen(Stage& stage) const {
   stage.part<FleetPeople>().remove(fleet);
 }
 
+std::string RemoveAtLaunch::describe() const {
+  return "a fleet is deleted when a machine of it is launched";
+}
+void RemoveAtLaunch::happen(Stage& stage) const {
+  stage.part<FleetPeople>().remove_at_launch();
+}
+
 std::string PauseFleetFor::describe() const {
   return concat("fleet ", fleet, " is paused for ", for_ms, " ms");
 }

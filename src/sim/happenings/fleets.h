@@ -30,6 +30,15 @@ struct RemoveFleet {
   void happen(Stage& stage) const;
 };
 
+/// The next fleet for which the cloud is called for a machine is deleted while nobody knows the answer.
+struct RemoveAtLaunch {
+  static constexpr std::int64_t kWaitsMs = 5 * 60'000;
+  static constexpr bool kIsFault = false;
+  std::int64_t lasts_ms() const { return kWaitsMs; }
+  std::string describe() const;
+  void happen(Stage& stage) const;
+};
+
 struct PauseFleetFor {
   std::string fleet;
   std::int64_t for_ms = 0;

@@ -44,8 +44,8 @@ std::vector<Happening> SendToStream::smaller() const {
 }
 
 std::string ReceiveFromStream::describe() const {
-  return concat(receivers, are_attempts ? " attempts" : " programs", " receive from ", stream, " for ", for_ms,
-                " ms: up to ", at_once, " at a time, ",
+  return concat(receivers, are_attempts ? " attempts" : " programs", fleet.empty() ? "" : concat(" of fleet ", fleet),
+                " receive from ", stream, " for ", for_ms, " ms: up to ", at_once, " at a time, ",
                 visibility_ms ? concat("hidden for ", *visibility_ms, " ms, ") : std::string(), "waits ", wait_ms,
                 " ms, works up to ", work_ms, " ms, ", fail_percent, " % fail");
 }
@@ -65,6 +65,7 @@ std::vector<Happening> ReceiveFromStream::plainer() const {
     if (plain.*trait != this->*trait) out.emplace_back(plain);
   };
   without(&ReceiveFromStream::are_attempts);
+  without(&ReceiveFromStream::fleet);
   without(&ReceiveFromStream::fail_percent);
   without(&ReceiveFromStream::work_ms);
   without(&ReceiveFromStream::visibility_ms);

@@ -66,6 +66,7 @@ struct ReceiveFromStream {
   std::int64_t work_ms = 0;        // at most, with what was received at once
   std::uint64_t fail_percent = 0;  // of messages are not deleted
   bool are_attempts = false;       // each is an attempt at an item, and ends with it
+  std::string fleet = {};          // on whose machines these attempts are; empty: on any worker
 
   static constexpr bool kIsFault = false;
   std::int64_t lasts_ms() const { return for_ms; }
