@@ -85,7 +85,10 @@ class Cloud {
 
   /// Some machines more, and some fewer.
   void carry_out(const FleetPlan& plan) {
-    for (const ScaleFleet& it : scale_commands(plan, [this] { return random_.below(UINT64_MAX); })) tell(it);
+    for (const ScaleFleet& it : scale_commands(plan, [this] { return random_.below(UINT64_MAX); })) {
+      tell(it);
+      for (const ScaleFleet::Launch& launch : it.launches) tell(MachineNews{.machine = launch.machine, .text = "i-1"});
+    }
   }
 
   ~Cloud() {

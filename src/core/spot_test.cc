@@ -62,7 +62,7 @@ TEST_F(Spot, AnItemThatWasLostTooOftenIsKeptFromSpotMachines) {
   const Why why = world_.why(job, 0);
   EXPECT_EQ(why.code, WhyCode::sheltered);
   EXPECT_EQ(why.sentence,
-            "item 0 was lost 2 times, so for up to 1 min 00 s it waits for a machine that is not a spot machine");
+            "item 0 was lost 2 times, so it waits up to 1 min 00 s for a machine that is not a spot machine");
   EXPECT_EQ(why.until_ms, world_.now_ms + 60'000);
   EXPECT_EQ(world_.next(worker), job);
   EXPECT_EQ(world_.next(worker), JobId{}) << "nothing but that item is left";
@@ -180,6 +180,17 @@ TEST_F(SpotFleet, ALackOfSpotMachinesDoesNotKeepOthersAway) {
   join("s4");
   EXPECT_EQ(fleet().spot_trouble, "");
   EXPECT_EQ(fleet().spot_failing_since_ms, 0);
+}
+
+TEST_F(SpotFleet, ALackOfSpotMachinesLongAgoSaysNothingOfNow) {
+  launch("s1", true);
+  refuse("s1");
+  world_.pass(86'400'000);
+  EXPECT_EQ(launch("s2", true), 1U);
+  world_.pass(10'000);
+  const std::int64_t since_ms = world_.now_ms;
+  refuse("s2");
+  EXPECT_EQ(fleet().spot_failing_since_ms, since_ms);
 }
 
 TEST_F(SpotFleet, ALackOfOthersDoesNotKeepSpotMachinesAway) {

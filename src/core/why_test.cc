@@ -348,7 +348,7 @@ TEST(Why, SaysWhatKeepsAFleetFromLaunching) {
   world.launch("small", 1000);
   EXPECT_EQ(said(), "fleet 'f' is at its maximum of 1 machine");
   world.ask(MachineNews{"small", MachineNews::What::refused, "no capacity"});
-  EXPECT_EQ(said(), "fleet 'f' launches nothing for 1 s: no capacity");
+  EXPECT_EQ(said(), "fleet 'f' launches no machines for another 1 s: no capacity");
   EXPECT_EQ(world.why(world.job).until_ms, world.now_ms + 1000);
   world.now_ms += 1000;
   world.ask(Tick{});
@@ -362,7 +362,7 @@ TEST(Why, AFleetWhoseCpusAreAllInUseIsAtItsMaximumForAnyJob) {
   world.ask(SetFleet{{.name = "f", .text = "{}", .most = 9, .most_milli_cpus = 1000}});
   world.launch("small", 1000);
   const JobId job = world.submit({{.require = {{"zone", "a"}, {"fleet", "f"}, {"shape", "other"}}}, 1});
-  EXPECT_TRUE(world.why(job).sentence.ends_with("fleet 'f' is at its maximum of 1 CPUs")) << world.why(job).sentence;
+  EXPECT_TRUE(world.why(job).sentence.ends_with("fleet 'f' is at its maximum of 1 CPU")) << world.why(job).sentence;
 }
 
 TEST(Why, AMachineWhoseLabelsAreNotKnownMayBeTheOne) {
@@ -371,7 +371,7 @@ TEST(Why, AMachineWhoseLabelsAreNotKnownMayBeTheOne) {
   const JobId job = world.submit({{.ask = {1000, 0, {}}, .require = {{"fleet", "f"}, {"zone", "a"}}}, 1});
   world.launch("m", 1000);
   EXPECT_EQ(world.why(job).code, WhyCode::no_worker);
-  EXPECT_TRUE(world.why(job).sentence.ends_with("is requested, and could run it if it has the labels"));
+  EXPECT_TRUE(world.why(job).sentence.ends_with("is requested, and could run it if it has the required labels"));
   const JobId other = world.submit({{.ask = {1000, 0, {}}, .require = {{"fleet", "other"}}}, 1});
   EXPECT_EQ(world.why(other).sentence, "no worker has ever joined");
 }

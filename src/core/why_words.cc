@@ -44,7 +44,7 @@ struct MachineWords {
     why.machine = it.machine;
     why.fleet = it.fleet;
     return add(concat("machine ", it.machine, " of fleet '", it.fleet, "', shape '", it.shape, "', is ",
-                      to_string(it.state), it.has_labels ? "" : ", and could run it if it has the labels"));
+                      to_string(it.state), it.has_labels ? "" : ", and could run it if it has the required labels"));
   }
 
   Why operator()(const reason::NoMachine& it) {
@@ -56,10 +56,10 @@ struct MachineWords {
       case How::paused: return add(concat(fleet, "is paused"));
       case How::deleting: return add(concat(fleet, "is being deleted"));
       case How::backing_off:
-        return add(concat(fleet, it.of_spot ? "launches no spot machine for " : "launches nothing for ",
+        return add(concat(fleet, "launches no ", it.of_spot ? "spot machines" : "machines", " for another ",
                           (it.in_ms + 999) / 1000, " s: ", it.trouble));
       case How::most_machines: return add(concat(fleet, "is at its maximum of ", plural(it.most, "machine")));
-      case How::most_cpus: return add(concat(fleet, "is at its maximum of ", it.most, " CPUs"));
+      case How::most_cpus: return add(concat(fleet, "is at its maximum of ", plural(it.most, "CPU")));
       case How::none_launched: break;
     }
     const std::string failed = it.trouble.empty() ? "" : concat(" (its last launch failed: ", it.trouble, ")");
@@ -147,8 +147,8 @@ struct Words {
     return with_machines(
         it.machines,
         {.code = WhyCode::sheltered,
-         .sentence = concat("item ", it.item.value, " was lost ", plural(it.losses, "time"), ", so for up to ",
-                            format_duration_us(it.in_ms * 1000), " it waits for a machine that is not a spot machine"),
+         .sentence = concat("item ", it.item.value, " was lost ", plural(it.losses, "time"), ", so it waits up to ",
+                            format_duration_us(it.in_ms * 1000), " for a machine that is not a spot machine"),
          .until_ms = it.until_ms});
   }
 

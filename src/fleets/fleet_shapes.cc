@@ -8,10 +8,10 @@ namespace drover {
 namespace {
 
 std::string why_unknown(const FleetRules& rules) {
-  if (rules.provider == "none") return "provider 'none' launches nothing: its machines join by themselves";
+  if (rules.provider == "none") return "provider 'none' launches no machines: start its workers yourself";
   if (rules.provider != "command") return concat("provider '", rules.provider, "' is not available on this server");
-  return concat("the server knows no command '", rules.command, "': start it with --fleet-command ", rules.command,
-                "=PROGRAM");
+  return concat("command '", rules.command, "' is not configured on this server: start the server with --fleet-command ",
+                rules.command, "=PROGRAM");
 }
 
 /// Such as "a, b and c".

@@ -30,6 +30,7 @@ PlannedMachine planned(const MachineView& it) {
           .has = it.has,
           .spot = machine.spot,
           .phase = phase_of(machine.state),
+          .is_unanswered = machine.state == MachineState::requested,
           .requested_ms = machine.requested_ms,
           .joined_ms = machine.joined_ms,
           .since_ms = machine.since_ms,
@@ -134,8 +135,10 @@ const FleetState* FleetSurvey::find(const std::string& fleet) const {
 
 FleetState FleetSurvey::state_of(const Fleet& fleet) const {
   FleetState out{.name = fleet.name,
+                 .provider = fleet.provider,
                  .paused = fleet.paused,
                  .deleting = fleet.deleting,
+                 .may_have_machines = fleet.has_launched,
                  .not_before_ms = fleet.not_before_ms,
                  .trouble = fleet.trouble,
                  .spot_not_before_ms = fleet.spot_not_before_ms,
@@ -144,10 +147,13 @@ FleetState FleetSurvey::state_of(const Fleet& fleet) const {
   if (fleet.scaled_to >= 0) out.scaled_to = static_cast<std::uint64_t>(fleet.scaled_to);
   auto rules = fleet_rules_from_json(fleet.text);
   if (!rules) {
-    out.unavailable = concat("its settings cannot be used: ", rules.error().message);
+    out.is_unreadable = true;
+    out.has_known_shapes = false;
+    out.unavailable = concat("its settings cannot be read: ", rules.error().message);
     return out;
   }
   out.rules = std::move(*rules);
+  if (out.provider.empty()) out.provider = kind_name(out.rules);
   FleetShapes shapes = fleet_shapes(out.rules, shapes_(out.rules));
   out.shapes = std::move(shapes.shapes);
   out.has_known_shapes = shapes.are_known;

@@ -96,12 +96,15 @@ void MachineReconciler::merge_copies(MachineList& listed) {
     said_.erase("copies");
   } else {
     say_once("copies", concat("the provider lists more than one machine under the same name: ", some_of(twice),
-                              "; a name has to be launched once"));
+                              "; 'launch' must not create a second machine of the same name"));
   }
 }
 
 // One that was launched before the server's last end runs with the join token that it was given then.
+//
+// After a while others have their turn, since the caller may know by then that some are not wanted any more.
 void MachineReconciler::launch_all(const FleetWork& work) {
+  const std::int64_t begun_ms = outside_.elapsed_ms();
   const auto machines = work.machines();
   std::erase_if(answered_, [&](const std::string& name) {
     return std::ranges::find(machines, name, &Machine::name) == machines.end();
@@ -113,6 +116,7 @@ void MachineReconciler::launch_all(const FleetWork& work) {
   for (const Machine& machine : machines) {
     if (!last_ || outside_.stop.stop_requested()) return;
     if (machine.state != MachineState::requested || answered_.contains(machine.name)) continue;
+    if (outside_.elapsed_ms() - begun_ms > pace_.row_ms) return;
     const auto known = std::ranges::find(last_->machines, machine.name, &ListedMachine::name);
     if (known == last_->machines.end() || known->has_ended || planted(FleetPlant::listed_launched_again)) {
       launch(machine, work.labels(machine));
@@ -195,7 +199,8 @@ void MachineReconciler::look_if_empty(const FleetWork& work, bool lists_some, bo
     return;
   }
   const bool is_empty = is_absent(empty_, is_exact);
-  if (!work.is_deleting || !is_empty || std::ranges::any_of(work.machines(), &Machine::counts)) return;
+  const bool matters = work.is_deleting || work.may_have_others;
+  if (!matters || !is_empty || std::ranges::any_of(work.machines(), &Machine::counts)) return;
   if (auto done = outside_.tell_empty(); !done) say_once("tell", done.error().message);
 }
 
@@ -249,7 +254,7 @@ void MachineReconciler::terminate_due(std::vector<std::string> machines) {
   for (const std::string& machine : machines) {
     const std::int64_t now_ms = outside_.elapsed_ms();
     Ending& ending = ending_[machine];
-    const bool is_late = now_ms - begun_ms > pace_.terminates_ms;
+    const bool is_late = now_ms - begun_ms > pace_.row_ms;
     if (is_late || ending.next_ms > now_ms || outside_.stop.stop_requested()) return;
     terminate(machine, ending);
   }

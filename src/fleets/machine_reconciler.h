@@ -27,6 +27,7 @@ struct FleetWork {
   std::vector<MachineRecord> records;  // of its machines
   std::function<Labels(const Machine&)> labels;  // that their workers have
   bool is_deleting = false;                      // the fleet
+  bool may_have_others = false;                  // its provider may have machines that are not among these
 
   auto machines() const { return machines_of(records); }
 };

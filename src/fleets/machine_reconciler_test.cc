@@ -293,6 +293,19 @@ TEST_F(ReconcilerTest, AnExactListSaysThatAFleetIsEmpty) {
   EXPECT_EQ(turn_of(true, MachineState::gone), 1) << "what others have does not count";
 }
 
+TEST_F(ReconcilerTest, AFleetWhoseProviderMayHaveAMachineUnheardIsSaidToBeEmpty) {
+  FleetWork quiet = work({machine("a", MachineState::gone)});
+  reconciler.turn(quiet);
+  EXPECT_EQ(told_empty, 0) << "nobody needs to know";
+  quiet.may_have_others = true;
+  provider.has = {{"f-0123456789ab", "id"}};
+  reconciler.turn(quiet);
+  EXPECT_EQ(told_empty, 0);
+  EXPECT_TRUE(calls().ends_with("terminate f-0123456789ab"));
+  reconciler.turn(quiet);
+  EXPECT_EQ(told_empty, 1);
+}
+
 TEST_F(ReconcilerTest, TroublesOfTheProviderAreNamedUntilTheyAreOver) {
   EXPECT_EQ(reconciler.troubles(), std::vector<std::string>{});
   provider.lists = false;
@@ -361,7 +374,7 @@ TEST_F(ReconcilerTest, AnEndedCopyOfAMachineIsNotItsEnd) {
   EXPECT_EQ(news(), "b accepted: id 4");
   EXPECT_EQ(calls(), "") << "a terminate would end both";
   const std::string trouble =
-      "the provider lists more than one machine under the same name: 'a', 'b'; a name has to be launched once";
+      "the provider lists more than one machine under the same name: 'a', 'b'; 'launch' must not create a second machine of the same name";
   EXPECT_EQ(reconciler.troubles(), std::vector<std::string>{trouble});
   EXPECT_EQ(notices, std::vector<std::string>{trouble});
   provider.has = {{"a", "id 1", true, "out of memory"}, {"a", "id 2", true}};
@@ -445,6 +458,19 @@ TEST_F(PacedReconcilerTest, LaunchesDoNotWaitBehindManyTerminates) {
   EXPECT_EQ(calls(), "launch new token-of-new, terminate c, terminate d");
   paced.turn(work(machines));
   EXPECT_EQ(calls(), "terminate e") << "the others are going to end";
+}
+
+// While a slow program launches one after the other, those that are left may be unwanted by now.
+TEST_F(PacedReconcilerTest, ALongRowOfLaunchesIsInterrupted) {
+  provider.on_launch = [this] { now_ms += 3'000; };
+  std::vector<Machine> machines;
+  for (const char* name : {"a", "b", "c", "d", "e"}) machines.push_back(machine(name, MachineState::requested));
+  machines.push_back(machine("old", MachineState::leaving));
+  paced.turn(work(machines));
+  EXPECT_EQ(calls(), "launch a token-of-a, launch b token-of-b, terminate old");
+  for (Machine& it : machines) it.state = it.name == "c" ? MachineState::requested : MachineState::leaving;
+  paced.turn(work(machines));
+  EXPECT_EQ(calls().substr(0, 19), "launch c token-of-c");
 }
 
 TEST_F(PacedReconcilerTest, AListThatIsSomewhatOldServesTheNextLaunches) {

@@ -81,7 +81,7 @@ TEST(FleetSurvey, SaysWhyAFleetCanLaunchNothing) {
   static_cast<FleetSpec&>(all.fleets[0]) = fleet_spec("a", {.provider = "none"});
   static_cast<FleetSpec&>(all.fleets[1]) = fleet_spec("b", {.provider = "ec2"});
   ASSERT_TRUE(survey.take(Effect(all)));
-  EXPECT_EQ(survey.find("a")->unavailable, "provider 'none' launches nothing: its machines join by themselves");
+  EXPECT_EQ(survey.find("a")->unavailable, "provider 'none' launches no machines: start its workers yourself");
   EXPECT_EQ(survey.find("b")->unavailable, "provider 'ec2' is not available on this server");
   EXPECT_FALSE(survey.has_work());
 }

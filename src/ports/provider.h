@@ -45,7 +45,7 @@ struct ProviderPace {
   std::int64_t terminate_ms = 15'000;  // until a machine that is still there is terminated again
   std::int64_t retry_ms = 1'000;       // after a list or terminate that failed; twice as long after each further one
   std::int64_t longest_retry_ms = 30'000;  // of a terminate; of a list, `idle_list_ms`
-  std::int64_t terminates_ms = 5'000;      // after so long a row of terminates is interrupted for launches and a list
+  std::int64_t row_ms = 5'000;  // after so long a row of launches, or of terminates, is interrupted for other calls
 };
 /// Of a provider whose calls take next to nothing: whenever there may be something new.
 inline constexpr ProviderPace kUnpaced = {

@@ -119,7 +119,7 @@ void FleetAudit::take(MachineBook& machine, Stage stage, const Event& event) {
   const bool is_late = from == Stage::coming && stage == Stage::leaving && event.at_ms >= machine.record.join_by_ms;
   const bool is_drained = drains_[event.name].contains(event.detail);
   if ((from == Stage::coming && stage == Stage::gone) || (is_late && !is_drained)) {
-    count_failure(fleet.of(machine.record), event.at_ms);
+    count_failure(fleet.of(machine.record), machine.record.requested_ms, event.at_ms);
   }
   const bool is_asked = stage == Stage::draining || (from == Stage::coming && stage == Stage::leaving && !is_late);
   if (is_asked && !is_drained) fail(event.name, "drained, though no plan wanted that");
@@ -149,7 +149,7 @@ void FleetAudit::departed(MachineBook& machine, const Event& event) {
   if (machine.is_of_use) return;
   LaunchBook& launches = fleets_[machine.record.fleet].of(machine.record);
   launches.ends_early = true;
-  count_failure(launches, event.at_ms);
+  count_failure(launches, machine.record.requested_ms, event.at_ms);
 }
 
 void FleetAudit::prove(MachineBook& machine) {
@@ -158,8 +158,9 @@ void FleetAudit::prove(MachineBook& machine) {
 }
 
 // Machines that fail while the fleet waits belong to the failure for which it waits.
-void FleetAudit::count_failure(LaunchBook& launches, std::int64_t at_ms) {
-  if (launches.failing_since_ms == 0) launches.failing_since_ms = at_ms;
+void FleetAudit::count_failure(LaunchBook& launches, std::int64_t requested_ms, std::int64_t at_ms) {
+  const bool is_first = launches.failing_since_ms == 0 || requested_ms - launches.not_before_ms > kLongestWaitMs;
+  if (is_first) launches.failing_since_ms = at_ms;
   if (launches.not_before_ms > at_ms) return;
   std::int64_t wait_ms = kFirstWaitMs;
   for (std::uint64_t i = 0; i < launches.failures && wait_ms < kLongestWaitMs; ++i) wait_ms *= 2;

@@ -96,7 +96,7 @@ class FleetAudit {
   void take(const Event& event);
   void take(MachineBook& machine, Stage stage, const Event& event);
   void requested(const Event& event);
-  static void count_failure(LaunchBook& launches, std::int64_t at_ms);
+  static void count_failure(LaunchBook& launches, std::int64_t requested_ms, std::int64_t at_ms);
   void take(const Attempt& attempt);
   void departed(MachineBook& machine, const Event& event);
   void prove(MachineBook& machine);

@@ -182,7 +182,8 @@ void FleetDesk::give_to_lanes() {
     kept->give({.records = std::move(by_fleet[fleet.name]),
                 .labels = [name = fleet.name, rules = fleet.rules](
                               const Machine& it) { return machine_labels(name, rules, it.shape, it.spot); },
-                .is_deleting = fleet.deleting});
+                .is_deleting = fleet.deleting,
+                .may_have_others = fleet.may_have_machines});
   }
   std::erase_if(lanes_, [&](const auto& lane) { return survey_->find(lane.first) == nullptr; });
 }

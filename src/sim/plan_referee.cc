@@ -37,12 +37,15 @@ struct FleetCase {
   std::uint64_t billed = 0;  // not gone, and those that are launched
   std::uint64_t milli_cpus = 0;
   std::uint64_t launched_lately = 0;
+  std::uint64_t unanswered = 0;  // launches
 
   const FleetRules& rules() const { return state.rules; }
   std::uint64_t least() const { return std::min(rules().least, rules().most); }
   /// After the plan.
   std::uint64_t machines() const { return live.size() + launches.size() - drains.size(); }
-  bool is_full_plan() const { return launches.size() >= kMostPlanned || drains.size() >= kMostPlanned; }
+  bool is_full_plan() const {
+    return unanswered + launches.size() >= kMostUnanswered || drains.size() >= kMostPlanned;
+  }
   bool may_launch(bool spot) const {
     const std::int64_t not_before_ms = spot ? state.spot_not_before_ms : state.not_before_ms;
     return !state.deleting && !state.paused && state.unavailable.empty() && not_before_ms <= now_ms;
@@ -142,6 +145,7 @@ class PlanReferee {
     if (machine.requested_ms > fleet.now_ms - kMinute) ++fleet.launched_lately;
     if (machine.phase == MachinePhase::gone) return;
     ++fleet.billed;
+    fleet.unanswered += machine.is_unanswered ? 1 : 0;
     fleet.milli_cpus += machine.has.milli_cpus;
     const bool is_live = machine.phase == MachinePhase::coming || machine.phase == MachinePhase::joined;
     if (is_live) fleet.live.push_back(&machine);
@@ -394,7 +398,7 @@ class PlanReferee {
       });
       if (takes_more && could == nullptr) could = &fleet;
     }
-    if (could != nullptr) fail(*could, "launches nothing for items that have room nowhere");
+    if (could != nullptr) fail(*could, "launches no machines for another items that have room nowhere");
   }
 
   // All that is launched is for these.

@@ -36,6 +36,7 @@ SimWorker::Process::Process(SimWorker& owner, const WorkerPlan& plan, std::optio
               .plant = owner.world_.plant},
              owner.incarnation_) {
   if (plan.strict_lease) agent.set_strict([](JobId) { return true; });
+  agent.set_saves([](JobId job) { return job.value % 3 == 0; });
 }
 
 SimWorker::SimWorker(World world, std::size_t index, const WorkerPlan& plan, std::uint64_t seed)

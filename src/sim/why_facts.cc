@@ -178,7 +178,7 @@ class Facts {
     if (machines >= fleet.most) return concat("is at its maximum of ", plural(fleet.most, "machine"));
     const bool is_full = fleet.most_milli_cpus > 0 &&
                          milli_cpus + std::max<std::uint64_t>(job_.ask.milli_cpus, 1) > fleet.most_milli_cpus;
-    return is_full ? concat("is at its maximum of ", fleet.most_milli_cpus / 1000, " CPUs") : "";
+    return is_full ? concat("is at its maximum of ", plural(fleet.most_milli_cpus / 1000, "CPU")) : "";
   }
 
   // Before the words about whose turn it is: how many of its job's items are handed out before it.

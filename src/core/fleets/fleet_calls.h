@@ -63,7 +63,8 @@ struct MachineNews {
   std::string text = {};  // accepted: the provider's name for it; refused, vanished: why
 };
 
-/// The provider of a fleet has none of its machines, and none can appear any more.
+/// The provider of a fleet has none of its machines, and none can appear any more: for one that is deleted, or that has
+/// no machines and may get another provider.
 struct FleetEmptied {
   std::string fleet;
 };

@@ -33,6 +33,7 @@ enum class FleetPlant : std::uint8_t {
   join_ends_every_wait,   // also that for machines that end early
   proven_again,           // by a machine that was of use before others failed
   restart_forgets_drains,
+  taken_messages_ignored,  // of a job on a stream: those that are to run again are no demand
   // The planner.
   planned_beyond_maximum,
   planned_beyond_cpus,

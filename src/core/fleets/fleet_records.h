@@ -59,7 +59,7 @@ struct Fleet : FleetSpec {
   std::int64_t created_ms = 0;
   bool paused = false;             // nothing is launched or drained
   bool deleting = false;           // deleted when its provider is known to have none of its machines
-  bool has_launched = false;       // its provider may have been called for a machine
+  bool has_launched = false;       // its provider may have machines of it, whatever it has answered
   std::uint64_t failures = 0;      // launches that failed since one joined, and machines that ended early
   std::string trouble;             // why the last one failed; empty: it did not
   std::int64_t not_before_ms = 0;  // nothing is launched before

@@ -70,6 +70,8 @@ void Fleets::load() {
     const bool is_draining = machine.state == MachineState::draining && !planted(FleetPlant::restart_forgets_drains);
     if (is_draining) workers_.drain(name);
   }
+  // They could not join while the server was away.
+  now_.joins_spared_until_ms = journal_.now_ms() + kJoinAfterRestartMs;
   if (!planted(CostPlant::restart_forgets_attempts)) return;
   for (auto& [name, machine] : records_.machines) machine.attempts = {};
 }
@@ -86,13 +88,14 @@ Fleet* Fleets::find(Ticket ticket, const std::string& fleet) {
 void Fleets::refuse_provider(Ticket ticket, const Fleet& fleet) {
   const auto count = now_.machine_counts.find(fleet.name);
   const std::uint64_t machines = count == now_.machine_counts.end() ? 0 : count->second.machines;
-  const std::string has =
-      machines > 0 ? concat("has ", plural(machines, "machine")) : "is being deleted, with machines";
+  const std::string has = machines > 0      ? concat("still has ", plural(machines, "machine"))
+                          : fleet.deleting ? "is being deleted and may still have machines"
+                                           : "may still have machines";
   journal_.refuse(
       ticket, ErrorCode::conflict,
-      concat("fleet '", fleet.name, "' ", has, " of its provider, which cannot be replaced until they are gone"),
-      concat("delete the fleet, or set 'most' to 0, and wait until they are gone: drover fleet show ", fleet.name,
-             "; or make another fleet"));
+      concat("fleet '", fleet.name, "' ", has, " of its current provider, which cannot be changed until they are gone"),
+      concat("delete the fleet or set 'most' to 0, and retry when its machines are gone: drover fleet show ", fleet.name,
+             "; or create a fleet with another name"));
 }
 
 // One that fails may have been set right.
@@ -100,8 +103,7 @@ void Fleets::on(Ticket ticket, const SetFleet& command) {
   const auto known = records_.fleets.find(command.spec.name);
   if (known != records_.fleets.end() && !known->second.provider.empty() &&
       known->second.provider != command.spec.provider) {
-    const bool has_machines = known->second.deleting || now_.machine_counts.contains(command.spec.name);
-    if (has_machines) return refuse_provider(ticket, known->second);
+    if (known->second.deleting || known->second.has_launched) return refuse_provider(ticket, known->second);
   }
   Fleet& fleet = records_.fleets[command.spec.name];
   if (fleet.created_ms == 0) fleet.created_ms = std::max<std::int64_t>(journal_.now_ms(), 1);
@@ -132,10 +134,13 @@ void Fleets::on(Ticket ticket, const DropFleet& command) {
 
 // It may have been set again in between.
 void Fleets::on(Ticket ticket, const FleetEmptied& command) {
-  const Fleet* fleet = find(ticket, command.fleet);
+  Fleet* fleet = find(ticket, command.fleet);
   if (fleet == nullptr) return;
   journal_.say(ticket, FleetNoted{});
-  if (fleet->deleting && !now_.machine_counts.contains(command.fleet)) drop(command.fleet);
+  if (now_.machine_counts.contains(command.fleet)) return;
+  if (fleet->deleting) return drop(command.fleet);
+  fleet->has_launched = false;
+  fleets_.add(fleet->name);
 }
 
 void Fleets::on(Ticket ticket, const PauseFleet& command) {
@@ -221,7 +226,7 @@ void Fleets::on(Ticket ticket, const MachineNews& command) {
   const auto found = records_.machines.find(command.machine);
   if (found == records_.machines.end()) {
     return journal_.refuse(ticket, ErrorCode::not_found, concat("machine '", command.machine, "' not found"),
-                           "list machines with 'drover fleet show'");
+                           "list machines with 'drover fleet show FLEET'");
   }
   Machine& machine = found->second;
   const std::string text = command.text.substr(0, kLongestReason);
@@ -233,7 +238,13 @@ void Fleets::on(Ticket ticket, const MachineNews& command) {
         changed(machine);
       }
       begin_bill(machine);
-      if (machine.state == MachineState::requested) move(machine, MachineState::starting, {});
+      if (machine.state == MachineState::requested) {
+        // Time to join is counted from here: a provider that is slow to answer takes none of it.
+        unindex(machine);
+        machine.join_by_ms += journal_.now_ms() - machine.requested_ms;
+        index(machine);
+        move(machine, MachineState::starting, {});
+      }
       break;
     case MachineNews::What::refused:
       if (machine.state == MachineState::requested) {
@@ -356,6 +367,7 @@ void Fleets::count_failure(const Machine& machine, const std::string& why) {
   Fleet& fleet = found->second;
   const bool of_spot = machine.spot && !planted(FleetPlant::spot_failure_stops_all);
   const LaunchesOf launches(fleet, of_spot);
+  const std::int64_t was_not_before_ms = launches.not_before_ms;
   // Machines that were requested together fail together, which is one failure.
   if (launches.not_before_ms <= journal_.now_ms()) {
     const std::uint64_t failures = planted(FleetPlant::wait_does_not_grow) ? 0 : launches.failures;
@@ -365,9 +377,9 @@ void Fleets::count_failure(const Machine& machine, const std::string& why) {
     launches.not_before_ms = journal_.now_ms() + (planted(FleetPlant::no_wait) ? 0 : wait_ms);
   }
   launches.trouble = why.empty() ? "no reason was given" : why;
-  if (of_spot && fleet.spot_failing_since_ms == 0) {
-    fleet.spot_failing_since_ms = std::max<std::int64_t>(journal_.now_ms(), 1);
-  }
+  // Long after the last failure nothing is known of spot machines any more: this is the first one.
+  const bool is_first = fleet.spot_failing_since_ms == 0 || machine.requested_ms - was_not_before_ms > kLongestBackOffMs;
+  if (of_spot && is_first) fleet.spot_failing_since_ms = std::max<std::int64_t>(journal_.now_ms(), 1);
   fleets_.add(fleet.name);
 }
 
@@ -379,7 +391,7 @@ void Fleets::count_early_end(Machine& machine, const std::string& why) {
   const auto fleet = records_.fleets.find(machine.fleet);
   if (machine.is_of_use || fleet == records_.fleets.end()) return;
   LaunchesOf(fleet->second, machine.spot).ends_early = true;
-  count_failure(machine, concat("it ended ", there_ms / 1000, " s after it had joined: ", why));
+  count_failure(machine, concat("it ended ", there_ms / 1000, " s after joining: ", why));
 }
 
 /// Once for each machine: one that is of use for long says nothing about those that are launched now.
@@ -458,9 +470,9 @@ void Fleets::forget(const std::string& name) {
 void Fleets::pass_time() {
   for (std::size_t i = 0; i < kMachinesAtOnce && !now_.join_deadlines.empty(); ++i) {
     const auto [at_ms, name] = *now_.join_deadlines.begin();
-    if (at_ms > journal_.now_ms()) break;
+    if (std::max(at_ms, now_.joins_spared_until_ms) > journal_.now_ms()) break;
     Machine& machine = records_.machines.at(name);
-    const std::string why = concat("it did not join within ", (at_ms - machine.requested_ms) / 1000, " s");
+    const std::string why = concat("it did not join within ", (at_ms - machine.since_ms) / 1000, " s");
     count_failure(machine, why);
     move(machine, MachineState::leaving, why);
   }
@@ -475,7 +487,9 @@ void Fleets::pass_time() {
 
 std::optional<std::int64_t> Fleets::next_deadline() const {
   std::optional<std::int64_t> first;
-  if (!now_.join_deadlines.empty()) first = now_.join_deadlines.begin()->first;
+  if (!now_.join_deadlines.empty()) {
+    first = std::max(now_.join_deadlines.begin()->first, now_.joins_spared_until_ms);
+  }
   if (!now_.machines_gone.empty() && !planted(FleetPlant::gone_remembered)) {
     const std::int64_t at_ms = now_.machines_gone.begin()->first + kGoneMachineKeptMs;
     first = std::min(first.value_or(at_ms), at_ms);

@@ -23,6 +23,8 @@ namespace drover {
 /// For how long, and how many at most, machines that are gone are remembered.
 inline constexpr std::int64_t kGoneMachineKeptMs = 3'600'000;
 inline constexpr std::size_t kMostGoneMachines = 1000;
+/// After a restart, machines that were to join meanwhile have at least so long to do it.
+inline constexpr std::int64_t kJoinAfterRestartMs = 60'000;
 /// How long a fleet waits after its first failed launch; twice as long after each further one, up to the longest.
 inline constexpr std::int64_t kFirstBackOffMs = 1000;
 inline constexpr std::int64_t kLongestBackOffMs = 300'000;
@@ -48,6 +50,7 @@ struct FleetIndexes {
   };
   std::map<std::string, MachineCount> machine_counts;             // of each fleet: machines that are not gone
   std::set<std::pair<std::int64_t, std::string>> join_deadlines;  // of machines that have not joined
+  std::int64_t joins_spared_until_ms = 0;                         // none of these has failed before
   std::set<std::pair<std::int64_t, std::string>> machines_gone;   // by since when
   std::map<std::string, MachineRecord> machine_records;           // of all machines: what a question shares
 };

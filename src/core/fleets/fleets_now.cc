@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/fleets/fleet_plants.h"
+
 namespace drover {
 namespace {
 
@@ -53,7 +55,9 @@ class FleetReader {
     out.in_hands = place.in_hands;
     out.item_ms = place.has_ended_some ? place.planned_ms : 0;
     if (!place.offered) return out;
-    out.waiting = job.stream.empty() ? left_of(job, place) : ready_on(job.stream);
+    // Messages that it has taken are its items.
+    const bool has_items = job.stream.empty() || !planted(FleetPlant::taken_messages_ignored);
+    out.waiting = (has_items ? left_of(job, place) : 0) + (job.stream.empty() ? 0 : ready_on(job.stream));
     if (job.max_running > 0)
       out.waiting = std::min(out.waiting, job.max_running - std::min(job.max_running, place.in_hands));
     if (job.sequential) out.waiting = std::min<std::uint64_t>(out.waiting, 1);

@@ -235,7 +235,7 @@ TEST_F(FleetTest, TheProviderOfAFleetWithMachinesCannotBeReplaced) {
   ASSERT_TRUE(std::holds_alternative<Refused>(answer));
   const Error& error = std::get<Refused>(answer).error;
   EXPECT_EQ(error.code, ErrorCode::conflict);
-  EXPECT_EQ(error.message, "fleet 'f' has 1 machine of its provider, which cannot be replaced until they are gone");
+  EXPECT_EQ(error.message, "fleet 'f' still has 1 machine of its current provider, which cannot be changed until they are gone");
   EXPECT_EQ(fleet().provider, "local");
   EXPECT_TRUE(std::holds_alternative<FleetSet>(set("local")));
   drain("m1");
@@ -243,6 +243,8 @@ TEST_F(FleetTest, TheProviderOfAFleetWithMachinesCannotBeReplaced) {
   world_.ask(DropFleet{"f"});
   ASSERT_TRUE(std::holds_alternative<Refused>(set("command vms"))) << "it may still have some";
   EXPECT_TRUE(std::holds_alternative<FleetSet>(set("local")));
+  ASSERT_TRUE(std::holds_alternative<Refused>(set("command vms"))) << "a launch may have succeeded unheard";
+  empty();
   EXPECT_TRUE(std::holds_alternative<FleetSet>(set("command vms")));
   EXPECT_EQ(fleet().provider, "command vms");
   ScaleFleet old{"f", {{"m2", "small", kSmall, "work waits"}}, {}, "local"};
@@ -268,7 +270,7 @@ TEST_F(FleetTest, MachinesThatEndSoonAfterTheyHaveJoinedAreFailures) {
     }
     EXPECT_EQ(fleet().failures, i);
     EXPECT_EQ(fleet().trouble,
-              concat("it ended 7 s after it had joined: ", i % 2 == 0 ? "its worker has left" : "out of memory"));
+              concat("it ended 7 s after joining: ", i % 2 == 0 ? "its worker has left" : "out of memory"));
     EXPECT_EQ(fleet().not_before_ms, world_.now_ms + waited_ms);
     waited_ms *= 2;
     world_.restart();
@@ -434,6 +436,53 @@ TEST_F(FleetTest, ManyMachinesComeInPages) {
     more = page.more_machines;
   }
   EXPECT_EQ(seen, 200U);
+}
+
+TEST_F(FleetTest, TimeToJoinCountsFromTheProvidersAnswer) {
+  set_fleet(2);
+  launch("m1");
+  launch("m2");
+  world_.pass(50'000);
+  say("m2", MachineNews::What::accepted);
+  world_.pass(20'000);
+  EXPECT_EQ(machine("m1").ending, "it did not join within 60 s") << "its provider has not answered at all";
+  EXPECT_EQ(state("m2"), "starting");
+  world_.pass(45'000);
+  EXPECT_EQ(machine("m2").ending, "it did not join within 60 s");
+}
+
+TEST_F(FleetTest, MachinesThatCouldNotJoinWhileTheServerWasAwayHaveTimeToDoIt) {
+  set_fleet(2);
+  launch("m1");
+  launch("m2");
+  say("m1", MachineNews::What::accepted);
+  say("m2", MachineNews::What::accepted);
+  world_.now_ms += 600'000;
+  world_.restart();
+  world_.pass(kJoinAfterRestartMs / 2);
+  join("m1");
+  EXPECT_EQ(state("m1"), "joined");
+  EXPECT_EQ(state("m2"), "starting");
+  world_.pass(kJoinAfterRestartMs);
+  EXPECT_EQ(state("m2"), "leaving");
+}
+
+TEST_F(FleetTest, MessagesThatAJobHasTakenAndGivenBackAreDemand) {
+  set_fleet(1);
+  launch("m1");
+  const WorkerId worker = join("m1");
+  world_.ask(SetStream{StreamSpec{.name = "s"}, std::nullopt});
+  const NewMessage message{.content = std::make_shared<const std::string>("x"), .bytes = 1};
+  world_.ask(SendMessages{"s", {message, message}});
+  SubmitJob job{{.ask = {1000, 0, {}}}, 0};
+  job.stream = "s";
+  world_.submit(job);
+  EXPECT_EQ(now().jobs.at(0).waiting, 2U);
+  ASSERT_TRUE(world_.next(worker));
+  ASSERT_TRUE(world_.next(worker));
+  EXPECT_EQ(now().jobs.at(0).waiting, 0U);
+  say("m1", MachineNews::What::vanished);
+  EXPECT_EQ(now().jobs.at(0).waiting, 2U) << "they are no longer in the stream";
 }
 
 TEST_F(FleetTest, AnItemIsNoDemandWhileItWaitsForItsRetry) {

@@ -40,14 +40,22 @@ void FleetDraft::add(const PlannedMachine& machine) {
   if (!is_live) scaled_ms_ = std::max(scaled_ms_, machine.since_ms);
   if (machine.phase == MachinePhase::gone) return;
   ++billed_;
+  unanswered_ += machine.is_unanswered ? 1 : 0;
   milli_cpus_ += machine.has.milli_cpus;
   if (!is_live) return;
   live_.push_back(&machine);
   ++machines_;
   live_milli_cpus_ += machine.has.milli_cpus;
-  const bool is_warm = machine.phase == MachinePhase::joined && machine.joined_ms + rules().warm_up_ms <= now_ms_;
-  in_service_ += is_warm ? 1 : 0;
-  is_warming_ = is_warming_ || !is_warm;
+  is_warming_ = is_warming_ || !is_warm_at(machine, now_ms_);
+}
+
+bool FleetDraft::is_warm_at(const PlannedMachine& machine, std::int64_t at_ms) const {
+  return machine.phase == MachinePhase::joined && machine.joined_ms + rules().warm_up_ms <= at_ms;
+}
+
+std::uint64_t FleetDraft::in_service_at(std::int64_t at_ms) const {
+  const auto count = std::ranges::count_if(live_, [&](const PlannedMachine* it) { return is_warm_at(*it, at_ms); });
+  return static_cast<std::uint64_t>(count);
 }
 
 // As in machine_labels(), which would be made for each machine and each kind of items.
@@ -119,6 +127,7 @@ std::int64_t FleetDraft::hourly_microdollars(const Shape& shape, bool spot) cons
 
 std::optional<std::string> FleetDraft::obstacle(const Shape& shape, bool spot) const {
   if (state_.deleting) return "the fleet is being deleted";
+  if (state_.is_unreadable) return state_.unavailable;
   if (state_.paused) return "the fleet is paused";
   if (!state_.unavailable.empty()) return state_.unavailable;
   const std::int64_t not_before_ms = spot ? state_.spot_not_before_ms : state_.not_before_ms;
@@ -140,14 +149,16 @@ std::optional<std::string> FleetDraft::obstacle(const Shape& shape, bool spot) c
   const std::uint64_t most = rules().most_milli_cpus;
   if (most > 0 && !planted(FleetPlant::planned_beyond_cpus) &&
       (milli_cpus_ > most || shape.has.milli_cpus > most - milli_cpus_)) {
-    return concat("at the maximum of ", most / 1000, " CPUs: ", milli_cpus_ / 1000, " are in use, and shape '",
+    return concat("at the maximum of ", plural(most / 1000, "CPU"), ": ", milli_cpus_ / 1000, " in use, and shape '",
                   shape.name, "' has ", shape.has.milli_cpus / 1000);
   }
   const bool is_limited = rules().launches_per_minute > 0 && !planted(FleetPlant::launch_rate_ignored);
   if (is_limited && launched_lately_ >= rules().launches_per_minute) {
     return concat("at the maximum of ", rules().launches_per_minute, " launches per minute");
   }
-  if (launches_ >= kMostPlanned) return "more with the next plan";
+  if (unanswered_ + launches_ >= kMostUnanswered) {
+    return concat("its provider has yet to answer ", plural(unanswered_ + launches_, "launch request"));
+  }
   return std::nullopt;
 }
 
@@ -165,7 +176,8 @@ bool FleetDraft::launch(const Shape& shape, bool spot, const std::string& reason
 }
 
 void FleetDraft::drain(const PlannedMachine& machine, const std::string& reason, FleetPlan& plan) {
-  if (state_.paused && !state_.deleting && !planted(FleetPlant::drained_while_paused)) return;
+  const bool is_left_alone = state_.paused || state_.is_unreadable;
+  if (is_left_alone && !state_.deleting && !planted(FleetPlant::drained_while_paused)) return;
   if (drains_ >= kMostPlanned || std::erase(live_, &machine) == 0) return;
   ++drains_;
   --machines_;
@@ -188,7 +200,7 @@ void FleetDraft::scale_to(std::uint64_t target, const std::string& reason, Fleet
       }
     }
     if (machines_ > target && waited_for > 0) {
-      plan.notes.push_back({state_.name, concat(reason, "; scale-in waits for messages that are in the hands of ",
+      plan.notes.push_back({state_.name, concat(reason, "; scale-in waits for messages in flight on ",
                                                 plural(waited_for, "machine"))});
     }
     return;

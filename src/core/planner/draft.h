@@ -30,7 +30,9 @@ class FleetDraft {
   /// Machines that are there or coming, and not on their way out; those of this plan included.
   std::uint64_t machines() const { return machines_; }
   /// Of them, those that have joined and are warm.
-  std::uint64_t in_service() const { return in_service_; }
+  std::uint64_t in_service() const { return in_service_at(now_ms_); }
+  /// Of these, as many as were warm at an earlier time.
+  std::uint64_t in_service_at(std::int64_t at_ms) const;
   bool is_warming() const { return is_warming_; }
   /// Of `machines()`.
   std::uint64_t milli_cpus() const { return live_milli_cpus_; }
@@ -70,6 +72,7 @@ class FleetDraft {
   std::vector<const PlannedMachine*> by_loss() const;
 
  private:
+  bool is_warm_at(const PlannedMachine& machine, std::int64_t at_ms) const;
   /// Whether items that have so much patience are served by machines that are not spot machines.
   bool lacks_spot(std::int64_t patience_ms) const;
   /// Whether the next machine is a spot machine, where the policy only counts them.
@@ -84,10 +87,10 @@ class FleetDraft {
   std::uint64_t live_milli_cpus_ = 0;
   std::uint64_t milli_cpus_ = 0;  // of all that its provider may still bill
   std::uint64_t billed_ = 0;      // machines, likewise
-  std::uint64_t in_service_ = 0;
   bool is_warming_ = false;
   std::int64_t scaled_ms_ = 0;
   std::uint64_t launched_lately_ = 0;
+  std::uint64_t unanswered_ = 0;  // launches that its provider has not answered
   std::size_t launches_ = 0;
   std::size_t drains_ = 0;
   std::vector<const WaitingItems*> served_;

@@ -73,6 +73,10 @@ FleetPlan make_plan(const FleetSnapshot& snapshot) {
       drain_all(fleet, plan);
       continue;
     }
+    if (fleet.state().is_unreadable) {
+      plan.notes.push_back({fleet.state().name, fleet.state().unavailable});
+      continue;
+    }
     if (fleet.state().paused) {
       plan.notes.push_back({fleet.state().name, "the fleet is paused"});
       continue;
@@ -83,7 +87,8 @@ FleetPlan make_plan(const FleetSnapshot& snapshot) {
   }
   plan_for_demand(fleets, snapshot, plan);
   for (FleetDraft& fleet : fleets) {
-    if (!fleet.state().deleting && !fleet.state().paused) keep_minimum(fleet, plan);
+    const FleetState& state = fleet.state();
+    if (!state.deleting && !state.paused && !state.is_unreadable) keep_minimum(fleet, plan);
   }
   return plan;
 }

@@ -41,8 +41,11 @@ struct FleetPlan {
   std::vector<PlanNote> notes;  // why a fleet does nothing, or not more
 };
 
-/// As many launches, and as many drains, as one plan has for one fleet at most.
+/// As many drains as one plan has for one fleet at most.
 inline constexpr std::size_t kMostPlanned = 32;
+/// As many launches of one fleet as its provider has not answered, at most: those that it cannot keep up with would
+/// wait until they are too late.
+inline constexpr std::size_t kMostUnanswered = 32;
 
 FleetPlan make_plan(const FleetSnapshot& snapshot);
 

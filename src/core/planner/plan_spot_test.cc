@@ -24,12 +24,12 @@ TEST_F(SpotPlanTest, AJobSaysWhichMachinesAreLaunchedForIt) {
   EXPECT_EQ(market(), "on-demand");
   rules().on_demand = false;
   EXPECT_EQ(market(), "");
-  EXPECT_EQ(notes(), "f: 1 item waits: not allowed on spot machines, and the fleet has no others");
+  EXPECT_EQ(notes(), "f: 1 item waiting: not allowed on spot machines, and the fleet launches no on-demand machines");
   rules().spot = false;
   EXPECT_EQ(market(), "on-demand");
   snapshot.items[0].spot = SpotUse::only;
   EXPECT_EQ(market(), "");
-  EXPECT_EQ(notes(), "f: 1 item waits: allowed on spot machines only, and the fleet has none");
+  EXPECT_EQ(notes(), "f: 1 item waiting: allowed on spot machines only, and the fleet launches none");
 }
 
 TEST_F(SpotPlanTest, MachinesOfTheOtherMarketAreNoRoomForThem) {
@@ -58,7 +58,7 @@ TEST_F(SpotPlanTest, OthersAreLaunchedWhenSpotMachinesWereLackingForLong) {
   fleet().spot_not_before_ms = kNowMs + 5000;
   fleet().spot_failing_since_ms = kNowMs - 59'999;
   EXPECT_EQ(market(), "");
-  EXPECT_EQ(notes(), "f: 1 item waits: backing off for 5 s after a failure of a spot machine: no capacity");
+  EXPECT_EQ(notes(), "f: 1 item waiting: backing off for 5 s after a failure of a spot machine: no capacity");
   fleet().spot_failing_since_ms = kNowMs - 60'000;
   EXPECT_EQ(market(), "on-demand");
   rules().on_demand = false;
@@ -81,7 +81,7 @@ TEST_F(SpotPlanTest, ABidIsNotExceeded) {
   rules().bid_percent = 39;
   EXPECT_EQ(market(), "");
   EXPECT_EQ(notes(),
-            "f: 1 item waits: a spot machine of shape 'small' costs 40% of the on-demand price; the bid is 39%");
+            "f: 1 item waiting: a spot machine of shape 'small' costs 40% of the on-demand price; the bid is 39%");
 }
 
 TEST_F(SpotPlanTest, WhatIsLaunchedHasThePriceOfItsMarket) {

@@ -49,7 +49,7 @@ TEST_F(PlanTest, AnItemGetsAShapeThatHoldsIt) {
 TEST_F(PlanTest, WhatNoShapeHoldsIsToldAndNotLaunched) {
   wait(2, {64'000, 0, {}});
   EXPECT_EQ(said(), "");
-  EXPECT_EQ(notes(), "f: 2 items wait: the fleet has no shape that is large enough");
+  EXPECT_EQ(notes(), "f: 2 items waiting: the fleet has no shape that is large enough");
 }
 
 TEST_F(PlanTest, RoomThatIsThereOrComingIsUsedFirst) {
@@ -68,7 +68,7 @@ TEST_F(PlanTest, MachinesOnTheirWayOutAreNoRoomButCount) {
   machine("m3", 4, MachinePhase::gone);
   wait(1);
   EXPECT_EQ(said(), "");
-  EXPECT_EQ(notes(), "f: 1 item waits: at the maximum of 2 machines");
+  EXPECT_EQ(notes(), "f: 1 item waiting: at the maximum of 2 machines");
 }
 
 TEST_F(PlanTest, ItemsOfDifferentSizeShareAMachine) {
@@ -81,7 +81,7 @@ TEST_F(PlanTest, BoundsHoldWhateverWaits) {
   rules().most = 3;
   wait(1000);
   EXPECT_EQ(said(), "+large +large +large");
-  EXPECT_EQ(notes(), "f: 988 items wait: at the maximum of 3 machines");
+  EXPECT_EQ(notes(), "f: 988 items waiting: at the maximum of 3 machines");
   rules().most = 100;
   rules().most_milli_cpus = 6000;
   EXPECT_EQ(said(), "+large +medium");
@@ -94,7 +94,7 @@ TEST_F(PlanTest, LaunchesPerMinuteAreCounted) {
   EXPECT_EQ(said(), "+large");
   busy("m2").requested_ms = kNowMs - 59'000;
   EXPECT_EQ(said(), "");
-  EXPECT_EQ(notes(), "f: 8 items wait: at the maximum of 2 launches per minute");
+  EXPECT_EQ(notes(), "f: 8 items waiting: at the maximum of 2 launches per minute");
 }
 
 TEST_F(PlanTest, AFleetThatFailsWaitsAndTheNextOneIsUsed) {
@@ -104,7 +104,7 @@ TEST_F(PlanTest, AFleetThatFailsWaitsAndTheNextOneIsUsed) {
   fleet().not_before_ms = kNowMs + 4500;
   fleet().trouble = "no capacity";
   EXPECT_EQ(said(), "+g:small");
-  EXPECT_EQ(notes(), "f: 1 item waits: backing off for 5 s after a failure: no capacity");
+  EXPECT_EQ(notes(), "f: 1 item waiting: backing off for 5 s after a failure: no capacity");
 }
 
 TEST_F(PlanTest, AQueueUsesItsFleetsInOrder) {
@@ -123,7 +123,7 @@ TEST_F(PlanTest, LabelsThatAreRequiredMustBeThere) {
   rules().labels = {{"zone", "a"}};
   wait(1).require = {{"zone", "b"}};
   EXPECT_EQ(said(), "");
-  EXPECT_EQ(notes(), "f: 1 item waits: its machines do not have the required labels");
+  EXPECT_EQ(notes(), "f: 1 item waiting: its machines do not have the required labels");
   snapshot.items[0].require = {{"zone", "a"}, {"fleet", "f"}, {"shape", "large"}};
   EXPECT_EQ(said(), "+large");
 }
@@ -229,14 +229,33 @@ TEST_F(PlanTest, AFleetWithoutAProviderSaysSo) {
   fleet().unavailable = "provider 'ec2' is not available on this server";
   wait(1);
   EXPECT_EQ(said(), "");
-  EXPECT_EQ(notes(), "f: 1 item waits: provider 'ec2' is not available on this server");
+  EXPECT_EQ(notes(), "f: 1 item waiting: provider 'ec2' is not available on this server");
 }
 
-TEST_F(PlanTest, OnePlanHasABoundedNumberOfLaunches) {
+TEST_F(PlanTest, AProviderHasABoundedNumberOfLaunchesToAnswer) {
   rules().most = 1000;
   rules().policy = ScalingPolicy::fixed;
   rules().desired = 1000;
-  EXPECT_EQ(plan().launches.size(), kMostPlanned);
+  EXPECT_EQ(plan().launches.size(), kMostUnanswered);
+  for (std::size_t i = 0; i < kMostUnanswered - 2; ++i) {
+    machine(concat("m", i)).phase = MachinePhase::coming;
+    snapshot.machines.back().is_unanswered = true;
+  }
+  EXPECT_EQ(plan().launches.size(), 2U);
+  EXPECT_TRUE(notes().ends_with("machines short: its provider has yet to answer 32 launch requests")) << notes();
+  for (PlannedMachine& it : snapshot.machines) it.is_unanswered = false;
+  EXPECT_EQ(plan().launches.size(), kMostUnanswered);
+}
+
+TEST_F(PlanTest, AFleetWhoseSettingsCannotBeReadIsLeftAsItIs) {
+  fleet().is_unreadable = true;
+  fleet().unavailable = "its settings cannot be read: unknown field 'x'";
+  rules().most = 1;
+  machine("m1");
+  machine("m2");
+  wait(100);
+  EXPECT_EQ(said(), "");
+  EXPECT_TRUE(notes().contains("its settings cannot be read: unknown field 'x'")) << notes();
 }
 
 // --- machines in the way
@@ -246,8 +265,8 @@ TEST_F(PlanTest, AnIdleMachineOfAFullFleetMakesRoomForWhatItCannotRun) {
   machine("m1");
   wait(1, {4000, 0, {}});
   EXPECT_EQ(said(), "-m1");
-  EXPECT_EQ(plan().drains[0].reason, "it makes room for items that it cannot run");
-  EXPECT_EQ(notes(), "f: 1 item waits: at the maximum of 1 machine");
+  EXPECT_EQ(plan().drains[0].reason, "making room for items that it cannot run");
+  EXPECT_EQ(notes(), "f: 1 item waiting: at the maximum of 1 machine");
   snapshot.machines[0].phase = MachinePhase::draining;
   EXPECT_EQ(said(), "") << "its place is about to be free";
 }
@@ -258,7 +277,7 @@ TEST_F(PlanTest, AMachineThatSomethingElseWillUseMakesNoRoom) {
   wait(1, {4000, 0, {}});
   wait(1);
   EXPECT_EQ(said(), "");
-  EXPECT_EQ(notes(), "f: 1 item waits: at the maximum of 1 machine");
+  EXPECT_EQ(notes(), "f: 1 item waiting: at the maximum of 1 machine");
 }
 
 TEST_F(PlanTest, ABusyMachineMakesNoRoom) {
@@ -316,7 +335,7 @@ TEST_F(PlanTest, ScaleInWaitsForMessagesInHands) {
   EXPECT_EQ(said(), "-m2");
   rules().desired = 0;
   EXPECT_EQ(said(), "-m2");
-  EXPECT_EQ(notes(), "f: 0 machines wanted; scale-in waits for messages that are in the hands of 1 machine");
+  EXPECT_EQ(notes(), "f: 0 machines wanted; scale-in waits for messages in flight on 1 machine");
   snapshot.machines[0].receipts_since_ms = kNowMs - kReceiptsMs;
   EXPECT_EQ(said(), "-m1 -m2") << "not for ever";
 }
@@ -325,7 +344,7 @@ TEST_F(PlanTest, ItemsThatWaitForOneReasonAreOneLine) {
   rules().most = 0;
   wait(1);
   wait(2, {2000, 0, {}});
-  EXPECT_EQ(notes(), "f: 3 items wait: at the maximum of 0 machines");
+  EXPECT_EQ(notes(), "f: 3 items waiting: at the maximum of 0 machines");
 }
 
 }  // namespace

@@ -206,6 +206,30 @@ TEST_F(PlanTest, WhatWasScaledToIsWithinTheBounds) {
   EXPECT_EQ(plan().scales.at(0).machines, 3U);
 }
 
+// Machines join one after the other.
+TEST_F(PlanTest, AChangeIsNotRepeatedWhileItsMachinesBecomeWarm) {
+  rules().policy = ScalingPolicy::step;
+  rules().stream = "s";
+  rules().alarms = {{.comparison = Comparison::at_least,
+                     .threshold = 1,
+                     .adjustment = Adjustment::change,
+                     .steps = {{0, 100, 2}, {100, std::nullopt, 3}}}};
+  snapshot.streams["s"] = {.visible = 5};
+  fleet().scaled_to = 3;
+  busy("m0");
+  for (const char* name : {"m1", "m2"}) {
+    machine(name, 1, MachinePhase::coming).requested_ms = kNowMs - 50'000;
+  }
+  EXPECT_EQ(said(), "");
+  PlannedMachine& first = snapshot.machines[1];
+  first.phase = MachinePhase::joined;
+  first.joined_ms = kNowMs - 10'000;
+  EXPECT_EQ(said(), "") << "one is there, the other is coming";
+  snapshot.streams["s"] = {.visible = 150};
+  EXPECT_EQ(said(), "+small") << "a higher step adds the difference";
+  EXPECT_EQ(plan().scales.at(0).machines, 4U);
+}
+
 TEST_F(PlanTest, AChangeIsRepeatedEachPeriod) {
   rules().policy = ScalingPolicy::step;
   rules().stream = "s";

@@ -77,7 +77,7 @@ class DemandPlanner {
   void note_waiting() {
     for (const auto& [what, items] : waiting_) {
       plan_.notes.push_back(
-          {what.first, concat(plural(items, "item"), items == 1 ? " waits: " : " wait: ", what.second)});
+          {what.first, concat(plural(items, "item"), " waiting: ", what.second)});
     }
   }
 
@@ -85,7 +85,7 @@ class DemandPlanner {
     // When all is placed: only then it is known that nobody uses it.
     for (const auto& [fleet, machine] : idle_for_others_) {
       if (machine != nullptr && !is_taken(*machine))
-        fleet->drain(*machine, "it makes room for items that it cannot run", plan_);
+        fleet->drain(*machine, "making room for items that it cannot run", plan_);
     }
     for (FleetDraft& fleet : fleets_) {
       if (fleet.rules().policy != ScalingPolicy::demand) continue;
@@ -214,20 +214,22 @@ class DemandPlanner {
   }
 
   void launch_for(const WaitingItems& items, std::uint64_t left) {
-    const std::string waiting = concat(plural(left, "item"), left == 1 ? " waits" : " wait");
+    const std::string waiting = concat(plural(left, "item"), " waiting");
+    std::vector<std::pair<FleetDraft*, Markets>> full;
     for (FleetDraft* fleet : fleets_of(items)) {
       std::string why = "the fleet has no shape that is large enough";
       const Markets markets = fleet->markets_for(items);
       if (!markets.spot && !markets.on_demand) {
-        why = fleet->rules().spot ? "not allowed on spot machines, and the fleet has no others"
-                                  : "allowed on spot machines only, and the fleet has none";
+        why = fleet->rules().spot ? "not allowed on spot machines, and the fleet launches no on-demand machines"
+                                  : "allowed on spot machines only, and the fleet launches none";
       }
       if (markets.spot) launch_in(*fleet, true, items, waiting, left, why);
       if (markets.on_demand) launch_in(*fleet, false, items, waiting, left, why);
       if (left == 0) return;
-      make_room(*fleet, markets, items);
+      full.emplace_back(fleet, markets);
       waiting_[{fleet->state().name, why}] += left;
     }
+    for (const auto& [fleet, markets] : full) make_room(*fleet, markets, items);
   }
 
   /// In a full fleet, one that has nothing to do and that nothing that waits could use gives way to another.
@@ -326,7 +328,7 @@ class DemandPlanner {
     if (at_once == 0) return true;
     const std::uint64_t rounds = left / at_once + 1;  // and what runs now
     if (rounds >= static_cast<std::uint64_t>(fleet.rules().warm_up_ms / items.item_ms)) return true;
-    why = "the others will have done the work before another machine is warm";
+    why = "the existing machines will finish the work before a new one has warmed up";
     return false;
   }
 

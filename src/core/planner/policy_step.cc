@@ -76,7 +76,9 @@ void plan_steps(FleetDraft& fleet, const Backlog& backlog, FleetPlan& plan) {
     if (alarm.adjustment == Adjustment::exact) {
       wanted = *value;
     } else {
-      wanted = adjusted(alarm, *value, static_cast<std::int64_t>(fleet.in_service()));
+      // What the last change started from: machines of it that are warm meanwhile would be added to once more.
+      const std::uint64_t base = is_due ? fleet.in_service() : fleet.in_service_at(fleet.scaled_ms());
+      wanted = adjusted(alarm, *value, static_cast<std::int64_t>(base));
       if (*value > 0) wanted = std::max(wanted, capacity);
       // Once for each period, while the alarm lasts; a higher step while machines warm up counts at once.
       if (!is_due && !(*value > 0 && fleet.is_warming())) wanted = capacity;
@@ -86,7 +88,7 @@ void plan_steps(FleetDraft& fleet, const Backlog& backlog, FleetPlan& plan) {
   const std::string seen = concat("the metric is ", metric);
   if (!target) {
     plan.notes.push_back(
-        {fleet.state().name, concat(seen, is_any_in_force ? ": no step is for that" : ": no alarm is in force")});
+        {fleet.state().name, concat(seen, is_any_in_force ? ": no step covers that value" : ": no alarm is active")});
     return fleet.scale_to(scaled_to, concat(seen, ": it stays at ", plural(scaled_to, "machine")), plan);
   }
   const FleetRules& rules = fleet.rules();

@@ -92,8 +92,11 @@ struct FleetState {
   std::string name;
   FleetRules rules;
   std::vector<Shape> shapes;  // those of the rules that its provider has here
+  std::string provider = {};  // that has its machines, with the command's name
   bool paused = false;
   bool deleting = false;
+  bool may_have_machines = false;  // its provider, that nobody has heard of
+  bool is_unreadable = false;  // its settings are of another version: nothing is launched or drained
   std::int64_t not_before_ms = 0;       // nothing is launched before
   std::string trouble;                  // why the last launch failed
   std::int64_t spot_not_before_ms = 0;  // the same of its spot machines
@@ -113,6 +116,7 @@ struct PlannedMachine {
   Resources has;
   bool spot = false;
   MachinePhase phase = MachinePhase::coming;
+  bool is_unanswered = false;  // coming: its provider has not answered the launch
   std::int64_t requested_ms = 0;
   std::int64_t joined_ms = 0;
   std::int64_t since_ms = 0;  // since when it is in this phase

@@ -194,6 +194,7 @@ class FleetWriter : public ScriptWriter {
       if (own_.one_in(6)) submit.require["zone"] = "c";                                  // no machine has that
       if (tiers_.one_in(5)) submit.require["tier"] = tiers_.one_in(2) ? "high" : "low";  // some machines, now or then
       submit.fits_nobody = submit.require.contains("zone") || submit.require.contains("tier");
+      if (tiers_.one_in(6)) write_messages(at_ms, submit);
       write_spot(submit);
     }
     if (own_.one_in(10)) {
@@ -211,6 +212,14 @@ class FleetWriter : public ScriptWriter {
       draft_.add(at_ms, RemoveAtLaunch{});
     }
     if (submit.fits_nobody || own_.one_in(8)) draft_.add(at_ms + between(0, kHour), Cancel{submit.job});
+  }
+
+  // Its items are messages: those that come back are no longer in the stream.
+  void write_messages(std::int64_t at_ms, Submit& submit) {
+    submit.stream = "work";
+    submit.until_empty = true;
+    submit.total = 0;
+    draft_.add(at_ms, SendToStream{.stream = submit.stream, .messages = 5, .groups = 1});
   }
 
   // Attempts hold messages while their machines are to be drained.

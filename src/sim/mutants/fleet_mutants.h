@@ -38,6 +38,7 @@ inline std::vector<Mutant> fleet_mutants() {
       {"core: a join ends every wait", FleetPlant::join_ends_every_wait},
       {"core: a machine of use proven again", FleetPlant::proven_again},
       {"core: a restart forgets drains", FleetPlant::restart_forgets_drains},
+      {"core: taken messages not counted", FleetPlant::taken_messages_ignored},
       {"planner: beyond the maximum", FleetPlant::planned_beyond_maximum},
       {"planner: beyond the CPUs", FleetPlant::planned_beyond_cpus},
       {"planner: a launch before the wait is over", FleetPlant::planned_while_waiting},
