@@ -134,7 +134,7 @@ Result<FleetSurvey> FleetKeeper::look() {
 
 bool FleetKeeper::is_local(const FleetSurvey& seen, const Machine& machine) {
   const FleetState* fleet = seen.find(machine.fleet);
-  return fleet != nullptr && fleet->rules.provider == "local";
+  return fleet != nullptr && fleet->provider == "local";
 }
 
 bool FleetKeeper::has_local_machines(const FleetSurvey& seen) {
@@ -144,7 +144,7 @@ bool FleetKeeper::has_local_machines(const FleetSurvey& seen) {
 FleetPlan FleetKeeper::plan_to_drain(const FleetSurvey& seen) {
   FleetSnapshot snapshot = seen.snapshot();
   snapshot.items.clear();
-  std::erase_if(snapshot.fleets, [](const FleetState& it) { return it.rules.provider != "local"; });
+  std::erase_if(snapshot.fleets, [](const FleetState& it) { return it.provider != "local"; });
   for (FleetState& it : snapshot.fleets) it.deleting = true;
   FleetPlan plan = make_plan(snapshot);
   for (PlannedDrain& it : plan.drains) it.reason = "the server is stopping";
@@ -161,7 +161,7 @@ void FleetKeeper::fence(const FleetSurvey& seen) {
 Result<bool> FleetKeeper::carry_out(const FleetPlan& plan, const FleetSurvey& seen) {
   std::vector<ScaleFleet> commands = scale_commands(plan, random_number);
   for (ScaleFleet& command : commands) {
-    if (const FleetState* fleet = seen.find(command.fleet)) command.provider = kind_name(fleet->rules);
+    if (const FleetState* fleet = seen.find(command.fleet)) command.provider = fleet->provider;
     auto done = outside_.ask(command);
     // It may have been deleted in between.
     if (!done && done.error().code != ErrorCode::not_found) return pass(done);
@@ -177,7 +177,7 @@ void FleetKeeper::give_to_lanes(const FleetSurvey& seen) {
   for (const FleetState& fleet : seen.snapshot().fleets) {
     std::vector<MachineRecord>& records = by_fleet[fleet.name];
     const bool has_machines = std::ranges::any_of(machines_of(records), &Machine::counts);
-    const std::string kind = kind_name(fleet.rules);
+    const std::string& kind = fleet.provider;
     const auto here = outside_.kinds.find(kind);
     if (const auto lane = lanes_.find(fleet.name); lane != lanes_.end() && lane->second.kind != kind && !has_machines) {
       end_lane(fleet.name);
@@ -193,7 +193,8 @@ void FleetKeeper::give_to_lanes(const FleetSurvey& seen) {
         {.records = std::move(records),
          .labels = [name = fleet.name,
                     rules = fleet.rules](const Machine& it) { return machine_labels(name, rules, it.shape, it.spot); },
-         .is_deleting = fleet.deleting});
+         .is_deleting = fleet.deleting,
+         .may_have_others = fleet.may_have_machines});
   }
   std::vector<std::string> ended;
   for (const auto& [fleet, lane] : lanes_) {
@@ -210,6 +211,7 @@ std::unique_ptr<FleetLane> FleetKeeper::make_lane(const std::string& fleet, cons
     if (!done && done.error().code != ErrorCode::not_found) return pass(done);
     return {};
   };
+  outside.join_token = kind.join_token;
   outside.tell = tell;
   outside.tell_empty = [tell, fleet] { return tell(FleetEmptied{fleet}); };
   return std::make_unique<FleetLane>(

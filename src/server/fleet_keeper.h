@@ -33,13 +33,14 @@ class FleetKeeper {
     /// As far as they are known now; of those that are named, if some are.
     std::function<Result<std::vector<OfferedShape>>(const std::vector<std::string>& named)> shapes;
     std::function<std::unique_ptr<Provider>(const std::string& fleet, const std::stop_token& stop)> make;
+    std::function<Result<std::string>(const Machine& machine)> join_token;
   };
   struct Outside {
     std::function<Result<Effect>(Command)> ask;  // answered when it is durable
     std::function<std::int64_t()> now_ms;
     std::map<std::string, Kind> kinds;  // by the provider's name
     PriceList prices;
-    MachineReconciler::Outside machines;                     // but for `tell`, `tell_empty` and `stop`
+    MachineReconciler::Outside machines;  // but for what a lane or a kind of provider has
     std::function<void(const std::string& machine)> forget;  // one that is gone: its key, and its join token
   };
   explicit FleetKeeper(Outside outside);

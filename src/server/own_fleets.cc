@@ -12,6 +12,11 @@
 #include "wire/fleet_rules.h"
 
 namespace drover {
+namespace {
+
+constexpr std::int64_t kLaunchMs = 120'000;  // longer than any call of a provider takes
+
+}  // namespace
 
 Result<void> OwnFleets::make_local() {
   auto known = parts_.ask(AskFleets{.want_machines = false, .want_jobs = false});
@@ -32,7 +37,7 @@ Result<void> OwnFleets::start(const Reach& reach) {
   if (parts_.ends_with_server) {
     if (auto made = make_local(); !made) return made;
   }
-  address_ = reach.address;
+  reach_ = reach;
   if (!reach.ca_pem.empty()) {
     auto print = fingerprint(reach.ca_pem);
     if (!print) return pass(print);
@@ -47,7 +52,6 @@ Result<void> OwnFleets::start(const Reach& reach) {
   for (const auto& [name, program] : parts_.commands) {
     outside.kinds.emplace(concat("command ", name), command(name, program));
   }
-  outside.machines.join_token = [this](const Machine& machine) { return join_token(machine); };
   outside.forget = [this](const std::string& machine) { forget(machine); };
   outside.machines.notice = [this](const std::string& text) { parts_.log.warning(text); };
   outside.machines.server = parts_.keys.server_id();
@@ -95,13 +99,13 @@ std::shared_ptr<FleetKeeper> OwnFleets::keeper() const {
 bool OwnFleets::postpones_stop() {
   if (!parts_.ends_with_server || ++signals_ > 2) return false;
   parts_.log.info(signals_ == 1
-                      ? "draining the machines of this computer; send the signal again to kill what runs on them"
-                      : "killing what runs on the machines of this computer; it will run again");
+                      ? "draining local machines; send the signal again to kill their running items"
+                      : "killing the running items of local machines; they will run again");
   signals_ == 1 ? keeper_->drain_local() : keeper_->fence_local();
   return true;
 }
 
-FleetKeeper::Kind OwnFleets::local() const {
+FleetKeeper::Kind OwnFleets::local() {
   std::error_code error;
   const std::string program = std::filesystem::read_symlink("/proc/self/exe", error).string();
   // What holds for one machine of this computer holds for all.
@@ -123,7 +127,8 @@ FleetKeeper::Kind OwnFleets::local() const {
                                            .program = program,
                                            .notice = notice},
                     parts_.steady);
-              }};
+              },
+          .join_token = [this](const Machine& it) { return join_token(it, {reach_.from_here}); }};
 }
 
 FleetKeeper::Kind OwnFleets::command(const std::string& name, const std::string& program) {
@@ -137,17 +142,18 @@ FleetKeeper::Kind OwnFleets::command(const std::string& name, const std::string&
               [program, server = parts_.keys.server_id()](const std::string& fleet, const std::stop_token& stop) {
                 return std::make_unique<CommandProvider>(
                     CommandProvider::Options{.program = program, .fleet = fleet, .server = server, .stop = stop});
-              }};
+              },
+          .join_token = [this](const Machine& it) { return join_token(it, reach_.from_elsewhere); }};
 }
 
-// Good for one machine, under its name.
-Result<std::string> OwnFleets::join_token(const Machine& machine) {
+// Valid for one machine, under its name. Its time to join begins when the launch has been answered.
+Result<std::string> OwnFleets::join_token(const Machine& machine, const std::vector<std::string>& addresses) {
   const std::int64_t now_ms = parts_.now_ms();
   const JoinTokenRequest request{.uses = 1,
-                                 .expires_ms = std::max(machine.join_by_ms, now_ms + 1000),
+                                 .expires_ms = now_ms + (machine.join_by_ms - machine.requested_ms) + kLaunchMs,
                                  .fleet = machine.fleet,
                                  .worker = machine.name,
-                                 .addresses = {address_},
+                                 .addresses = addresses,
                                  .ca_fingerprint = ca_fingerprint_};
   auto token = parts_.keys.create_join_token(request, now_ms);
   if (!token) return pass(token);

@@ -32,10 +32,11 @@ class OwnFleets {
     bool ends_with_server = false;                // the machines of this computer
     PriceList prices = {};
   };
-  /// How workers on this machine reach the server.
+  /// How workers reach the server.
   struct Reach {
-    std::string address;
-    std::string ca_pem;  // of the authority that they know it by; empty: plain HTTP
+    std::string from_here;                    // those on this machine
+    std::vector<std::string> from_elsewhere;  // those on other machines try each
+    std::string ca_pem;                       // of the authority that they know it by; empty: plain HTTP
   };
   explicit OwnFleets(Parts parts) : parts_(std::move(parts)) {}
 
@@ -58,13 +59,13 @@ class OwnFleets {
  private:
   Result<void> make_local();
   std::shared_ptr<FleetKeeper> keeper() const;
-  FleetKeeper::Kind local() const;
+  FleetKeeper::Kind local();
   FleetKeeper::Kind command(const std::string& name, const std::string& program);
-  Result<std::string> join_token(const Machine& machine);
+  Result<std::string> join_token(const Machine& machine, const std::vector<std::string>& addresses);
   void forget(const std::string& machine);
 
   const Parts parts_;
-  std::string address_;
+  Reach reach_;
   std::string ca_fingerprint_;
   int signals_ = 0;                                               // the main thread's
   std::map<std::string, std::unique_ptr<CommandShapes>> shapes_;  // of each program

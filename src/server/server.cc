@@ -360,12 +360,12 @@ Result<void> Server::Parts::listen() {
   }
   const std::string& first = http->addresses().front();
   from_here = first.starts_with("unix:") ? first : concat(scheme, Reach::from_here(first));
-  reach_of_machines = {.address = from_here, .ca_pem = identity.ca_pem};
   const std::string port = first.substr(first.rfind(':') + 1);
   for (const std::string& name : options.advertise) {
     identity.addresses.push_back(concat(scheme, name, name.contains(':') ? "" : ":" + port));
   }
   if (identity.addresses.empty()) identity.addresses = std::move(for_others);
+  reach_of_machines = {.from_here = from_here, .from_elsewhere = identity.addresses, .ca_pem = identity.ca_pem};
   key_calls->set_identity(std::move(identity));
   return {};
 }
@@ -463,7 +463,7 @@ Result<void> Server::run() {
       draining = true;
       continue;
     }
-    parts_->log.info(is_drained ? "stopping: no machine is left" : concat("stopping on signal ", signal));
+    parts_->log.info(is_drained ? "stopping: all machines have drained" : concat("stopping on signal ", signal));
     notify_service_manager("STOPPING=1");
     parts_->health->set_ready(false);
     parts_->backend->stop_searches();
