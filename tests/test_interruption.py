@@ -2,6 +2,7 @@
 
 import http.server
 import json
+import signal
 import threading
 import time
 
@@ -114,7 +115,8 @@ def test_what_cannot_end_in_time_is_lost_free_of_charge_and_runs_elsewhere(serve
     assert [(row[2], row[3] or "") for row in attempts(server, "j")] == [("lost", "lost: its machine is being taken away"), ("succeeded", "")]
 
 
-def test_an_item_that_checkpoints_goes_on_where_it_was(server, metadata, tmp_path, script):
+@pytest.mark.parametrize("told_by", ["metadata", "SIGTERM"])
+def test_an_item_that_checkpoints_resumes_where_it_was(server, metadata, tmp_path, script, told_by):
     machine = metadata()
     step = script("train", f"""
         file={tmp_path}/checkpoint; n=$(cat $file 2>/dev/null || echo 0)
@@ -127,16 +129,29 @@ def test_an_item_that_checkpoints_goes_on_where_it_was(server, metadata, tmp_pat
     wait_until(lambda: server.cli("items", "j", "--state", "running", "--json").json_lines, "it to run")
     time.sleep(0.5)
     begun = time.time()
-    machine.take_away(120)
+    if told_by == "metadata":
+        machine.take_away(120)
+    else:
+        going.signal(signal.SIGTERM)
     assert going.done(30).status == 0
     assert time.time() - begun < 20, "it does not wait for the machine's end"
     saved = int((tmp_path / "checkpoint").read_text())
-    assert saved > 5
+    assert saved > 1
     worker(server, name="staying", cpus=1)
     assert server.ends("j")["state"] == "succeeded"
     first, second = attempts(server, "j")
     assert first[2] == "lost" and "told to save what it had" in first[3] and second[2] == "succeeded", (first, second)
     assert f"from {saved}\n" in server.cli("logs", "j:0").out and "done" in server.cli("logs", "j:0").out
+
+
+def test_sigterm_lets_items_end_that_do_not_checkpoint(server, metadata):
+    going = worker(server, name="going", cpus=1, env=metadata().environment)
+    submit(server, "j", "--retries", 0, "--", "sleep", "{}", ":::", "3", "60")
+    wait_until(lambda: server.cli("items", "j", "--state", "running", "--json").json_lines, "it to run")
+    going.signal(signal.SIGTERM)
+    assert going.done(30).status == 0
+    assert [row[:3] for row in attempts(server, "j")] == [(0, 1, "succeeded")]
+    server.cli("cancel", "j")
 
 
 def test_a_recommendation_ends_nothing_that_runs(server, metadata):

@@ -109,7 +109,7 @@ void InterruptionWatch::look() {
       }
       if (!told && !is_recommended && get(kRecommendation)) {
         is_recommended = true;
-        told = Interruption{"Amazon recommends to replace this machine: it is likely to be taken away", 0};
+        told = Interruption{"Amazon recommends replacing this machine: it is at elevated risk of interruption", 0};
       }
     }
     if (told) tell_(std::move(*told));

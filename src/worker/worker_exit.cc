@@ -99,7 +99,12 @@ void RemoteWorker::on_signal() {
   ++interrupts_;
   const auto running = agent_.running().size();
   if (interrupts_ == 1) {
-    agent_.drain(now_ms());
+    // A machine that shuts down sends SIGTERM, and soon kills: items that save their state on a notice do it now.
+    if (info.ssi_signo == SIGTERM) {
+      agent_.on_interruption(0, now_ms());
+    } else {
+      agent_.drain(now_ms());
+    }
     notice_(running == 0 ? "stopping"
                          : concat("draining: ", plural(running, "item"),
                                   " still running; send the signal again to kill ", running == 1 ? "it" : "them"));
