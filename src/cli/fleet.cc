@@ -89,8 +89,8 @@ void print_list(const json::value& answer) {
                {.title = "STATE"},
                {.title = "PROVIDER"},
                {.title = "JOINED", .align = right},
-               {.title = "COMING", .align = right},
-               {.title = "GOING", .align = right},
+               {.title = "STARTING", .align = right},
+               {.title = "LEAVING", .align = right},
                {.title = "LEAST", .align = right},
                {.title = "MOST", .align = right},
                {.title = "SPOT", .spare = 1},
@@ -163,7 +163,7 @@ int print_fleet(const FleetFlags& flags, const json::value& fleet, std::string_v
   text +=
       line("spot", flag_in(fleet, "spot")
                        ? fmt::format("yes, for at most {}% of the on-demand price{}", number_in(fleet, "bid_percent"),
-                                     flag_in(fleet, "on_demand") ? "; on-demand machines where spot does not serve"
+                                     flag_in(fleet, "on_demand") ? "; on-demand machines for items that cannot get one"
                                                                  : "; no on-demand machines")
                        : "no");
   text += line("shapes", words_text(list_in(fleet, "shapes")));
@@ -177,12 +177,12 @@ int print_fleet(const FleetFlags& flags, const json::value& fleet, std::string_v
                                dollars_in(fleet, "on_demand_microdollars")));
     }
     if (const std::string trouble = text_in(fleet, "trouble"); !trouble.empty()) {
-      text += line("trouble", fmt::format("{} (failed {}; next launch after {})", trouble,
+      text += line("last failure", fmt::format("{} (failed {}; next launch after {})", trouble,
                                           plural(number_in(fleet, "failures"), "time"),
                                           local_time(number_in(fleet, "retry_at_ms"))));
     }
     if (const std::string trouble = text_in(fleet, "spot_trouble"); !trouble.empty()) {
-      text += line("spot trouble", fmt::format("{} (failed {}; next spot machine after {})", trouble,
+      text += line("spot failure", fmt::format("{} (failed {}; next spot machine after {})", trouble,
                                                plural(number_in(fleet, "spot_failures"), "time"),
                                                local_time(number_in(fleet, "spot_retry_at_ms"))));
     }
@@ -384,7 +384,7 @@ void add_fleet(const Verb& app, Invocation& invocation) {
       .one_of({"local", "kubernetes", "slurm", "ec2", "gce", "command", "none"});
   setting
       .add_option("--command", flags->command,
-                  "Program that launches the machines, by the name that the server was given with --fleet-command")
+                  "Name of the program that launches the machines, as given to the server with --fleet-command")
       .type_name("NAME");
   setting.add_option("--least", flags->least, "Minimum number of machines (default: 0)")
       .type_name("N")
@@ -395,7 +395,7 @@ void add_fleet(const Verb& app, Invocation& invocation) {
   setting.add_flag("--spot", flags->spot, "Use spot machines: cheaper, but they can be reclaimed by the provider");
   setting.add_flag("--no-spot", flags->no_spot, "Use on-demand machines instead of spot machines").excludes("--spot");
   setting.add_flag("--on-demand", flags->on_demand,
-                   "With --spot: launch on-demand machines for items that spot machines do not serve (the default)");
+                   "With --spot: launch on-demand machines for items that cannot get a spot machine (the default)");
   setting.add_flag("--no-on-demand", flags->no_on_demand, "With --spot: launch spot machines only")
       .excludes("--on-demand");
   setting
@@ -424,7 +424,7 @@ void add_fleet(const Verb& app, Invocation& invocation) {
       .range(0, 1'000'000'000);
   setting
       .add_option("--seconds-per-machine", flags->seconds_per_machine,
-                  "With policy backlog: seconds of work per machine, by learned durations")
+                  "With policy backlog: seconds of work per machine, estimated from the durations of earlier items")
       .type_name("N")
       .range(0, 2'592'000);
   setting.add_option("--desired", flags->desired, "With policy fixed: the number of machines")
@@ -453,11 +453,11 @@ void add_fleet(const Verb& app, Invocation& invocation) {
       .add_option("--file", flags->file,
                   "YAML or JSON file with all settings; those not in it have their defaults. Flags override it")
       .type_name("FILE");
-  about_one(add("pause", "Launch and drain nothing until 'drover fleet resume'", "drover fleet pause spot",
+  about_one(add("pause", "Stop launching and draining machines until 'drover fleet resume'", "drover fleet pause spot",
                 [](ServerClient& client, const FleetFlags& it) { return pause(client, it, true); }));
   about_one(add("resume", "Let a paused fleet scale again", "drover fleet resume spot",
                 [](ServerClient& client, const FleetFlags& it) { return pause(client, it, false); }));
-  about_one(add("delete", "Delete a fleet, once its machines are drained", "drover fleet delete spot", remove_fleet));
+  about_one(add("delete", "Drain a fleet's machines, then delete the fleet", "drover fleet delete spot", remove_fleet));
 }
 
 }  // namespace drover

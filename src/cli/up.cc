@@ -34,9 +34,8 @@ void add_up(const Verb& app, Invocation& invocation) {
       .type_name("ADDR:PORT");
   verb.add_option("--prices", flags->prices, "YAML or JSON file with prices of machines, by shape").type_name("FILE");
   verb.footer(
-      "The server has a fleet 'local', which grows from no machine to all CPUs of this one and back; 'drover fleet "
-      "set\n"
-      "local' changes it. Ctrl-C drains it and stops the server; a second Ctrl-C kills what runs.\n\n"
+      "The server has a fleet 'local', which scales from no machines to all CPUs of this computer and back; change it\n"
+      "with 'drover fleet set local'. Ctrl-C drains it and stops the server; a second Ctrl-C kills running items.\n\n"
       "Examples:\n  drover up\n  drover up --listen 127.0.0.1:9000 --data /srv/drover");
   verb.callback([flags, &invocation] {
     auto done = serve(*flags);

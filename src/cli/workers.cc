@@ -54,10 +54,10 @@ std::string device_notes(const json::value& worker) {
     const std::string gpu = fmt::format("\nworker '{}': GPU {} ({})", text_in(worker, "name"), number_in(it, "index"),
                                         plain_text(text_in(it, "id"), 80));
     if (const std::string failure = text_in(it, "failure"); !failure.empty()) {
-      out += fmt::format("{} gets no more items: {}\n  once it is repaired, start the worker again\n", gpu,
+      out += fmt::format("{} gets no more items: {}\n  after repairing it, restart the worker\n", gpu,
                          plain_text(failure, 200));
     } else if (number_in(it, "idle_ms") >= std::uint64_t{kLongIdleMs} && !text_in(it, "job").empty()) {
-      out += fmt::format("{} has been idle for {}, and item {}:{} has it\n", gpu,
+      out += fmt::format("{} has been idle for {} while assigned to item {}:{}\n", gpu,
                          duration_words(static_cast<double>(number_in(it, "idle_ms")) / 1000), text_in(it, "job_name"),
                          number_in(it, "item"));
     }
@@ -84,8 +84,8 @@ void print_list(ServerClient& client, const json::value& answer) {
                pairs_text(object_in(it, "labels"))});
     if (const std::string why = text_in(it, "quarantine"); !why.empty()) {
       apart += fmt::format(
-          "\nworker '{0}' is in quarantine and gets no items: {1}\n"
-          "  once it is fixed: drover workers readmit {0}\n",
+          "\nworker '{0}' is quarantined and gets no items: {1}\n"
+          "  after fixing it: drover workers readmit {0}\n",
           text_in(it, "name"), why);
     }
     apart += device_notes(it);
@@ -127,8 +127,8 @@ void add_workers(const Verb& app, Invocation& invocation) {
   };
   add("drain", "Give a worker no more items; it exits when its running items have ended",
       "takes no new items and exits when its running items have ended");
-  add("fence", "Give a worker's items to other workers immediately; for an unresponsive or faulty worker",
-      "has lost its items; they will go to other workers");
+  add("fence", "Reassign a worker's items to other workers immediately; for an unresponsive or faulty worker",
+      "is fenced; its items are reassigned to other workers");
   add("readmit", "Let a worker in quarantine receive items again", "gets items again");
 }
 

@@ -53,7 +53,7 @@ class Answer {
     json::error_code error;
     const double dollars = value->is_number() ? value->to_number<double>(error) : -1;
     if (dollars >= 0 && dollars <= kMostDollars) return std::llround(dollars * 1e6);
-    complain(name, "is not a price: dollars per hour, at most a million");
+    complain(name, "is not a valid price: use dollars per hour, at most 1000000");
     return std::nullopt;
   }
   /// In bytes, or as in "16GiB".
@@ -167,7 +167,7 @@ Result<MachineList> CommandProvider::list() {
   const json::array* machines = fields.list("machines");
   for (std::size_t i = 0; machines != nullptr && i < machines->size(); ++i) {
     const json::object* machine = (*machines)[i].if_object();
-    if (machine == nullptr) return fail(ErrorCode::io, concat(what, ": 'machines' has something that is no object"));
+    if (machine == nullptr) return fail(ErrorCode::io, concat(what, ": 'machines' has an element that is not an object"));
     Answer one(*machine, what);
     ListedMachine listed{.name = one.text("name"),
                          .id = one.text("id", false),
@@ -193,7 +193,7 @@ Result<std::vector<CommandShape>> command_shapes(const std::string& program, con
   const json::array* shapes = fields.list("shapes");
   for (std::size_t i = 0; shapes != nullptr && i < shapes->size(); ++i) {
     const json::object* shape = (*shapes)[i].if_object();
-    if (shape == nullptr) return fail(ErrorCode::io, concat(what, ": 'shapes' has something that is no object"));
+    if (shape == nullptr) return fail(ErrorCode::io, concat(what, ": 'shapes' has an element that is not an object"));
     Answer one(*shape, what);
     CommandShape made{.name = one.text("name"), .has = {one.number("cpus", 1000, true), one.size("memory"), {}}};
     made.microdollars = one.price("price");

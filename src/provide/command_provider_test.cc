@@ -189,7 +189,7 @@ TEST(CommandProvider, AnAnswerThatIsWrongIsNamed) {
   EXPECT_TRUE(says("{\"machines\": [], \"exact\": 1}").ends_with("'exact' is neither true nor false"));
   EXPECT_TRUE(says("{}").ends_with("/cloud list: 'machines' is missing"));
   EXPECT_TRUE(says("{\"machines\": 1}").ends_with("'machines' is not a list"));
-  EXPECT_TRUE(says("{\"machines\": [1]}").ends_with("'machines' has something that is no object"));
+  EXPECT_TRUE(says("{\"machines\": [1]}").ends_with("'machines' has an element that is not an object"));
   EXPECT_TRUE(says("{\"machines\": [{}]}").ends_with("'name' is missing"));
   EXPECT_TRUE(says("{\"machines\": [{\"name\": 1}]}").ends_with("'name' is not a string"));
   EXPECT_TRUE(says("{\"machines\": [{\"name\": \"a\", \"ended\": 1}]}").ends_with("'ended' is neither true nor false"));

@@ -163,8 +163,8 @@ Result<std::vector<std::string>> LocalProvider::make_cgroup(const MachineOrder& 
 
 void LocalProvider::say_without_cgroup(const Error& why) const {
   options_.notice(
-      concat("machines of this computer run without cgroups of their own, so that all items of one together "
-             "can use more than its CPUs and memory: ",
+      concat("local machines run without cgroups, so the items of a machine can together "
+             "use more CPUs and memory than it has: ",
              why.message, why.next.empty() ? "" : concat("; next: ", why.next)));
 }
 
@@ -212,7 +212,7 @@ Result<void> LocalProvider::terminate(const std::string& name) {
 
 Result<void> LocalProvider::remove(const std::string& name) {
   if (!remove_cgroup_trees(cgroups_made_for(name))) {
-    return fail(ErrorCode::in_use, concat("processes of machine '", name, "' do not end in its cgroup"));
+    return fail(ErrorCode::in_use, concat("processes of machine '", name, "' are still running in its cgroup"));
   }
   asked_to_end_.erase(name);
   std::error_code error;

@@ -299,7 +299,9 @@ Result<FleetRules> fleet_rules_from_json(std::string_view text) {
     return fail(
         ErrorCode::bad_input,
         rules.command.empty() ? "provider 'command' requires 'command'" : "'command' requires provider 'command'",
-        "set 'command' to one of the names that the server knows: drover server --fleet-command NAME=PROGRAM");
+        rules.command.empty()
+            ? "set 'command' to a NAME that the server was started with: drover server --fleet-command NAME=PROGRAM"
+            : "set 'provider' to 'command', or remove 'command'");
   }
   if (auto checked = check_policy(rules); !checked) return pass(checked);
   return rules;

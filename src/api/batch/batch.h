@@ -40,6 +40,7 @@ class BatchApi : public AwsApi {
   // batch_environments.cc
   EditOutcome create_environment(const Call& call);
   EditOutcome update_environment(const Call& call);
+  Result<ManagedMachines> machines_for(const std::string& environment);
   EditOutcome delete_environment(const Call& call);
   Outcome describe_environments(const Call& call);
   Found<Stored> find_environment(const std::string& reference) const;

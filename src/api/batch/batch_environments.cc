@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "ports/entropy.h"
+#include "wire/fleet_rules.h"
 
 namespace drover::aws {
 
@@ -81,9 +82,11 @@ EditOutcome BatchApi::create_environment(const Call& call) {
   if (const auto fleet = std::ranges::find(*fleets, name, &Fleet::name); fleet != fleets->end()) {
     // AWS keeps an environment, and its name, until its machines have drained.
     if (fleet->deleting) {
-      return client_error(concat("Object already exists: ", name, " is being deleted until its machines have drained"));
+      return client_error(
+          concat("Object already exists: ", name, " is still being deleted; retry after its machines have drained"));
     }
-    return client_error(concat("a fleet with the name ", name, " was made with drover"));
+    return client_error(
+        concat("a fleet named ", name, " already exists; use another name, or delete it: drover fleet delete ", name));
   }
   json::object environment = call.input;
   const auto desired = take_desired(environment, now_ms_());
@@ -105,6 +108,20 @@ EditOutcome BatchApi::create_environment(const Call& call) {
               {SetFleet{std::move(*fleet)}}};
 }
 
+// The server may have been started with another provider since: an environment keeps the one that has its machines.
+Result<ManagedMachines> BatchApi::machines_for(const std::string& environment) {
+  auto fleets = backend().ledger().fleets();
+  if (!fleets) return pass(fleets);
+  const auto fleet = std::ranges::find(*fleets, environment, &Fleet::name);
+  if (fleet == fleets->end() || !fleet->has_launched) return machines_;
+  const auto rules = fleet_rules_from_json(fleet->text);
+  if (!rules) return machines_;
+  ManagedMachines kept = machines_;
+  kept.provider = rules->provider;
+  kept.command = rules->command;
+  return kept;
+}
+
 EditOutcome BatchApi::update_environment(const Call& call) {
   auto environment = find_environment(std::string(call.input.at("computeEnvironment").get_string()));
   if (!environment) return std::unexpected(std::move(environment.error()));
@@ -122,7 +139,9 @@ EditOutcome BatchApi::update_environment(const Call& call) {
   }
   const auto desired = take_desired(value, now_ms_());
   if (!desired) return client_error(desired.error());
-  auto fleet = environment_fleet(environment->name, value, machines_, *desired);
+  const auto machines = machines_for(environment->name);
+  if (!machines) return std::unexpected(fault(machines.error()));
+  auto fleet = environment_fleet(environment->name, value, *machines, *desired);
   if (!fleet) return client_error(fleet.error());
   return Edit{
       {environments().replace(*environment)},

@@ -60,12 +60,12 @@ Result<ShapePrices> read_shape(const std::string& path, const Node::Field& shape
   }
   if (!out.on_demand && !out.spot) return wrong(path, shape.place, concat(what, " has no prices"));
   if (!out.on_demand && find_machine_type(shape.name) == nullptr) {
-    return wrong(path, shape.place, concat(what, " has no 'price', and is in no built-in table"),
+    return wrong(path, shape.place, concat(what, " has no 'price', and is not in the built-in price table"),
                  "add its price on demand: price: 0.1");
   }
   if (out.on_demand && out.spot && *out.spot > *out.on_demand) {
     return wrong(path, shape.place, concat(what, " has a 'spot_price' above its 'price'"),
-                 "'price' is the price on demand, in dollars per hour");
+                 "lower 'spot_price', or raise 'price', which is the on-demand price, in dollars per hour");
   }
   return out;
 }
@@ -92,7 +92,7 @@ Result<PriceList> read_prices(std::string_view text, const std::string& path) {
   const auto root = node_from_yaml(
       text, {.what = "price list", .examples = "the example in docs/fleets.md", .has_placeholders = false});
   if (!root) return wrong(path, root.error().place, root.error().what, root.error().next);
-  if (root->kind != Node::Kind::object) return wrong(path, root->place, "there is no 'shapes' in it");
+  if (root->kind != Node::Kind::object) return wrong(path, root->place, "'shapes' is missing");
   PriceList out;
   const Node* shapes = nullptr;
   for (const Node::Field& field : root->fields) {

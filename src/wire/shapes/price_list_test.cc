@@ -83,8 +83,8 @@ TEST(Prices, ABrokenFileSaysWhereAndWhy) {
     const char* what;
   };
   const Case cases[] = {
-      {"", "there is no 'shapes' in it"},
-      {"[1, 2]", "there is no 'shapes' in it"},
+      {"", "'shapes' is missing"},
+      {"[1, 2]", "'shapes' is missing"},
       {"shapes: [small]", "'shapes' does not list shapes by name"},
       {"shapes: {small: {price: 1}", ""},
       {"shape: {}", "unknown field 'shape'"},
@@ -99,7 +99,7 @@ TEST(Prices, ABrokenFileSaysWhereAndWhy) {
       {"shapes:\n  small: {price: 0.0000001}", "'0.0000001' has more than 6 decimals"},
       {"shapes:\n  small: {price: 1e-3}", "'1e-3' is not an amount of dollars"},
       {"shapes:\n  small: {price: 1000001}", "'price' of shape 'small' is more than $1,000,000.00 per hour"},
-      {"shapes:\n  small: {spot_price: 0.1}", ":2: shape 'small' has no 'price', and is in no built-in table"},
+      {"shapes:\n  small: {spot_price: 0.1}", ":2: shape 'small' has no 'price', and is not in the built-in price table"},
       {"shapes:\n  small: {price: 0.1, spot_price: 0.2}", ":2: shape 'small' has a 'spot_price' above its 'price'"},
       {"shapes:\n  small: {price: 1}\n  small: {price: 2}", "small"},
       {"shapes:\n  small: {price: 1, price: 2}", "price"},
