@@ -121,7 +121,7 @@ def test_an_environment_keeps_its_name_until_its_machines_have_drained(server, b
     batch.update_compute_environment(computeEnvironment="env", state="DISABLED")
     batch.delete_compute_environment(computeEnvironment="env")
     code, message = code_of(batch.create_compute_environment, computeEnvironmentName="env", type="MANAGED", computeResources=RESOURCES)
-    assert code == "ClientException" and "Object already exists: env is being deleted until its machines have drained" in message, message
+    assert code == "ClientException" and "Object already exists: env is still being deleted; retry after its machines have drained" in message, message
     (tmp_path / "go").touch()
     wait_until(lambda: server.ask("GET", "/api/v1/fleets/env")[0] == 404, "the environment to be deleted")
     batch.create_compute_environment(computeEnvironmentName="env", type="MANAGED", computeResources=RESOURCES)

@@ -185,7 +185,7 @@ def test_a_program_can_say_what_its_machines_cost(drover, tmp_path):
     program.write_text(text.replace('"memory": "1GiB"}', '"memory": "1GiB", "price": "much"}'))
     server.stop()
     server.start()
-    wait_until(lambda: "'price' is not a price" in server.cli("fleet", "explain", "f").out, "the reason")
+    wait_until(lambda: "'price' is not a valid price" in server.cli("fleet", "explain", "f").out, "the reason")
     delete_fleets(server)
 
 

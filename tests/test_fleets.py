@@ -1,5 +1,6 @@
 """Fleets on this machine: capacity follows the work from nothing and back, whatever happens to the server in between."""
 
+import base64
 import json
 import os
 import signal
@@ -86,6 +87,23 @@ def test_the_messages_of_a_stream_bring_up_machines(server):
     wait_until(lambda: machines(server, "f") == {} and nothing_is_left(server), "the machine to be gone")
 
 
+def test_messages_whose_machine_was_lost_bring_up_another(server, tmp_path):
+    set_fleet(server, "f", most=1, shapes=["small"])
+    server.cli("stream", "create", "s")
+    assert server.ask("POST", "/api/v1/streams/s/messages", [{"body": "a"}, {"body": "b"}])[0] == 200
+    command = ["sh", "-c", f"touch {tmp_path}/runs; until test -e {tmp_path}/go; do sleep 0.05; done"]
+    assert server.ask("POST", "/api/v1/jobs", {"name": "j", "command": command, "stream": "s", "until_empty": True})[0] == 201
+    wait_until(lambda: (tmp_path / "runs").exists(), "an item to run")
+    (name, pid), = workers_of(server)
+    os.kill(pid, signal.SIGKILL)
+    (tmp_path / "go").touch()
+    # The stream is empty: its messages are the job's items by now.
+    job = server.ends("j")
+    assert (job["state"], job["counts"]["succeeded"]) == ("succeeded", 2)
+    assert name not in {worker for worker, in server.rows("SELECT worker FROM attempts WHERE state = 'succeeded'")}
+    wait_until(lambda: machines(server, "f") == {} and nothing_is_left(server), "the machines to be gone")
+
+
 def test_step_scaling_follows_the_depth_of_a_stream(server):
     server.cli("stream", "create", "s")
     alarms = [{"when": ">=", "threshold": 1, "steps": [{"lower": 0, "upper": 100, "value": 1}, {"lower": 100, "value": 2}]},
@@ -164,7 +182,7 @@ def test_a_fleet_that_cannot_launch_says_why(server):
     set_fleet(server, "far", provider="ec2", most=2)
     server.cli("submit", "--name", "j", "--", "true", ":::", "a")
     wait_until(lambda: server.job("j")["counts"]["pending"] == 1, "the job to wait")
-    assert server.cli("fleet", "explain", "far").out == "1 item waits: provider 'ec2' is not available on this server\n"
+    assert server.cli("fleet", "explain", "far").out == "1 item waiting: provider 'ec2' is not available on this server\n"
     missing = "provider 'local' has no shape 'enormous'; it has small"
     set_fleet(server, "odd", shapes=["enormous"])
     assert missing in server.cli("fleet", "explain", "odd").out
@@ -173,7 +191,7 @@ def test_a_fleet_that_cannot_launch_says_why(server):
     assert missing in server.cli("fleet", "explain", "odd").out
     assert "problem      provider 'ec2' is not available on this server" in server.cli("fleet", "show", "far").out
     set_fleet(server, "f", most=0)
-    assert server.cli("fleet", "explain", "f").out == "1 item waits: at the maximum of 0 machines\n"
+    assert server.cli("fleet", "explain", "f").out == "1 item waiting: at the maximum of 0 machines\n"
     server.cli("cancel", "j")
 
 
@@ -195,7 +213,7 @@ def test_a_paused_fleet_does_nothing(server):
     set_fleet(server, "f", most=1)
     assert "paused" in server.cli("fleet", "pause", "f").out
     server.cli("submit", "--name", "j", "--", "true", ":::", "a")
-    assert server.cli("fleet", "explain", "f").out == "the fleet is paused\n1 item waits: the fleet is paused\n"
+    assert server.cli("fleet", "explain", "f").out == "the fleet is paused\n1 item waiting: the fleet is paused\n"
     assert "paused" in server.cli("fleet", "list").out
     assert machines(server, "f") == {}
     assert server.cli("fleet", "resume", "f").status == 0
@@ -521,7 +539,7 @@ def test_machines_that_end_as_soon_as_they_have_joined_are_backed_off_from(serve
         (name, pid), = wait_until(lambda: list(machines(server, "f").values()) == ["joined"] and workers_of(server), "a machine")
         os.kill(pid, signal.SIGKILL)
         shown = wait_until(lambda: (it := server.ask("GET", "/api/v1/fleets/f")[1])["failures"] == failures and it, "the failure")
-        assert " after it had joined: its worker " in shown["trouble"], shown
+        assert " after joining: its worker " in shown["trouble"], shown
     wait_until(lambda: list(machines(server, "f").values()) == ["joined"], "another machine")
     assert server.ask("GET", "/api/v1/fleets/f")[1]["failures"] == 2, "it may end as soon as the others"
     server.cli("submit", "--name", "j", "--", "true", ":::", "a")
@@ -593,11 +611,16 @@ if sys.argv[1] == "terminate" and (file := folder / asked["name"]).exists():
 """
 
 
+def slow_cloud(tmp_path, text=SLOW_CLOUD):
+    program = tmp_path / "cloud"
+    program.write_text(text.replace("@DROVER@", BINARY).replace("@DATA@", str(tmp_path / "vm-data")))
+    program.chmod(0o755)
+    return program
+
+
 @pytest.mark.parametrize("ending", ["SIGTERM", "SIGKILL"])
 def test_a_launch_that_the_servers_end_interrupts_is_carried_out_once(drover, tmp_path, ending):
-    program = tmp_path / "cloud"
-    program.write_text(SLOW_CLOUD.replace("@DROVER@", BINARY).replace("@DATA@", str(tmp_path / "vm-data")))
-    program.chmod(0o755)
+    program = slow_cloud(tmp_path)
     launches, slow = program.with_suffix(".launches"), program.with_suffix(".slow")
     slow.touch()
     server = Server(drover, "--lease", "5s", "--fleet-command", f"vms={program}")
@@ -624,13 +647,66 @@ def test_a_launch_that_the_servers_end_interrupts_is_carried_out_once(drover, tm
     wait_until(lambda: list((tmp_path / "vms").iterdir()) == [], "nothing of it to be left")
 
 
-def test_an_ended_copy_of_a_machine_does_not_lose_its_work(drover, tmp_path):
+def test_machines_elsewhere_join_at_the_address_that_is_advertised(drover, tmp_path):
     program = tmp_path / "cloud"
+    program.write_text("""#!/usr/bin/python3
+import json, pathlib, sys
+if sys.argv[1] == "launch":
+    pathlib.Path(__file__).with_suffix(".asked").write_text(sys.stdin.read())
+    sys.exit("no capacity")
+print(json.dumps({"machines": [], "shapes": [{"name": "c1", "cpus": 1}], "exact": True}))
+""")
+    program.chmod(0o755)
+    server = Server(drover, "--advertise", "head.example.org:4443", "--fleet-command", f"vms={program}")
+    assert server.cli("fleet", "set", "f", "--command", "vms", "--most", 1).status == 0
+    server.cli("submit", "--name", "j", "--", "true", ":::", "a")
+    asked = program.with_suffix(".asked")
+    wait_until(lambda: asked.exists() and asked.read_text().endswith("}"), "a launch")
+    token = json.loads(asked.read_text())["join_token"].removeprefix("drover-join-")
+    assert json.loads(base64.urlsafe_b64decode(token + "=="))["addresses"] == ["http://head.example.org:4443"]
+    # Nothing was launched, as its provider's list says: it may have another one.
+    wait_until(lambda: server.cli("fleet", "set", "f", "--provider", "local").status == 0, "the provider to be replaced")
+    assert server.ends("j")["state"] == "succeeded"
+    delete_fleets(server)
+
+
+def test_a_fleet_is_deleted_while_its_program_is_slow_to_launch(drover, tmp_path):
+    program = slow_cloud(tmp_path, SLOW_CLOUD.replace("    try:\n", "    time.sleep(2)\n    try:\n"))
+    server = Server(drover, "--lease", "5s", "--fleet-command", f"vms={program}")
+    assert server.cli("fleet", "set", "f", "--command", "vms", "--most", 12, "--policy", "fixed", "--desired", 12).status == 0
+    launches = program.with_suffix(".launches")
+    wait_until(lambda: launches.exists() and launches.read_text().endswith("\n"), "the first launch")
+    assert len(machines(server, "f")) == 12
+    delete_fleets(server)
+    assert len(launches.read_text().splitlines()) < 6, "the others were not wanted any more"
+    assert list((tmp_path / "vms").iterdir()) == []
+
+
+def test_a_fleet_whose_settings_cannot_be_read_keeps_its_machines(drover, tmp_path):
+    program = slow_cloud(tmp_path)
+    server = Server(drover, "--lease", "5s", "--fleet-command", f"vms={program}")
+    fleet = ["fleet", "set", "f", "--command", "vms", "--most", 2, "--policy", "fixed", "--desired", 2]
+    assert server.cli(*fleet).status == 0
+    wait_until(lambda: sorted(machines(server, "f").values()) == ["joined", "joined"], "two machines")
+    before = machines(server, "f")
+    server.kill()
+    with sqlite3.connect(server.drover.data / "server/drover.db") as ledger:
+        ledger.execute("UPDATE fleets SET text = json_set(text, '$.of_a_later_version', 1)")
+    server.start()
+    assert "its settings cannot be read: " in server.cli("fleet", "explain", "f").out
+    submitted = server.cli("submit", "--name", "j", "--range", "1-4", "--", "sleep", "0.5")
+    assert submitted.status == 0 and server.ends("j")["state"] == "succeeded"
+    assert machines(server, "f") == before and len(list((tmp_path / "vms").iterdir())) == 2
+    assert server.cli(*fleet).status == 0
+    assert server.cli("fleet", "explain", "f").out == "nothing to do\n" and machines(server, "f") == before
+    delete_fleets(server)
+
+
+def test_an_ended_copy_of_a_machine_does_not_lose_its_work(drover, tmp_path):
     one = '{"name": it.name}'
     assert SLOW_CLOUD.count(f"[{one} for it") == 1
     text = SLOW_CLOUD.replace(f"[{one} for it in folder.iterdir()]", f'[entry for it in folder.iterdir() for entry in ({one}, {one} | {{"ended": True}})]')
-    program.write_text(text.replace("@DROVER@", BINARY).replace("@DATA@", str(tmp_path / "vm-data")))
-    program.chmod(0o755)
+    program = slow_cloud(tmp_path, text)
     server = Server(drover, "--lease", "5s", "--fleet-command", f"vms={program}")
     assert server.cli("fleet", "set", "f", "--command", "vms", "--most", 1, "--idle", "1h").status == 0
     server.cli("submit", "--name", "j", "--", "sh", "-c", f"touch {tmp_path}/runs; until test -e {tmp_path}/go; do sleep 0.05; done", ":::", "a")

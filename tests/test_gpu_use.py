@@ -169,7 +169,7 @@ def test_a_gpu_that_does_nothing_is_named(server, environment, gpus):
     assert "idle" not in server.cli("status", "j").out + server.cli("workers").out
     wait_until(lambda: "idle GPU" in server.cli("status", "j").out, "the status to name it", 120)
     assert re.search(r"idle GPU +GPU 0 of worker 'w1' for 1 min( \d+ s)?; item j:0 has it", server.cli("status", "j").out), server.cli("status", "j").out
-    assert re.search(r"GPU 0 .*has been idle for 1 min( \d+ s)?, and item j:0 has it", server.cli("workers").out), server.cli("workers").out
+    assert re.search(r"GPU 0 .*has been idle for 1 min( \d+ s)? while assigned to item j:0", server.cli("workers").out), server.cli("workers").out
 
 
 @pytest.mark.parametrize("what, words", [("79", "Xid 79"), ("lost", "lost")])

@@ -14,7 +14,7 @@ from test_fleets import delete_fleets, machines, nothing_is_left, set_fleet, wor
 from test_server import Server
 from test_up import Up
 
-NOTICE = "run without cgroups of their own"
+NOTICE = "local machines run without cgroups"
 WORKER_MEMORY = 256 << 20
 HOLD = "touch {runs}; until test -e {go}; do sleep 0.05; done"
 

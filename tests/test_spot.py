@@ -77,13 +77,13 @@ def test_a_job_chooses_its_machines(server):
 def test_a_job_that_no_fleet_serves_says_so(server):
     set_fleet(server, "f", most=1, shapes=["small"], spot=True, on_demand=False)
     submit(server, "careful", "--spot", "never", "--", "true", ":::", "a")
-    said = "1 item waits: not allowed on spot machines, and the fleet has no others\n"
+    said = "1 item waiting: not allowed on spot machines, and the fleet launches no on-demand machines\n"
     wait_until(lambda: server.cli("fleet", "explain", "f").out == said, "the planner to say why")
     assert "'drover fleet explain f' says why" in server.cli("why", "careful").out
     assert server.cli("fleet", "set", "f", "--on-demand").status == 0
     assert server.ends("careful")["state"] == "succeeded"
     assert markets(server) == ["on-demand"]
-    assert "on-demand machines where spot does not serve" in server.cli("fleet", "show", "f").out
+    assert "on-demand machines for items that cannot get one" in server.cli("fleet", "show", "f").out
 
 
 def test_an_item_that_is_lost_too_often_runs_on_demand(server, tmp_path):
@@ -96,8 +96,8 @@ def test_an_item_that_is_lost_too_often_runs_on_demand(server, tmp_path):
     for name, pid in workers_of(server):
         os.kill(pid, signal.SIGKILL)
     said = wait_until(lambda: "was lost" in (it := server.cli("why", "j").out) and it, "the item to be kept from spot machines")
-    assert "item 0 was lost 1 time, so for up to" in said
-    assert "it waits for a machine that is not a spot machine; fleet 'f' is paused" in said
+    assert "item 0 was lost 1 time, so it waits up to" in said
+    assert "for a machine that is not a spot machine; fleet 'f' is paused" in said
     assert server.cli("fleet", "resume", "f").status == 0
     assert server.ends("j")["state"] == "succeeded"
     assert markets(server) == ["spot", "on-demand"]
@@ -116,9 +116,9 @@ def test_on_demand_machines_replace_spot_machines_that_cannot_be_had(drover):
         shown = wait_until(lambda: (it := server.ask("GET", "/api/v1/fleets/f")[1])["spot_failures"] > 1 and it, "launches to fail")
         assert (shown["failures"], shown["trouble"]) == (0, None) and shown["spot_trouble"].endswith("no spot capacity")
         said = server.cli("fleet", "show", "f").out
-        assert "state        spot failing\n" in said and "\n  spot trouble " in said and "no spot capacity (failed " in said, said
+        assert "state        spot failing\n" in said and "\n  spot failure " in said and "no spot capacity (failed " in said, said
         assert "spot failing" in server.cli("fleet", "list").out
-        assert "launches no spot machine for" in wait_until(
+        assert "launches no spot machines for" in wait_until(
             lambda: "no spot machine" in (it := server.cli("why", "patient").out) and it, "the reason")
         assert set(markets(server)) == {"spot"}
         submit(server, "hasty", "--on-demand-after", "1s", "--", "true", ":::", "a")
@@ -136,7 +136,7 @@ def test_on_demand_machines_replace_spot_machines_that_cannot_be_had(drover):
         assert server.cli("fleet", "set", "f", "--bid", "39").status == 0
         wait_until(lambda: machines(server, "f") == {}, "the machine to leave")
         submit(server, "dear", "--spot", "only", "--", "true", ":::", "a")
-        said = "1 item waits: a spot machine of shape 'c1' costs 40% of the on-demand price; the bid is 39%\n"
+        said = "1 item waiting: a spot machine of shape 'c1' costs 40% of the on-demand price; the bid is 39%\n"
         wait_until(lambda: server.cli("fleet", "explain", "f").out == said, "the planner to keep to the bid")
     finally:
         delete_fleets(server)

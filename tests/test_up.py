@@ -1,11 +1,16 @@
 """`drover up`: a server and this machine as its fleet, in one command."""
 
+import json
 import signal
 
+import images
 import pytest
 
+from aws import Aws
 from drover import wait_until
-from test_fleets import nothing_is_left, workers_of
+from test_aws_fleets import RESOURCES
+from test_fleets import machines, nothing_is_left, workers_of
+from test_machine_size import cgroups_of
 from test_server import Server
 
 
@@ -58,7 +63,7 @@ def test_ctrl_c_drains_what_runs(up, tmp_path):
     assert up.running.alive() and up.job("j")["state"] == "running"
     (tmp_path / "go").touch()
     ended = up.running.done()
-    assert ended.status == 0 and "no machine is left" in ended.err, ended
+    assert ended.status == 0 and "all machines have drained" in ended.err, ended
     assert nothing_is_left(up) and up.drover.left_over() == {}
     assert up.rows("SELECT state FROM attempts") == [("succeeded",)]
 
@@ -88,3 +93,25 @@ def test_settings_of_the_local_fleet_stay(up):
     assert up.cli("fleet", "show", "local", "--json").json_lines[0]["most"] == 1
     up.interrupt()
 
+
+
+def test_a_stream_and_a_batch_environment_go_from_nothing_to_machines_and_back(up, tmp_path):
+    up.cli("fleet", "set", "local", "--idle", "0s")
+    up.cli("stream", "create", "s")
+    assert up.ask("POST", "/api/v1/streams/s/messages", [{"body": str(i)} for i in range(5)])[0] == 200
+    assert up.ask("POST", "/api/v1/jobs", {"name": "messages", "command": ["echo", "{}"], "stream": "s", "until_empty": True})[0] == 201
+    assert up.ends("messages")["counts"]["succeeded"] == 5
+    wait_until(lambda: nothing_is_left(up), "the machines of the stream to leave")
+    images.plain("", Env=["PATH=/bin"], Cmd=["true"]).write_layout(tmp_path / "plain")
+    aws = Aws(up)
+    aws("batch", "create-compute-environment", "--compute-environment-name", "env", "--type", "MANAGED", "--compute-resources", json.dumps(RESOURCES))
+    aws("batch", "create-job-queue", "--job-queue-name", "q", "--priority", "1", "--compute-environment-order", "order=1,computeEnvironment=env")
+    container = {"vcpus": 1, "memory": 64, "image": f"oci:{tmp_path}/plain", "command": ["true"]}
+    aws("batch", "register-job-definition", "--job-definition-name", "d", "--type", "container", "--container-properties", json.dumps(container))
+    job = aws("batch", "submit-job", "--job-name", "j", "--job-queue", "q", "--job-definition", "d", "--array-properties", "size=3")["jobId"]
+    wait_until(lambda: aws("batch", "describe-jobs", "--jobs", job)["jobs"][0]["status"] == "SUCCEEDED", "the job to succeed", 60)
+    assert up.rows("SELECT DISTINCT fleet FROM machines ORDER BY fleet") == [("env",), ("local",)]
+    wait_until(lambda: machines(up, "env") == {} and nothing_is_left(up), "the machines of the environment to leave", 120)
+    up.interrupt()
+    assert cgroups_of(up) == [] and up.drover.left_over() == {}
+    assert up.rows("SELECT count(*) FROM grants") == [(0,)]
