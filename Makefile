@@ -48,7 +48,7 @@ sim: setup  ## Simulate lost packets, full disks, stalls, killed machines: many 
 	@$(call compile,release,simulate)
 	@build/bin/simulate $(if $(SEED),--seed $(SEED)) --seeds $(or $(SEEDS),$(if $(SEED),1,1050)) --hours $(or $(HOURS),10)
 
-sim-mutants: setup  ## Plant faults, and show how many seeds it takes to find each
+sim-mutants: setup  ## Inject faults, and show how many seeds it takes to find each
 	@$(call compile,release,sim_mutants)
 	@build/bin/sim_mutants
 

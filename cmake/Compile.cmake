@@ -1,4 +1,4 @@
-# How everything is compiled: warnings are errors, ccache where it is installed, one precompiled header for all rooms.
+# How everything is compiled: warnings are errors, ccache where it is installed, one precompiled header for all modules.
 # Clones of this repository share what ccache holds, wherever they are.
 
 find_program(CCACHE ccache)
@@ -45,7 +45,7 @@ drover_precompile(drover_test_pch <gtest/gtest.h> LIBS GTest::gtest)
 target_compile_options(drover_test_pch PRIVATE -O1)
 
 # Compiles a target's sources several at a time: nearly all of the time goes into what they include. So names in the
-# unnamed namespaces of a room's sources must differ, and likewise those of its tests.
+# unnamed namespaces of a module's sources must differ, and likewise those of its tests.
 function(drover_unite target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
 endfunction()

@@ -1,4 +1,4 @@
-"""The house rules a program can check: who may include whom, and what the pure rooms may not touch."""
+"""The house rules a program can check: who may include whom, and what the pure modules may not touch."""
 
 import pathlib
 import re
@@ -47,10 +47,10 @@ PURE_BANS = {
     "a library": r"#include <(boost|fmt|spdlog|CLI|google|zstd|sqlite3|curl|openssl)\b",
 }
 
-# Made by the build, in no room.
+# Made by the build, in no module.
 GENERATED = {"build_info.h", "worker.pb.h", "message.pb.h"}
 
-# Libraries that only these rooms may see.
+# Libraries that only these modules may see.
 LIBRARY_ROOMS = {
     r"sqlite3(ext)?\.h": {"sqlite"},
     r"CLI/.*": {"cli"},
@@ -67,16 +67,16 @@ def table_text():
     return with_arrows[0]
 
 
-def allowed_rooms(text, all_rooms):
-    """{room: the rooms it may include}, from lines such as "store, run → ports, wire, base"."""
+def allowed_modules(text, all_modules):
+    """{module: the modules it may include}, from lines such as "store, run → ports, wire, base"."""
     table = {}
     for line in text.splitlines():
         if "→" not in line:
             continue
         left, right = line.split("#")[0].split("→")
         named = set(re.findall(r"[a-z]+", right))
-        for room in re.findall(r"[a-z]+", left):
-            table.setdefault(room, set()).update(all_rooms if "everything" in named else named)
+        for module in re.findall(r"[a-z]+", left):
+            table.setdefault(module, set()).update(all_modules if "everything" in named else named)
     table.setdefault("base", set())
     return table
 
@@ -99,30 +99,30 @@ def includes(path):
 
 def wrong_includes(root, text):
     """Every include that goes where the table does not."""
-    rooms = {path.name for path in root.iterdir() if path.is_dir()}
-    table = allowed_rooms(text, rooms)
+    modules = {path.name for path in root.iterdir() if path.is_dir()}
+    table = allowed_modules(text, modules)
     found = []
     for path in source_files(root):
-        room = path.relative_to(root).parts[0]
+        module = path.relative_to(root).parts[0]
         if is_test(path):
             continue
         for include in includes(path):
             name = include[1:-1]
             target = name.split("/")[0]
             where = f"{path.relative_to(root)}: {include}"
-            if include.startswith('"') and target != room and name not in GENERATED:
-                if target not in table.get(room, set()):
+            if include.startswith('"') and target != module and name not in GENERATED:
+                if target not in table.get(module, set()):
                     found.append(where)
             if include.startswith("<"):
-                if room == "base" and not re.fullmatch(r"[a-z_]+", name):
+                if module == "base" and not re.fullmatch(r"[a-z_]+", name):
                     found.append(where)
-                if any(re.fullmatch(pattern, name) and room not in homes for pattern, homes in LIBRARY_ROOMS.items()):
+                if any(re.fullmatch(pattern, name) and module not in homes for pattern, homes in LIBRARY_ROOMS.items()):
                     found.append(where)
     return found
 
 
 def impurities(root):
-    """Every place where a pure room touches the outside."""
+    """Every place where a pure module touches the outside."""
     found = []
     for path in source_files(root):
         if path.relative_to(root).parts[0] not in PURE_ROOMS or is_test(path):
@@ -135,15 +135,15 @@ def impurities(root):
     return found
 
 
-def test_every_room_has_a_line_in_the_table():
-    rooms = {path.name for path in SOURCES.iterdir() if path.is_dir()}
-    assert rooms - set(allowed_rooms(table_text(), rooms)) == set()
+def test_every_module_has_a_line_in_the_table():
+    modules = {path.name for path in SOURCES.iterdir() if path.is_dir()}
+    assert modules - set(allowed_modules(table_text(), modules)) == set()
 
 
 def test_the_map_allows_no_more_than_the_design():
-    rooms = {path.name for path in SOURCES.iterdir() if path.is_dir()}
-    said, designed = allowed_rooms(table_text(), rooms), allowed_rooms(DESIGN, rooms)
-    assert {room: said[room] - designed[room] for room in said if said[room] - designed[room]} == {}
+    modules = {path.name for path in SOURCES.iterdir() if path.is_dir()}
+    said, designed = allowed_modules(table_text(), modules), allowed_modules(DESIGN, modules)
+    assert {module: said[module] - designed[module] for module in said if said[module] - designed[module]} == {}
 
 
 def test_the_simulator_sees_no_store_but_the_twin_in_memory():
@@ -159,18 +159,18 @@ def test_core_and_agent_touch_nothing_outside_themselves():
     assert impurities(SOURCES) == []
 
 
-def test_the_build_gives_each_room_only_the_rooms_of_the_table():
-    rooms = {path.name for path in SOURCES.iterdir() if path.is_dir()}
-    table = allowed_rooms(table_text(), rooms)
-    built = dict(re.findall(r"^drover_room\((\w+)(.*?)\)", (ROOT / "CMakeLists.txt").read_text(), re.M | re.S))
-    assert rooms <= set(built)
-    for room, rest in built.items():
+def test_the_build_gives_each_module_only_the_modules_of_the_table():
+    modules = {path.name for path in SOURCES.iterdir() if path.is_dir()}
+    table = allowed_modules(table_text(), modules)
+    built = dict(re.findall(r"^drover_module\((\w+)(.*?)\)", (ROOT / "CMakeLists.txt").read_text(), re.M | re.S))
+    assert modules <= set(built)
+    for module, rest in built.items():
         given = re.search(r"\bROOMS ([a-z ]+)", rest)
-        beyond = set(given.group(1).split() if given else ()) - table[room]
-        assert beyond == set(), f"CMakeLists.txt gives {room} more than the table does"
+        beyond = set(given.group(1).split() if given else ()) - table[module]
+        assert beyond == set(), f"CMakeLists.txt gives {module} more than the table does"
 
 
-@pytest.mark.parametrize("room, line", [
+@pytest.mark.parametrize("module, line", [
     ("core", '#include "sqlite/database.h"'),
     ("core", '#include "agent/agent.h"'),
     ("store", '#include "run/descriptor.h"'),
@@ -185,13 +185,13 @@ def test_the_build_gives_each_room_only_the_rooms_of_the_table():
     ("worker", "#include <yaml-cpp/yaml.h>"),
     ("store", "#include <boost/asio/io_context.hpp>"),
 ])
-def test_a_planted_wrong_include_is_caught(tmp_path, room, line):
+def test_an_injected_wrong_include_is_caught(tmp_path, module, line):
     for name in ("base", "core", "agent", "store", "run", "engine", "wire", "worker"):
         (tmp_path / name).mkdir()
-    planted = tmp_path / room / "planted.cc"
-    planted.write_text(f'#include <vector>\n#include "{room}/planted.h"\n')
+    injected = tmp_path / module / "injected.cc"
+    injected.write_text(f'#include <vector>\n#include "{module}/injected.h"\n')
     assert wrong_includes(tmp_path, table_text()) == []
-    planted.write_text(f"#include <vector>\n{line}\n")
+    injected.write_text(f"#include <vector>\n{line}\n")
     assert len(wrong_includes(tmp_path, table_text())) == 1
 
 
@@ -206,13 +206,13 @@ def test_a_planted_wrong_include_is_caught(tmp_path, room, line):
     "#include <fmt/format.h>",
     "#include <boost/json.hpp>",
 ])
-@pytest.mark.parametrize("room", sorted(PURE_ROOMS))
-def test_a_planted_look_outside_is_caught(tmp_path, room, line):
-    (tmp_path / room).mkdir()
-    planted = tmp_path / room / "planted.cc"
-    planted.write_text("int lifetime(int time_ms);  // not std::chrono::steady_clock, not time(nullptr)\n")
+@pytest.mark.parametrize("module", sorted(PURE_ROOMS))
+def test_an_injected_look_outside_is_caught(tmp_path, module, line):
+    (tmp_path / module).mkdir()
+    injected = tmp_path / module / "injected.cc"
+    injected.write_text("int lifetime(int time_ms);  // not std::chrono::steady_clock, not time(nullptr)\n")
     assert impurities(tmp_path) == []
-    planted.write_text(f"{line}\n")
+    injected.write_text(f"{line}\n")
     assert len(impurities(tmp_path)) >= 1
 
 

@@ -173,7 +173,7 @@ def test_more_attempts_than_bars_become_a_grid(browser, report, drover):
     "<script>console.warn('x')</script>", "<script>throw new Error('x')</script>", "<img src='http://localhost:1/x.png'>",
     "<div style='width: 3000px'>x</div>",
 ])
-def test_a_planted_fault_is_noticed(browser, report, failing_run, fault):
+def test_an_injected_fault_is_noticed(browser, report, failing_run, fault):
     path = report(failing_run)
     page = path.read_text()
     path.write_text(page.replace("</main>", f"{fault}</main>"))

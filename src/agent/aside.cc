@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "agent/agent.h"
-#include "agent/agent_plants.h"
+#include "agent/agent_faults.h"
 #include "base/usage_bounds.h"
 
 namespace drover {
@@ -39,7 +39,7 @@ std::size_t Agent::jobs_aside() const {
 std::vector<JobId> Agent::not_now() const {
   std::set<JobId> jobs;
   for (const auto& [job, reason] : declined_) {
-    if (!planted(AgentPlant::declined_jobs_wanted)) jobs.insert(job);
+    if (!injected(AgentFault::declined_jobs_wanted)) jobs.insert(job);
   }
   for (const auto& [job, items] : aside_) {
     if (!items.empty()) jobs.insert(job);

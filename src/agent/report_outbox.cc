@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "agent/agent_plants.h"
+#include "agent/agent_faults.h"
 #include "base/text.h"
 
 namespace drover {
@@ -34,7 +34,7 @@ std::vector<EndedAttempt> ReportOutbox::take(std::uint64_t call) {
       most = std::min(most, limit->second);
     }
     if (out.size() >= most) break;
-    if (!out.empty() && bytes + it.bytes > kMostBytes && !planted(AgentPlant::reports_unbounded)) break;
+    if (!out.empty() && bytes + it.bytes > kMostBytes && !injected(AgentFault::reports_unbounded)) break;
     bytes += it.bytes;
     out.push_back(it.ended);
     taken.push_back(place);
@@ -55,7 +55,7 @@ void ReportOutbox::on_lost(std::uint64_t call) {
   if (taken.empty()) return;
   ready_.insert(taken.mapped().begin(), taken.mapped().end());
   for (const Place place : taken.mapped()) {
-    if (planted(AgentPlant::lost_results_doubled)) add(queue_.at(place));
+    if (injected(AgentFault::lost_results_doubled)) add(queue_.at(place));
   }
 }
 

@@ -93,7 +93,7 @@ struct Bytes {
 
 /// What an attempt printed: where it is kept, how much it was, and the line that says most.
 struct AttemptLog {
-  Bytes extents;            // as the room logs writes them; empty: nothing was printed
+  Bytes extents;            // as the module logs writes them; empty: nothing was printed
   std::uint64_t bytes = 0;  // all that was printed, also what was cut out
   std::string last_line;    // of stderr, else of stdout; of attempts that did not succeed
 

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "core/jobs/job_plants.h"
+#include "core/jobs/job_faults.h"
 namespace drover {
 namespace {
 
@@ -49,7 +49,7 @@ Verdict after_failure(const Policy& policy, const Outcome& outcome, std::uint32_
 }
 
 Verdict after_loss(const Policy& policy, std::uint32_t losses) {
-  if (losses >= policy.lost_limit + (planted(JobPlant::one_loss_too_many) ? 1 : 0)) return Verdict::give_up;
+  if (losses >= policy.lost_limit + (injected(JobFault::one_loss_too_many) ? 1 : 0)) return Verdict::give_up;
   const ExitWords words = exit_words(Outcome{.ending = Ending::lost, .reason = {}});
   return evaluate(policy.rules, words) == RuleAction::retry ? Verdict::run_again : Verdict::give_up;
 }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/schedule/schedule_plants.h"
+#include "core/schedule/schedule_faults.h"
 
 namespace drover {
 
@@ -11,7 +11,7 @@ std::string_view to_string(QueueOrder order) {
 }
 
 std::uint32_t Queue::weight_of(std::string_view share) const {
-  if (planted(SchedulePlant::weight_ignored)) return ShareWeight::kOne;
+  if (injected(ScheduleFault::weight_ignored)) return ShareWeight::kOne;
   for (const ShareWeight& it : weights) {
     const std::string_view pattern = it.share;
     const bool matches =

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/core.h"
-#include "core/fleets/fleet_plants.h"
+#include "core/fleets/fleet_faults.h"
 
 namespace drover {
 namespace {
@@ -42,19 +42,19 @@ reason::NoMachine obstacle(const Core& core, const Fleet& fleet, const Job& job,
   const std::uint64_t cpus_left = fleet.most_milli_cpus - std::min(fleet.most_milli_cpus, count.milli_cpus);
   if (fleet.deleting) {
     out.how = How::deleting;
-  } else if (fleet.paused && !planted(FleetPlant::pause_not_said)) {
+  } else if (fleet.paused && !injected(FleetFault::pause_not_said)) {
     out.how = How::paused;
-  } else if (fleet.not_before_ms > core.now_ms() && !planted(FleetPlant::wait_not_said)) {
+  } else if (fleet.not_before_ms > core.now_ms() && !injected(FleetFault::wait_not_said)) {
     out.how = How::backing_off;
     out.until_ms = fleet.not_before_ms;
     out.in_ms = fleet.not_before_ms - core.now_ms();
-  } else if (may_be_spot && fleet.spot_not_before_ms > core.now_ms() && !planted(FleetPlant::wait_not_said)) {
+  } else if (may_be_spot && fleet.spot_not_before_ms > core.now_ms() && !injected(FleetFault::wait_not_said)) {
     out.how = How::backing_off;
     out.of_spot = true;
     out.trouble = fleet.spot_trouble;
     out.until_ms = fleet.spot_not_before_ms;
     out.in_ms = fleet.spot_not_before_ms - core.now_ms();
-  } else if (count.machines >= fleet.most && !planted(FleetPlant::maximum_not_said)) {
+  } else if (count.machines >= fleet.most && !injected(FleetFault::maximum_not_said)) {
     out.how = How::most_machines;
     out.most = fleet.most;
   } else if (fleet.most_milli_cpus > 0 && std::max<std::uint64_t>(job.ask.milli_cpus, 1) > cpus_left) {
@@ -96,9 +96,9 @@ reason::Machines machines_for(const Core& core, const Job& job, bool may_be_spot
   std::size_t looked_at = 0;
   const auto& coming = core.volatile_part().join_deadlines;
   for (auto it = coming.begin(); it != coming.end() && ++looked_at <= kMostComing; ++it) {
-    if (planted(FleetPlant::coming_machine_not_said)) break;
+    if (injected(FleetFault::coming_machine_not_said)) break;
     const Machine& machine = core.durable().machines.at(it->second);
-    const Fit how = planted(FleetPlant::any_machine_said_to_come) ? Fit::yes : fit(machine, job, fleets, may_be_spot);
+    const Fit how = injected(FleetFault::any_machine_said_to_come) ? Fit::yes : fit(machine, job, fleets, may_be_spot);
     if (how == Fit::yes) return reason::MachineComing{machine.name, machine.fleet, machine.shape, machine.state, true};
     if (how == Fit::perhaps && perhaps == nullptr) perhaps = &machine;
   }

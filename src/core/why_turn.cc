@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/core.h"
-#include "core/schedule/schedule_plants.h"
+#include "core/schedule/schedule_faults.h"
 #include "core/why_machines.h"
 
 namespace drover {
@@ -110,14 +110,14 @@ class Turn {
   // From the largest machines of a site down, so that the first outdo many of the others.
   void look_at_kinds() {
     const Resources& ask = schedule_.of(place_.offered_as()).demand.ask;
-    const bool is_planted = planted(SchedulePlant::unfit_worker_served);
+    const bool is_injected = injected(ScheduleFault::unfit_worker_served);
     const Schedule::KindBlocks& blocks = schedule_.kind_blocks();
     for (auto at = blocks.rbegin(); at != blocks.rend(); ++at) {
       const Schedule::KindBlock& block = at->second;
-      if (block.alive() == 0 || (!ask.fits(block.most) && !is_planted)) continue;
+      if (block.alive() == 0 || (!ask.fits(block.most) && !is_injected)) continue;
       const bool all_fit = fits_alike(block);
       if (all_fit && !schedule_.suits_site(block.last_site, place_.offered_as())) continue;
-      const bool all_suit = (all_fit && ask.fits(block.least)) || is_planted;
+      const bool all_suit = (all_fit && ask.fits(block.least)) || is_injected;
       if (all_suit) suiting_.add(block);
       if (all_suit && !takes_more(block) && !names_more(block)) continue;
       for (auto id = block.kinds.rbegin(); id != block.kinds.rend(); ++id) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "engine/engine_plants.h"
+#include "engine/engine_faults.h"
 
 namespace drover {
 
@@ -35,7 +35,7 @@ std::optional<Step> Stepper::step(std::int64_t now_ms) {
     if (deadline && *deadline <= now_ms) apply(Ticket{}, Tick{});
   };
 
-  if (planted(EnginePlant::tick_before_inbox)) tick_if_due();
+  if (injected(EngineFault::tick_before_inbox)) tick_if_due();
   if (const std::int64_t stalled = stalled_ms(now_ms); stalled > 0) apply(Ticket{}, Stalled{stalled});
   last_ms_ = now_ms;
   for (const Request& request : inbox_) apply(request.ticket, request.command);

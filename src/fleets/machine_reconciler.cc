@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "core/fleets/fleet_plants.h"
+#include "core/fleets/fleet_faults.h"
 #include "fleets/machine_name.h"
 
 namespace drover {
@@ -28,7 +28,7 @@ void MachineReconciler::turn(const FleetWork& work) {
   launch_all(work);
   std::vector<std::string> leaving;
   for (const Machine& machine : work.machines()) {
-    const bool is_needed = machine.state != MachineState::leaving || planted(FleetPlant::leaving_not_terminated);
+    const bool is_needed = machine.state != MachineState::leaving || injected(FleetFault::leaving_not_terminated);
     if (!is_needed) leaving.push_back(machine.name);
   }
   terminate_due(std::move(leaving));
@@ -118,7 +118,7 @@ void MachineReconciler::launch_all(const FleetWork& work) {
     if (machine.state != MachineState::requested || answered_.contains(machine.name)) continue;
     if (outside_.elapsed_ms() - begun_ms > pace_.row_ms) return;
     const auto known = std::ranges::find(last_->machines, machine.name, &ListedMachine::name);
-    if (known == last_->machines.end() || known->has_ended || planted(FleetPlant::listed_launched_again)) {
+    if (known == last_->machines.end() || known->has_ended || injected(FleetFault::listed_launched_again)) {
       launch(machine, work.labels(machine));
     } else {
       tell({machine.name, MachineNews::What::accepted, known->id});
@@ -139,7 +139,7 @@ void MachineReconciler::launch(const Machine& machine, const Labels& labels) {
                                     .join_token = *token});
   empty_ = {};
   is_before_launch_ = true;
-  if (launched && planted(FleetPlant::launch_not_told)) return;
+  if (launched && injected(FleetFault::launch_not_told)) return;
   if (launched) {
     tell({machine.name, MachineNews::What::accepted, *launched});
     if (!answered_.contains(machine.name)) last_.reset();  // the next list names it
@@ -171,7 +171,7 @@ void MachineReconciler::compare(const FleetWork& work, const MachineList& listed
   std::set<std::string> ended;
   std::vector<std::string> others;
   for (const auto& [name, it] : strays) {
-    if (planted(FleetPlant::strays_kept)) break;
+    if (injected(FleetFault::strays_kept)) break;
     if (!gone.contains(name) && !is_ours(*it)) {
       others.push_back(name);
       continue;
@@ -208,14 +208,14 @@ void MachineReconciler::compare(const Machine& machine, const ListedMachine* lis
   if (machine.state == MachineState::requested) return;  // the list may be older than its launch
   const bool is_absent_now = listed == nullptr && is_absent(missed_[machine.name], is_exact);
   if (machine.state == MachineState::leaving) {
-    const bool is_soon_gone = listed == nullptr && planted(FleetPlant::leaving_missed_once_is_gone);
-    if (is_absent_now || is_soon_gone || planted(FleetPlant::gone_while_listed)) {
+    const bool is_soon_gone = listed == nullptr && injected(FleetFault::leaving_missed_once_is_gone);
+    if (is_absent_now || is_soon_gone || injected(FleetFault::gone_while_listed)) {
       tell({machine.name, MachineNews::What::terminated});
     }
-  } else if (listed != nullptr && listed->has_ended && !planted(FleetPlant::ended_not_told)) {
+  } else if (listed != nullptr && listed->has_ended && !injected(FleetFault::ended_not_told)) {
     tell({machine.name, MachineNews::What::vanished,
           listed->note.empty() ? "its provider says that it has ended" : listed->note});
-  } else if (is_absent_now && !planted(FleetPlant::missed_for_ever)) {
+  } else if (is_absent_now && !injected(FleetFault::missed_for_ever)) {
     tell({machine.name, MachineNews::What::vanished, "its provider no longer lists it"});
   }
 }
@@ -224,14 +224,14 @@ void MachineReconciler::compare(const Machine& machine, const ListedMachine* lis
 bool MachineReconciler::is_absent(Absence& absence, bool is_exact) const {
   if (absence.lists == 0) absence.since_ms = heard_ms_;
   ++absence.lists;
-  if (is_exact || planted(FleetPlant::missed_once_is_gone)) return true;
-  const bool is_long = asked_ms_ - absence.since_ms >= kMissedMs || planted(FleetPlant::missed_soon_is_gone);
+  if (is_exact || injected(FleetFault::missed_once_is_gone)) return true;
+  const bool is_long = asked_ms_ - absence.since_ms >= kMissedMs || injected(FleetFault::missed_soon_is_gone);
   return absence.lists >= kMissedLists && is_long;
 }
 
 // Others may have machines at the same provider, and another server a fleet of the same name.
 bool MachineReconciler::is_ours(const ListedMachine& stray) const {
-  if (planted(FleetPlant::foreign_terminated)) return true;
+  if (injected(FleetFault::foreign_terminated)) return true;
   const bool is_of_fleet = stray.fleet.empty() || stray.fleet == fleet_;
   const bool is_of_server = stray.server.empty() || stray.server == outside_.server;
   return is_machine_name(fleet_, stray.name) && is_of_fleet && is_of_server;
@@ -279,7 +279,7 @@ void MachineReconciler::terminate(const std::string& machine, Ending& ending) {
 void MachineReconciler::tell(const MachineNews& news) {
   if (auto done = outside_.tell(news); !done) return say_once("tell", done.error().message);
   said_.erase("tell");
-  const bool is_refused = news.what == MachineNews::What::refused && !planted(FleetPlant::refused_launched_again);
+  const bool is_refused = news.what == MachineNews::What::refused && !injected(FleetFault::refused_launched_again);
   const bool is_answer = news.what == MachineNews::What::accepted || is_refused;
   if (is_answer) answered_.insert(news.machine);
 }

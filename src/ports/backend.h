@@ -1,4 +1,4 @@
-// What the faces in api/ need of the server behind them. server/ has the adapter; a test has a fake.
+// What the APIs in api/ need of the server behind them. server/ has the adapter; a test has a fake.
 #pragma once
 
 #include <cstdint>

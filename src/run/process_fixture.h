@@ -1,4 +1,4 @@
-// What the tests of this room share: slots, tasks, and waiting with a bound.
+// What the tests of this module share: slots, tasks, and waiting with a bound.
 #pragma once
 
 #include <gtest/gtest.h>

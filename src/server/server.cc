@@ -115,7 +115,7 @@ struct Server::Parts {
     objects.reset();
   }
   Result<void> open_store();
-  Result<void> make_rooms();
+  Result<void> make_modules();
   void make_services();
   template <typename Kind, typename... Arguments>
   Kind* serve(Arguments&&... arguments) {
@@ -150,7 +150,7 @@ Result<void> Server::Parts::open_store() {
   return {};
 }
 
-Result<void> Server::Parts::make_rooms() {
+Result<void> Server::Parts::make_modules() {
   for (std::unique_ptr<StoreReader>* reader : {&reader_of_feed, &reader_of_retention}) {
     auto opened = open_sqlite_reader(folder->database());
     if (!opened) return pass(opened);
@@ -402,7 +402,7 @@ Server::Server(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 Result<std::unique_ptr<Server>> Server::start(const ServerOptions& options) {
   auto parts = std::make_unique<Parts>(options);
   if (auto done = parts->open_store(); !done) return pass(done);
-  if (auto done = parts->make_rooms(); !done) return pass(done);
+  if (auto done = parts->make_modules(); !done) return pass(done);
   if (auto done = parts->listen(); !done) return pass(done);
   if (auto done = parts->fleets->start(parts->reach_of_machines); !done) return pass(done);
   parts->health->set_ready(true);

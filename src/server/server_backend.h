@@ -1,4 +1,4 @@
-// The server behind its faces: the engine, the ledger's readers, lists of items and logs.
+// The server behind its APIs: the engine, the ledger's readers, lists of items and logs.
 #pragma once
 
 #include <map>

@@ -55,7 +55,7 @@ void ImageFetches::on_fetched(JobId job, const std::string& image) {
   fetches_.erase(job);
   const bool is_missing = image == image_name(kMissingImage);
   if (is_missing || (!process_.images.contains(image) && !process_.registry.answers())) {
-    const bool lasts = is_missing || process_.plant == SeamPlant::outage_taken_for_missing_image;
+    const bool lasts = is_missing || process_.fault == SeamFault::outage_taken_for_missing_image;
     return gate_.on_failed(job,
                            {.kind = lasts ? FetchFailure::Kind::lasting : FetchFailure::Kind::passing,
                             .reason = concat(image, ": the registry does not have it")},

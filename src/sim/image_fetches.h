@@ -11,8 +11,8 @@
 #include <string>
 
 #include "agent/image_gate.h"
-#include "sim/plant.h"
 #include "sim/registry.h"
+#include "sim/seam_fault.h"
 
 namespace drover::sim {
 
@@ -26,7 +26,7 @@ class ImageFetches {
     std::function<std::int64_t()> clock_ms;
     std::function<void(std::int64_t delay_ms, std::function<void()>)> later;
     std::function<void()> wake;
-    SeamPlant plant = SeamPlant::none;
+    SeamFault fault = SeamFault::none;
   };
 
   ImageFetches(Process process, std::uint64_t seed) : process_(std::move(process)), gate_(process_.agent, seed) {}

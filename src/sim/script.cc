@@ -17,10 +17,10 @@ void write_faults(ScriptDraft& draft, const std::vector<std::unique_ptr<ScriptWr
   for (std::uint64_t i = 0; i < faults; ++i) {
     const std::int64_t at_ms = from_ms + draft.between(0, kHour - 1);
     const std::size_t worker = draft.any_worker();
-    const std::uint64_t face = draft.random.below(ScriptWriter::kFaces);
+    const std::uint64_t roll = draft.random.below(ScriptWriter::kRolls);
     const bool is_written =
-        std::ranges::any_of(writers, [&](const auto& it) { return it->write_fault(face, at_ms, worker); });
-    DROVER_CHECK(is_written, "each face stands for a fault");
+        std::ranges::any_of(writers, [&](const auto& it) { return it->write_fault(roll, at_ms, worker); });
+    DROVER_CHECK(is_written, "each roll stands for a fault");
   }
 }
 

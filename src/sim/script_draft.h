@@ -45,10 +45,10 @@ class ScriptWriter {
   virtual void write_end() {}
 
   /// An hour has some faults, for each of which a die is cast.
-  static constexpr std::uint64_t kFaces = 22;
-  /// Writes the fault that this face stands for, if it is one of the group. A face keeps its meaning, so that a seed
+  static constexpr std::uint64_t kRolls = 22;
+  /// Writes the fault that this roll stands for, if it is one of the group. A roll keeps its meaning, so that a seed
   /// keeps its script.
-  virtual bool write_fault(std::uint64_t /*face*/, std::int64_t /*at_ms*/, std::size_t /*worker*/) { return false; }
+  virtual bool write_fault(std::uint64_t /*roll*/, std::int64_t /*at_ms*/, std::size_t /*worker*/) { return false; }
 
  protected:
   ScriptDraft& draft_;

@@ -6,8 +6,8 @@
 #include "core/sanity.h"
 #include "ports/item_marks.h"
 #include "ports/reopen_page.h"
-#include "sim/planted.h"
 #include "sim/times.h"
+#include "sim/with_fault.h"
 
 namespace drover::sim {
 namespace {
@@ -21,12 +21,12 @@ std::int64_t SimServer::SimWallClock::epoch_ms() {
   return kEpochMs + events.now_ms() + ahead_ms;
 }
 
-SimServer::SimServer(EventQueue& events, Auditor& auditor, std::uint64_t seed, SeamPlants plants)
+SimServer::SimServer(EventQueue& events, Auditor& auditor, std::uint64_t seed, SeamFaults faults)
     : events_(events),
       auditor_(auditor),
       referee_(auditor),
       random_(seed ^ 0x736572766572),
-      plants_(plants),
+      faults_(faults),
       wall_(events),
       steady_(events) {}
 
@@ -143,7 +143,7 @@ void SimServer::turn() {
     if (const auto fault = find_fault(core())) auditor_.fail(*fault);
     const bool is_first = under_way_.empty();
     take(std::move(*step));
-    if (plants_.plant == SeamPlant::answers_before_commit) let_out(std::exchange(under_way_.back().step.answers, {}));
+    if (faults_.fault == SeamFault::answers_before_commit) let_out(std::exchange(under_way_.back().step.answers, {}));
     if (is_first) begin_commit();
     die_if_due();
   }
@@ -211,7 +211,7 @@ void SimServer::end_commit() {
     full_due_.reset();
     return stop(how.down_ms);
   }
-  if (plants_.plant == SeamPlant::commits_swapped && under_way_.size() == 2) std::swap(under_way_[0], under_way_[1]);
+  if (faults_.fault == SeamFault::commits_swapped && under_way_.size() == 2) std::swap(under_way_[0], under_way_[1]);
   const UnderWay done = std::move(under_way_.front());
   under_way_.pop_front();
   make_durable(done);
@@ -223,7 +223,7 @@ void SimServer::end_commit() {
 void SimServer::make_durable(const UnderWay& batch) {
   if (!batch.step.batch.empty()) {
     const auto committed =
-        plants_.are_in_store() ? store_.commit(as_planted(batch.step.batch, plants_)) : store_.commit(batch.step.batch);
+        faults_.are_in_store() ? store_.commit(with_fault(batch.step.batch, faults_)) : store_.commit(batch.step.batch);
     if (!committed) auditor_.fail(committed.error().message);
     for (const UnderWay::Applied& part : batch.parts) {
       auditor_.committed(part.batch, part.at_ms);

@@ -16,8 +16,8 @@
 #include "sim/event_queue.h"
 #include "sim/happenings/server_faults.h"
 #include "sim/lease_watch.h"
-#include "sim/plant.h"
 #include "sim/referee.h"
+#include "sim/seam_fault.h"
 #include "store/memory_store.h"
 
 namespace drover::sim {
@@ -26,7 +26,7 @@ class SimServer {
  public:
   using Reply = std::function<void(const Effect&)>;
 
-  SimServer(EventQueue& events, Auditor& auditor, std::uint64_t seed, SeamPlants plants);
+  SimServer(EventQueue& events, Auditor& auditor, std::uint64_t seed, SeamFaults faults);
 
   void start();
   void crash(const CrashServer& how);
@@ -106,7 +106,7 @@ class SimServer {
   Referee referee_;
   LeaseWatch leases_;
   Random random_;
-  const SeamPlants plants_;
+  const SeamFaults faults_;
   SimWallClock wall_;
   SimSteadyClock steady_;
   MemoryStore store_;

@@ -27,8 +27,8 @@ TEST(Sim, SeedsComeToAGoodEnd) {
   EXPECT_GT(counted, 24) << "an hour counts if a hundred items settle in it and a fault falls";
 }
 
-TEST(Sim, FindsAPlantedFaultAndCutsItsScriptDown) {
-  const auto tryout = [](const Script& script) { return act_out(script, SeamPlant::returned_token_forgotten).failure; };
+TEST(Sim, FindsAnInjectedFaultAndCutsItsScriptDown) {
+  const auto tryout = [](const Script& script) { return act_out(script, SeamFault::returned_token_forgotten).failure; };
   const Script script = make_script(1, 8);
   const auto failure = tryout(script);
   ASSERT_TRUE(failure);

@@ -3,8 +3,8 @@
 #include <limits>
 
 #include "base/text.h"
-#include "sim/planted.h"
 #include "sim/times.h"
+#include "sim/with_fault.h"
 
 namespace drover::sim {
 namespace {
@@ -33,7 +33,7 @@ SimWorker::Process::Process(SimWorker& owner, const WorkerPlan& plan, std::optio
               .later = [&owner](std::int64_t delay_ms,
                                 std::function<void()> what) { owner.later(delay_ms, std::move(what)); },
               .wake = [&owner] { owner.wake(); },
-              .plant = owner.world_.plant},
+              .fault = owner.world_.fault},
              owner.incarnation_) {
   if (plan.strict_lease) agent.set_strict([](JobId) { return true; });
   agent.set_saves([](JobId job) { return job.value % 3 == 0; });
@@ -65,11 +65,11 @@ void SimWorker::start() {
   if (up() || is_over_) return;
   ++generation_;
   std::optional<LeftBehind> left_behind = std::exchange(disk_, {});
-  if (world_.plant == SeamPlant::spool_wiped_at_start) left_behind.reset();
+  if (world_.fault == SeamFault::spool_wiped_at_start) left_behind.reset();
   WorkerPlan plan = plan_;
-  if (world_.plant == SeamPlant::strict_lease_ignored) plan.strict_lease = false;
+  if (world_.fault == SeamFault::strict_lease_ignored) plan.strict_lease = false;
   const std::uint64_t incarnation = random_.next() >> 1;
-  if (world_.plant != SeamPlant::incarnation_reused || incarnation_ == 0) incarnation_ = incarnation;
+  if (world_.fault != SeamFault::incarnation_reused || incarnation_ == 0) incarnation_ = incarnation;
   process_ = std::make_unique<Process>(*this, plan, left_behind);
   if (left_behind) {
     for (const SpooledEnd& it : left_behind->ended) weigh(it);
@@ -280,14 +280,14 @@ void SimWorker::send(SessionCall call) {
   if (auto* it = std::get_if<PollCall>(&call.what)) told(it->poll);
   if (auto* it = std::get_if<ReportCall>(&call.what)) told(it->report);
   const auto* poll = std::get_if<PollCall>(&call.what);
-  if (world_.plant == SeamPlant::silent_when_busy && poll != nullptr && poll->poll.want == 0) return;
-  if (world_.plant == SeamPlant::told_twice_differently) {
-    post(number, encode_call(as_planted(call, world_.plant), who()));
+  if (world_.fault == SeamFault::silent_when_busy && poll != nullptr && poll->poll.want == 0) return;
+  if (world_.fault == SeamFault::told_twice_differently) {
+    post(number, encode_call(with_fault(call, world_.fault), who()));
     return post(number, encode_call(call, who()));
   }
-  if (world_.plant != SeamPlant::none) call = as_planted(std::move(call), world_.plant);
+  if (world_.fault != SeamFault::none) call = with_fault(std::move(call), world_.fault);
   post(number, encode_call(call, who()));
-  if (world_.plant == SeamPlant::reports_not_repeated && std::holds_alternative<ReportCall>(call.what)) {
+  if (world_.fault == SeamFault::reports_not_repeated && std::holds_alternative<ReportCall>(call.what)) {
     process_->session.on_report_taken(number, clock_ms());
   }
 }
@@ -310,7 +310,7 @@ void SimWorker::bring(std::uint64_t number, RequestBytes request) {
     auto command = decode_call(request, plan_.fleet);
     if (!command) return world_.auditor.fail(command.error().message);
     world_.server.request_of_worker(std::move(*command), [this, number, generation](const Effect& said) {
-      const Effect& effect = world_.plant == SeamPlant::none ? said : as_planted(said, world_.plant);
+      const Effect& effect = world_.fault == SeamFault::none ? said : with_fault(said, world_.fault);
       world_.network.bring_to_worker(index_, [this, number, generation, reply = encode_effect(effect)] {
         if (generation == generation_) hear(number, reply);
       });

@@ -18,9 +18,9 @@
 #include "sim/image_fetches.h"
 #include "sim/messages.h"
 #include "sim/network.h"
-#include "sim/plant.h"
 #include "sim/registry.h"
 #include "sim/script.h"
+#include "sim/seam_fault.h"
 #include "sim/sim_server.h"
 
 namespace drover::sim {
@@ -34,7 +34,7 @@ class SimWorker {
     SimServer& server;
     Auditor& auditor;
     Registry& registry;
-    SeamPlant plant;
+    SeamFault fault;
   };
 
   SimWorker(World world, std::size_t index, const WorkerPlan& plan, std::uint64_t seed);

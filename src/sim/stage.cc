@@ -6,17 +6,17 @@
 
 namespace drover::sim {
 
-Stage::Stage(const Script& of, SeamPlants plants)
+Stage::Stage(const Script& of, SeamFaults faults)
     : script(of),
       network(events, script.seed, script.workers.size()),
       registry(events, script.seed),
-      server(events, auditor, script.seed, plants),
+      server(events, auditor, script.seed, faults),
       clients(events, network, server),
       jobs(events, clients, server, auditor, script.seed),
-      plants_(plants) {
+      faults_(faults) {
   for (std::size_t i = 0; i < script.workers.size(); ++i) {
     workers.push_back(std::make_unique<SimWorker>(
-        SimWorker::World{events, network, server, auditor, registry, plants.plant}, i, script.workers[i], script.seed));
+        SimWorker::World{events, network, server, auditor, registry, faults.fault}, i, script.workers[i], script.seed));
   }
   for (const HappeningGroup& group : happening_groups()) {
     if (group.make_part != nullptr) parts.push_back(group.make_part(*this));
@@ -35,7 +35,7 @@ Stage::Stage(const Script& of, SeamPlants plants)
 
 SimWorker& Stage::add_machine(const WorkerPlan& plan) {
   workers.push_back(
-      std::make_unique<SimWorker>(SimWorker::World{events, network, server, auditor, registry, plants_.plant},
+      std::make_unique<SimWorker>(SimWorker::World{events, network, server, auditor, registry, faults_.fault},
                                   network.add_worker(), plan, script.seed));
   return *workers.back();
 }

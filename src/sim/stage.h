@@ -18,7 +18,7 @@
 namespace drover::sim {
 
 struct Stage {
-  Stage(const Script& of, SeamPlants plants);
+  Stage(const Script& of, SeamFaults faults);
 
   /// What a group has brought; each brings one of its kind.
   template <class Part>
@@ -49,7 +49,7 @@ struct Stage {
   std::vector<std::unique_ptr<WorldPart>> parts;
 
  private:
-  const SeamPlants plants_;
+  const SeamFaults faults_;
 };
 
 }  // namespace drover::sim

@@ -29,8 +29,8 @@ constexpr std::int64_t kAskWhyMs = 7 * 60'000;
 
 class World {
  public:
-  World(const Script& script, SeamPlants plants)
-      : script_(script), random_(script.seed ^ 0x776879), stage_(script, plants) {}
+  World(const Script& script, SeamFaults faults)
+      : script_(script), random_(script.seed ^ 0x776879), stage_(script, faults) {}
 
   RunResult run() {
     stage_.server.start();
@@ -267,8 +267,8 @@ class World {
 
 }  // namespace
 
-RunResult act_out(const Script& script, SeamPlants plants) {
-  return World(script, plants).run();
+RunResult act_out(const Script& script, SeamFaults faults) {
+  return World(script, faults).run();
 }
 
 }  // namespace drover::sim

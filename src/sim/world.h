@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "sim/plant.h"
 #include "sim/script.h"
+#include "sim/seam_fault.h"
 
 namespace drover::sim {
 
@@ -26,6 +26,6 @@ struct RunResult {
   std::int64_t counted_hours = 0;                  // in which at least a hundred items were settled and a fault fell
 };
 
-RunResult act_out(const Script& script, SeamPlants plants = {});
+RunResult act_out(const Script& script, SeamFaults faults = {});
 
 }  // namespace drover::sim

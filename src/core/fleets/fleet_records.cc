@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/wide.h"
-#include "core/cost_plants.h"
+#include "core/cost_faults.h"
 
 namespace drover {
 
@@ -28,14 +28,14 @@ MachineCosts& MachineCosts::operator+=(const MachineCosts& more) {
 
 std::int64_t Machine::billed_ms(std::int64_t now_ms) const {
   if (billed_from_ms == 0) return 0;
-  const bool has_ended = state == MachineState::gone && !planted(CostPlant::billed_after_end);
+  const bool has_ended = state == MachineState::gone && !injected(CostFault::billed_after_end);
   const std::int64_t until_ms = has_ended ? since_ms : now_ms;
   return std::max<std::int64_t>(until_ms - billed_from_ms, 0);
 }
 
 MachineCosts Machine::costs(std::int64_t now_ms) const {
   const std::int64_t time_ms = billed_ms(now_ms);
-  const bool is_as_launched = !planted(CostPlant::billed_as_on_demand);
+  const bool is_as_launched = !injected(CostFault::billed_as_on_demand);
   const std::int64_t paid = is_as_launched ? price.microdollars : price.on_demand_microdollars;
   return {.billed_microdollars = bill_of(paid, time_ms),
           .billed_on_demand_microdollars = bill_of(price.on_demand_microdollars, time_ms),

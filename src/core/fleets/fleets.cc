@@ -5,8 +5,8 @@
 #include "base/name.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "core/cost_plants.h"
-#include "core/fleets/fleet_plants.h"
+#include "core/cost_faults.h"
+#include "core/fleets/fleet_faults.h"
 #include "core/record_hash.h"
 
 namespace drover {
@@ -67,12 +67,12 @@ void Fleets::load() {
     index(machine);
     now_.machine_records[name] = std::make_shared<const Machine>(machine);
     // Workers that are draining do not know it any more.
-    const bool is_draining = machine.state == MachineState::draining && !planted(FleetPlant::restart_forgets_drains);
+    const bool is_draining = machine.state == MachineState::draining && !injected(FleetFault::restart_forgets_drains);
     if (is_draining) workers_.drain(name);
   }
   // They could not join while the server was away.
   now_.joins_spared_until_ms = journal_.now_ms() + kJoinAfterRestartMs;
-  if (!planted(CostPlant::restart_forgets_attempts)) return;
+  if (!injected(CostFault::restart_forgets_attempts)) return;
   for (auto& [name, machine] : records_.machines) machine.attempts = {};
 }
 
@@ -88,14 +88,14 @@ Fleet* Fleets::find(Ticket ticket, const std::string& fleet) {
 void Fleets::refuse_provider(Ticket ticket, const Fleet& fleet) {
   const auto count = now_.machine_counts.find(fleet.name);
   const std::uint64_t machines = count == now_.machine_counts.end() ? 0 : count->second.machines;
-  const std::string has = machines > 0      ? concat("still has ", plural(machines, "machine"))
+  const std::string has = machines > 0     ? concat("still has ", plural(machines, "machine"))
                           : fleet.deleting ? "is being deleted and may still have machines"
                                            : "may still have machines";
   journal_.refuse(
       ticket, ErrorCode::conflict,
       concat("fleet '", fleet.name, "' ", has, " of its current provider, which cannot be changed until they are gone"),
-      concat("delete the fleet or set 'most' to 0, and retry when its machines are gone: drover fleet show ", fleet.name,
-             "; or create a fleet with another name"));
+      concat("delete the fleet or set 'most' to 0, and retry when its machines are gone: drover fleet show ",
+             fleet.name, "; or create a fleet with another name"));
 }
 
 // One that fails may have been set right.
@@ -128,7 +128,7 @@ void Fleets::on(Ticket ticket, const DropFleet& command) {
   // A launch whose answer was lost may succeed late, and somebody has to terminate that machine.
   const bool is_gone = left == 0 && !fleet->has_launched;
   journal_.say(ticket, FleetDropped{left, is_gone});
-  if (is_gone || planted(FleetPlant::deleted_with_machines)) return drop(command.fleet);
+  if (is_gone || injected(FleetFault::deleted_with_machines)) return drop(command.fleet);
   journal_.note(EventKind::fleet_changed, command.fleet, "deleting");
 }
 
@@ -179,16 +179,16 @@ void Fleets::on(Ticket ticket, const ScaleFleet& command) {
 }
 
 bool Fleets::may_launch(const Fleet& fleet, const ScaleFleet::Launch& it) const {
-  if (fleet.paused && !planted(FleetPlant::paused_launches)) return false;
-  if (fleet.deleting && !planted(FleetPlant::deleted_launches)) return false;
+  if (fleet.paused && !injected(FleetFault::paused_launches)) return false;
+  if (fleet.deleting && !injected(FleetFault::deleted_launches)) return false;
   const std::int64_t not_before_ms = it.spot ? fleet.spot_not_before_ms : fleet.not_before_ms;
-  if (not_before_ms > journal_.now_ms() && !planted(FleetPlant::wait_ignored)) return false;
+  if (not_before_ms > journal_.now_ms() && !injected(FleetFault::wait_ignored)) return false;
   const bool is_known = records_.machines.contains(it.machine) || workers_.is_known(it.machine);
-  if (!is_valid_name(it.machine) || (is_known && !planted(FleetPlant::name_used_twice))) return false;
+  if (!is_valid_name(it.machine) || (is_known && !injected(FleetFault::name_used_twice))) return false;
   const auto found = now_.machine_counts.find(fleet.name);
   const auto count = found == now_.machine_counts.end() ? FleetIndexes::MachineCount{} : found->second;
-  if (count.machines >= fleet.most && !planted(FleetPlant::maximum_ignored)) return false;
-  return fleet.most_milli_cpus == 0 || planted(FleetPlant::cpu_maximum_ignored) ||
+  if (count.machines >= fleet.most && !injected(FleetFault::maximum_ignored)) return false;
+  return fleet.most_milli_cpus == 0 || injected(FleetFault::cpu_maximum_ignored) ||
          (count.milli_cpus <= fleet.most_milli_cpus && it.has.milli_cpus <= fleet.most_milli_cpus - count.milli_cpus);
 }
 
@@ -200,7 +200,7 @@ void Fleets::launch(Fleet& fleet, const ScaleFleet::Launch& it) {
   machine.price = it.price;
   machine.spot = it.spot;
   machine.requested_ms = machine.since_ms = journal_.now_ms();
-  machine.join_by_ms = journal_.now_ms() + fleet.join_ms * (planted(FleetPlant::late_machine_awaited) ? 10 : 1);
+  machine.join_by_ms = journal_.now_ms() + fleet.join_ms * (injected(FleetFault::late_machine_awaited) ? 10 : 1);
   index(machine);
   changed(machine);
   journal_.note(EventKind::machine_requested, machine.name, machine.reason);
@@ -218,7 +218,7 @@ bool Fleets::drain(const std::string& fleet, const ScaleFleet::Drain& it) {
   if (machine->state != MachineState::joined) return false;
   prove(*machine);
   move(*machine, MachineState::draining, why);
-  if (!planted(FleetPlant::drain_not_told)) workers_.drain(it.machine);
+  if (!injected(FleetFault::drain_not_told)) workers_.drain(it.machine);
   return true;
 }
 
@@ -258,7 +258,7 @@ void Fleets::on(Ticket ticket, const MachineNews& command) {
       if (machine.state == MachineState::starting) count_failure(machine, text);
       count_early_end(machine, text);
       if (machine.ending.empty()) machine.ending = text;
-      if (!planted(FleetPlant::vanished_not_fenced)) workers_.fence(machine.name);  // what it held is not coming back
+      if (!injected(FleetFault::vanished_not_fenced)) workers_.fence(machine.name);  // what it held is not coming back
       move(machine, MachineState::gone, text);
       break;
     case MachineNews::What::terminated:
@@ -279,23 +279,23 @@ void Fleets::on_worker_present(const std::string& worker, const std::string& fle
   if (machine->state != MachineState::gone) begin_bill(*machine);
   if (!has_not_joined(*machine)) {
     // It is to go, whatever it believes.
-    if (machine->state != MachineState::joined && !planted(FleetPlant::late_machine_kept)) workers_.drain(worker);
+    if (machine->state != MachineState::joined && !injected(FleetFault::late_machine_kept)) workers_.drain(worker);
     return;
   }
   machine->joined_ms = journal_.now_ms();
   move(*machine, MachineState::joined, {});
   const auto known = records_.fleets.find(fleet);
-  if (known == records_.fleets.end() || planted(FleetPlant::join_keeps_failures)) return;
+  if (known == records_.fleets.end() || injected(FleetFault::join_keeps_failures)) return;
   const LaunchesOf launches(known->second, machine->spot);
   if (launches.failures == 0) return;
-  if (!launches.ends_early || planted(FleetPlant::join_ends_every_wait)) end_wait(known->second, machine->spot);
+  if (!launches.ends_early || injected(FleetFault::join_ends_every_wait)) end_wait(known->second, machine->spot);
 }
 
 void Fleets::on_worker_departed(const std::string& worker, const std::string& fleet, std::string_view how) {
   Machine* machine = machine_of(worker, fleet);
   if (machine == nullptr) return;
   if (machine->state != MachineState::joined && machine->state != MachineState::draining) return;
-  if (planted(FleetPlant::departed_machine_kept)) return;
+  if (injected(FleetFault::departed_machine_kept)) return;
   const std::string why = concat("its worker ", how == "left" ? "has left" : concat("was ", how));
   if (how != to_string(WorkerState::fenced)) count_early_end(*machine, why);  // somebody has asked for that
   move(*machine, MachineState::leaving, why);
@@ -313,7 +313,7 @@ void Fleets::move(Machine& machine, MachineState to, const std::string& why) {
   if (to != MachineState::gone) return;
   add_to_costs(machine);
   const auto fleet = records_.fleets.find(machine.fleet);
-  const bool is_dropped = planted(FleetPlant::deleted_at_once) && fleet != records_.fleets.end() &&
+  const bool is_dropped = injected(FleetFault::deleted_at_once) && fleet != records_.fleets.end() &&
                           fleet->second.deleting && !now_.machine_counts.contains(machine.fleet);
   if (is_dropped) drop(std::string(machine.fleet));
   if (now_.machines_gone.size() > kMostGoneMachines) forget(std::string(now_.machines_gone.begin()->second));
@@ -321,17 +321,17 @@ void Fleets::move(Machine& machine, MachineState to, const std::string& why) {
 
 // Its provider has accepted it, or its worker is there before that was heard.
 void Fleets::begin_bill(Machine& machine) {
-  if (machine.billed_from_ms > 0 && !planted(CostPlant::billed_anew)) return;
-  const std::int64_t from_ms = planted(CostPlant::billed_from_request) ? machine.requested_ms : journal_.now_ms();
+  if (machine.billed_from_ms > 0 && !injected(CostFault::billed_anew)) return;
+  const std::int64_t from_ms = injected(CostFault::billed_from_request) ? machine.requested_ms : journal_.now_ms();
   machine.billed_from_ms = std::max<std::int64_t>(from_ms, 1);
   changed(machine);
 }
 
 void Fleets::add_to_costs(const Machine& gone) {
   const auto fleet = records_.fleets.find(gone.fleet);
-  if (fleet == records_.fleets.end() || !gone.has_price() || planted(CostPlant::gone_not_added)) return;
+  if (fleet == records_.fleets.end() || !gone.has_price() || injected(CostFault::gone_not_added)) return;
   MachineCosts costs = gone.costs(journal_.now_ms());
-  if (planted(CostPlant::idle_not_added)) costs.billed_microdollars = costs.attempts_microdollars;
+  if (injected(CostFault::idle_not_added)) costs.billed_microdollars = costs.attempts_microdollars;
   fleet->second.gone += costs;
   fleets_.add(gone.fleet);
 }
@@ -342,21 +342,21 @@ std::optional<AttemptCost> Fleets::charge(WorkerId id, const Resources& ask, std
   const Worker& worker = workers_.at(id);
   if (worker.fleet.empty()) return std::nullopt;
   Machine* machine = machine_of(worker.name, worker.fleet);
-  const bool has_price = machine != nullptr && (machine->has_price() || planted(CostPlant::charged_without_price));
+  const bool has_price = machine != nullptr && (machine->has_price() || injected(CostFault::charged_without_price));
   if (!has_price || machine->state == MachineState::gone) return std::nullopt;
   MachineCosts most = machine->costs(journal_.now_ms());
-  if (planted(CostPlant::charged_beyond_bill)) most.billed_microdollars = kMostHourlyMicrodollars;
-  const bool is_bounded = !planted(CostPlant::longer_than_machine);
+  if (injected(CostFault::charged_beyond_bill)) most.billed_microdollars = kMostHourlyMicrodollars;
+  const bool is_bounded = !injected(CostFault::longer_than_machine);
   const std::int64_t us = is_bounded ? std::min(wall_us, machine->billed_ms(journal_.now_ms()) * 1000) : wall_us;
-  const auto part = planted(CostPlant::whole_machine_charged) ? MachinePart{1, 1} : MachinePart::of(ask, machine->has);
+  const auto part = injected(CostFault::whole_machine_charged) ? MachinePart{1, 1} : MachinePart::of(ask, machine->has);
   HourlyPrice price = machine->price;
-  if (planted(CostPlant::charged_as_on_demand)) price.microdollars = price.on_demand_microdollars;
+  if (injected(CostFault::charged_as_on_demand)) price.microdollars = price.on_demand_microdollars;
   machines_.add(machine->name);
   const AttemptCost out{.microdollars = machine->attempts.add(price.microdollars, part, us, most.billed_microdollars),
                         .on_demand_microdollars = machine->attempts_on_demand.add(
                             price.on_demand_microdollars, part, us, most.billed_on_demand_microdollars)};
-  if (planted(CostPlant::rest_dropped)) machine->attempts.rest = 0;
-  if (planted(CostPlant::charged_twice)) machine->attempts.microdollars += out.microdollars;
+  if (injected(CostFault::rest_dropped)) machine->attempts.rest = 0;
+  if (injected(CostFault::charged_twice)) machine->attempts.microdollars += out.microdollars;
   return out;
 }
 
@@ -365,27 +365,28 @@ void Fleets::count_failure(const Machine& machine, const std::string& why) {
   const auto found = records_.fleets.find(machine.fleet);
   if (found == records_.fleets.end()) return;
   Fleet& fleet = found->second;
-  const bool of_spot = machine.spot && !planted(FleetPlant::spot_failure_stops_all);
+  const bool of_spot = machine.spot && !injected(FleetFault::spot_failure_stops_all);
   const LaunchesOf launches(fleet, of_spot);
   const std::int64_t was_not_before_ms = launches.not_before_ms;
   // Machines that were requested together fail together, which is one failure.
   if (launches.not_before_ms <= journal_.now_ms()) {
-    const std::uint64_t failures = planted(FleetPlant::wait_does_not_grow) ? 0 : launches.failures;
+    const std::uint64_t failures = injected(FleetFault::wait_does_not_grow) ? 0 : launches.failures;
     const auto doublings = std::min<std::uint64_t>(failures, 20);
     ++launches.failures;
     const std::int64_t wait_ms = std::min(kFirstBackOffMs << doublings, kLongestBackOffMs);
-    launches.not_before_ms = journal_.now_ms() + (planted(FleetPlant::no_wait) ? 0 : wait_ms);
+    launches.not_before_ms = journal_.now_ms() + (injected(FleetFault::no_wait) ? 0 : wait_ms);
   }
   launches.trouble = why.empty() ? "no reason was given" : why;
   // Long after the last failure nothing is known of spot machines any more: this is the first one.
-  const bool is_first = fleet.spot_failing_since_ms == 0 || machine.requested_ms - was_not_before_ms > kLongestBackOffMs;
+  const bool is_first =
+      fleet.spot_failing_since_ms == 0 || machine.requested_ms - was_not_before_ms > kLongestBackOffMs;
   if (of_spot && is_first) fleet.spot_failing_since_ms = std::max<std::int64_t>(journal_.now_ms(), 1);
   fleets_.add(fleet.name);
 }
 
 // Machines that end as soon as they have joined would otherwise be launched for ever.
 void Fleets::count_early_end(Machine& machine, const std::string& why) {
-  if (machine.state != MachineState::joined || planted(FleetPlant::early_end_not_counted)) return;
+  if (machine.state != MachineState::joined || injected(FleetFault::early_end_not_counted)) return;
   const std::int64_t there_ms = journal_.now_ms() - machine.joined_ms;
   if (there_ms >= kEarlyEndMs) return prove(machine);
   const auto fleet = records_.fleets.find(machine.fleet);
@@ -396,7 +397,7 @@ void Fleets::count_early_end(Machine& machine, const std::string& why) {
 
 /// Once for each machine: one that is of use for long says nothing about those that are launched now.
 void Fleets::prove(Machine& machine) {
-  if (machine.is_of_use && !planted(FleetPlant::proven_again)) return;
+  if (machine.is_of_use && !injected(FleetFault::proven_again)) return;
   machine.is_of_use = true;
   changed(machine);
   const auto fleet = records_.fleets.find(machine.fleet);
@@ -479,8 +480,8 @@ void Fleets::pass_time() {
   for (std::size_t i = 0; i < kMachinesAtOnce && !now_.machines_gone.empty(); ++i) {
     const auto [since_ms, name] = *now_.machines_gone.begin();
     const std::int64_t kept_ms =
-        planted(FleetPlant::gone_forgotten_soon) ? kGoneMachineKeptMs / 60 : kGoneMachineKeptMs;
-    if (since_ms + kept_ms > journal_.now_ms() || planted(FleetPlant::gone_remembered)) break;
+        injected(FleetFault::gone_forgotten_soon) ? kGoneMachineKeptMs / 60 : kGoneMachineKeptMs;
+    if (since_ms + kept_ms > journal_.now_ms() || injected(FleetFault::gone_remembered)) break;
     forget(std::string(name));
   }
 }
@@ -490,7 +491,7 @@ std::optional<std::int64_t> Fleets::next_deadline() const {
   if (!now_.join_deadlines.empty()) {
     first = std::max(now_.join_deadlines.begin()->first, now_.joins_spared_until_ms);
   }
-  if (!now_.machines_gone.empty() && !planted(FleetPlant::gone_remembered)) {
+  if (!now_.machines_gone.empty() && !injected(FleetFault::gone_remembered)) {
     const std::int64_t at_ms = now_.machines_gone.begin()->first + kGoneMachineKeptMs;
     first = std::min(first.value_or(at_ms), at_ms);
   }

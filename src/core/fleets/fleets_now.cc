@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/fleets/fleet_plants.h"
+#include "core/fleets/fleet_faults.h"
 
 namespace drover {
 namespace {
@@ -56,7 +56,7 @@ class FleetReader {
     out.item_ms = place.has_ended_some ? place.planned_ms : 0;
     if (!place.offered) return out;
     // Messages that it has taken are its items.
-    const bool has_items = job.stream.empty() || !planted(FleetPlant::taken_messages_ignored);
+    const bool has_items = job.stream.empty() || !injected(FleetFault::taken_messages_ignored);
     out.waiting = (has_items ? left_of(job, place) : 0) + (job.stream.empty() ? 0 : ready_on(job.stream));
     if (job.max_running > 0)
       out.waiting = std::min(out.waiting, job.max_running - std::min(job.max_running, place.in_hands));

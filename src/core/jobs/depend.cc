@@ -3,7 +3,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "core/jobs/job_plants.h"
+#include "core/jobs/job_faults.h"
 #include "core/jobs/jobs.h"
 
 namespace drover {
@@ -21,7 +21,7 @@ bool Jobs::waits_for_items(const Job& job) {
 // counts as such.
 bool Jobs::is_unlocked(const Job& job, ItemIndex item) const {
   return std::ranges::all_of(job.after, [&](const Dependency& it) {
-    if (!it.each || planted(JobPlant::item_dependency_ignored)) return true;
+    if (!it.each || injected(JobFault::item_dependency_ignored)) return true;
     return records_.has_succeeded(it.job, item);
   });
 }
@@ -33,7 +33,7 @@ void Jobs::count_unmet(const Job& job) {
   index.unlocked_from = 0;
   for (const Dependency& it : job.after) {
     const Job* other = records_.find_job(it.job);
-    if (planted(JobPlant::dependency_ignored)) continue;
+    if (injected(JobFault::dependency_ignored)) continue;
     if (!it.each && (other == nullptr || other->state != JobState::succeeded)) ++index.unmet;
   }
 }

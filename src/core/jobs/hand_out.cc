@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "core/jobs/job_plants.h"
+#include "core/jobs/job_faults.h"
 #include "core/jobs/jobs.h"
 
 namespace drover {
@@ -74,7 +74,7 @@ std::pair<ItemIndex, std::uint64_t> Jobs::untouched(const Job& job, std::uint64_
     const auto first = blocks.find(ItemMark::pending, index.pending_from);
     index.pending_from = first.value_or(ItemIndex{job.total});
     if (!first) return {};
-    if (planted(JobPlant::sequential_out_of_order) && job.sequential && blocks.count(ItemMark::pending) > 1) {
+    if (injected(JobFault::sequential_out_of_order) && job.sequential && blocks.count(ItemMark::pending) > 1) {
       return {blocks.find(ItemMark::pending, ItemIndex{first->value + 1}).value_or(*first), 1};
     }
     return {*first, blocks.run_length(ItemMark::pending, *first, want)};
@@ -86,7 +86,7 @@ std::pair<ItemIndex, std::uint64_t> Jobs::untouched(const Job& job, std::uint64_
   }
   std::vector<ItemBlocks::Marked> all = {{&blocks, ItemMark::pending}};
   for (const Dependency& it : job.after) {
-    if (!it.each || planted(JobPlant::item_dependency_ignored)) continue;
+    if (!it.each || injected(JobFault::item_dependency_ignored)) continue;
     const Job* other = records_.find_job(it.job);
     if (other != nullptr && other->state == JobState::succeeded) continue;
     const ItemBlocks* theirs = records_.find_blocks(it.job);
@@ -132,7 +132,7 @@ void Jobs::on_given_back(JobId id) {
 
 void Jobs::make_waiting(JobId job, ItemIndex item) {
   OpenItem back = open_item_or_new(job, item);
-  if (planted(JobPlant::return_forgets_history)) back.tries = back.losses = 0;
+  if (injected(JobFault::return_forgets_history)) back.tries = back.losses = 0;
   make_waiting(back, journal_.now_ms());
 }
 
@@ -165,7 +165,7 @@ void Jobs::wake_delayed() {
     reconsider(job_at(job));
   }
   while (!now_.shelter_ends.empty() && std::get<0>(*now_.shelter_ends.begin()) <= journal_.now_ms() && left-- > 0) {
-    if (planted(JobPlant::shelter_without_end)) break;
+    if (injected(JobFault::shelter_without_end)) break;
     const auto [at_ms, job, item] = *now_.shelter_ends.begin();
     now_.shelter_ends.erase(now_.shelter_ends.begin());
     now_.jobs.at(job).sheltered.erase(item);
@@ -179,7 +179,7 @@ void Jobs::make_ready(const Job& job, ItemIndex index) {
   const OpenItem& item = records_.open_items.at({job.id, index});
   const SpotRules& spot = job.spot;
   const bool is_lost_often = spot.use == SpotUse::prefer && spot.on_demand_after_losses > 0 &&
-                             item.losses >= spot.on_demand_after_losses && !planted(JobPlant::loss_not_sheltered);
+                             item.losses >= spot.on_demand_after_losses && !injected(JobFault::loss_not_sheltered);
   const std::int64_t end_ms = item.not_before_ms + spot.on_demand_after_ms;
   if (!is_lost_often || end_ms <= journal_.now_ms()) {
     now_.jobs.at(job.id).ready.insert(index);

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "core/jobs/job_plants.h"
+#include "core/jobs/job_faults.h"
 #include "core/record_hash.h"
 
 namespace drover {
@@ -138,7 +138,7 @@ void Jobs::stop_late_jobs() {
 std::optional<std::int64_t> Jobs::next_deadline() const {
   std::optional<std::int64_t> soonest;
   if (!now_.delayed.empty()) soonest = std::get<0>(*now_.delayed.begin());
-  if (!now_.shelter_ends.empty() && !planted(JobPlant::shelter_without_end)) {
+  if (!now_.shelter_ends.empty() && !injected(JobFault::shelter_without_end)) {
     const std::int64_t at_ms = std::get<0>(*now_.shelter_ends.begin());
     soonest = std::min(soonest.value_or(at_ms), at_ms);
   }

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "core/jobs/job_plants.h"
+#include "core/jobs/job_faults.h"
 #include "core/jobs/jobs.h"
 
 namespace drover {
@@ -92,7 +92,7 @@ void Jobs::tell_message(const Job& job, const OpenItem& item, AttemptState state
 bool Jobs::is_all_settled(const Job& job) const {
   if (job.reopening || job.succeeded + job.failed + job.cancelled < job.total) return false;
   const auto is_empty = [&] {
-    if (planted(JobPlant::hidden_counts_as_gone)) return !messages_->has_ready(job.stream);
+    if (injected(JobFault::hidden_counts_as_gone)) return !messages_->has_ready(job.stream);
     return messages_->is_empty(job.stream);
   };
   return job.stream.empty() || (job.until_empty && is_empty());

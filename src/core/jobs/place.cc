@@ -1,5 +1,5 @@
 // A job's place among others: when it has one, and when it has something to hand out.
-#include "core/jobs/job_plants.h"
+#include "core/jobs/job_faults.h"
 #include "core/jobs/jobs.h"
 
 namespace drover {
@@ -117,7 +117,7 @@ void Jobs::reconsider(Job& job) {
   const Place& place = places_.at(job.id);
   if (!place.scheduled) return;
   const Queue* queue = catalog_.find_queue(job.place.queue);
-  const bool is_served = queue == nullptr || queue->enabled || planted(JobPlant::disabled_queue_served);
+  const bool is_served = queue == nullptr || queue->enabled || injected(JobFault::disabled_queue_served);
   const bool may = job.stop == StopCause::none && now_.jobs.at(job.id).unmet == 0 && is_served;
   const bool offers = may && has_work(job);
   places_.set_sheltered(job.id, offers && has_only_sheltered_work(job));

@@ -3,7 +3,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
-#include "core/jobs/job_plants.h"
+#include "core/jobs/job_faults.h"
 #include "core/jobs/jobs.h"
 
 namespace drover {
@@ -109,7 +109,7 @@ void Jobs::take_up_again(Job& job, const SettledItem& settled) {
   set_mark(job.id, settled.item, ItemMark::open);
   put(OpenItem{.job = job.id,
                .item = settled.item,
-               .attempts = planted(JobPlant::reopening_forgets_count) ? 0 : settled.attempt.value,
+               .attempts = injected(JobFault::reopening_forgets_count) ? 0 : settled.attempt.value,
                .not_before_ms = journal_.now_ms()});
   now_.jobs.at(job.id).ready.insert(settled.item);
 }

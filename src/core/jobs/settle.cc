@@ -4,8 +4,8 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "base/usage_bounds.h"
-#include "core/cost_plants.h"
-#include "core/jobs/job_plants.h"
+#include "core/cost_faults.h"
+#include "core/jobs/job_faults.h"
 #include "core/jobs/jobs.h"
 
 namespace drover {
@@ -93,7 +93,7 @@ Jobs::Ended Jobs::settle(const Grant& grant, const EndedAttempt& ended) {
   }
   const Ended how = ended_as(row, item);
   journal_.write(AddAttempt{std::move(row)});
-  make_waiting(item, journal_.now_ms() + (planted(JobPlant::retry_delay_skipped) ? 0 : job.policy.retry_delay_ms));
+  make_waiting(item, journal_.now_ms() + (injected(JobFault::retry_delay_skipped) ? 0 : job.policy.retry_delay_ms));
   return how;
 }
 
@@ -113,7 +113,7 @@ Jobs::Ended Jobs::lose(const Grant& grant, OpenItem item, const EndedAttempt& en
   row.state = AttemptState::lost;
   charge(job, row);
   ++item.losses;
-  if (planted(JobPlant::loss_spends_a_try)) ++item.tries;
+  if (injected(JobFault::loss_spends_a_try)) ++item.tries;
   if (after_loss(job.policy, item.losses) == Verdict::give_up) {
     row.state = AttemptState::failed;
     row.reason = concat(row.reason, "; gave up after ", item.losses, item.losses == 1 ? " loss" : " losses");
@@ -138,7 +138,8 @@ Jobs::Ended Jobs::finish(const OpenItem& item, Attempt attempt, ItemMark mark) {
   jobs_.add(job.id);
   if (mark == ItemMark::succeeded) unlock(job, item.item);
   if (job.stop == StopCause::none && job.failed > job.failed_before &&
-      job.failed - job.failed_before + (planted(JobPlant::early_stop_one_too_soon) ? 1 : 0) > job.policy.max_failures) {
+      job.failed - job.failed_before + (injected(JobFault::early_stop_one_too_soon) ? 1 : 0) >
+          job.policy.max_failures) {
     stop(job, StopCause::too_many_failures,
          concat("stopped early: ", plural(job.failed - job.failed_before, "item"), " failed; the limit is ",
                 job.policy.max_failures));
@@ -162,15 +163,15 @@ void Jobs::charge(Job& job, Attempt& row) {
   usage.accelerator_ms = accelerators * wall_ms;
   usage.gpu_busy_ms = std::min((row.gpu_busy_us + 500) / 1000, usage.accelerator_ms);
   usage.gpu_energy_j = (row.gpu_energy_mj + 500) / 1000;
-  const bool is_free = row.state == AttemptState::lost && planted(CostPlant::loss_not_charged);
+  const bool is_free = row.state == AttemptState::lost && injected(CostFault::loss_not_charged);
   if (const auto cost = is_free ? std::nullopt : costs_->charge(row.worker, job.ask, row.wall_us)) {
     row.cost_microdollars = cost->microdollars;
-    if (!planted(CostPlant::job_not_charged)) usage.cost_microdollars = cost->microdollars;
+    if (!injected(CostFault::job_not_charged)) usage.cost_microdollars = cost->microdollars;
     row.on_demand_microdollars = usage.on_demand_microdollars = cost->on_demand_microdollars;
   }
   if (row.state != AttemptState::lost) costs_->on_item_ended(row.worker);
   if (wasted) {
-    if (!planted(CostPlant::waste_not_counted)) usage.wasted_microdollars = usage.cost_microdollars;
+    if (!injected(CostFault::waste_not_counted)) usage.wasted_microdollars = usage.cost_microdollars;
     usage.wasted_cpu_ms = usage.cpu_ms;
     usage.wasted_reserved_ms = usage.reserved_cpu_ms;
   }

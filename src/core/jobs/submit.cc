@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "core/jobs/job_plants.h"
+#include "core/jobs/job_faults.h"
 #include "core/jobs/jobs.h"
 
 namespace drover {
@@ -199,7 +199,7 @@ void Jobs::stop(Job& job, StopCause cause, std::string reason) {
   // A cancel after an early stop asks for more than workers were told.
   holders_->on_stopped(job.id);
   reconsider(job);
-  if (!planted(JobPlant::cancel_leaves_job_open)) end_if_done(job);
+  if (!injected(JobFault::cancel_leaves_job_open)) end_if_done(job);
 }
 
 void Jobs::end_if_done(Job& job) {

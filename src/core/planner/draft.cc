@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "core/fleets/fleet_plants.h"
+#include "core/fleets/fleet_faults.h"
 
 namespace drover {
 namespace {
@@ -60,7 +60,7 @@ std::uint64_t FleetDraft::in_service_at(std::int64_t at_ms) const {
 
 // As in machine_labels(), which would be made for each machine and each kind of items.
 bool FleetDraft::has_labels(std::string_view shape, bool spot, const Labels& require) const {
-  if (planted(FleetPlant::labels_ignored)) return true;
+  if (injected(FleetFault::labels_ignored)) return true;
   return std::ranges::all_of(require, [&](const auto& it) {
     const auto& [name, value] = it;
     if (name == "fleet") return value == state_.name;
@@ -82,11 +82,11 @@ bool FleetDraft::suits(const Shape& shape, const WaitingItems& items) const {
 
 bool FleetDraft::lacks_spot(std::int64_t patience_ms) const {
   return state_.spot_failing_since_ms > 0 && now_ms_ - state_.spot_failing_since_ms >= patience_ms &&
-         !planted(FleetPlant::never_on_demand);
+         !injected(FleetFault::never_on_demand);
 }
 
 Markets FleetDraft::markets_for(const WaitingItems& items) const {
-  if (planted(FleetPlant::market_ignored)) return {.spot = rules().spot, .on_demand = !rules().spot};
+  if (injected(FleetFault::market_ignored)) return {.spot = rules().spot, .on_demand = !rules().spot};
   if (!rules().spot) return {.on_demand = wanted_by(items) != SpotUse::only};
   switch (wanted_by(items)) {
     case SpotUse::only: return {.spot = true};
@@ -100,7 +100,7 @@ Markets FleetDraft::markets_for(const WaitingItems& items) const {
 bool FleetDraft::launches_spot() const {
   if (!rules().spot) return false;
   if (!rules().on_demand || !lacks_spot(SpotRules{}.on_demand_after_ms)) return true;
-  return !planted(FleetPlant::spot_not_tried_again) &&
+  return !injected(FleetFault::spot_not_tried_again) &&
          std::ranges::any_of(state_.shapes, [&](const Shape& it) { return !obstacle(it, true); });
 }
 
@@ -131,28 +131,28 @@ std::optional<std::string> FleetDraft::obstacle(const Shape& shape, bool spot) c
   if (state_.paused) return "the fleet is paused";
   if (!state_.unavailable.empty()) return state_.unavailable;
   const std::int64_t not_before_ms = spot ? state_.spot_not_before_ms : state_.not_before_ms;
-  if (not_before_ms > now_ms_ && !planted(FleetPlant::planned_while_waiting)) {
+  if (not_before_ms > now_ms_ && !injected(FleetFault::planned_while_waiting)) {
     return concat("backing off for ", (not_before_ms - now_ms_ + 999) / 1000, " s after a failure",
                   spot ? " of a spot machine" : "", ": ", spot ? state_.spot_trouble : state_.trouble);
   }
   // Machines of this computer have no market.
   const HourlyPrice& price = shape.price;
   const bool has_bid = spot && rules().provider != "local" && price.on_demand_microdollars > 0;
-  if (has_bid && !planted(FleetPlant::bid_ignored) &&
+  if (has_bid && !injected(FleetFault::bid_ignored) &&
       100 * price.microdollars > price.on_demand_microdollars * std::int64_t{rules().bid_percent}) {
     return concat("a spot machine of shape '", shape.name, "' costs ",
                   (100 * price.microdollars + price.on_demand_microdollars - 1) / price.on_demand_microdollars,
                   "% of the on-demand price; the bid is ", rules().bid_percent, "%");
   }
-  if (billed_ >= rules().most && !planted(FleetPlant::planned_beyond_maximum))
+  if (billed_ >= rules().most && !injected(FleetFault::planned_beyond_maximum))
     return concat("at the maximum of ", plural(rules().most, "machine"));
   const std::uint64_t most = rules().most_milli_cpus;
-  if (most > 0 && !planted(FleetPlant::planned_beyond_cpus) &&
+  if (most > 0 && !injected(FleetFault::planned_beyond_cpus) &&
       (milli_cpus_ > most || shape.has.milli_cpus > most - milli_cpus_)) {
     return concat("at the maximum of ", plural(most / 1000, "CPU"), ": ", milli_cpus_ / 1000, " in use, and shape '",
                   shape.name, "' has ", shape.has.milli_cpus / 1000);
   }
-  const bool is_limited = rules().launches_per_minute > 0 && !planted(FleetPlant::launch_rate_ignored);
+  const bool is_limited = rules().launches_per_minute > 0 && !injected(FleetFault::launch_rate_ignored);
   if (is_limited && launched_lately_ >= rules().launches_per_minute) {
     return concat("at the maximum of ", rules().launches_per_minute, " launches per minute");
   }
@@ -177,7 +177,7 @@ bool FleetDraft::launch(const Shape& shape, bool spot, const std::string& reason
 
 void FleetDraft::drain(const PlannedMachine& machine, const std::string& reason, FleetPlan& plan) {
   const bool is_left_alone = state_.paused || state_.is_unreadable;
-  if (is_left_alone && !state_.deleting && !planted(FleetPlant::drained_while_paused)) return;
+  if (is_left_alone && !state_.deleting && !injected(FleetFault::drained_while_paused)) return;
   if (drains_ >= kMostPlanned || std::erase(live_, &machine) == 0) return;
   ++drains_;
   --machines_;
@@ -192,7 +192,7 @@ void FleetDraft::scale_to(std::uint64_t target, const std::string& reason, Fleet
     for (const PlannedMachine* machine : by_loss()) {
       if (machines_ <= target) break;
       const bool holds_messages =
-          machine->receipts_since_ms > now_ms_ - kReceiptsMs && !planted(FleetPlant::drained_with_receipts);
+          machine->receipts_since_ms > now_ms_ - kReceiptsMs && !injected(FleetFault::drained_with_receipts);
       if (holds_messages) {
         ++waited_for;
       } else {
@@ -200,8 +200,8 @@ void FleetDraft::scale_to(std::uint64_t target, const std::string& reason, Fleet
       }
     }
     if (machines_ > target && waited_for > 0) {
-      plan.notes.push_back({state_.name, concat(reason, "; scale-in waits for messages in flight on ",
-                                                plural(waited_for, "machine"))});
+      plan.notes.push_back(
+          {state_.name, concat(reason, "; scale-in waits for messages in flight on ", plural(waited_for, "machine"))});
     }
     return;
   }
@@ -290,7 +290,7 @@ std::vector<const PlannedMachine*> FleetDraft::by_loss() const {
   std::vector<const PlannedMachine*> out = live_;
   const auto rank = [](const PlannedMachine* it) {
     const bool is_coming = it->phase == MachinePhase::coming;
-    const int group = is_coming ? 0 : (it->items == 0) != planted(FleetPlant::busy_drained_first) ? 1 : 2;
+    const int group = is_coming ? 0 : (it->items == 0) != injected(FleetFault::busy_drained_first) ? 1 : 2;
     const std::int64_t order = is_coming ? -it->requested_ms : it->items == 0 ? it->free_since_ms : it->work_ms;
     return std::tuple(group, order, std::string_view(it->name));
   };

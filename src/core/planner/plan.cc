@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "core/fleets/fleet_plants.h"
+#include "core/fleets/fleet_faults.h"
 #include "core/planner/policies.h"
 
 namespace drover {
@@ -30,7 +30,7 @@ void keep_maximum(FleetDraft& fleet, FleetPlan& plan) {
 /// When what waits has its machines: those count.
 void keep_minimum(FleetDraft& fleet, FleetPlan& plan) {
   const FleetRules& rules = fleet.rules();
-  if (fleet.machines() < std::min(rules.least, rules.most) && !planted(FleetPlant::minimum_not_launched)) {
+  if (fleet.machines() < std::min(rules.least, rules.most) && !injected(FleetFault::minimum_not_launched)) {
     fleet.scale_to(rules.least, concat("the minimum is ", plural(rules.least, "machine")), plan);
   }
   if (rules.most > 0 && fleet.milli_cpus() < fleet.least_milli_cpus()) {
@@ -69,7 +69,7 @@ FleetPlan make_plan(const FleetSnapshot& snapshot) {
     if (const auto found = by_name.find(machine.fleet); found != by_name.end()) fleets[found->second].add(machine);
   }
   for (FleetDraft& fleet : fleets) {
-    if (fleet.state().deleting && !planted(FleetPlant::deleted_not_drained)) {
+    if (fleet.state().deleting && !injected(FleetFault::deleted_not_drained)) {
       drain_all(fleet, plan);
       continue;
     }

@@ -3,14 +3,14 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "core/fleets/fleet_plants.h"
+#include "core/fleets/fleet_faults.h"
 #include "core/planner/policies.h"
 
 namespace drover {
 namespace {
 
 std::uint64_t rounded_up(std::uint64_t amount, std::uint64_t by) {
-  return amount / by + (amount % by == 0 || planted(FleetPlant::backlog_rounded_down) ? 0 : 1);
+  return amount / by + (amount % by == 0 || injected(FleetFault::backlog_rounded_down) ? 0 : 1);
 }
 
 }  // namespace
@@ -39,7 +39,7 @@ Backlog backlog_of(const FleetState& fleet, const FleetSnapshot& snapshot) {
   std::uint64_t milliseconds = 0;
   for (const WaitingItems& it : snapshot.items) {
     const bool counts = fleet.rules.queue.empty() ? serves_items(fleet, it) : it.queue == fleet.rules.queue;
-    const std::uint64_t items = it.waiting + (planted(FleetPlant::work_in_flight_ignored) ? 0 : it.in_hands);
+    const std::uint64_t items = it.waiting + (injected(FleetFault::work_in_flight_ignored) ? 0 : it.in_hands);
     if (!counts || items == 0 || (it.in_hands == 0 && !could_run(fleet, it))) continue;
     out.items += items;
     if (it.waiting > 0) out.waiting.push_back(&it);
@@ -60,7 +60,7 @@ void plan_for_backlog(FleetDraft& fleet, const Backlog& backlog, FleetPlan& plan
   }
   std::uint64_t target = rounded_up(backlog.seconds, std::max<std::uint64_t>(rules.seconds_per_machine, 1));
   // One machine finds out how long items take.
-  if (backlog.has_unknown_length && !planted(FleetPlant::unknown_length_ignored))
+  if (backlog.has_unknown_length && !injected(FleetFault::unknown_length_ignored))
     target = std::max<std::uint64_t>(target, 1);
   fleet.scale_to(target,
                  concat("a backlog of ", plural(backlog.seconds, "second"),

@@ -14,7 +14,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "core/fleets/fleet_plants.h"
+#include "core/fleets/fleet_faults.h"
 #include "core/planner/policies.h"
 
 namespace drover {
@@ -51,7 +51,7 @@ class DemandPlanner {
       : fleets_(fleets), snapshot_(snapshot), plan_(plan) {
     for (FleetDraft& fleet : fleets_) {
       for (const PlannedMachine* it : fleet.live()) {
-        if (it->phase == MachinePhase::coming && planted(FleetPlant::coming_machine_not_counted)) continue;
+        if (it->phase == MachinePhase::coming && injected(FleetFault::coming_machine_not_counted)) continue;
         const Labels* labels = it->labels ? &*it->labels : nullptr;
         const std::size_t kind = kind_of({&fleet, it->shape, it->spot, labels});
         ++machines_[{kind, it->has}];
@@ -76,8 +76,7 @@ class DemandPlanner {
   /// What waits and gets no machine, a line for each reason.
   void note_waiting() {
     for (const auto& [what, items] : waiting_) {
-      plan_.notes.push_back(
-          {what.first, concat(plural(items, "item"), " waiting: ", what.second)});
+      plan_.notes.push_back({what.first, concat(plural(items, "item"), " waiting: ", what.second)});
     }
   }
 
@@ -90,12 +89,12 @@ class DemandPlanner {
     for (FleetDraft& fleet : fleets_) {
       if (fleet.rules().policy != ScalingPolicy::demand) continue;
       for (const PlannedMachine* it : idle_machines(fleet)) {
-        if (fleet.machines() <= fleet.rules().least && !planted(FleetPlant::minimum_drained)) break;
+        if (fleet.machines() <= fleet.rules().least && !injected(FleetFault::minimum_drained)) break;
         if (fleet.milli_cpus() < fleet.least_milli_cpus() + it->has.milli_cpus) continue;
         const std::int64_t idle_ms = snapshot_.now_ms - it->free_since_ms;
         const std::int64_t least_ms =
-            planted(FleetPlant::drained_too_soon) ? fleet.rules().idle_ms / 2 : fleet.rules().idle_ms;
-        if (it->free_since_ms == 0 || idle_ms < least_ms || planted(FleetPlant::idle_not_drained)) continue;
+            injected(FleetFault::drained_too_soon) ? fleet.rules().idle_ms / 2 : fleet.rules().idle_ms;
+        if (it->free_since_ms == 0 || idle_ms < least_ms || injected(FleetFault::idle_not_drained)) continue;
         fleet.drain(*it, concat("idle for ", idle_ms / 1000, " s"), plan_);
       }
     }
@@ -181,8 +180,8 @@ class DemandPlanner {
 
   static bool may_use(const RoomKind& kind, const WaitingItems& items) {
     const bool is_wrong_market = kind.spot ? items.spot == SpotUse::never : items.spot == SpotUse::only;
-    if (is_wrong_market && !planted(FleetPlant::market_ignored)) return false;
-    return kind.labels != nullptr ? has_all(*kind.labels, items.require) || planted(FleetPlant::labels_ignored)
+    if (is_wrong_market && !injected(FleetFault::market_ignored)) return false;
+    return kind.labels != nullptr ? has_all(*kind.labels, items.require) || injected(FleetFault::labels_ignored)
                                   : kind.fleet->has_labels(kind.shape, kind.spot, items.require);
   }
 
@@ -207,7 +206,7 @@ class DemandPlanner {
     }
     for (const std::string& name : items.fleets) {
       for (FleetDraft& fleet : fleets_) {
-        if (fleet.state().name == name && (out.empty() || !planted(FleetPlant::next_fleet_ignored))) add(fleet);
+        if (fleet.state().name == name && (out.empty() || !injected(FleetFault::next_fleet_ignored))) add(fleet);
       }
     }
     return out;
@@ -234,7 +233,7 @@ class DemandPlanner {
 
   /// In a full fleet, one that has nothing to do and that nothing that waits could use gives way to another.
   void make_room(FleetDraft& fleet, const Markets& markets, const WaitingItems& items) {
-    if (planted(FleetPlant::no_room_made) || idle_for_others_.contains(&fleet)) return;
+    if (injected(FleetFault::no_room_made) || idle_for_others_.contains(&fleet)) return;
     const bool would_help = std::ranges::any_of(fleet.state().shapes, [&](const Shape& shape) {
       const bool has_labels = (markets.spot && fleet.has_labels(shape.name, true, items.require)) ||
                               (markets.on_demand && fleet.has_labels(shape.name, false, items.require));

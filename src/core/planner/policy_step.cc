@@ -10,7 +10,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "core/fleets/fleet_plants.h"
+#include "core/fleets/fleet_faults.h"
 #include "core/planner/policies.h"
 
 namespace drover {
@@ -43,7 +43,7 @@ std::optional<std::int64_t> step_value(const StepAlarm& alarm, std::int64_t metr
   for (const ScalingStep& step : alarm.steps) {
     const bool over_lower =
         !step.lower ||
-        (is_above && !planted(FleetPlant::step_bound_exclusive) ? distance >= *step.lower : distance > *step.lower);
+        (is_above && !injected(FleetFault::step_bound_exclusive) ? distance >= *step.lower : distance > *step.lower);
     const bool under_upper = !step.upper || (is_above ? distance < *step.upper : distance <= *step.upper);
     if (over_lower && under_upper) return step.value;
   }
@@ -94,7 +94,7 @@ void plan_steps(FleetDraft& fleet, const Backlog& backlog, FleetPlan& plan) {
   const FleetRules& rules = fleet.rules();
   const std::uint64_t wanted = std::clamp(static_cast<std::uint64_t>(std::max<std::int64_t>(*target, 0)),
                                           std::min(rules.least, rules.most), rules.most);
-  if (wanted < fleet.machines() && fleet.is_warming() && !planted(FleetPlant::drained_while_warming)) {
+  if (wanted < fleet.machines() && fleet.is_warming() && !injected(FleetFault::drained_while_warming)) {
     plan.notes.push_back({fleet.state().name, concat(seen, ": scale-in waits until all machines are warm")});
     return;
   }

@@ -4,7 +4,7 @@
 
 #include "base/check.h"
 #include "core/schedule/schedule.h"
-#include "core/schedule/schedule_plants.h"
+#include "core/schedule/schedule_faults.h"
 
 namespace drover {
 namespace {
@@ -21,7 +21,7 @@ Supply supply_of(const Worker& worker) {
 bool Supply::suits(const Demand& demand) const {
   return (demand.ask.fits(has) && has_all(labels, demand.require) && serves(fleet, demand.fleets) &&
           !(demand.no_spot && is_spot(labels))) ||
-         planted(SchedulePlant::unfit_worker_served);
+         injected(ScheduleFault::unfit_worker_served);
 }
 
 Schedule::KindId Schedule::join(const Supply& supply, WorkerId worker) {
@@ -156,12 +156,12 @@ Schedule::SiteFit Schedule::fit(SiteId site, ClassId of) const {
 }
 
 bool Schedule::suits_site(SiteId site, ClassId of) const {
-  return fit(site, of) == SiteFit::suits || planted(SchedulePlant::unfit_worker_served);
+  return fit(site, of) == SiteFit::suits || injected(ScheduleFault::unfit_worker_served);
 }
 
 bool Schedule::suits(const Kind& kind, ClassId of) const {
   return suits_site(kind.site, of) &&
-         (classes_[of].demand.ask.fits(kind.has) || planted(SchedulePlant::unfit_worker_served));
+         (classes_[of].demand.ask.fits(kind.has) || injected(ScheduleFault::unfit_worker_served));
 }
 
 void Schedule::wait(KindId id, const Resources& room, std::uint64_t poll) {

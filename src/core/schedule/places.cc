@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/record_hash.h"
-#include "core/schedule/schedule_plants.h"
+#include "core/schedule/schedule_faults.h"
 
 namespace drover {
 namespace {
@@ -110,7 +110,7 @@ std::uint64_t Places::at_once(const Job& job) const {
   const Place& place = at(job.id);
   std::uint64_t most = Policy::kNoLimit;
   if (job.max_running > 0)
-    most = job.max_running - place.in_hands + (planted(SchedulePlant::one_more_than_max_running) ? 1 : 0);
+    most = job.max_running - place.in_hands + (injected(ScheduleFault::one_more_than_max_running) ? 1 : 0);
   const Schedule::Share& share = now_.schedule.at(place.share);
   const Schedule::Lane& lane = *share.lane;
   most = std::min(most, now_.schedule.may_have(share, job.ask));
@@ -211,7 +211,7 @@ void Places::charge(const Job& job, std::int64_t wall_ms) {
   const Schedule::Lane& lane = *share.lane;
   const std::int64_t now_ms = journal_.now_ms();
   const Wide by_moments = Wide{charged_milli_cpus(job)} * (lane.sum_at(now_ms) - lane.sum_at(now_ms - wall_ms));
-  if (!planted(SchedulePlant::usage_forgotten)) share.settled += (by_moments >> 16) * share.weight;
+  if (!injected(ScheduleFault::usage_forgotten)) share.settled += (by_moments >> 16) * share.weight;
   ShareRecord& record = records_.shares[{job.place.queue, share.name}];
   if (record.since_ms == 0) record = {job.place.queue, share.name, {}, now_ms};
   record.used = Charge::of(share.settled);
@@ -304,7 +304,7 @@ void Places::serve_those_who_wait(std::size_t& left, const std::function<WorkerI
       }
       --left;
       const auto waiting = now_.schedule.who_waits_for(of, makes_room);
-      if (!waiting || planted(SchedulePlant::parked_worker_forgotten) || !serve(*waiting)) break;
+      if (!waiting || injected(ScheduleFault::parked_worker_forgotten) || !serve(*waiting)) break;
     }
   }
 }

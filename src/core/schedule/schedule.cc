@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "core/schedule/schedule_plants.h"
+#include "core/schedule/schedule_faults.h"
 
 namespace drover {
 namespace {
@@ -23,7 +23,7 @@ bool is_about(std::uint64_t milli_cpus, std::uint64_t known) {
 Demand demand_of(const Job& job, const Queue* queue) {
   Demand out{job.ask, job.require, queue == nullptr ? std::vector<std::string>() : queue->fleets};
   if (job.spot.use == SpotUse::only) out.require[std::string(kMarketLabel)] = kSpotMarket;
-  out.no_spot = job.spot.use == SpotUse::never && !planted(SchedulePlant::never_spot_ignored);
+  out.no_spot = job.spot.use == SpotUse::never && !injected(ScheduleFault::never_spot_ignored);
   return out;
 }
 
@@ -41,7 +41,7 @@ Schedule::Lane& Schedule::set_lane(const Queue& queue) {
   } else {
     drop_priority(lane);
   }
-  set_priority(lane, Queue::kHighestPriority - (planted(SchedulePlant::queue_priority_ignored) ? 0 : queue.priority));
+  set_priority(lane, Queue::kHighestPriority - (injected(ScheduleFault::queue_priority_ignored) ? 0 : queue.priority));
   lane.fair = queue.order == QueueOrder::fair;
   lane.decay_ms = queue.decay_s * 1000;
   lane.usage_from_ms = queue.usage_from_ms;
@@ -266,7 +266,7 @@ std::optional<Schedule::Candidate> Schedule::first_of(ClassId of, QueueKey no_la
       if (!is_held_back(shares_[id], classes_[of].demand.ask)) {
         const std::set<Rank>& ranks = shares_[id].offered.at(of);
         return Candidate{queue, fresh, id,
-                         planted(SchedulePlant::job_priority_ignored) ? *ranks.rbegin() : *ranks.begin()};
+                         injected(ScheduleFault::job_priority_ignored) ? *ranks.rbegin() : *ranks.begin()};
       }
       ++it;
     }

@@ -2,7 +2,7 @@
 // settled.
 #include <algorithm>
 
-#include "core/streams/stream_plants.h"
+#include "core/streams/stream_faults.h"
 #include "core/streams/streams.h"
 
 namespace drover {
@@ -48,7 +48,7 @@ std::uint64_t Streams::take(const std::string& stream, JobId job, ItemIndex firs
     OpenMessage& message = next != nullptr ? *next : open_untouched(it);
     set_holder(message, {});
     set_item(message, job, ItemIndex{first.value + taken});
-    receive(it, message, planted(StreamPlant::item_does_not_hold) ? it.stream.visibility_ms : kUntilSettledMs);
+    receive(it, message, injected(StreamFault::item_does_not_hold) ? it.stream.visibility_ms : kUntilSettledMs);
     ++taken;
   }
   if (taken > 0) changed(it);
@@ -71,9 +71,9 @@ void Streams::settle(std::pair<StreamId, MessageNumber> where, MessageResult res
   if (found == it.messages.open.end()) return;  // it was purged, or has expired
   OpenMessage& message = found->second;
   changed(it);
-  if (planted(StreamPlant::failed_item_deletes) && result == MessageResult::failed) result = MessageResult::processed;
-  if (planted(StreamPlant::done_item_keeps) && result == MessageResult::processed) result = MessageResult::failed;
-  if (planted(StreamPlant::item_not_run_counts) && result == MessageResult::untouched) result = MessageResult::failed;
+  if (injected(StreamFault::failed_item_deletes) && result == MessageResult::failed) result = MessageResult::processed;
+  if (injected(StreamFault::done_item_keeps) && result == MessageResult::processed) result = MessageResult::failed;
+  if (injected(StreamFault::item_not_run_counts) && result == MessageResult::untouched) result = MessageResult::failed;
   if (result == MessageResult::processed) return remove_open(it, number);
   unindex(it, message);
   set_item(message, {}, {});
@@ -89,7 +89,7 @@ void Streams::settle(std::pair<StreamId, MessageNumber> where, MessageResult res
 }
 
 void Streams::on_job_over(JobId job) {
-  if (!planted(StreamPlant::job_over_holds_on)) now_.jobs_over.push_back(job);
+  if (!injected(StreamFault::job_over_holds_on)) now_.jobs_over.push_back(job);
 }
 
 /// What an item of a job holds that is over. False: none holds anything any more.

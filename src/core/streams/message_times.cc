@@ -2,7 +2,7 @@
 // expire.
 #include <algorithm>
 
-#include "core/streams/stream_plants.h"
+#include "core/streams/stream_faults.h"
 #include "core/streams/streams.h"
 
 namespace drover {
@@ -52,8 +52,8 @@ bool Streams::become_visible(At it, MessageNumber number) {
 
 bool Streams::is_dead(At it, const OpenMessage& message) const {
   if (it.stream.max_receives == 0) return false;
-  const std::uint64_t more = planted(StreamPlant::one_receive_too_many) ? 1 : 0;
-  const std::uint64_t fewer = planted(StreamPlant::one_receive_too_few) && it.stream.max_receives > 1 ? 1 : 0;
+  const std::uint64_t more = injected(StreamFault::one_receive_too_many) ? 1 : 0;
+  const std::uint64_t fewer = injected(StreamFault::one_receive_too_few) && it.stream.max_receives > 1 ? 1 : 0;
   if (message.receives < it.stream.max_receives + more - fewer) return false;
   const auto target = now_.stream_by_name.find(it.stream.dead_letters);
   if (target == now_.stream_by_name.end() || target->second == it.stream.id) return false;
@@ -78,8 +78,8 @@ bool Streams::move_if_dead(At it, const OpenMessage& message) {
 std::optional<std::int64_t> Streams::expiry_of_first_block(At it) {
   if (it.messages.blocks.empty()) return std::nullopt;
   std::int64_t retention_ms = it.stream.retention_ms;
-  if (planted(StreamPlant::expires_too_soon)) retention_ms /= 2;
-  if (planted(StreamPlant::expires_too_late)) retention_ms *= 2;
+  if (injected(StreamFault::expires_too_soon)) retention_ms /= 2;
+  if (injected(StreamFault::expires_too_late)) retention_ms *= 2;
   return it.messages.blocks.begin()->second.last_sent_ms + retention_ms;
 }
 

@@ -1,5 +1,5 @@
 // What receivers do with what they hold: they delete it, or hold it for longer or shorter.
-#include "core/streams/stream_plants.h"
+#include "core/streams/stream_faults.h"
 #include "core/streams/streams.h"
 
 namespace drover {
@@ -25,9 +25,9 @@ ReceiptOutcome Streams::delete_one(At it, const Receipt& receipt) {
   const OpenMessage& message = found->second;
   // One that an item of a job holds has no receipt.
   const bool is_last =
-      (message.receives == receipt.receive || planted(StreamPlant::stale_receipt_deletes)) && !message.job;
+      (message.receives == receipt.receive || injected(StreamFault::stale_receipt_deletes)) && !message.job;
   const bool has_run_out =
-      message.visible_ms <= journal_.now_ms() && !planted(StreamPlant::expired_fifo_receipt_deletes);
+      message.visible_ms <= journal_.now_ms() && !injected(StreamFault::expired_fifo_receipt_deletes);
   if (it.stream.fifo && (!is_last || has_run_out)) return ReceiptOutcome::expired;
   if (is_last && receipt.receive > 0) remove_open(it, receipt.message);
   return ReceiptOutcome::done;
@@ -51,14 +51,14 @@ ReceiptOutcome Streams::set_visibility(At it, const SetVisibility::One& one) {
   if (message.receives != one.receipt.receive || message.job) return ReceiptOutcome::expired;
   if (message.visible_ms <= now_ms) return ReceiptOutcome::not_in_flight;
   if (now_ms + one.visibility_ms > message.received_ms + kLongestVisibilityMs) return ReceiptOutcome::too_long;
-  if (planted(StreamPlant::extension_ignored) && one.visibility_ms > 0) return ReceiptOutcome::done;
+  if (injected(StreamFault::extension_ignored) && one.visibility_ms > 0) return ReceiptOutcome::done;
   hide(it, message, now_ms + one.visibility_ms);
   if (one.visibility_ms == 0) move_if_dead(it, message);
   return ReceiptOutcome::done;
 }
 
 void Streams::on_attempt_over(Token attempt) {
-  if (!now_.held_messages.contains(attempt) || planted(StreamPlant::attempt_keeps_messages)) return;
+  if (!now_.held_messages.contains(attempt) || injected(StreamFault::attempt_keeps_messages)) return;
   now_.attempts_over.push_back(attempt);
 }
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "core/streams/stream_plants.h"
+#include "core/streams/stream_faults.h"
 #include "core/streams/streams.h"
 
 namespace drover {
@@ -76,7 +76,7 @@ void Streams::serve(At it) {
     const auto first = it.index.receivers.begin();
     const auto& holder = first->second.command.holder;
     MessagesReceived received{it.stream.id, {}};
-    const bool is_over = holder && !holders_.is_held(*holder) && !planted(StreamPlant::ended_attempt_served);
+    const bool is_over = holder && !holders_.is_held(*holder) && !injected(StreamFault::ended_attempt_served);
     if (!is_over) received.messages = take(it, first->second.command);
     if (!is_over && received.messages.empty()) return;
     journal_.say(first->second.ticket, std::move(received));
@@ -136,7 +136,7 @@ bool Streams::take_group(At it, const ReceiveMessages& command, std::vector<Mess
     const auto group = it.index.groups.find(name);
     if (group == it.index.groups.end() || group->second.members.empty()) break;
     auto member = group->second.members.begin();
-    if (planted(StreamPlant::group_out_of_order) && group->second.members.size() > 1) ++member;
+    if (injected(StreamFault::group_out_of_order) && group->second.members.size() > 1) ++member;
     OpenMessage& message = it.messages.open.at(*member);
     if (it.index.hidden.contains({message.visible_ms, message.message})) break;
     if (!move_if_dead(it, message)) out.push_back(hand_to(it, message, command));
@@ -148,7 +148,7 @@ bool Streams::take_group(At it, const ReceiveMessages& command, std::vector<Mess
 MessagesReceived::One Streams::hand_to(At it, OpenMessage& message, const ReceiveMessages& command) {
   const std::int64_t now_ms = journal_.now_ms();
   std::int64_t visibility_ms = command.visibility_ms.value_or(it.stream.visibility_ms);
-  if (planted(StreamPlant::visible_too_soon)) visibility_ms /= 2;
+  if (injected(StreamFault::visible_too_soon)) visibility_ms /= 2;
   set_holder(message, command.holder.value_or(Token{}));
   receive(it, message, now_ms + std::max<std::int64_t>(visibility_ms, 1));
   return {message.message, message.receives, message.first_received_ms};

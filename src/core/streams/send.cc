@@ -1,5 +1,5 @@
 #include "base/text.h"
-#include "core/streams/stream_plants.h"
+#include "core/streams/stream_faults.h"
 #include "core/streams/streams.h"
 
 namespace drover {
@@ -25,7 +25,7 @@ void Streams::on(Ticket ticket, const SendMessages& command) {
 
 /// False: it has come before.
 bool Streams::note_fed(At it, std::uint64_t feed, std::uint64_t number) {
-  if (it.stream.feed == feed && number <= it.stream.fed_to && !planted(StreamPlant::fed_twice)) return false;
+  if (it.stream.feed == feed && number <= it.stream.fed_to && !injected(StreamFault::fed_twice)) return false;
   it.stream.feed = feed;
   it.stream.fed_to = number;
   streams_.add(it.stream.id);
@@ -38,7 +38,7 @@ MessagesSent::One Streams::send(At it, const NewMessage& message) {
     return {before->message, before->id, true};
   }
   std::int64_t delay_ms = it.stream.fifo ? it.stream.delay_ms : message.delay_ms.value_or(it.stream.delay_ms);
-  if (planted(StreamPlant::delay_skipped)) delay_ms = 0;
+  if (injected(StreamFault::delay_skipped)) delay_ms = 0;
   const bool has_record = it.stream.fifo || delay_ms > 0;
   const MessageNumber number = append(it, has_record, message.bytes);
   if (has_record) {
@@ -61,7 +61,7 @@ MessagesSent::One Streams::send(At it, const NewMessage& message) {
 /// One that was sent long ago does not count.
 const SentBefore* Streams::find_duplicate(At it, const std::string& key) const {
   const auto of_stream = records_.sent_before.find(it.stream.id);
-  if (of_stream == records_.sent_before.end() || planted(StreamPlant::duplicate_taken)) return nullptr;
+  if (of_stream == records_.sent_before.end() || injected(StreamFault::duplicate_taken)) return nullptr;
   const auto found = of_stream->second.find(key);
   if (found == of_stream->second.end() || found->second.sent_ms + kDeduplicationMs <= journal_.now_ms()) return nullptr;
   return &found->second;

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "core/streams/stream_plants.h"
+#include "core/streams/stream_faults.h"
 #include "core/streams/streams.h"
 
 namespace drover {
@@ -136,7 +136,7 @@ void Streams::refresh_group(At it, const std::string& name) {
   const auto found = it.index.groups.find(name);
   MessageGroup& group = found->second;
   std::optional<MessageNumber> ready;
-  if (!group.members.empty() && (group.in_flight == 0 || planted(StreamPlant::group_not_blocked))) {
+  if (!group.members.empty() && (group.in_flight == 0 || injected(StreamFault::group_not_blocked))) {
     const OpenMessage& first = it.messages.open.at(*group.members.begin());
     if (!it.index.hidden.contains({first.visible_ms, first.message})) ready = first.message;
   }

@@ -3,7 +3,7 @@
 
 #include "base/text.h"
 #include "core/record_hash.h"
-#include "core/streams/stream_plants.h"
+#include "core/streams/stream_faults.h"
 #include "core/streams/streams.h"
 
 namespace drover {
@@ -78,7 +78,7 @@ void Streams::load() {
     }
     for (auto& [number, message] : it.messages.open) {
       ++it.index.open_in_block.at(MessageBlock::first_of(number));
-      if (planted(StreamPlant::restart_forgets_delay) && message.receives == 0) message.visible_ms = 0;
+      if (injected(StreamFault::restart_forgets_delay) && message.receives == 0) message.visible_ms = 0;
       index(it, message);
       if (message.holder.grant) now_.held_messages[message.holder].emplace(id, number);
       if (message.job) now_.item_messages[{message.job, message.job_item}] = {id, number};
@@ -169,7 +169,7 @@ void Streams::on(Ticket ticket, const DropStream& command) {
 void Streams::on(Ticket ticket, const PurgeStream& command) {
   const auto it = find(ticket, command.stream);
   if (!it) return;
-  if (!planted(StreamPlant::purge_changes_nothing)) discard_messages(*it);
+  if (!injected(StreamFault::purge_changes_nothing)) discard_messages(*it);
   it->stream.purged_ms = journal_.now_ms();
   streams_.add(it->stream.id);
   journal_.say(ticket, StreamPurged{});

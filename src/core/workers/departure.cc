@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "core/workers/worker_plants.h"
+#include "core/workers/worker_faults.h"
 #include "core/workers/workers.h"
 
 namespace drover {
@@ -38,7 +38,7 @@ void Workers::take_what_does_not_fit(const Worker& worker) {
 }
 
 void Workers::depart(Worker& worker, WorkerState how) {
-  if (how != WorkerState::lost || !planted(WorkerPlant::expiry_keeps_grants)) take_all_from(worker.id);
+  if (how != WorkerState::lost || !injected(WorkerFault::expiry_keeps_grants)) take_all_from(worker.id);
   Session& session = now_.sessions.at(worker.id);
   answer_empty(session);
   set_expiry(worker.id, session, 0);
@@ -65,7 +65,7 @@ void Workers::wait_to_be_forgotten(WorkerId worker, std::int64_t since_ms) {
   Session& session = now_.sessions.at(worker);
   if (session.departed_ms != 0) now_.departed.erase({session.departed_ms, worker});
   session.departed_ms = 0;
-  if (planted(WorkerPlant::departed_workers_remembered)) return;
+  if (injected(WorkerFault::departed_workers_remembered)) return;
   session.departed_ms = std::max<std::int64_t>(since_ms, 1);
   now_.departed.insert({session.departed_ms, worker});
 }

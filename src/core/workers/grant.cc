@@ -3,7 +3,7 @@
 
 #include "base/check.h"
 #include "base/usage_bounds.h"
-#include "core/workers/worker_plants.h"
+#include "core/workers/worker_faults.h"
 #include "core/workers/workers.h"
 
 namespace drover {
@@ -127,7 +127,7 @@ void Workers::settle(WorkerId worker, const EndedAttempt& ended) {
   // A late report changes nothing: somebody else holds the item by now, or it is settled.
   if (found == records_.grants.end() || found->second.worker != worker) return;
   const Grant grant = found->second;
-  if (!jobs_.owns(grant, ended.token.item) && !planted(WorkerPlant::late_report_believed)) return;
+  if (!jobs_.owns(grant, ended.token.item) && !injected(WorkerFault::late_report_believed)) return;
   const Jobs::Ended how = jobs_.settle(grant, ended);
   if (ended.slot != kNoSlot) judge(worker, grant.job, how);
   one_less(ended.token, how.ran_since_ms);
@@ -166,7 +166,7 @@ void Workers::give_back(WorkerId worker, const std::vector<Token>& returned) {
     for (const ItemIndex item : items) {
       if (!jobs_.owns(whole, item)) continue;
       const OpenItem* open = jobs_.find_open(whole.job, item);
-      if (open == nullptr || !open->counted || planted(WorkerPlant::returned_running_item_ignored)) continue;
+      if (open == nullptr || !open->counted || injected(WorkerFault::returned_running_item_ignored)) continue;
       one_less({id, item}, jobs_.lose_running(whole, item, "lost: its worker returned it").ran_since_ms);
     }
     found = records_.grants.find(id);

@@ -3,7 +3,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
-#include "core/workers/worker_plants.h"
+#include "core/workers/worker_faults.h"
 #include "core/workers/workers.h"
 
 namespace drover {
@@ -41,7 +41,7 @@ void Workers::on(Ticket ticket, const Poll& command) {
   }
   clear_declined(worker);
   take_declined(command);
-  if (!command.given_up.empty() && !planted(WorkerPlant::given_up_grants_kept)) give_up(worker, command.given_up);
+  if (!command.given_up.empty() && !injected(WorkerFault::given_up_grants_kept)) give_up(worker, command.given_up);
   answer_empty(session);
   const std::int64_t wait_ms = command.not_now.empty() ? command.wait_ms : std::min(command.wait_ms, kChoosyWaitMs);
   const ParkedPoll poll{.ticket = ticket,
@@ -81,7 +81,7 @@ void Workers::give_up(WorkerId worker, const std::vector<PollNumber>& polls) {
   const std::set<GrantId> held = now_.worker_grants.at(worker);
   for (const GrantId id : held) {
     const Grant& grant = records_.grants.at(id);
-    if (!planted(WorkerPlant::stop_told_only_once)) now_.in_hands.at(grant.job).told_to_stop.erase(worker);
+    if (!injected(WorkerFault::stop_told_only_once)) now_.in_hands.at(grant.job).told_to_stop.erase(worker);
     if (given_up.contains(grant.poll)) release_grant(id, "lost: its lease never reached the worker");
   }
 }

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "core/workers/worker_plants.h"
+#include "core/workers/worker_faults.h"
 #include "core/workers/workers.h"
 
 namespace drover {
@@ -66,7 +66,7 @@ void Workers::judge(WorkerId worker, JobId job, const Jobs::Ended& ended) {
 void Workers::quarantine_if_due(WorkerId id) {
   FailureStreak& streak = now_.sessions.at(id).streak;
   Worker& worker = records_.workers.at(id);
-  if (streak.failures < kLeastFailures || !worker.quarantine.empty() || planted(WorkerPlant::black_hole_not_fenced))
+  if (streak.failures < kLeastFailures || !worker.quarantine.empty() || injected(WorkerFault::black_hole_not_fenced))
     return;
   std::uint64_t successes = 0;
   std::uint64_t failures = 0;

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "core/workers/worker_plants.h"
+#include "core/workers/worker_faults.h"
 #include "core/workers/workers.h"
 
 namespace drover {
@@ -29,7 +29,7 @@ void Workers::on(Ticket ticket, const RegisterWorker& command) {
   Worker& worker = records_.workers.at(now_.worker_by_name.at(command.name));
   if (worker.incarnation != command.incarnation || worker.registered_ms == 0) {
     const bool was_lost = worker.state == WorkerState::lost;
-    const std::uint64_t held = planted(WorkerPlant::new_incarnation_keeps) ? 0 : take_all_from(worker.id);
+    const std::uint64_t held = injected(WorkerFault::new_incarnation_keeps) ? 0 : take_all_from(worker.id);
     Session& session = now_.sessions[worker.id];
     answer_empty(session);
     // One that was fenced and registers again goes on counting: a poll of it that was answered before may come again.
@@ -216,7 +216,7 @@ void Workers::on(Ticket ticket, const Report& command) {
 }
 
 void Workers::on(Ticket /*ticket*/, const Stalled& command) {
-  if (planted(WorkerPlant::stall_counts_against_leases)) return;
+  if (injected(WorkerFault::stall_counts_against_leases)) return;
   now_.stalled_ms += std::max<std::int64_t>(command.ms, 0);
   if (command.ms >= kLongStallMs) now_.spared_until_ms = journal_.now_ms() + kReadingMs;
 }

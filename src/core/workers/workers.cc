@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/record_hash.h"
-#include "core/workers/worker_plants.h"
+#include "core/workers/worker_faults.h"
 
 namespace drover {
 
@@ -31,7 +31,7 @@ void Workers::load() {
     now_.worker_by_name[worker.name] = id;
     now_.worker_grants[id];
     now_.sessions[id];
-    const bool revived = planted(WorkerPlant::restart_revives_lost_workers) && worker.state == WorkerState::lost;
+    const bool revived = injected(WorkerFault::restart_revives_lost_workers) && worker.state == WorkerState::lost;
     if (worker.is_present() || revived) appear(worker);
   }
   for (const auto& [id, grant] : records_.grants) {
@@ -40,7 +40,7 @@ void Workers::load() {
     // A poll that was answered before may come again. A second grant by its number would never go back: the worker
     // knows of one answer only, and does not give the poll up.
     PollState& polls = now_.sessions[grant.worker].polls;
-    if (!planted(WorkerPlant::restart_forgets_polls)) polls.recall(grant.poll);
+    if (!injected(WorkerFault::restart_forgets_polls)) polls.recall(grant.poll);
     std::uint64_t left = 0;
     for (std::uint64_t offset = 0; offset < grant.count; ++offset) {
       left += jobs_.owns(grant, ItemIndex{grant.first.value + offset}) ? 1 : 0;
@@ -52,7 +52,7 @@ void Workers::load() {
   for (const auto& [id, worker] : records_.workers) {
     if (!worker.is_present() && now_.worker_grants.at(id).empty()) {
       wait_to_be_forgotten(id, worker.gone_ms != 0 ? worker.gone_ms : journal_.now_ms());
-    } else if (!planted(WorkerPlant::restart_forgets_terms)) {
+    } else if (!injected(WorkerFault::restart_forgets_terms)) {
       set_expiry(id, now_.sessions.at(id), worker.term_ms == 0 ? 0 : journal_.now_ms() + worker.term_ms);
     }
   }

@@ -270,10 +270,10 @@ class FleetWriter : public ScriptWriter {
   }
 
   void write_trouble(std::int64_t at_ms) {
-    const std::uint64_t face = own_.below(23);
-    if (face >= 21) return draft_.add(at_ms, CloudTrouble{CloudTroubleKind::no_spot, between(kMinute, 20 * kMinute)});
-    if (face < 10) {
-      const auto kind = static_cast<CloudTroubleKind>(face);
+    const std::uint64_t roll = own_.below(23);
+    if (roll >= 21) return draft_.add(at_ms, CloudTrouble{CloudTroubleKind::no_spot, between(kMinute, 20 * kMinute)});
+    if (roll < 10) {
+      const auto kind = static_cast<CloudTroubleKind>(roll);
       const std::int64_t for_ms = short_or_long();
       draft_.add(at_ms, CloudTrouble{kind, for_ms});
       // Machines may appear of which nobody knows.
@@ -281,11 +281,11 @@ class FleetWriter : public ScriptWriter {
       if (is_deleted) draft_.add(at_ms + between(0, for_ms), RemoveFleet{any_fleet()});
       return;
     }
-    if (face < 17) {
+    if (roll < 17) {
       const auto kind = static_cast<MachineTroubleKind>(own_.below(5));
       return draft_.add(at_ms, MachineTrouble{kind, own_.below(100), between(kSecond, 3 * kMinute)});
     }
-    if (face < 19) return draft_.add(at_ms, CrashAtLaunch{own_.one_in(2), between(kSecond, kMinute)});
+    if (roll < 19) return draft_.add(at_ms, CrashAtLaunch{own_.one_in(2), between(kSecond, kMinute)});
     draft_.add(at_ms, CloudTrouble{CloudTroubleKind::no_capacity, between(5 * kMinute, 20 * kMinute)});
   }
   std::int64_t short_or_long() { return own_.one_in(2) ? between(kSecond, kMinute) : between(kMinute, 20 * kMinute); }

@@ -20,8 +20,8 @@ class NetworkFaultWriter : public ScriptWriter {
     if (random_.one_in(2)) write_brink(from_ms);
   }
 
-  bool write_fault(std::uint64_t face, std::int64_t at_ms, std::size_t worker) override {
-    switch (face) {
+  bool write_fault(std::uint64_t roll, std::int64_t at_ms, std::size_t worker) override {
+    switch (roll) {
       case 6:
       case 7:
       case 8:

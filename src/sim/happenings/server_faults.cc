@@ -19,8 +19,8 @@ class ServerFaultWriter : public ScriptWriter {
     if (random_.one_in(2)) write_restarts(from_ms);
   }
 
-  bool write_fault(std::uint64_t face, std::int64_t at_ms, std::size_t /*worker*/) override {
-    switch (face) {
+  bool write_fault(std::uint64_t roll, std::int64_t at_ms, std::size_t /*worker*/) override {
+    switch (roll) {
       case 9:
       case 10:
       case 11:

@@ -15,8 +15,8 @@ class WorkerFaultWriter : public ScriptWriter {
  public:
   using ScriptWriter::ScriptWriter;
 
-  bool write_fault(std::uint64_t face, std::int64_t at_ms, std::size_t worker) override {
-    switch (face) {
+  bool write_fault(std::uint64_t roll, std::int64_t at_ms, std::size_t worker) override {
+    switch (roll) {
       case 0:
       case 1: draft_.add(at_ms, CrashWorker{worker, draft_.short_or_long(5 * kSecond, 3 * kMinute)}); return true;
       case 2: draft_.add(at_ms, LoseMachine{worker, draft_.short_or_long(kMinute, 5 * kMinute)}); return true;

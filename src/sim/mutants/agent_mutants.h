@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "agent/agent_plants.h"
+#include "agent/agent_faults.h"
 #include "sim/mutants/mutant.h"
 
 namespace drover::sim {
@@ -11,9 +11,9 @@ namespace drover::sim {
 // clang-format off
 inline std::vector<Mutant> agent_mutants() {
   return {
-      {"agent: lost results doubled", AgentPlant::lost_results_doubled},
-      {"agent: reports without a bound", AgentPlant::reports_unbounded},
-      {"agent: declined jobs asked for", AgentPlant::declined_jobs_wanted},
+      {"agent: lost results doubled", AgentFault::lost_results_doubled},
+      {"agent: reports without a bound", AgentFault::reports_unbounded},
+      {"agent: declined jobs asked for", AgentFault::declined_jobs_wanted},
   };
 }
 // clang-format on

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "engine/engine_plants.h"
+#include "engine/engine_faults.h"
 #include "sim/mutants/mutant.h"
 
 namespace drover::sim {
@@ -11,7 +11,7 @@ namespace drover::sim {
 // clang-format off
 inline std::vector<Mutant> engine_mutants() {
   return {
-      {"engine: tick before the inbox", EnginePlant::tick_before_inbox},
+      {"engine: tick before the inbox", EngineFault::tick_before_inbox},
   };
 }
 // clang-format on

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "core/jobs/job_plants.h"
+#include "core/jobs/job_faults.h"
 #include "sim/mutants/mutant.h"
 
 namespace drover::sim {
@@ -18,20 +18,20 @@ inline std::vector<Mutant> job_mutants() {
       {"store drops attempts", store_drops<AddAttempt>()},
       {"store drops what was unsettled", store_drops<UnsettleAttempt>()},
       {"store drops deleted jobs", store_drops<DeleteJob>()},
-      {"core: a loss spends a try", JobPlant::loss_spends_a_try},
-      {"core: early stop one too soon", JobPlant::early_stop_one_too_soon},
-      {"core: one loss too many", JobPlant::one_loss_too_many},
-      {"core: reopening forgets the count", JobPlant::reopening_forgets_count},
-      {"core: a return forgets tries", JobPlant::return_forgets_history},
-      {"core: retry delay skipped", JobPlant::retry_delay_skipped},
-      {"core: a cancel leaves its job open", JobPlant::cancel_leaves_job_open},
-      {"core: a disabled queue served", JobPlant::disabled_queue_served},
-      {"core: the job before it ignored", JobPlant::dependency_ignored},
-      {"core: the item before it ignored", JobPlant::item_dependency_ignored},
-      {"core: sequential items out of order", JobPlant::sequential_out_of_order},
-      {"core: an item lost too often not sheltered", JobPlant::loss_not_sheltered},
-      {"core: a shelter without end", JobPlant::shelter_without_end},
-      {"core: hidden messages count as gone", JobPlant::hidden_counts_as_gone},
+      {"core: a loss spends a try", JobFault::loss_spends_a_try},
+      {"core: early stop one too soon", JobFault::early_stop_one_too_soon},
+      {"core: one loss too many", JobFault::one_loss_too_many},
+      {"core: reopening forgets the count", JobFault::reopening_forgets_count},
+      {"core: a return forgets tries", JobFault::return_forgets_history},
+      {"core: retry delay skipped", JobFault::retry_delay_skipped},
+      {"core: a cancel leaves its job open", JobFault::cancel_leaves_job_open},
+      {"core: a disabled queue served", JobFault::disabled_queue_served},
+      {"core: the job before it ignored", JobFault::dependency_ignored},
+      {"core: the item before it ignored", JobFault::item_dependency_ignored},
+      {"core: sequential items out of order", JobFault::sequential_out_of_order},
+      {"core: an item lost too often not sheltered", JobFault::loss_not_sheltered},
+      {"core: a shelter without end", JobFault::shelter_without_end},
+      {"core: hidden messages count as gone", JobFault::hidden_counts_as_gone},
   };
 }
 // clang-format on

@@ -1,5 +1,5 @@
-// sim_mutants: plants one fault after the other, and says how many seeds it takes to find each. The core, the
-// agent and the stepper are compiled into this program once more, with their plants.
+// sim_mutants: injects one fault after the other, and says how many seeds it takes to find each. The core, the
+// agent and the stepper are compiled into this program once more, with their faults.
 //
 //   sim_mutants [--seeds MOST] [--only NAME]
 #include <fcntl.h>
@@ -47,9 +47,9 @@ std::vector<Mutant> all_mutants() {
   return all;
 }
 
-RunResult act_planted(const Mutant& mutant, std::uint64_t seed) {
+RunResult act_with_fault(const Mutant& mutant, std::uint64_t seed) {
   return act_apart([&] {
-    mutant.plant();
+    mutant.fault();
     // What an assertion says belongs in the table, not between its lines.
     if (const int nowhere = open("/dev/null", O_WRONLY); nowhere >= 0) dup2(nowhere, 2);
     return act_out(make_script(seed, kHours), mutant.seams);
@@ -75,8 +75,8 @@ int main(int argc, char** argv) {
   for (const Mutant& mutant : all_mutants()) {
     if (number++ % std::max<std::size_t>(parts, 1) != part || (!only.empty() && only != mutant.name)) continue;
     std::uint64_t seed = 1;
-    RunResult result = act_planted(mutant, seed);
-    while (!result.failure && seed < most) result = act_planted(mutant, ++seed);
+    RunResult result = act_with_fault(mutant, seed);
+    while (!result.failure && seed < most) result = act_with_fault(mutant, ++seed);
     missed += result.failure ? 0 : 1;
     std::printf("%-38s %-6s %s\n", mutant.name.c_str(), result.failure ? std::to_string(seed).c_str() : "MISSED",
                 result.failure.value_or("").c_str());

@@ -1,4 +1,4 @@
-// One planted fault, with the name that it has in the table. Each part lists its own, in a file beside this one.
+// One injected fault, with the name that it has in the table. Each part lists its own, in a file beside this one.
 #pragma once
 
 #include <functional>
@@ -7,22 +7,22 @@
 #include <utility>
 #include <vector>
 
-#include "base/plant.h"
-#include "sim/plant.h"
+#include "base/injected_fault.h"
+#include "sim/seam_fault.h"
 
 namespace drover::sim {
 
 struct Mutant {
   /// At the seams of the world.
-  Mutant(std::string of, SeamPlants at) : name(std::move(of)), seams(std::move(at)) {}
+  Mutant(std::string of, SeamFaults at) : name(std::move(of)), seams(std::move(at)) {}
   /// In the code of a part.
-  template <class Plant>
-    requires(std::is_enum_v<Plant> && !std::is_same_v<Plant, SeamPlant>)
-  Mutant(std::string of, Plant in) : name(std::move(of)), plant([in] { planted_now<Plant> = in; }) {}
+  template <class Fault>
+    requires(std::is_enum_v<Fault> && !std::is_same_v<Fault, SeamFault>)
+  Mutant(std::string of, Fault in) : name(std::move(of)), fault([in] { injected_now<Fault> = in; }) {}
 
   std::string name;
-  SeamPlants seams;
-  std::function<void()> plant = [] {};
+  SeamFaults seams;
+  std::function<void()> fault = [] {};
 };
 
 }  // namespace drover::sim

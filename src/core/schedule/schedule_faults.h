@@ -1,13 +1,13 @@
-// Faults that can be planted in whose turn it is.
+// Faults that can be injected in whose turn it is.
 #pragma once
 
 #include <cstdint>
 
-#include "base/plant.h"
+#include "base/injected_fault.h"
 
 namespace drover {
 
-enum class SchedulePlant : std::uint8_t {
+enum class ScheduleFault : std::uint8_t {
   none,
   unfit_worker_served,      // what a job asks for and requires is not held against what a worker has
   parked_worker_forgotten,  // somebody who waits is not told of work that turned up

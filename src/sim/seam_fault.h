@@ -1,5 +1,5 @@
-// Faults that can be planted, to see whether the simulator finds them. Those here sit at the seams, in the simulator's
-// own wiring; those inside the code (base/plant.h) exist only in the program that tries them out.
+// Faults that can be injected, to see whether the simulator finds them. Those here sit at the seams, in the simulator's
+// own wiring; those inside the code (base/injected_fault.h) exist only in the program that tries them out.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace drover::sim {
 
-enum class SeamPlant : std::uint8_t {
+enum class SeamFault : std::uint8_t {
   none,
   answers_before_commit,     // replies leave before their batch is durable
   commits_swapped,           // of two batches under way the second is committed first
@@ -29,22 +29,22 @@ enum class SeamPlant : std::uint8_t {
   outage_taken_for_missing_image,  // a registry that does not answer stops the job
 };
 
-/// All that is planted at the seams of one world.
-struct SeamPlants {
-  SeamPlants(SeamPlant one = SeamPlant::none) : plant(one) {}
+/// All that is injected at the seams of one world.
+struct SeamFaults {
+  SeamFaults(SeamFault one = SeamFault::none) : fault(one) {}
 
-  SeamPlant plant;
+  SeamFault fault;
   bool (*store_drops)(const Mutation&) = nullptr;  // these changes never reach the disk
 
-  bool are_in_store() const { return store_drops != nullptr || plant == SeamPlant::store_forgets_last_block; }
+  bool are_in_store() const { return store_drops != nullptr || fault == SeamFault::store_forgets_last_block; }
 };
 
 /// A store that forgets one kind of change.
 template <class Kind>
-SeamPlants store_drops() {
-  SeamPlants plants;
-  plants.store_drops = [](const Mutation& it) { return std::holds_alternative<Kind>(it); };
-  return plants;
+SeamFaults store_drops() {
+  SeamFaults faults;
+  faults.store_drops = [](const Mutation& it) { return std::holds_alternative<Kind>(it); };
+  return faults;
 }
 
 }  // namespace drover::sim

@@ -3,11 +3,11 @@
 
 #include <cstdint>
 
-#include "base/plant.h"
+#include "base/injected_fault.h"
 
 namespace drover {
 
-enum class CostPlant : std::uint8_t {
+enum class CostFault : std::uint8_t {
   none,
   // Bills of machines.
   billed_from_request,  // instead of from when the provider accepted it

@@ -1,13 +1,13 @@
-// Faults that can be planted in the agent.
+// Faults that can be injected in the agent.
 #pragma once
 
 #include <cstdint>
 
-#include "base/plant.h"
+#include "base/injected_fault.h"
 
 namespace drover {
 
-enum class AgentPlant : std::uint8_t {
+enum class AgentFault : std::uint8_t {
   none,
   lost_results_doubled,  // what a call that failed had taken is there twice
   reports_unbounded,     // a report takes all that has ended, whatever its logs weigh

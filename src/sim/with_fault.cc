@@ -1,4 +1,4 @@
-#include "sim/planted.h"
+#include "sim/with_fault.h"
 
 #include <algorithm>
 
@@ -15,35 +15,35 @@ Batch without_last_block(Batch batch) {
 
 }  // namespace
 
-Batch as_planted(Batch batch, const SeamPlants& plants) {
-  if (plants.store_drops != nullptr) std::erase_if(batch.mutations, plants.store_drops);
-  if (plants.plant == SeamPlant::store_forgets_last_block) return without_last_block(std::move(batch));
+Batch with_fault(Batch batch, const SeamFaults& faults) {
+  if (faults.store_drops != nullptr) std::erase_if(batch.mutations, faults.store_drops);
+  if (faults.fault == SeamFault::store_forgets_last_block) return without_last_block(std::move(batch));
   return batch;
 }
 
-SessionCall as_planted(SessionCall call, SeamPlant plant) {
+SessionCall with_fault(SessionCall call, SeamFault fault) {
   auto* poll = std::get_if<PollCall>(&call.what);
   auto* report = std::get_if<ReportCall>(&call.what);
-  if (plant == SeamPlant::given_up_not_told && poll != nullptr) poll->poll.given_up.clear();
-  if (plant == SeamPlant::returned_token_forgotten) {
+  if (fault == SeamFault::given_up_not_told && poll != nullptr) poll->poll.given_up.clear();
+  if (fault == SeamFault::returned_token_forgotten) {
     if (poll != nullptr) poll->poll.returned.clear();
     if (report != nullptr) report->report.returned.clear();
   }
-  if (plant == SeamPlant::told_twice_differently && report != nullptr) {
+  if (fault == SeamFault::told_twice_differently && report != nullptr) {
     for (EndedAttempt& it : report->report.ended) it.outcome = {Ending::exited, 1, 0, ""};
   }
   return call;
 }
 
-Effect as_planted(Effect effect, SeamPlant plant) {
+Effect with_fault(Effect effect, SeamFault fault) {
   auto* answer = std::get_if<PollAnswer>(&effect);
   if (answer == nullptr) return effect;
-  if (plant == SeamPlant::gone_ignored) answer->gone.clear();
-  if (plant == SeamPlant::stop_orders_ignored) answer->stops.clear();
-  if (plant == SeamPlant::wrong_attempt_run) {
+  if (fault == SeamFault::gone_ignored) answer->gone.clear();
+  if (fault == SeamFault::stop_orders_ignored) answer->stops.clear();
+  if (fault == SeamFault::wrong_attempt_run) {
     for (Lease& lease : answer->leases) lease.attempts.clear();
   }
-  if (plant == SeamPlant::asks_not_told) {
+  if (fault == SeamFault::asks_not_told) {
     for (Lease& lease : answer->leases) lease.ask = {};
   }
   return effect;

@@ -1,13 +1,13 @@
-// Faults that can be planted in what the server knows of workers, and of what is in their hands.
+// Faults that can be injected in what the server knows of workers, and of what is in their hands.
 #pragma once
 
 #include <cstdint>
 
-#include "base/plant.h"
+#include "base/injected_fault.h"
 
 namespace drover {
 
-enum class WorkerPlant : std::uint8_t {
+enum class WorkerFault : std::uint8_t {
   none,
   late_report_believed,   // a report counts although its token is not the current one
   restart_forgets_terms,  // after a restart no worker's silence is ever noticed

@@ -3,11 +3,11 @@
 
 #include <cstdint>
 
-#include "base/plant.h"
+#include "base/injected_fault.h"
 
 namespace drover {
 
-enum class StreamPlant : std::uint8_t {
+enum class StreamFault : std::uint8_t {
   none,
   stale_receipt_deletes,  // a receipt deletes a message that somebody else has received since
   visible_too_soon,       // a message is received again when half of its time has run out

@@ -1,13 +1,13 @@
-// Faults that can be planted in what becomes of jobs and their items.
+// Faults that can be injected in what becomes of jobs and their items.
 #pragma once
 
 #include <cstdint>
 
-#include "base/plant.h"
+#include "base/injected_fault.h"
 
 namespace drover {
 
-enum class JobPlant : std::uint8_t {
+enum class JobFault : std::uint8_t {
   none,
   loss_spends_a_try,        // the item pays for its machine
   early_stop_one_too_soon,  // max_failures is off by one

@@ -1,13 +1,13 @@
-// Faults that can be planted in what drives the core.
+// Faults that can be injected in what drives the core.
 #pragma once
 
 #include <cstdint>
 
-#include "base/plant.h"
+#include "base/injected_fault.h"
 
 namespace drover {
 
-enum class EnginePlant : std::uint8_t {
+enum class EngineFault : std::uint8_t {
   none,
   tick_before_inbox,  // a poll that waits in the inbox while its lease expires: the worker is declared lost
 };

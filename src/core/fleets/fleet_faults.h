@@ -3,11 +3,11 @@
 
 #include <cstdint>
 
-#include "base/plant.h"
+#include "base/injected_fault.h"
 
 namespace drover {
 
-enum class FleetPlant : std::uint8_t {
+enum class FleetFault : std::uint8_t {
   none,
   // The core.
   name_used_twice,
