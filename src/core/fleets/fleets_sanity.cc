@@ -1,6 +1,7 @@
 // What must hold between fleets, their machines and these machines' workers.
 #include <map>
 
+#include "core/fleets/fleets_now.h"
 #include "core/record_hash.h"
 #include "core/sanity.h"
 
@@ -9,7 +10,7 @@ namespace {
 
 class FleetInspection : Inspection {
  public:
-  FleetInspection(const Core& core, Faults& faults) : Inspection(core, faults) {}
+  FleetInspection(const Core& core, Faults& faults) : Inspection(core, faults), core_(core) {}
 
   void inspect() {
     for (const auto& [name, fleet] : durable_.fleets) {
@@ -25,11 +26,33 @@ class FleetInspection : Inspection {
     for (const auto& [name, machine] : durable_.machines) inspect(machine);
     expect(durable_.machines.size() == volatile_.machine_records.size(), "only machines that are known are shared");
     expect(counts_ == volatile_.machine_counts, "machines are counted by fleet");
+    inspect_demand();
     expect(waiting_ == volatile_.join_deadlines.size(), "only machines that have not joined have a deadline");
     expect(gone_ == volatile_.machines_gone.size(), "only machines that are gone are forgotten");
   }
 
  private:
+  /// A job with something to hand out would wait for ever on an empty fleet if a plan did not hear of it.
+  void inspect_demand() {
+    AskFleets question{.want_machines = false};
+    for (bool more = true; more;) {
+      const FleetsNow page = fleets_now(core_, question);
+      more = page.more_jobs;
+      for (const JobDemand& it : page.jobs) {
+        question.jobs_after = it.job;
+        expect(it.waiting > 0 || !has_items(it.job), "job ", it.job.value, " has work, and is no demand for machines");
+      }
+    }
+  }
+
+  /// Messages may have expired of which the job has not heard.
+  bool has_items(JobId job) const {
+    if (!volatile_.places.at(job).offered) return false;
+    const JobIndex& index = volatile_.jobs.at(job);
+    return durable_.jobs.at(job).stream.empty() || !index.ready.empty() || !index.sheltered.empty() ||
+           durable_.blocks.at(job).count(ItemMark::pending) > 0;
+  }
+
   /// What its attempts cost may be older.
   bool is_shared(const Machine& machine) const {
     const auto found = volatile_.machine_records.find(machine.name);
@@ -79,6 +102,7 @@ class FleetInspection : Inspection {
            "the worker of a machine that is drained is draining");
   }
 
+  const Core& core_;
   std::map<std::string, FleetIndexes::MachineCount> counts_;
   std::size_t waiting_ = 0;
   std::size_t gone_ = 0;

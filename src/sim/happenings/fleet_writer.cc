@@ -206,6 +206,13 @@ class FleetWriter : public ScriptWriter {
     const std::int64_t soon_ms = std::max<std::int64_t>(0, at_ms + between(-kMinute, 30 * kSecond));
     if (own_.one_in(8)) draft_.add(soon_ms, PauseFleetFor{fleet, between(10 * kSecond, 5 * kMinute)});
     if (own_.one_in(16)) draft_.add(soon_ms, RemoveFleet{fleet});
+    // One ends before it has booted.
+    if (tiers_.one_in(16)) {
+      draft_.add(at_ms, CloudTrouble{CloudTroubleKind::boots_never, kMinute});
+      for (std::uint64_t i = 0; i < 3; ++i) {
+        draft_.add(at_ms + 40 * kSecond, MachineTrouble{MachineTroubleKind::stops, tiers_.below(100)});
+      }
+    }
     // Nobody hears of its last machine.
     if (tiers_.one_in(16)) {
       draft_.add(at_ms, CloudTrouble{CloudTroubleKind::answers_lost, RemoveAtLaunch::kWaitsMs});
@@ -219,6 +226,8 @@ class FleetWriter : public ScriptWriter {
     submit.stream = "work";
     submit.until_empty = true;
     submit.total = 0;
+    submit.nature.typical_ms = kMinute;
+    draft_.add(at_ms + 2 * kMinute, MachineTrouble{MachineTroubleKind::vanishes, tiers_.below(100)});
     draft_.add(at_ms, SendToStream{.stream = submit.stream, .messages = 5, .groups = 1});
   }
 
