@@ -200,7 +200,7 @@ def test_the_machine_that_costs_least_is_launched(drover, tmp_path):
 
 
 @pytest.mark.parametrize("text, reasons", [
-    ("", ["no 'shapes'"]),
+    ("", ["'shapes' is missing"]),
     ("shapes: {small: {price: 1}", []),
     ("shapes: 3", ["does not list shapes"]),
     ("prices: {}", ["unknown field 'prices'", "shapes:"]),
@@ -208,7 +208,7 @@ def test_the_machine_that_costs_least_is_launched(drover, tmp_path):
     ("shapes:\n  small: {price: cheap}", [":2", "'price' of shape 'small' is not a number"]),
     ("shapes:\n  small: {price: -1}", [":2", "'-1' is not an amount of dollars"]),
     ("shapes:\n  small: {price: 0.1, spot_price: 0.2}", [":2", "'spot_price' above its 'price'"]),
-    ("shapes:\n  small: {spot_price: 0.2}", [":2", "no built-in table"]),
+    ("shapes:\n  small: {spot_price: 0.2}", [":2", "not in the built-in price table"]),
 ])
 def test_a_broken_file_of_prices_is_refused(drover, tmp_path, text, reasons):
     file = tmp_path / "prices.yaml"

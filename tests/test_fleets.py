@@ -58,6 +58,13 @@ def nothing_is_left(server):
             and not keys.get("join_tokens"))
 
 
+def cgroups_of(server):
+    """Folders of cgroups of machines that this server has ever had."""
+    names = [name for name, in server.rows("SELECT name FROM machines")]
+    return [f"{folder}/{one}" for folder, below, _ in os.walk("/sys/fs/cgroup") for one in below
+            if one.startswith("drover.machine.") and any(one.endswith(f".{name}") for name in names)]
+
+
 def test_a_job_brings_up_machines_and_they_leave_again(server):
     set_fleet(server, "f", most=2, shapes=["small"])
     assert server.cli("fleet", "explain", "f").out == "nothing to do\n"
@@ -661,9 +668,9 @@ print(json.dumps({"machines": [], "shapes": [{"name": "c1", "cpus": 1}], "exact"
     assert server.cli("fleet", "set", "f", "--command", "vms", "--most", 1).status == 0
     server.cli("submit", "--name", "j", "--", "true", ":::", "a")
     asked = program.with_suffix(".asked")
-    wait_until(lambda: asked.exists() and asked.read_text().endswith("}"), "a launch")
+    wait_until(lambda: asked.exists() and asked.read_text().endswith("\n"), "a launch")
     token = json.loads(asked.read_text())["join_token"].removeprefix("drover-join-")
-    assert json.loads(base64.urlsafe_b64decode(token + "=="))["addresses"] == ["http://head.example.org:4443"]
+    assert json.loads(base64.urlsafe_b64decode(token + "=="))["a"] == ["http://head.example.org:4443"]
     # Nothing was launched, as its provider's list says: it may have another one.
     wait_until(lambda: server.cli("fleet", "set", "f", "--provider", "local").status == 0, "the provider to be replaced")
     assert server.ends("j")["state"] == "succeeded"

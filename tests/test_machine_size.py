@@ -10,7 +10,7 @@ import signal
 import pytest
 
 from drover import wait_until
-from test_fleets import delete_fleets, machines, nothing_is_left, set_fleet, workers_of
+from test_fleets import cgroups_of, delete_fleets, machines, nothing_is_left, set_fleet, workers_of
 from test_server import Server
 from test_up import Up
 
@@ -54,13 +54,6 @@ def must_have_cgroups():
         if folder is None or not folder.is_dir() or not os.access(folder, os.W_OK):
             return False
     return True
-
-
-def cgroups_of(server):
-    """Folders of cgroups of machines that this server has ever had."""
-    names = [name for name, in server.rows("SELECT name FROM machines")]
-    return [f"{folder}/{one}" for folder, below, _ in os.walk("/sys/fs/cgroup") for one in below
-            if one.startswith("drover.machine.") and any(one.endswith(f".{name}") for name in names)]
 
 
 def has_cgroups(server):

@@ -9,8 +9,7 @@ import pytest
 from aws import Aws
 from drover import wait_until
 from test_aws_fleets import RESOURCES
-from test_fleets import machines, nothing_is_left, workers_of
-from test_machine_size import cgroups_of
+from test_fleets import cgroups_of, machines, nothing_is_left, workers_of
 from test_server import Server
 
 

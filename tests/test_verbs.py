@@ -278,7 +278,7 @@ def test_a_worker_on_which_all_fails_is_set_apart_and_let_in_again(server):
     worker(server, name="good")
     worker(server, name="bad", env={"MACHINE": "bad"})
     wait_until(lambda: "quarantined" in server.cli("workers").out, "the quarantine")
-    shown = said(server.cli("workers"), "worker 'bad' is in quarantine", "job both", "drover workers readmit bad").out
+    shown = said(server.cli("workers"), "worker 'bad' is quarantined", "job both", "drover workers readmit bad").out
     assert {row["NAME"]: row["STATE"] for row in rows(server.cli("workers")) if "CPUS" in row} == {"good": "alive", "bad": "quarantined"}, shown
     assert any(event["kind"] == "worker_quarantined" for event in server.cli("events", "--json").json_lines)
     said(server.cli("cancel", "both"))
