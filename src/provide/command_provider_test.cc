@@ -215,7 +215,7 @@ TEST(CommandProvider, ShapesAreWhatTheProgramSays) {
   EXPECT_EQ((*priced)[0].spot_microdollars, 1);
   for (const char* price : {"-1", "1000001", "\"1\"", "[1]", "true"}) {
     const auto answer = shapes(concat("{\"shapes\": [{\"name\": \"a\", \"cpus\": 1, \"price\": ", price, "}]}"));
-    EXPECT_TRUE(answer.error().message.contains("'price' is not a price")) << price;
+    EXPECT_TRUE(answer.error().message.contains("'price' is not a valid price")) << price;
   }
   EXPECT_TRUE(shapes("{}").error().message.ends_with("'shapes' is missing"));
   EXPECT_TRUE(shapes("{\"shapes\": []}").error().message.ends_with("names no shape"));

@@ -311,8 +311,9 @@ void FleetAudit::inspect_remembered(const Core& core) {
     const bool is_gone = machine.state == MachineState::gone;
     const bool is_coming = machine.state == MachineState::requested || machine.state == MachineState::starting;
     if (is_gone && core.now_ms() - machine.since_ms > kHour + kFleetSlackMs) fail(name, "remembered for too long");
-    if (is_coming && core.now_ms() - machine.join_by_ms > kFleetSlackMs)
-      fail(name, "waited for although it is too late");
+    // While the server was away nobody could join.
+    const std::int64_t join_by_ms = std::max(machine.join_by_ms, core.volatile_part().joins_spared_until_ms);
+    if (is_coming && core.now_ms() - join_by_ms > kFleetSlackMs) fail(name, "waited for although it is too late");
   }
 }
 

@@ -54,7 +54,9 @@ void StreamAudit::note_ended_attempts() {
   if (!stage_.server.up()) return;
   std::erase_if(attempts_, [&](Token it) {
     if (is_held(it)) return false;
-    ended_ms_.emplace(it, stage_.server.core().now_ms());
+    // The number of a grant that was never durable is given once more after a restart.
+    const Core& core = stage_.server.core();
+    if (it.grant.value < core.durable().counters.next_grant) ended_ms_.emplace(it, core.now_ms());
     return true;
   });
 }
