@@ -290,7 +290,7 @@ def test_what_aws_cannot_say_it_does_not_submit(server, batch, tmp_path):
     code, message = code_of(batch.submit_job, jobName="a", jobQueue="short", jobDefinition="native")
     assert code == "ClientException" and "submit it with drover" in message
     server.cli("fleet", "set", "ours", "--provider", "local")
-    assert "made with drover" in code_of(batch.create_compute_environment, computeEnvironmentName="ours", type="UNMANAGED")[1]
+    assert "already exists; use another name" in code_of(batch.create_compute_environment, computeEnvironmentName="ours", type="UNMANAGED")[1]
 
 
 def test_tags_end_with_their_queue(batch):

@@ -78,6 +78,7 @@ void Auditor::committed(const Batch& batch, std::int64_t applied_ms) {
       if (it->event.kind == EventKind::worker_lost) disk_lost(it->event.name);
     }
   }
+  for (const Job& job : std::exchange(first_seen_, {})) inspect_after(job);
   // A job that stopped because of another one: that other one may come later in its batch.
   for (const Mutation& mutation : batch.mutations) {
     const auto* it = std::get_if<PutJob>(&mutation);
@@ -93,12 +94,23 @@ void Auditor::committed(const Batch& batch, std::int64_t applied_ms) {
   }
 }
 
+// With the batch that submits it, jobs that it comes after may be forgotten already.
+void Auditor::inspect_after(const Job& job) {
+  std::vector<Dependency> expected;
+  for (Dependency it : after_.at(job.id)) {
+    if (forgotten_successes_.contains(it.job)) continue;
+    if (forgotten_.contains(it.job)) it.job = JobId{};
+    expected.push_back(it);
+  }
+  if (job.after != expected) fail(concat("job ", jobs_.at(job.id)->job, ": comes after other jobs than it was to"));
+}
+
 void Auditor::take(const Job& job, std::int64_t now_ms) {
   const Submit* submit = submit_of(job.uuid);
   if (submit == nullptr) return fail("a job that nobody submitted");
   if (jobs_.emplace(job.id, submit).second) {
     after_[job.id] = asked_after_[job.uuid];
-    if (job.after != after_[job.id]) fail(concat("job ", submit->job, ": comes after other jobs than it was to"));
+    first_seen_.push_back(job);
   }
   if (forgotten_.contains(job.id)) fail("a job changed after it was forgotten");
   if (job.stop != StopCause::dependency) stopped_by_others_.erase(job.id);

@@ -112,6 +112,7 @@ class Auditor {
     std::int64_t not_before_ms = 0;
   };
   void take(const Job& job, std::int64_t now_ms);
+  void inspect_after(const Job& job);
   void take(const Attempt& attempt, std::int64_t now_ms);
   void take(const UnsettleAttempt& it);
   void take(const DeleteJob& it);
@@ -138,6 +139,7 @@ class Auditor {
   std::set<JobId> forgotten_;
   std::set<JobId> forgotten_successes_;
   std::map<Uuid, std::vector<Dependency>> asked_after_;
+  std::vector<Job> first_seen_;  // with the batch under inspection
   std::map<JobId, std::vector<Dependency>> after_;
   std::set<JobId> stopped_by_others_;
   std::set<std::string> may_be_apart_;
