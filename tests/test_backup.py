@@ -76,7 +76,7 @@ def test_backups_taken_in_full_work_are_each_whole(server, restored, tmp_path):
     """However they fall between commits: what a backup says has ended has its log."""
     for name in ("w1", "w2"):
         worker(server, name=name)
-    submit(server, "many", "--range", "1-100000", "--", "sh", "-c", "echo line of $0", "{}")
+    submit(server, "many", "--range", "1-1000000" if SOAK else "1-100000", "--", "sh", "-c", "echo line of $0", "{}")
     for number in range(10 if SOAK else 3):
         before = server.job("many")["counts"]["succeeded"]
         wait_until(lambda: server.job("many")["counts"]["succeeded"] > before + 50, "some progress")
